@@ -1,0 +1,27 @@
+"""The lake: Arrow and Parquet on a disk or an object store; no idea what a rating system is."""
+
+from storage.checkpoints import Run
+from storage.contests import Contest
+from storage.datasets import Dataset, StandingsPart
+from storage.errors import DamagedError, FormatError, LakeError, MissingError
+from storage.ingest import Ingest
+from storage.lake import Lake
+from storage.schemas import FORMAT_VERSION
+from storage.segments import Chain, RoundEntry, Segment
+
+__all__ = [
+    "FORMAT_VERSION",
+    "Chain",
+    "Contest",
+    "DamagedError",
+    "Dataset",
+    "FormatError",
+    "Ingest",
+    "Lake",
+    "LakeError",
+    "MissingError",
+    "RoundEntry",
+    "Run",
+    "Segment",
+    "StandingsPart",
+]

@@ -1,0 +1,247 @@
+"""Runs: rated rounds committed segment by segment, data first and manifest last, always a valid prefix."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from storage import layout, parquet, snapshots
+from storage.errors import DamagedError, LakeError, MissingError
+from storage.lake import Lake, digest_of
+from storage.schemas import FORMAT_VERSION, ROUNDS, check_format
+from storage.segments import DATA, MANIFEST, Chain, RoundEntry, Segment, read_chain
+from storage.snapshots import SNAPSHOT_MANIFEST, Column
+
+__all__ = ["Run"]
+
+
+class Run:
+    """One system's ratings of one data set, round by round; one writer at a time. Made by ``Run.create``, ``Run.open``.
+
+    Attributes
+    ----------
+    config : dict
+        What the run computes, as JSON holds it.
+    """
+
+    def __init__(self, lake: Lake, name: str, config: dict[str, Any]) -> None:
+        self.lake = lake
+        self.name = name
+        self.config = config
+        self._rounds = layout.rounds_folder(name)
+
+    @classmethod
+    def create(cls, lake: Lake, name: str, config: Mapping[str, Any]) -> Run:
+        """A new run with no rounds.
+
+        Raises
+        ------
+        LakeError
+            There is a run of that name.
+        ValueError
+            ``config`` is not what JSON can hold (spell infinity "inf"), or has a key ``format``.
+        """
+        path = layout.run_file(name)
+        if lake.exists(path):
+            raise LakeError(f"run {name!r} exists already in {lake.url}; choose another name", path=path)
+        run = cls(lake, name, {})
+        run.configure(config)
+        return run
+
+    @classmethod
+    def open(cls, lake: Lake, name: str) -> Run:
+        """The run called ``name``.
+
+        Raises
+        ------
+        MissingError
+            There is none; names those that exist.
+        """
+        path = layout.run_file(name)
+        try:
+            data = lake.read_bytes(path)
+        except MissingError:
+            names = cls.names(lake)
+            there_are = f"there are: {', '.join(names)}" if names else "it holds none yet; `ranklake rate` makes one"
+            raise MissingError(f"no run {name!r} in {lake.url}; {there_are}", path=path) from None
+        try:
+            config = dict(json.loads(data))
+            version = config.pop("format")
+        except (ValueError, KeyError, TypeError) as error:
+            raise DamagedError(f"{path}: not readable ({error!r}); delete the run and rate again", path=path) from error
+        check_format(version, path)
+        return cls(lake, name, config)
+
+    @staticmethod
+    def names(lake: Lake) -> list[str]:
+        """Names of the runs of a lake, sorted."""
+        found = []
+        for name in lake.list(layout.RUNS):
+            try:
+                path = layout.run_file(name)
+            except ValueError:
+                continue
+            if lake.exists(path):
+                found.append(name)
+        return found
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Replace the configuration. The rounds stay; their digests tell which of them still hold.
+
+        Raises
+        ------
+        ValueError
+            As for ``create``.
+        """
+        if "format" in config:
+            raise ValueError(f"config must leave `format` to the lake, got {config['format']!r}")
+        text = json.dumps({"format": FORMAT_VERSION, **config}, indent=2, ensure_ascii=False, allow_nan=False)
+        self.lake.write_bytes(layout.run_file(self.name), text.encode())
+        self.config = json.loads(text)
+        del self.config["format"]
+
+    def append(self, table: pa.Table, entries: Sequence[RoundEntry], parent_digest: str) -> Segment:
+        """Commit consecutive rounds as one segment. They exist when this returns, and not before.
+
+        Parameters
+        ----------
+        table
+            Rows of all the rounds, in order; see ``schemas.ROUNDS``. It may have none.
+        entries
+            The rounds, at least one, without a gap.
+        parent_digest
+            Chain digest of the round before the first; empty at round 0.
+
+        Raises
+        ------
+        ValueError
+            The rounds have gaps, or the table's rows are not theirs.
+        """
+        if not entries:
+            raise ValueError("a segment needs at least one round, got none")
+        first = entries[0].round_index
+        rounds = np.arange(first, first + len(entries))
+        if [entry.round_index for entry in entries] != rounds.tolist():
+            raise ValueError(
+                f"rounds of a segment must follow each other, got {[entry.round_index for entry in entries]}"
+            )
+        rows = np.repeat(rounds, [entry.rows for entry in entries])
+        if not np.array_equal(table.column("round_index").to_numpy(), rows):
+            raise ValueError(f"segment {first}: round_index must give each round its rows, in order; see entries")
+        written = self.lake.write_table(self._path(first, DATA), table, "rounds")
+        segment = Segment.of(entries, parent_digest, written.size, written.digest)
+        self.lake.write_bytes(self._path(first, MANIFEST), segment.to_json())
+        return segment
+
+    def segments(self) -> Chain:
+        """The rounds committed so far: the valid prefix, and what is there beyond it."""
+        return read_chain(self.lake, self._rounds)
+
+    def truncate(self, first_round: int) -> Chain:
+        """Keep the valid segments that end before ``first_round``; remove all else, newest first.
+
+        Snapshots that are not older than the removed rounds go too, and so does what a crash left behind. At every
+        moment the run is a valid prefix.
+
+        Returns
+        -------
+        Chain
+            What is left; its ``stop_round`` may be less than ``first_round``, which may lie inside a segment.
+        """
+        kept = tuple(segment for segment in self.segments().segments if segment.stop_round <= first_round)
+        chain = Chain(kept, (), "")
+        self._remove_snapshots(chain.stop_round)
+        numbers = {segment.first_round for segment in kept}
+        doomed: list[tuple[int, str]] = []
+        for name in self.lake.list(self._rounds):
+            number = next((n for end in (MANIFEST, DATA) if (n := layout.number_of(name, end)) is not None), -1)
+            if (number >= 0 and number not in numbers) or name.startswith(layout.TEMPORARY_PREFIX):
+                doomed.append((number, name))
+        # Of one segment, .json goes before .parquet: ascending names, while the numbers descend.
+        for _, name in sorted(doomed, key=lambda item: (-item[0], item[1])):
+            self.lake.delete(f"{self._rounds}/{name}")
+        return chain
+
+    def iter_segments(
+        self, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None, *, verify: bool = False
+    ) -> Iterator[tuple[Segment, pa.Table]]:
+        """Committed segments with rounds from ``start`` to ``stop``, each with its rows of those rounds.
+
+        ``verify`` compares each file with the digest in its manifest.
+
+        Raises
+        ------
+        DamagedError
+            A file is not what its manifest says.
+        """
+        for segment in self.segments().segments:
+            first, last = max(segment.first_round, start), segment.stop_round
+            last = last if stop is None else min(last, stop)
+            if first < last:
+                table = self._read(segment, columns, verify)
+                skip = sum(segment.rows[: first - segment.first_round])
+                take = sum(segment.rows[first - segment.first_round : last - segment.first_round])
+                yield segment, table.slice(skip, take)
+
+    def read_rounds(
+        self, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None, *, verify: bool = False
+    ) -> pa.Table:
+        """Rows of the committed rounds from ``start`` to ``stop``, in order; as for ``iter_segments``."""
+        empty = ROUNDS.empty_table().select(ROUNDS.names if columns is None else list(columns))
+        tables = [table for _, table in self.iter_segments(start, stop, columns, verify=verify)]
+        return pa.concat_tables([empty, *(table.replace_schema_metadata() for table in tables)])
+
+    def write_snapshot(self, last_round: int, columns: Mapping[str, Column], digest: str) -> None:
+        """Write every player's belief after ``last_round``; see ``snapshots.write_snapshot``."""
+        snapshots.write_snapshot(self.lake, layout.snapshot_folder(self.name, last_round), last_round, columns, digest)
+
+    def read_snapshot(self, last_round: int) -> tuple[dict[str, Column], str]:
+        """Every player's belief after ``last_round``; see ``snapshots.read_snapshot``."""
+        return snapshots.read_snapshot(self.lake, layout.snapshot_folder(self.name, last_round), last_round)
+
+    def snapshots(self) -> list[int]:
+        """Last rounds of the complete snapshots, ascending."""
+        return [number for number, complete in self._snapshot_folders() if complete]
+
+    def prune_snapshots(self, keep: int) -> None:
+        """Remove all but the newest ``keep`` snapshots, oldest first."""
+        if keep < 0:
+            raise ValueError(f"keep must be >= 0 snapshots, got {keep}")
+        found = self.snapshots()
+        for number in found[: max(len(found) - keep, 0)]:
+            self._remove_snapshot(number)
+
+    def _path(self, first_round: int, suffix: str) -> str:
+        return f"{self._rounds}/{layout.numbered(first_round, suffix)}"
+
+    def _read(self, segment: Segment, columns: Sequence[str] | None, verify: bool) -> pa.Table:
+        path = self._path(segment.first_round, DATA)
+        data = self.lake.read_bytes(path)
+        if verify and digest_of(data) != segment.file_digest:
+            raise DamagedError(f"{path}: is not what its manifest says; rate the run again from there", path=path)
+        table = parquet.decode(data, "rounds", path, columns)
+        if table.num_rows != segment.n_rows:
+            raise DamagedError(
+                f"{path}: has {table.num_rows} rows, its manifest says {segment.n_rows}; rate the run again from there",
+                path=path,
+            )
+        return table
+
+    def _snapshot_folders(self) -> list[tuple[int, bool]]:
+        folder = layout.snapshots_folder(self.name)
+        numbers = sorted(number for name in self.lake.list(folder) if (number := layout.number_of(name)) is not None)
+        return [(n, self.lake.exists(f"{layout.snapshot_folder(self.name, n)}/{SNAPSHOT_MANIFEST}")) for n in numbers]
+
+    def _remove_snapshots(self, first_round: int) -> None:
+        for number, complete in reversed(self._snapshot_folders()):
+            if number >= first_round or not complete:
+                self._remove_snapshot(number)
+
+    def _remove_snapshot(self, last_round: int) -> None:
+        folder = layout.snapshot_folder(self.name, last_round)
+        self.lake.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
+        self.lake.delete_folder(folder)

@@ -1,0 +1,68 @@
+"""A contest as the lake keeps it, and the digest that tells whether it changed."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["Contest"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contest:
+    """One contest, standings best first, checked by whoever made it.
+
+    Attributes
+    ----------
+    contest_id : str
+        Unique in its data set.
+    name, url : str
+        As the source tells them; an empty ``url`` is none.
+    time_seconds : int
+        End of the contest, UTC since the epoch.
+    weight, perf_ceiling : float
+        How much it counts, > 0; the highest performance it can show, rating points, +inf for none.
+    handles : pa.StringArray
+        One a participation, no nulls, no repeats.
+    lo, hi : int32[n]
+        First and last position of the tie group, zero-based, inclusive.
+    """
+
+    contest_id: str
+    name: str
+    url: str
+    time_seconds: int
+    handles: pa.StringArray
+    lo: np.ndarray
+    hi: np.ndarray
+    weight: float = 1.0
+    perf_ceiling: float = math.inf
+
+    def __len__(self) -> int:
+        return len(self.handles)
+
+    @property
+    def content_digest(self) -> str:
+        """32 hex digits of all that ratings depend on: identity, time, weight, ceiling, who stood where.
+
+        A new title or address does not change it.
+        """
+        n = len(self.handles)
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(f"{len(self.contest_id)}:{self.contest_id}".encode())
+        digest.update(struct.pack("<qqdd", n, self.time_seconds, self.weight, self.perf_ceiling))
+        if n:
+            # A slice's buffers hold its neighbours too.
+            _, ends, text = self.handles.buffers()
+            bounds = np.frombuffer(ends, np.int32, n + 1, offset=4 * self.handles.offset)
+            digest.update((bounds[1:] - bounds[:-1]).data)
+            digest.update(np.ascontiguousarray(self.lo, np.int32).data)
+            digest.update(np.ascontiguousarray(self.hi, np.int32).data)
+            if text is not None:
+                digest.update(memoryview(text)[bounds[0] : bounds[-1]])
+        return digest.hexdigest()

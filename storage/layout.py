@@ -1,0 +1,136 @@
+"""Where things are in a lake: names to paths and back, pure string work."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = [
+    "RUNS",
+    "TEMPORARY_PREFIX",
+    "check_dataset_name",
+    "check_run_name",
+    "contests_file",
+    "contests_folder",
+    "number_of",
+    "numbered",
+    "players_file",
+    "players_folder",
+    "rounds_folder",
+    "run_file",
+    "snapshot_folder",
+    "snapshots_folder",
+    "standings_file",
+    "standings_folder",
+]
+
+RUNS = "runs"
+TEMPORARY_PREFIX = ".tmp-"  # followed by no suffix: readers' globs match dot-files too
+
+_RESERVED = frozenset({"raw", RUNS, "published"})
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+_NUMBER = re.compile(r"[0-9]{6,}")
+
+
+def check_dataset_name(name: str) -> str:
+    """``name``, if a data set may be called that.
+
+    Raises
+    ------
+    ValueError
+        It is not one safe path component, or names another part of the lake.
+    """
+    _check_name("data set", name)
+    # Folded, because some disks take Runs and runs for one folder.
+    if name.lower() in _RESERVED:
+        raise ValueError(f"a data set must not be called {' or '.join(sorted(_RESERVED))}, got {name!r}")
+    return name
+
+
+def check_run_name(name: str) -> str:
+    """``name``, if a run may be called that.
+
+    Raises
+    ------
+    ValueError
+        It is not one safe path component.
+    """
+    return _check_name("run", name)
+
+
+def contests_folder(dataset: str) -> str:
+    """Folder of the one file that says what is in the data set."""
+    return f"{check_dataset_name(dataset)}/contests"
+
+
+def contests_file(dataset: str) -> str:
+    """The table of contests; replacing it is the commit of an ingest."""
+    return f"{contests_folder(dataset)}/contests.parquet"
+
+
+def standings_folder(dataset: str) -> str:
+    """Folder of the standings files."""
+    return f"{check_dataset_name(dataset)}/standings"
+
+
+def standings_file(dataset: str, file: str) -> str:
+    """Path of a standings file, given its name in the table of contests."""
+    return f"{standings_folder(dataset)}/{file}"
+
+
+def players_folder(dataset: str) -> str:
+    """Folder of the parts of the player index."""
+    return f"{check_dataset_name(dataset)}/players"
+
+
+def players_file(dataset: str, part: int) -> str:
+    """Part number ``part`` of the player index, from 0."""
+    return f"{players_folder(dataset)}/{numbered(part, '.parquet')}"
+
+
+def run_file(run: str) -> str:
+    """What the run computes, as JSON."""
+    return f"{RUNS}/{check_run_name(run)}/run.json"
+
+
+def rounds_folder(run: str) -> str:
+    """Folder of the run's segments: data and manifests, named by their first round."""
+    return f"{RUNS}/{check_run_name(run)}/rounds"
+
+
+def snapshots_folder(run: str) -> str:
+    """Folder of the run's snapshots, each a folder named by its last round."""
+    return f"{RUNS}/{check_run_name(run)}/snapshots"
+
+
+def snapshot_folder(run: str, last_round: int) -> str:
+    """Folder of the snapshot taken after ``last_round``."""
+    return f"{snapshots_folder(run)}/{numbered(last_round)}"
+
+
+def numbered(number: int, suffix: str = "") -> str:
+    """``000412`` and the like; more digits from a million on, so sort by ``number_of``, not by name.
+
+    Raises
+    ------
+    ValueError
+        ``number`` is negative.
+    """
+    if number < 0:
+        raise ValueError(f"files are numbered from 0, got {number}")
+    return f"{number:06d}{suffix}"
+
+
+def number_of(name: str, suffix: str = "") -> int | None:
+    """The number in a name that ``numbered`` made; None for any other name."""
+    stem = name.removesuffix(suffix)
+    if (suffix and stem == name) or not _NUMBER.fullmatch(stem):
+        return None
+    number = int(stem)
+    return number if numbered(number) == stem else None
+
+
+def _check_name(kind: str, name: str) -> str:
+    if not _NAME.fullmatch(name):
+        rule = "1 to 100 of the letters a-z and A-Z, digits, '.', '_' and '-', not starting with '.'"
+        raise ValueError(f"the name of a {kind} must be {rule}, got {name!r}")
+    return name

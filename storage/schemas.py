@@ -1,0 +1,110 @@
+"""Each table's schema: types, nulls, units and meaning; and the format version that every file carries."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from storage.errors import DamagedError, FormatError
+
+__all__ = ["CONTESTS", "FORMAT_VERSION", "PLAYERS", "ROUNDS", "STANDINGS", "TABLES", "check_format", "conform"]
+
+FORMAT_VERSION = 1
+
+
+def check_format(found: object, path: str) -> None:
+    """Stop at a file of another format.
+
+    Raises
+    ------
+    FormatError
+        ``found`` is another version than ``FORMAT_VERSION``.
+    DamagedError
+        ``found`` is no version at all.
+    """
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        raise DamagedError(
+            f"{path}: says format {found!r}, which no release wrote; delete it and make it again", path=path
+        )
+    if found != FORMAT_VERSION:
+        way_out = "update ranklake" if found > FORMAT_VERSION else "make it again or use an older release"
+        raise FormatError(
+            f"{path} is format {found}, this code reads {FORMAT_VERSION}; {way_out}", path=path, found=found
+        )
+
+
+def conform(table: pa.Table, name: str) -> pa.Table:
+    """``table`` under the declared schema of ``name``: its columns, their order, its metadata. Copies nothing.
+
+    Raises
+    ------
+    ValueError
+        A column is missing, of another type, or has nulls where none are allowed.
+    """
+    schema = TABLES[name]
+    columns = []
+    for field in schema:
+        index = table.schema.get_field_index(field.name)
+        if index < 0:
+            raise ValueError(f"table {name} needs a column {field.name} ({field.type}), got {table.column_names}")
+        column = table.column(index)
+        if column.type != field.type:
+            raise ValueError(f"{name}.{field.name} must be {field.type}, got {column.type}")
+        if not field.nullable and column.null_count:
+            raise ValueError(f"{name}.{field.name} must have no nulls, got {column.null_count}")
+        columns.append(column)
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _field(name: str, kind: pa.DataType, meaning: str, unit: str = "", *, nullable: bool = False) -> pa.Field:
+    metadata = {"meaning": meaning} | ({"unit": unit} if unit else {})
+    return pa.field(name, kind, nullable=nullable, metadata=metadata)
+
+
+_CONTEST_ID = _field("contest_id", pa.string(), "the contest, unique in its data set")
+_PLAYER = _field("player", pa.int32(), "dense index of the player in the data set")
+_HANDLE = _field("handle", pa.string(), "the site's name for the player")
+_LO = _field("lo", pa.int32(), "first place of the tie group, zero-based, inclusive", "place")
+_HI = _field("hi", pa.int32(), "last place of the tie group, zero-based, inclusive", "place")
+
+CONTESTS = pa.schema(
+    [
+        _CONTEST_ID,
+        _field("name", pa.string(), "title, as the source tells it"),
+        _field("url", pa.string(), "where people read about it; null if nowhere", nullable=True),
+        _field("time_seconds", pa.int64(), "end of the contest", "UTC seconds since the epoch"),
+        _field("weight", pa.float64(), "how much it counts; 1 is usual"),
+        _field(
+            "perf_ceiling",
+            pa.float64(),
+            "highest performance it can show; null if none",
+            "rating points",
+            nullable=True,
+        ),
+        _field("n_players", pa.int32(), "participations", "players"),
+        _field("content_digest", pa.string(), "BLAKE2b-128 of all that ratings depend on", "hex"),
+        _field("file", pa.string(), "name of the standings file that holds it"),
+        _field("row_start", pa.int64(), "where its rows begin in that file", "row"),
+    ]
+)
+
+STANDINGS = pa.schema([_CONTEST_ID, _PLAYER, _HANDLE, _LO, _HI])
+
+PLAYERS = pa.schema([_PLAYER, _HANDLE])
+
+ROUNDS = pa.schema(
+    [
+        _field("round_index", pa.int32(), "place of the contest in the rated order, from 0", "round"),
+        _CONTEST_ID,
+        _PLAYER,
+        _LO,
+        _HI,
+        _field("perf", pa.float64(), "performance; null if the system has none", "rating points", nullable=True),
+        _field("mu_prior", pa.float64(), "mean of the belief brought to the round, after diffusion", "rating points"),
+        _field("sigma_prior", pa.float64(), "its standard deviation", "rating points"),
+        _field("mu", pa.float64(), "mean of the belief taken from the round", "rating points"),
+        _field("sigma", pa.float64(), "its standard deviation", "rating points"),
+        _field("n_before", pa.int32(), "rounds the player had played before this one", "rounds"),
+    ]
+)
+
+TABLES = {"contests": CONTESTS, "standings": STANDINGS, "players": PLAYERS, "rounds": ROUNDS}

@@ -1,0 +1,201 @@
+"""Segments of a run: what a manifest says, and how far a chain of them reaches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from storage.errors import DamagedError, MissingError
+from storage.lake import Lake
+from storage.layout import number_of, numbered
+from storage.schemas import FORMAT_VERSION, check_format
+
+__all__ = ["DATA", "MANIFEST", "Chain", "RoundEntry", "Segment", "read_chain"]
+
+DATA = ".parquet"
+MANIFEST = ".json"
+
+
+class RoundEntry(NamedTuple):
+    """One rated round, as its writer describes it.
+
+    ``rows`` is how many rows of the segment's table are its own; ``digest`` its chain digest, hex; ``skipped`` whether
+    it was passed over because it tells nobody apart.
+    """
+
+    round_index: int
+    contest_id: str
+    rows: int
+    digest: str
+    skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Consecutive committed rounds that share a file.
+
+    Attributes
+    ----------
+    first_round : int
+        Index of the first; the others follow without a gap.
+    contest_ids, rows, digests : tuple
+        One entry a round: its contest, its number of rows, its chain digest in hex.
+    skipped : tuple of int
+        Indices of the rounds that were passed over.
+    parent : str
+        Chain digest of the round before the first; empty at round 0.
+    file_size, file_digest
+        Bytes of the Parquet file and their BLAKE2b-128 in hex.
+    """
+
+    first_round: int
+    contest_ids: tuple[str, ...]
+    rows: tuple[int, ...]
+    digests: tuple[str, ...]
+    skipped: tuple[int, ...]
+    parent: str
+    file_size: int
+    file_digest: str
+
+    @classmethod
+    def of(cls, entries: Sequence[RoundEntry], parent: str, file_size: int, file_digest: str) -> Segment:
+        """The segment of ``entries``, rounds without a gap."""
+        _, contest_ids, rows, digests, _ = zip(*entries, strict=True)
+        skipped = tuple(entry.round_index for entry in entries if entry.skipped)
+        return cls(entries[0].round_index, contest_ids, rows, digests, skipped, parent, file_size, file_digest)
+
+    @property
+    def stop_round(self) -> int:
+        """Index after the last round."""
+        return self.first_round + len(self.digests)
+
+    @property
+    def last_digest(self) -> str:
+        """Chain digest of the last round."""
+        return self.digests[-1]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the file."""
+        return sum(self.rows)
+
+    def to_json(self) -> bytes:
+        """The manifest."""
+        facts = {
+            "format": FORMAT_VERSION,
+            "first_round": self.first_round,
+            "contest_ids": self.contest_ids,
+            "rows": self.rows,
+            "digests": self.digests,
+            "skipped": self.skipped,
+            "parent": self.parent,
+            "n_rows": self.n_rows,
+            "file_size": self.file_size,
+            "file_digest": self.file_digest,
+        }
+        return json.dumps(facts, ensure_ascii=False, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes, path: str) -> Segment:
+        """The segment a manifest tells of.
+
+        Raises
+        ------
+        FormatError
+            It is of another format.
+        DamagedError
+            It is torn or contradicts itself; names ``path``.
+        """
+        try:
+            facts = json.loads(data)
+            check_format(facts["format"], path)
+            segment = cls(
+                first_round=facts["first_round"],
+                contest_ids=tuple(facts["contest_ids"]),
+                rows=tuple(facts["rows"]),
+                digests=tuple(facts["digests"]),
+                skipped=tuple(facts["skipped"]),
+                parent=facts["parent"],
+                file_size=facts["file_size"],
+                file_digest=facts["file_digest"],
+            )
+            lengths = {len(segment.contest_ids), len(segment.rows), len(segment.digests)}
+            sound = len(lengths) == 1 and 0 not in lengths and segment.n_rows == facts["n_rows"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise DamagedError(f"{path}: not a readable manifest ({error!r}); rate the run again", path=path) from error
+        if not sound:
+            raise DamagedError(f"{path}: its lists of rounds do not fit each other; rate the run again", path=path)
+        return segment
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """How far a run reaches.
+
+    Attributes
+    ----------
+    segments : tuple of Segment
+        The valid prefix: from round 0, without a gap, each continuing the digest of the one before.
+    rest : tuple of int
+        First rounds of the manifests that are not part of it.
+    reason : str
+        Why the prefix ends there, one line; empty if there is no rest.
+    """
+
+    segments: tuple[Segment, ...]
+    rest: tuple[int, ...]
+    reason: str
+
+    @property
+    def stop_round(self) -> int:
+        """Index after the last committed round: the next to rate."""
+        return self.segments[-1].stop_round if self.segments else 0
+
+    @property
+    def last_digest(self) -> str:
+        """Chain digest of the last committed round; empty if there is none."""
+        return self.segments[-1].last_digest if self.segments else ""
+
+
+def read_chain(lake: Lake, folder: str) -> Chain:
+    """The valid prefix of the segments in ``folder``, from one listing and the manifests.
+
+    Raises
+    ------
+    FormatError
+        A manifest is of another format.
+    """
+    sizes = lake.sizes(folder)
+    numbers = sorted(number for name in sizes if (number := number_of(name, MANIFEST)) is not None)
+    segments: list[Segment] = []
+    for number in numbers:
+        try:
+            segments.append(_follow(lake, folder, number, sizes, segments[-1] if segments else None))
+        except (DamagedError, MissingError) as error:
+            return Chain(tuple(segments), tuple(numbers[len(segments) :]), str(error))
+    return Chain(tuple(segments), (), "")
+
+
+def _follow(lake: Lake, folder: str, number: int, sizes: dict[str, int], before: Segment | None) -> Segment:
+    path = f"{folder}/{numbered(number, MANIFEST)}"
+    next_round, parent = (before.stop_round, before.last_digest) if before else (0, "")
+    if number != next_round:
+        raise DamagedError(f"{path}: expected round {next_round} next; rate the run again", path=path)
+    segment = Segment.from_json(lake.read_bytes(path), path)
+    if segment.first_round != number:
+        raise DamagedError(f"{path}: says it begins at round {segment.first_round}; rate the run again", path=path)
+    if segment.parent != parent:
+        raise DamagedError(
+            f"{path}: continues {segment.parent!r}, the round before is {parent!r}; rate the run again",
+            path=path,
+        )
+    data = numbered(number, DATA)
+    if sizes.get(data) != segment.file_size:
+        found = f"has {sizes[data]} bytes" if data in sizes else "is missing"
+        raise DamagedError(
+            f"{folder}/{data}: {found}, its manifest says {segment.file_size} bytes; rate the run again",
+            path=f"{folder}/{data}",
+        )
+    return segment

@@ -1,0 +1,143 @@
+"""Snapshots: arrays with one entry, or one list of entries, a player; bit for bit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from storage import parquet
+from storage.errors import DamagedError, LakeError
+from storage.lake import Lake, digest_of
+from storage.schemas import FORMAT_VERSION, check_format
+
+__all__ = ["SNAPSHOT_MANIFEST", "Column", "read_snapshot", "write_snapshot"]
+
+Array: TypeAlias = npt.NDArray[Any]
+Column: TypeAlias = Array | tuple[Array, Array]  # one value a player; or offsets[n + 1] and values, a list a player
+
+SNAPSHOT_MANIFEST = "manifest.json"
+
+_PART_PLAYERS = 1 << 18
+_INT32_MAX = np.iinfo(np.int32).max
+
+
+def write_snapshot(lake: Lake, folder: str, last_round: int, columns: Mapping[str, Column], digest: str) -> None:
+    """Write every player's belief after ``last_round``: parts first, manifest last.
+
+    Parameters
+    ----------
+    columns
+        By name, an array with one entry a player, or the offsets and values of a list a player.
+    digest
+        Chain digest after ``last_round``, hex.
+
+    Raises
+    ------
+    ValueError
+        There are no columns, or they are not of one length.
+    """
+    lengths = {
+        name: len(column[0]) - 1 if isinstance(column, tuple) else len(column) for name, column in columns.items()
+    }
+    if len(set(lengths.values())) != 1:
+        raise ValueError(f"a snapshot needs columns of one length, got {lengths}")
+    n_players = next(iter(lengths.values()))
+
+    if lake.exists(folder):
+        # Without its manifest first, the old one would vouch for new parts.
+        lake.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
+        lake.delete_folder(folder)
+    parts = []
+    for number, start in enumerate(range(0, max(n_players, 1), _PART_PLAYERS)):
+        stop = min(start + _PART_PLAYERS, n_players)
+        arrays = {name: _to_arrow(name, column, start, stop) for name, column in columns.items()}
+        fields = [pa.field(name, array.type, nullable=False) for name, array in arrays.items()]
+        table = pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields))
+        size, file_digest = lake.write_table(f"{folder}/{_part(number)}", table, parquet.SNAPSHOT)
+        parts.append({"rows": stop - start, "size": size, "digest": file_digest})
+    facts = {
+        "format": FORMAT_VERSION,
+        "last_round": last_round,
+        "digest": digest,
+        "n_players": n_players,
+        "parts": parts,
+    }
+    lake.write_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", json.dumps(facts).encode())
+
+
+def read_snapshot(lake: Lake, folder: str, last_round: int) -> tuple[dict[str, Column], str]:
+    """The columns of a snapshot as they were written, offsets as int64 from 0, and its chain digest.
+
+    Raises
+    ------
+    MissingError
+        There is none.
+    DamagedError
+        A file of it is gone or has changed.
+    FormatError
+        It is of another format.
+    """
+    path = f"{folder}/{SNAPSHOT_MANIFEST}"
+    data = lake.read_bytes(path)
+    try:
+        facts = json.loads(data)
+        check_format(facts["format"], path)
+        parts = [(part["rows"], part["size"], part["digest"]) for part in facts["parts"]]
+        digest, found_round, n_players = facts["digest"], facts["last_round"], facts["n_players"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged(folder, f"its manifest is not readable ({error!r})") from error
+    if found_round != last_round or sum(rows for rows, _, _ in parts) != n_players or not parts:
+        raise _damaged(folder, "its manifest contradicts itself")
+    tables = [_read_part(lake, folder, number, *part) for number, part in enumerate(parts)]
+    names = tables[0].column_names
+    return {name: _to_numpy([table.column(name) for table in tables]) for name in names}, digest
+
+
+def _read_part(lake: Lake, folder: str, number: int, rows: int, size: int, digest: str) -> pa.Table:
+    name = _part(number)
+    try:
+        data = lake.read_bytes(f"{folder}/{name}")
+    except LakeError as error:
+        raise _damaged(folder, f"{name} cannot be read") from error
+    if (len(data), digest_of(data)) != (size, digest):
+        raise _damaged(folder, f"{name} is not what its manifest says")
+    table = parquet.decode(data, parquet.SNAPSHOT, f"{folder}/{name}")
+    if table.num_rows != rows:
+        raise _damaged(folder, f"{name} has {table.num_rows} players, its manifest says {rows}")
+    return table
+
+
+def _damaged(folder: str, reason: str) -> DamagedError:
+    return DamagedError(
+        f"{folder}: damaged snapshot, {reason}; delete that folder, rating resumes from an older one", path=folder
+    )
+
+
+def _part(number: int) -> str:
+    return f"part-{number:04d}.parquet"
+
+
+def _to_arrow(name: str, column: Column, start: int, stop: int) -> pa.Array:
+    if not isinstance(column, tuple):
+        return pa.array(column[start:stop])
+    offsets, values = column
+    first, last = int(offsets[start]), int(offsets[stop])
+    if last - first > _INT32_MAX:
+        raise ValueError(f"{name}: at most {_INT32_MAX} values for {_PART_PLAYERS} players, got {last - first}")
+    inner = pa.array(values[first:last])
+    kind = pa.list_(pa.field("item", inner.type, nullable=False))
+    return pa.ListArray.from_arrays(pa.array((offsets[start : stop + 1] - first).astype(np.int32)), inner, type=kind)
+
+
+def _to_numpy(parts: list[pa.ChunkedArray]) -> Column:
+    arrays = [part.combine_chunks() for part in parts]
+    if not pa.types.is_list(arrays[0].type):
+        return np.concatenate([array.to_numpy(zero_copy_only=False) for array in arrays])
+    lengths = np.concatenate([np.diff(array.offsets.to_numpy()) for array in arrays])
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    return offsets, np.concatenate([array.flatten().to_numpy(zero_copy_only=False) for array in arrays])

@@ -1,0 +1,53 @@
+import pytest
+
+from storage import layout
+
+
+@pytest.mark.parametrize("name", ["cf", "codeforces-2024", "a.b_c-D9", "_x", "-x", "0", "x" * 100])
+def test_names__one_safe_path_component_is_good(name):
+    assert layout.check_dataset_name(name) == name
+    assert layout.check_run_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", ".hidden", "a/b", "a\\b", "a b", "a\n", "naïve", "x" * 101, "a:b", "~", "a\0", "%41"]
+)
+def test_names__anything_else_tells_the_rule(name):
+    for check in (layout.check_dataset_name, layout.check_run_name):
+        with pytest.raises(ValueError, match=r"1 to 100 of the letters.*got"):
+            check(name)
+
+
+@pytest.mark.parametrize("name", ["raw", "runs", "published", "Runs", "RAW"])
+def test_names__a_data_set_is_not_called_like_a_part_of_the_lake(name):
+    with pytest.raises(ValueError, match="must not be called"):
+        layout.contests_file(name)
+    assert layout.check_run_name(name) == name
+
+
+def test_paths__are_those_of_the_design():
+    assert layout.contests_file("cf") == "cf/contests/contests.parquet"
+    assert layout.standings_file("cf", "ab.parquet") == "cf/standings/ab.parquet"
+    assert layout.players_file("cf", 1) == "cf/players/000001.parquet"
+    assert layout.run_file("r") == "runs/r/run.json"
+    assert layout.rounds_folder("r") == "runs/r/rounds"
+    assert layout.snapshot_folder("r", 400) == "runs/r/snapshots/000400"
+
+
+@pytest.mark.parametrize("number", [0, 412, 999_999, 1_000_000, 123_456_789])
+@pytest.mark.parametrize("suffix", ["", ".json", ".parquet"])
+def test_numbers__go_there_and_back(number, suffix):
+    assert layout.number_of(layout.numbered(number, suffix), suffix) == number
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["412.json", "0000412.json", "000412", "000412.parquet", "x00412.json", "000412.json.tmp", "00041٢.json", ""],
+)
+def test_numbers__other_names_have_none(name):
+    assert layout.number_of(name, ".json") is None
+
+
+def test_numbers__negative_ones_are_refused():
+    with pytest.raises(ValueError, match="from 0, got -1"):
+        layout.numbered(-1)
