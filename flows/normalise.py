@@ -1,0 +1,156 @@
+"""From what sources send to contests: the reference format, and what every standings list must keep to.
+
+Pure functions: nothing here opens a file.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from flows.sources.base import SourceError, shown
+from rating_kernels.standings import StandingsError, check_places
+from storage.contests import Contest
+
+__all__ = ["check_standings", "parse_reference", "reference_time"]
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+
+
+class _Row(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
+    # gc=False: four million small objects the garbage collector need not walk; decoding takes half the time.
+    handle: str
+    lo: int
+    hi: int
+
+
+class _Reference(msgspec.Struct):
+    name: str
+    time_seconds: int
+    standings: list[_Row]
+    url: str | None = None  # the format's own tools write null for a contest without an address
+    weight: float = 1.0
+    perf_ceiling: float = math.inf
+
+
+class _Time(msgspec.Struct):
+    time_seconds: int
+
+
+class _PlainRows(msgspec.Struct):
+    standings: list[tuple[str, int, int]]
+
+
+T = TypeVar("T")
+
+_REFERENCE = msgspec.json.Decoder(_Reference)
+_TIME = msgspec.json.Decoder(_Time)
+_PLAIN_ROWS = msgspec.json.Decoder(_PlainRows)
+
+
+def parse_reference(raw: bytes, contest_id: str, *, source: str = "", member: str = "") -> Contest:
+    """One contest of the reference format, checked in full.
+
+    Parameters
+    ----------
+    raw
+        UTF-8 JSON: ``{"name", "time_seconds", "standings": [[handle, lo, hi], ...]}`` and optionally ``url``,
+        ``weight``, ``perf_ceiling``; other keys are ignored, the format may grow.
+    contest_id
+        What the contest is to be called.
+    source, member
+        Where it came from, for messages.
+
+    Raises
+    ------
+    SourceError
+        Not UTF-8, not JSON, a wrong type, or a rule of standings broken; names the rows.
+    """
+
+    def fault(rule: str, *rows: int) -> SourceError:
+        return SourceError(rule, source, contest_id, member, rows)
+
+    contest = _decode(_REFERENCE, raw, contest_id, source, member)
+    rows, n = contest.standings, len(contest.standings)
+    if n == 0:
+        raise fault("the standings are empty; a contest needs a participant")
+    if not -INT64_MAX <= contest.time_seconds <= INT64_MAX:
+        raise fault(f"time_seconds = {contest.time_seconds} is not an int64")
+    if not (contest.weight > 0 and math.isfinite(contest.weight)):
+        raise fault(f"weight must be a finite number > 0, got {contest.weight}")
+    names = [row.handle for row in rows]
+    if len(set(names)) < n:
+        first: dict[str, int] = {}
+        for i, name in enumerate(names):
+            if first.setdefault(name, i) != i:
+                raise fault(f"player {shown(name)} stands twice", first[name], i)
+    if "" in names:
+        raise fault("a player needs a name, got an empty one", names.index(""))
+    try:
+        lo = np.fromiter([row.lo for row in rows], np.int32, n)
+        hi = np.fromiter([row.hi for row in rows], np.int32, n)
+    except OverflowError:
+        at = next(i for i, row in enumerate(rows) if max(abs(row.lo), abs(row.hi)) > INT32_MAX)
+        raise fault(f"lo = {rows[at].lo}, hi = {rows[at].hi} do not fit an int32", at) from None
+    try:
+        check_standings(lo, hi)
+    except StandingsError as error:
+        raise SourceError(error.rule, source, contest_id, member, range(error.first_row, error.last_row + 1)) from None
+    return Contest(
+        contest_id=contest_id,
+        name=contest.name,
+        url=contest.url or "",
+        time_seconds=contest.time_seconds,
+        handles=pa.array(names, pa.string()),
+        lo=lo,
+        hi=hi,
+        weight=contest.weight,
+        perf_ceiling=contest.perf_ceiling,
+    )
+
+
+def reference_time(raw: bytes, contest_id: str, *, source: str = "", member: str = "") -> int:
+    """``time_seconds`` of a contest of the reference format, without building its standings."""
+    return _decode(_TIME, raw, contest_id, source, member).time_seconds
+
+
+def _decode(decoder: msgspec.json.Decoder[T], raw: bytes, contest_id: str, source: str, member: str) -> T:
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        words = str(error)
+        if "$" not in words:
+            # A row that is too long is told without its place; plain tuples tell it.
+            try:
+                _PLAIN_ROWS.decode(raw)
+            except msgspec.ValidationError as placed:
+                words = str(placed)
+        at = re.search(r"\$\.standings\[(\d+)\]", words)
+        rows = (int(at[1]),) if at else ()
+        rule = f"not the reference format: {words.replace('`', '').replace('$.', '')}"
+    except msgspec.DecodeError as error:
+        rule, rows = f"not JSON: {error}", ()
+    except UnicodeDecodeError as error:
+        rule, rows = f"not UTF-8: byte 0x{error.object[error.start]:02x}, {error.reason}", ()
+    except RecursionError:
+        rule, rows = "not JSON that can be read: nested too deeply", ()
+    raise SourceError(rule, source, contest_id, member, rows)
+
+
+def check_standings(lo: npt.NDArray[np.integer], hi: npt.NDArray[np.integer]) -> None:
+    """Raise :class:`StandingsError` unless the rows of one contest are whole tie groups, best first, without gaps."""
+    for what, place in (("lo", lo), ("hi", hi)):
+        outside = np.flatnonzero((place < 0) | (place >= len(place)))
+        if len(outside):
+            row = int(outside[0])
+            raise StandingsError(
+                f"{what} = {place[row]} is outside the field, whose places are 0 to {len(place) - 1}", 0, row
+            )
+    check_places(lo, hi)

@@ -1,0 +1,190 @@
+"""What all sources share: the error for what a source sent, the report of what came in, and the last sieve."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+from storage.contests import Contest
+
+__all__ = [
+    "Duplicate",
+    "IngestReport",
+    "LeftOut",
+    "OnError",
+    "Order",
+    "SourceError",
+    "contest_number",
+    "screen",
+    "shown",
+]
+
+OnError = Literal["stop", "skip"]
+Order = Literal["number", "time", "given"]
+
+
+class SourceError(Exception):
+    """What a source sent is wrong.
+
+    Parameters
+    ----------
+    rule
+        What is wrong, in words, with the value that breaks it.
+    source
+        The file, folder or site.
+    contest
+        Identity of the contest; empty if the fault lies with the whole source.
+    member
+        The file inside an archive or folder; empty for tables.
+    rows
+        The offending rows as the source counts them: from 0, like places, in a standings list; from 1, the header not
+        counted, in a table.
+    """
+
+    def __init__(
+        self, rule: str, source: str = "", contest: str = "", member: str = "", rows: Sequence[int] = ()
+    ) -> None:
+        # All facts go to the base class by position: pickle hands them back to the constructor in another process.
+        super().__init__(rule, source, contest, member, rows)
+        self.rule, self.source, self.contest, self.member, self.rows = rule, source, contest, member, rows
+
+    def __str__(self) -> str:
+        member = _plain(self.member)
+        contest = f"contest {_plain(self.contest)}" + (f" ({member})" if member else "") if self.contest else member
+        where = ", ".join(part for part in (_plain(self.source), contest, _rows_in_words(self.rows)) if part)
+        return f"{where}: {self.rule}" if where else self.rule
+
+
+class LeftOut(NamedTuple):
+    """A contest that was not taken, and the whole message why."""
+
+    contest: str
+    reason: str
+
+
+class Duplicate(NamedTuple):
+    """A contest that was dropped, and the earlier one that it repeats."""
+
+    contest: str
+    same_as: str
+
+
+@dataclass
+class IngestReport:
+    """What one ingestion took and what it did not; filled while the contests are read.
+
+    Attributes
+    ----------
+    contests, participations : int
+        Taken so far.
+    left_out : list[LeftOut]
+        Contests with a fault, under ``on_error="skip"``.
+    duplicates : list[Duplicate]
+        Contests dropped under ``dedupe=True``.
+    time_goes_back : int
+        Contests that are earlier than the one before them; the order was kept.
+    other_files : int
+        Files beside the contests that were not looked at.
+    notes : list[str]
+        Whatever else a person should know.
+    """
+
+    contests: int = 0
+    participations: int = 0
+    left_out: list[LeftOut] = field(default_factory=list)
+    duplicates: list[Duplicate] = field(default_factory=list)
+    time_goes_back: int = 0
+    other_files: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """The report for a person: one line of counts, then one for each thing out of the ordinary."""
+        told = [f"read {_count(self.contests, 'contest')}, {_count(self.participations, 'participation')}"]
+        if self.time_goes_back:
+            told.append(f"time goes back at {_count(self.time_goes_back, 'contest')}; the order was kept as given")
+        if self.other_files:
+            told.append(f"{_count(self.other_files, 'other file')} ignored")
+        told += self.notes
+        told += [f"duplicate dropped: contest {contest} repeats {same_as}" for contest, same_as in self.duplicates]
+        told += [f"left out: {reason}" for _, reason in self.left_out]
+        return told
+
+
+def screen(
+    items: Iterable[Contest | SourceError], report: IngestReport, *, on_error: OnError = "stop", dedupe: bool = False
+) -> Iterator[Contest]:
+    """Pass good contests on, stop at faults or leave them out, and write the report.
+
+    Parameters
+    ----------
+    items
+        Contests in rated order; a contest with a fault is its :class:`SourceError`, as a value, because a generator
+        that raises cannot go on.
+    report
+        Filled as contests pass.
+    on_error
+        ``stop`` raises the first fault; ``skip`` lists it in the report and goes on. What ``items`` itself raises,
+        such as damage to a whole archive, always stops.
+    dedupe
+        Drop a contest that repeats an earlier one: the same address or, for contests without one, the same time,
+        weight, ceiling and standings. Titles say nothing: two events may share one.
+
+    Raises
+    ------
+    SourceError
+        The first fault, under ``on_error="stop"``.
+    """
+    seen: dict[str, str] = {}
+    latest: int | None = None
+    for item in items:
+        if isinstance(item, SourceError):
+            if on_error == "stop":
+                raise item
+            report.left_out.append(LeftOut(item.contest, str(item)))
+            continue
+        if dedupe:
+            # The digest covers the contest's own id, which a repetition does not share.
+            same_as = seen.setdefault(item.url or replace(item, contest_id="").content_digest, item.contest_id)
+            if same_as != item.contest_id:
+                report.duplicates.append(Duplicate(item.contest_id, same_as))
+                continue
+        if latest is not None and item.time_seconds < latest:
+            report.time_goes_back += 1
+        latest = item.time_seconds
+        report.contests += 1
+        report.participations += len(item)
+        yield item
+
+
+def contest_number(contest_id: str) -> int | None:
+    """The number a contest is called by, for ordering; None if it is called otherwise."""
+    return int(contest_id) if re.fullmatch(r"[0-9]{1,18}", contest_id) else None
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it, cut to a length a person reads."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:56]}...{text[-1]}"
+
+
+def _plain(name: str) -> str:
+    """A name for a message: line breaks and control characters in it are spelled out."""
+    return name if name.isprintable() else repr(name)[1:-1]
+
+
+def _rows_in_words(rows: Sequence[int]) -> str:
+    if len(rows) == 0:
+        return ""
+    if len(rows) == 1:
+        return f"row {rows[0]}"
+    if len(rows) > 2 and rows[-1] - rows[0] + 1 == len(rows):
+        return f"rows {rows[0]}-{rows[-1]}"
+    if len(rows) > 6:
+        return f"rows {', '.join(map(str, rows[:5]))}, ... ({len(rows)} in all)"
+    return f"rows {', '.join(map(str, rows[:-1]))} and {rows[-1]}"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -1,0 +1,403 @@
+"""Tables of results: any order of rows, hostile names, times of many kinds, and an error for each broken rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flows.sources.base import IngestReport, SourceError
+from flows.sources.files import Columns, read_contests
+from flows.sources.results import contests_from_results
+from rating_kernels.standings import places_from_ranks
+from storage.contests import Contest
+
+Table = dict[str, list[Any]]
+
+
+def write_csv(path: Path, table: Table | pa.Table) -> Path:
+    pacsv.write_csv(table if isinstance(table, pa.Table) else pa.table(table), path / "results.csv")
+    return path / "results.csv"
+
+
+def write_parquet(path: Path, table: Table | pa.Table) -> Path:
+    pq.write_table(table if isinstance(table, pa.Table) else pa.table(table), path / "results.parquet")
+    return path / "results.parquet"
+
+
+def text(path: Path, *lines: str) -> Path:
+    (path / "results.csv").write_text("\n".join(lines) + "\n")
+    return path / "results.csv"
+
+
+WRITERS: dict[str, Callable[[Path, Any], Path]] = {"csv": write_csv, "parquet": write_parquet}
+both = pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS.keys())
+
+
+def rows(contest: Contest) -> list[tuple[str, int, int]]:
+    return list(zip(contest.handles.to_pylist(), contest.lo.tolist(), contest.hi.tolist(), strict=True))
+
+
+def refusal(path: Path, **options: Any) -> SourceError:
+    with pytest.raises(SourceError) as caught:
+        list(read_contests(path, **options))
+    assert str(caught.value).startswith(path.name)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+@both
+def test_rows_in_any_order_become_contests_in_order_of_appearance(tmp_path: Path, write: Any) -> None:
+    table = {
+        "contest": ["b", "a", "b", "b", "a"],
+        "player": ["bob", "ann", "ann", "cy", "bob"],
+        "rank": [2.5, 1, 2.5, 1, 1],
+        "time_seconds": [-7, 20, -7, -7, 20],
+        "weight": [0.5, 1, 0.5, 0.5, 1],
+        "perf_ceiling": [2000.5, None, 2000.5, 2000.5, None],
+        "contest_name": ["B", "A", "B", "", "A"],
+        "url": ["u", None, "u", "u", None],
+        "nationality": ["x"] * 5,
+    }
+    b, a = read_contests(write(tmp_path, table))
+    assert (b.contest_id, b.name, b.url, b.time_seconds, b.weight, b.perf_ceiling) == ("b", "B", "u", -7, 0.5, 2000.5)
+    assert (a.contest_id, a.name, a.url, a.time_seconds, a.weight, a.perf_ceiling) == ("a", "A", "", 20, 1, math.inf)
+    assert rows(b) == [("cy", 0, 0), ("bob", 1, 2), ("ann", 1, 2)]
+    assert rows(a) == [("ann", 0, 1), ("bob", 0, 1)]
+    assert (b.lo.dtype, b.hi.dtype, b.handles.type) == ("int32", "int32", pa.string())
+
+
+@both
+def test_lo_and_hi_are_sorted_and_preferred_to_a_rank_that_nobody_named(tmp_path: Path, write: Any) -> None:
+    table = {"contest": ["a"] * 3, "player": ["x", "y", "z"], "lo": [1, 0, 1], "hi": [2, 0, 2], "rank": [1, 2, 3]}
+    path = write(tmp_path, table)
+    (places,) = read_contests(path)
+    assert rows(places) == [("y", 0, 0), ("x", 1, 2), ("z", 1, 2)]
+    (ranks,) = read_contests(path, columns=Columns.parse(["rank=rank"]))
+    assert rows(ranks) == [("x", 0, 0), ("y", 1, 1), ("z", 2, 2)]
+
+
+@both
+@pytest.mark.parametrize("order", ["given", "number", "time"])
+def test_the_order_of_contests_can_be_chosen(tmp_path: Path, write: Any, order: Any) -> None:
+    table = {"contest": [10, 9, 11], "player": [1, 1, 1], "rank": [1, 1, 1], "time_seconds": [3, 4, 3]}
+    read = [(c.contest_id, c.time_seconds) for c in read_contests(write(tmp_path, table), order=order)]
+    expected = {"given": "10 9 11", "number": "9 10 11", "time": "10 11 9"}[order]
+    assert " ".join(i for i, _ in read) == expected
+    assert all(time == (4 if i == "9" else 3) for i, time in read)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_any_valid_results_survive_in_csv_and_parquet(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
+    names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+    contests = data.draw(st.dictionaries(names, st.dictionaries(names, st.integers(-9, 9), min_size=1), min_size=1))
+    entries = [(c, p, r) for c, field in contests.items() for p, r in field.items()]
+    entries = data.draw(st.permutations(entries))
+    table = dict(zip(("contest", "player", "rank"), map(list, zip(*entries, strict=True)), strict=True))
+    expected: dict[str, list[tuple[str, int]]] = {}
+    for c, p, r in entries:
+        expected.setdefault(c, []).append((p, r))
+    for write in WRITERS.values():
+        read = list(read_contests(write(tmp_path_factory.mktemp("any"), table)))
+        assert [c.contest_id for c in read] == list(expected)
+        for contest in read:
+            field = expected[contest.contest_id]
+            order, lo, hi = places_from_ranks([rank for _, rank in field])
+            assert rows(contest) == list(zip([field[i][0] for i in order], lo.tolist(), hi.tolist(), strict=True))
+
+
+def test_many_contests_give_the_same_as_each_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.sources.results.CHUNK_ROWS", 7)
+    sizes = [1, 3, 20, 2, 2, 7, 8, 1]
+    contest = [f"c{i}" for i, size in enumerate(sizes) for _ in range(size)]
+    table = {"contest": contest, "player": list(range(44)), "rank": [p % 5 for p in range(44)]}
+    read = list(read_contests(write_parquet(tmp_path, table)))
+    for one in read:
+        alone = {
+            key: [v for v, c in zip(column, contest, strict=True) if c == one.contest_id]
+            for key, column in table.items()
+        }
+        (expected,) = contests_from_results(pa.table(alone), {key: key for key in alone})
+        assert isinstance(expected, Contest)
+        assert expected.content_digest == one.content_digest
+    assert [len(c) for c in read] == sizes
+
+
+# --- names, numbers and times -------------------------------------------------------------------------------------
+
+NAMES = [
+    "007",
+    "7",
+    "7.0",
+    "NA",
+    "null",
+    "NaN",
+    " ",
+    "\u00a0",
+    "ann",
+    "Ann",
+    " ann",
+    "a,b",
+    'a"b',
+    "a\nb",
+    "true",
+    "名",
+]
+
+
+@both
+def test_names_stay_as_they_are(tmp_path: Path, write: Any) -> None:
+    table = {"contest": ["NA"] * len(NAMES), "player": NAMES, "rank": list(range(len(NAMES)))}
+    (read,) = read_contests(write(tmp_path, table))
+    assert (read.contest_id, read.handles.to_pylist()) == ("NA", NAMES)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([2**53 + 1, 7], pa.int64()),
+        pa.array([2**64 - 1, 7], pa.uint64()),
+        pa.array([7.0, -3.0]),
+        pa.array(["x", "7"]).dictionary_encode(),
+        pa.array(["x", "7"], pa.large_string()),
+        pa.array(["x", "7"], pa.string_view()),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_players_of_any_type_become_exact_strings(tmp_path: Path, values: pa.Array) -> None:
+    table = pa.table({"contest": values, "player": values, "rank": [1, 1]})
+    expected = [str(int(v)) if isinstance(v, float) else str(v) for v in values.to_pylist()]
+    path = tmp_path / "memory.parquet"
+    pq.write_table(table, path)
+    read = list(read_contests(path))
+    assert [c.contest_id for c in read] == expected
+    assert [c.handles.to_pylist() for c in read] == [[name] for name in expected]
+
+
+NOON = int(datetime(2021, 7, 25, 12, tzinfo=UTC).timestamp())
+TIMES = {
+    "int32": pa.array([NOON], pa.int32()),
+    "float": pa.array([float(NOON)]),
+    "text": pa.array([f" {NOON}"]),
+    "text of a float": pa.array([f"{NOON}.0"]),
+    "naive timestamp": pa.array([datetime(2021, 7, 25, 12)], pa.timestamp("ns")),
+    "timestamp with zone": pa.array([datetime(2021, 7, 25, 12, tzinfo=UTC)], pa.timestamp("ms", "Asia/Tokyo")),
+    "timestamp with a fraction": pa.array([datetime(2021, 7, 25, 12, 0, 0, 900)], pa.timestamp("us")),
+    "text with zone": pa.array(["2021-07-25T14:00:00+02:00"]),
+    "text without zone": pa.array(["2021-07-25 12:00:00"]),
+}
+
+
+@pytest.mark.parametrize("times", TIMES.values(), ids=TIMES.keys())
+def test_times_of_many_kinds_become_utc_seconds(tmp_path: Path, times: pa.Array) -> None:
+    (read,) = read_contests(
+        write_parquet(tmp_path, pa.table({"contest": ["a"], "player": ["x"], "rank": [1], "time_seconds": times}))
+    )
+    assert read.time_seconds == NOON
+
+
+def test_dates_and_times_before_1970_are_fine(tmp_path: Path) -> None:
+    table = pa.table({"contest": ["a"], "player": ["x"], "rank": [1], "time_seconds": [date(1969, 12, 31)]})
+    (read,) = read_contests(write_parquet(tmp_path, table))
+    assert read.time_seconds == -86400
+    table = pa.table(
+        {"contest": ["a"], "player": ["x"], "rank": [1], "time_seconds": [datetime(1969, 12, 31, 23, 59, 59, 5)]}
+    )
+    (read,) = read_contests(write_parquet(tmp_path, table))
+    assert read.time_seconds == -1
+
+
+def test_large_integer_ranks_do_not_fall_together(tmp_path: Path) -> None:
+    table = {"contest": ["a", "a"], "player": ["x", "y"], "rank": [2**53 + 1, 2**53]}
+    (read,) = read_contests(write_parquet(tmp_path, table))
+    assert rows(read) == [("y", 0, 0), ("x", 1, 1)]
+
+
+def test_a_csv_with_byte_order_mark_and_windows_line_ends_is_read(tmp_path: Path) -> None:
+    (tmp_path / "results.CSV").write_bytes(b"\xef\xbb\xbfcontest,player,rank\r\n1,ann,1\r\n\r\n1,bob,2\r\n")
+    (read,) = read_contests(tmp_path / "results.CSV")
+    assert rows(read) == [("ann", 0, 0), ("bob", 1, 1)]
+
+
+# --- rules: each damages contest b, whose rows are 2 to 4, beside the good a and c --------------------------------
+
+GOOD: Table = {
+    "contest": ["a", "b", "b", "b", "c"],
+    "player": ["x", "x", "y", "z", "x"],
+    "rank": [1, 1, 2, 3, 1],
+    "time_seconds": [0, 1, 1, 1, 2],
+    "weight": [1.0, 1.0, 1.0, 1.0, 1.0],
+    "perf_ceiling": [1e3, 1e3, 1e3, 1e3, 1e3],
+}
+PLACES: Table = {**{k: v for k, v in GOOD.items() if k != "rank"}, "lo": [0, 0, 1, 2, 0], "hi": [0, 0, 1, 2, 0]}
+PLACES_B: Table = {**PLACES, "hi": [0, 1, 1, 2, 0]}
+RULES: dict[str, tuple[Table, str, list[Any], str, list[int]]] = {
+    "a player twice": (GOOD, "player", ["x", "z", "x"], "player 'x' stands twice", [2, 4]),
+    "a player without name": (GOOD, "player", ["x", "", "z"], "a player needs a name", [3]),
+    "missing place": (GOOD, "rank", [1, 2, None], "a place must be a finite number, got rank = ", [4]),
+    "NaN place": (GOOD, "rank", [1, math.nan, 3], "a place must be a finite number, got rank = ", [3]),
+    "infinite place": (GOOD, "rank", [1, math.inf, 3], "a place must be a finite number, got rank = ", [3]),
+    "fractional lo": (PLACES, "lo", [0, 1.5, 2], "a place must be a whole number that fits an int32, got lo", [3]),
+    "lo beyond int32": (PLACES, "lo", [0, 2**32, 2], "a place must be a whole number that fits an int32", [3]),
+    "missing hi": (PLACES, "hi", [0, None, 2], "a place must be a whole number that fits an int32, got hi", [3]),
+    "unequal hi": (PLACES, "hi", [0, 2, 2], "1 tied rows have lo = 1, hi = 2", [3]),
+    "a gap": (PLACES_B, "lo", [1, 1, 2], "the tie group at position 0 has lo = 1; places leave no gaps", [2, 3]),
+    "lo behind hi": (PLACES, "lo", [0, 2, 2], "lo = 2 is behind hi = 1", [3]),
+    "hi beyond the field": (PLACES, "hi", [0, 1, 3], "hi = 3 is outside the field, whose places are 0 to 2", [4]),
+    "negative lo": (PLACES, "lo", [0, -1, 2], "lo = -1 is outside the field", [3]),
+    "missing time": (GOOD, "time_seconds", [1, None, 1], "a time must be a whole number of UTC seconds", [3]),
+    "fractional time": (GOOD, "time_seconds", [1.5, 1.5, 1.5], "a time must be a whole number of UTC seconds", [2]),
+    "time beyond int64": (GOOD, "time_seconds", [1, 1e300, 1], "a time must be a whole number of UTC seconds", [3]),
+    "two times": (GOOD, "time_seconds", [1, 1, 5], "time_seconds differs inside the contest: 1 and 5", [2, 4]),
+    "zero weight": (GOOD, "weight", [0.0, 0.0, 0.0], "a weight must be a finite number > 0, got weight = ", [2]),
+    "negative weight": (GOOD, "weight", [1, -1, 1], "a weight must be a finite number > 0", [3]),
+    "NaN weight": (GOOD, "weight", [1, 1, math.nan], "a weight must be a finite number > 0", [4]),
+    "missing weight": (GOOD, "weight", [1, 1, None], "a weight must be a finite number > 0", [4]),
+    "infinite weight": (GOOD, "weight", [math.inf] * 3, "a weight must be a finite number > 0", [2]),
+    "two weights": (GOOD, "weight", [1.0, 2.0, 1.0], "weight differs inside the contest: 1.0 and 2.0", [2, 3]),
+    "NaN ceiling": (GOOD, "perf_ceiling", [math.nan] * 3, "a ceiling must be a number, or empty for none", [2]),
+    "two ceilings": (GOOD, "perf_ceiling", [1e3, None, 1e3], "perf_ceiling differs inside the contest", [2, 3]),
+}
+
+
+@both
+@pytest.mark.parametrize(("table", "key", "values", "words", "at"), RULES.values(), ids=RULES.keys())
+def test_a_broken_rule_names_file_contest_and_rows_and_can_be_skipped(
+    tmp_path: Path, write: Any, table: Table, key: str, values: list[Any], words: str, at: list[int]
+) -> None:
+    path = write(tmp_path, {**table, key: [table[key][0], *values, table[key][4]]})
+    error = refusal(path)
+    assert words in error.rule
+    assert (error.source, error.contest, list(error.rows)) == (path.name, "b", at)
+    report = IngestReport()
+    assert [c.contest_id for c in read_contests(path, on_error="skip", report=report)] == ["a", "c"]
+    assert [contest for contest, _ in report.left_out] == ["b"]
+
+
+def test_text_where_a_place_should_be_is_shown(tmp_path: Path) -> None:
+    error = refusal(text(tmp_path, "contest,player,rank", "a,x,1", "a,y,DNF"))
+    assert str(error) == "results.csv, contest a, row 2: a place must be a finite number, got rank = 'DNF'"
+
+
+def test_one_bad_time_does_not_spoil_the_others(tmp_path: Path) -> None:
+    path = text(tmp_path, "contest,player,rank,time_seconds", "a,x,1,2021-07-25T12:00:00Z", "b,x,1,noon", "c,x,1,7")
+    report = IngestReport()
+    assert [c.time_seconds for c in read_contests(path, on_error="skip", report=report)] == [NOON, 7]
+    assert report.left_out[0].reason.endswith("or a timestamp, got time_seconds = 'noon'")
+
+
+def test_every_bad_contest_is_listed_with_its_own_rows(tmp_path: Path) -> None:
+    table = {
+        "contest": ["a", "b", "c", "d", "d"],
+        "player": ["x"] * 4 + ["y"],
+        "lo": [0, 1, 0, 1, 1],
+        "hi": [0, 1, 5, 1, 1],
+    }
+    report = IngestReport()
+    assert [c.contest_id for c in read_contests(write_parquet(tmp_path, table), on_error="skip", report=report)] == [
+        "a"
+    ]
+    assert [reason.partition(":")[0] for _, reason in report.left_out] == [
+        "results.parquet, contest b, row 2",
+        "results.parquet, contest c, row 3",
+        "results.parquet, contest d, rows 4 and 5",
+    ]
+
+
+def test_a_contest_id_that_is_no_number_has_no_place_in_the_order_by_number(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path, {"contest": ["2", "x", "1"], "player": ["p"] * 3, "rank": [1] * 3})
+    assert refusal(path, order="number").contest == "x"
+    assert [c.contest_id for c in read_contests(path, order="number", on_error="skip")] == ["1", "2"]
+
+
+# --- faults of the whole table ------------------------------------------------------------------------------------
+
+
+@both
+def test_a_missing_or_unknown_column_lists_those_there_are(tmp_path: Path, write: Any) -> None:
+    path = write(tmp_path, {"contest": ["a"], "player": ["x"], "place": [1], "hi": [0]})
+    assert "no lo column 'lo' among the columns 'contest', 'player', 'place', 'hi'" in refusal(path).rule
+    assert "no player column 'who' among" in refusal(path, columns=Columns(player="who", rank="place")).rule
+    assert (
+        "no weight column 'weight' among" in refusal(path, columns=Columns.parse(["rank=place", "weight=weight"])).rule
+    )
+    assert "no rank column 'rank', or lo and hi, among" in refusal(path, columns=Columns(hi="")).rule
+    assert len(list(read_contests(path, columns=Columns.parse(["rank=place"])))) == 1
+
+
+def test_an_optional_column_can_be_left_unused(tmp_path: Path) -> None:
+    path = text(tmp_path, "contest,player,rank,weight", "a,x,1,80.5", "a,y,2,75")
+    assert "differs" in refusal(path).rule
+    (read,) = read_contests(path, columns=Columns.parse(["weight="]))
+    assert read.weight == 1.0
+
+
+@pytest.mark.parametrize("setting", ["contests=x", "contest", "=x", "named=x"])
+def test_a_column_setting_that_is_not_understood_is_wrong_use(setting: str) -> None:
+    with pytest.raises(ValueError, match="expected KEY=COLUMN with KEY one of contest, player, rank, lo"):
+        Columns.parse([setting])
+
+
+WHOLE = {
+    "no rows": (b"contest,player,rank\n", "the table has no rows", []),
+    "empty": (b"", "Empty CSV file", []),
+    "header only, no line end": (b"contest", "cannot be read", []),
+    "a column twice": (b"contest,player,rank,rank\na,x,1,2\n", "the column 'rank' is there twice", []),
+    "a row without contest": (b"contest,player,rank\na,x,1\n,x,1\n", "the row names no contest", [2]),
+    "a row too short": (b"contest,player,rank\na,x,1\na,x\n", "Expected 3 columns, got 2", [2]),
+    "not UTF-8": (b"contest,player,rank\na,x,1\na,\xff,2\n", "invalid UTF8", [2]),
+    "header not UTF-8": (b"contest,player,rank,\xff\na,x,1,2\n", "cannot be read", []),
+    "UTF-16": ("contest,player,rank\na,x,1\n".encode("utf-16"), "UTF-16, not UTF-8", []),
+}
+
+
+@pytest.mark.parametrize(("raw", "words", "at"), WHOLE.values(), ids=WHOLE.keys())
+def test_a_csv_that_is_no_table_of_results_always_stops(tmp_path: Path, raw: bytes, words: str, at: list[int]) -> None:
+    (tmp_path / "results.csv").write_bytes(raw)
+    error = refusal(tmp_path / "results.csv", on_error="skip")
+    assert words in error.rule
+    assert (error.contest, list(error.rows)) == ("", at)
+
+
+@pytest.mark.parametrize("cut", [0, 3, 100, -1])
+def test_a_truncated_parquet_file_always_stops(tmp_path: Path, cut: int) -> None:
+    path = write_parquet(tmp_path, GOOD)
+    path.write_bytes(path.read_bytes()[:cut])
+    assert "cannot be read" in refusal(path, on_error="skip").rule
+
+
+TYPES = {
+    "fractional player": ({"player": pa.array([1.0, 2.5])}, "player 2.5 is not a whole number", [2]),
+    "player of bools": ({"player": pa.array([True, False])}, "the player column holds bool", []),
+    "contest of times": ({"contest": pa.array([datetime(2021, 1, 1)] * 2)}, "the contest column holds timestamp", []),
+    "missing contest": ({"contest": pa.array(["a", None])}, "the row names no contest", [2]),
+    "rank of bools": ({"rank": pa.array([True, False])}, "the rank column holds bool", []),
+    "rank of times": ({"rank": pa.array([datetime(2021, 1, 1)] * 2)}, "the rank column holds timestamp", []),
+    "time of bools": ({"time_seconds": pa.array([True, True])}, "the time column holds bool", []),
+    "player not UTF-8": ({"player": pa.array([b"x", b"\xff"]).view(pa.string())}, "is not UTF-8", []),
+}
+
+
+@pytest.mark.parametrize(("changes", "words", "at"), TYPES.values(), ids=TYPES.keys())
+def test_a_column_of_a_wrong_type_always_stops(tmp_path: Path, changes: Any, words: str, at: list[int]) -> None:
+    table = pa.table({"contest": ["a", "a"], "player": ["x", "y"], "rank": [1, 2], **changes})
+    error = refusal(write_parquet(tmp_path, table), on_error="skip")
+    assert words in error.rule
+    assert list(error.rows) == at
+
+
+def test_order_by_time_needs_a_time(tmp_path: Path) -> None:
+    assert (
+        "no time column"
+        in refusal(write_csv(tmp_path, {"contest": ["a"], "player": ["x"], "rank": [1]}), order="time").rule
+    )

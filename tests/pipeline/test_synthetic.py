@@ -1,0 +1,177 @@
+"""Made-up contests: reproducible, of the laws they claim, and valid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from flows.sources.synthetic import PRESETS, Preset, generate, performances
+from rating_kernels.standings import check_distinct, check_places
+
+SMALL = Preset(40, 6, participants=12)
+
+
+def bytes_of(preset: Preset, seed: int) -> list[tuple[object, ...]]:
+    """Every contest of a data set, as something to compare."""
+    return [
+        (c.contest_id, c.name, c.time_seconds, c.handles.to_pylist(), c.lo.tobytes(), c.hi.tobytes(), c.content_digest)
+        for c in generate(preset, seed)
+    ]
+
+
+@pytest.mark.parametrize("noise", ["normal", "logistic"])
+@pytest.mark.parametrize("drift", ["everyone", "participants"])
+def test_generate__one_seed_gives_the_same_bytes_and_another_gives_others(drift: str, noise: str) -> None:
+    preset = replace(SMALL, drift=drift, noise=noise)
+    assert bytes_of(preset, 7) == bytes_of(preset, 7)
+    assert bytes_of(preset, np.int64(7)) == bytes_of(preset, 7)
+    one, other = bytes_of(preset, 7), bytes_of(preset, 8)
+    assert all(a[3] != b[3] for a, b in zip(one, other, strict=True))
+
+
+def test_generate__stopping_early_changes_nothing_that_came_before() -> None:
+    shorter = bytes_of(replace(SMALL, n_rounds=2), 7)
+    assert shorter == bytes_of(SMALL, 7)[:2]
+
+
+def test_generate__tells_names_and_times() -> None:
+    first, second, *_ = generate(replace(SMALL, start_time=1_000, seconds_between=60), 1)
+    assert (first.contest_id, first.name, first.url, first.time_seconds) == ("0", "synthetic round 0", "", 1_000)
+    assert (second.contest_id, second.time_seconds) == ("1", 1_060)
+    assert (first.weight, first.perf_ceiling) == (1.0, math.inf)
+    assert first.handles.to_pylist()[0].startswith("player-0000")
+
+
+def test_generate__ranks_by_performance_and_continuous_noise_never_ties() -> None:
+    for contest, (players, performance) in zip(generate(SMALL, 3), performances(SMALL, 3), strict=True):
+        best_first = players[np.argsort(-performance)]
+        assert contest.handles.to_pylist() == [f"player-{player:06d}" for player in best_first]
+        assert contest.lo.tolist() == contest.hi.tolist() == list(range(12))
+
+
+def test_generate__a_grid_makes_valid_ties() -> None:
+    tied = 0
+    for contest in generate(replace(SMALL, tie_points=200.0, n_rounds=30), 5):
+        check_places(contest.lo, contest.hi)
+        tied += int(np.sum(contest.lo != contest.hi))
+    assert tied > 100
+    for contest in generate(replace(SMALL, tie_points=1e6), 5):  # nobody can be told apart
+        assert set(contest.lo.tolist()) == {0}
+        assert set(contest.hi.tolist()) == {11}
+
+
+def test_performances__everybody_plays_unless_fewer_are_asked_for() -> None:
+    for players, _ in performances(replace(SMALL, participants=None), 2):
+        assert players.tolist() == list(range(40))
+    seen: set[int] = set()
+    for players, performance in performances(replace(SMALL, n_rounds=60), 2):
+        check_distinct(players)
+        assert len(players) == len(performance) == 12
+        seen |= set(players.tolist())
+    assert seen == set(range(40))
+
+
+def test_performances__draws_are_fair() -> None:
+    preset = Preset(20, 4_000, participants=5)
+    drawn = np.bincount(np.concatenate([players for players, _ in performances(preset, 11)]), minlength=20)
+    assert np.all(np.abs(drawn - 1_000) < 5 * math.sqrt(4_000 * 0.25 * 0.75))
+
+
+def assert_moments(sample: np.ndarray, mean: float, sd: float, kurtosis: float) -> None:
+    """Mean and variance lie within 5 standard errors."""
+    n = len(sample)
+    assert abs(sample.mean() - mean) < 5 * sd / math.sqrt(n)
+    assert abs(sample.var() - sd**2) < 5 * sd**2 * math.sqrt((kurtosis - 1) / n)
+
+
+def test_performances__skills_have_the_mean_and_spread_asked_for() -> None:
+    preset = Preset(200_000, 1, skill_mean=1480.0, skill_sd=300.0, noise_sd=0.0)
+    ((_, skill),) = performances(preset, 21)
+    assert_moments(skill, 1480.0, 300.0, kurtosis=3.0)
+
+
+@pytest.mark.parametrize(("noise", "kurtosis"), [("normal", 3.0), ("logistic", 4.2)])
+def test_performances__noise_has_one_spread_whatever_its_law(noise: str, kurtosis: float) -> None:
+    preset = Preset(200_000, 1, skill_sd=0.0, noise=noise, noise_sd=200.0)
+    ((_, performance),) = performances(preset, 22)
+    assert_moments(performance - 1500.0, 0.0, 200.0, kurtosis)
+    fourth = np.mean((performance - 1500.0) ** 4) / 200.0**4
+    assert abs(fourth - kurtosis) < 0.25  # the two laws are told apart
+
+
+def test_performances__all_skills_drift_between_rounds_and_not_before_the_first() -> None:
+    preset = Preset(100_000, 4, skill_sd=0.0, noise_sd=0.0, drift_sd=35.0)
+    for index, (_, skill) in enumerate(performances(preset, 23)):
+        if index == 0:
+            assert np.all(skill == 1500.0)
+        else:
+            assert_moments(skill, 1500.0, 35.0 * math.sqrt(index), kurtosis=3.0)
+
+
+def test_performances__only_participants_drift_where_that_is_asked_for() -> None:
+    preset = Preset(1_000, 40, participants=300, skill_sd=0.0, noise_sd=0.0, drift_sd=35.0, drift="participants")
+    last, played = np.full(1_000, 1500.0), np.zeros(1_000, dtype=int)
+    steps = []
+    for players, skill in performances(preset, 24):
+        steps.append(skill - last[players])
+        last[players] = skill
+        played[players] += 1
+    assert_moments(np.concatenate(steps), 0.0, 35.0, kurtosis=3.0)
+    assert_moments((last[played > 0] - 1500.0) / np.sqrt(played[played > 0]), 0.0, 35.0, kurtosis=3.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_players", "n_rounds", "size", "skill_sd", "drift", "noise"),
+    [
+        ("paper", 2_500, 50, 2_500, 300.0, "everyone", "normal"),
+        ("paper-quarter", 10_000, 50, 2_500, 300.0, "everyone", "normal"),
+        ("synth-sm", 1_000, 15_000, 5, 350.0, "participants", "logistic"),
+        ("synth-la", 100_000, 60, 100_000, 350.0, "participants", "logistic"),
+    ],
+)
+def test_preset__has_its_published_shape(
+    name: str, n_players: int, n_rounds: int, size: int, skill_sd: float, drift: str, noise: str
+) -> None:
+    preset = PRESETS[name]
+    assert (preset.n_players, preset.n_rounds) == (n_players, n_rounds)
+    assert (preset.skill_mean, preset.skill_sd, preset.drift_sd, preset.noise_sd) == (1500.0, skill_sd, 35.0, 200.0)
+    assert (preset.drift, preset.noise, preset.seconds_between) == (drift, noise, 86_400)
+    contests = list(islice(generate(preset, 1), 2))
+    assert [len(contest) for contest in contests] == [size, size]
+    assert contests[1].time_seconds - contests[0].time_seconds == 86_400
+    for contest in contests:
+        check_places(contest.lo, contest.hi)
+        assert len(contest.handles.unique()) == size
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_players": 0}, "n_players must be an integer >= 1, got 0"),
+        ({"n_rounds": 2.5}, "n_rounds must be an integer >= 1, got 2.5"),
+        ({"n_players": True}, "n_players must be an integer >= 1, got True"),
+        ({"participants": 0}, "participants must be an integer >= 1, got 0"),
+        ({"participants": 41}, "participants must be <= n_players = 40, got 41"),
+        ({"skill_mean": math.nan}, "skill_mean must be a finite number of rating points, got nan"),
+        ({"skill_sd": -1.0}, "skill_sd must be >= 0 rating points, got -1.0"),
+        ({"drift_sd": math.inf}, "drift_sd must be >= 0 rating points, got inf"),
+        ({"noise_sd": "200"}, "noise_sd must be >= 0 rating points, got '200'"),
+        ({"tie_points": 0.0}, "tie_points must be > 0 rating points or None, got 0.0"),
+        ({"drift": "nobody"}, "drift must be 'everyone' or 'participants', got 'nobody'"),
+        ({"noise": "cauchy"}, "noise must be 'normal' or 'logistic', got 'cauchy'"),
+        ({"seconds_between": -1}, "seconds_between must be an integer >= 0, got -1"),
+        ({"start_time": 0.5}, "start_time must be an integer >= 0, got 0.5"),
+    ],
+)
+def test_preset__refuses_what_cannot_be(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        replace(SMALL, **change)
+
+
+def test_generate__refuses_a_bad_seed_before_the_first_contest() -> None:
+    with pytest.raises(ValueError, match="seed must be an integer >= 0, got -1"):
+        generate(SMALL, -1)
