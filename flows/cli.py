@@ -1,0 +1,301 @@
+"""The command line: each command imports what it needs when it runs, so that ``--help`` answers at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from storage import Contest
+
+    from .rate import Progress
+    from .sources.base import IngestReport
+
+__all__ = ["cli", "main"]
+
+_LOG_SECONDS = 5.0  # between lines of progress where there is no terminal
+
+lake_option = click.option(
+    "--lake", required=True, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake."
+)
+dataset_option = click.option("--dataset", required=True, help="Name of the data set in the lake.")
+run_option = click.option("--run", required=True, help="Name of the run, as `ranklake runs` lists it.")
+deviations_option = click.option(
+    "--deviations", default=3.0, show_default=True, help="The rating shown is mu - DEVIATIONS (sigma - its limit)."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="ranklake")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def cli(debug: bool) -> None:
+    """Rate players from the whole history of ranked contests.
+
+    Contests go into a lake of Parquet files (`ingest`), every round is rated in time order and committed (`rate`),
+    and the result is read with `leaderboard`, `player` or any tool that reads Parquet.
+    """
+
+
+@cli.group()
+def ingest() -> None:
+    """Bring contests into the lake; contests that are there already and unchanged stay as they are."""
+
+
+@ingest.command("files")
+@click.argument("path")
+@dataset_option
+@lake_option
+@click.option(
+    "--order",
+    type=click.Choice(["number", "time", "given"]),
+    help="What comes first is rated first: by file number (default for folders and archives), by time, or as given "
+    "(default for tables).",
+)
+@click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="A table's name for contest, player, "
+              "rank, lo, hi, time, weight, perf_ceiling, name or url; repeatable.")  # fmt: skip
+@click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
+              help="At a contest with a fault: stop with nothing ingested, or leave it out and list it.")  # fmt: skip
+@click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one.")
+def ingest_files(path: str, dataset: str, lake: str, columns: tuple[str, ...], **choices: Any) -> None:
+    """Ingest a folder or archive (.tar.xz, .zip) of contests N.json, or a .csv or .parquet of results."""
+    from .sources.base import IngestReport
+    from .sources.files import Columns, read_contests
+
+    with _usage():
+        parsed = Columns.parse(columns)
+    report = IngestReport()
+    _ingest(lake, dataset, read_contests(path, columns=parsed, report=report, **choices), report)
+
+
+@ingest.command("synthetic")
+@click.option("--preset", required=True, help="paper, paper-quarter, synth-sm or synth-la.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--dataset", help="Name of the data set; by default the preset's.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the preset, as n_rounds=100.")
+@lake_option
+def ingest_synthetic(preset: str, seed: int, dataset: str | None, settings: tuple[str, ...], lake: str) -> None:
+    """Ingest a made-up history of players whose true skills are known; the same seed gives the same contests."""
+    from .config import convert_fields, parse_settings
+    from .sources.base import IngestReport, screen
+    from .sources.synthetic import PRESETS, generate
+
+    with _usage():
+        if preset not in PRESETS:
+            raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
+        changes = convert_fields(type(PRESETS[preset]), parse_settings(settings), f"preset {preset}")
+        chosen = dataclasses.replace(PRESETS[preset], **changes)
+    report = IngestReport()
+    _ingest(lake, dataset or preset, screen(generate(chosen, seed), report), report)
+
+
+@cli.command()
+@dataset_option
+@click.option("--system", default="elo-mmr", show_default=True, help="Rating system.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A hyperparameter, as rho=0.04; repeatable."
+)
+@click.option("--run", help="Name of the run; by default made of the data set, the system and the settings.")
+@click.option("--engine", default="threads", show_default=True, help="serial or threads: the same ratings to the bit.")
+@click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
+@click.option("--max-rounds", type=click.IntRange(min=0), help="Rate only the first so many contests.")
+@click.option("--keep-uninformative", is_flag=True, help="Rate contests in which everybody ties, too.")
+@lake_option
+def rate(
+    dataset: str,
+    system: str,
+    settings: tuple[str, ...],
+    run: str | None,
+    engine: str,
+    workers: int | None,
+    max_rounds: int | None,
+    keep_uninformative: bool,
+    lake: str,
+) -> None:
+    """Bring a run up to date: keep the rounds that still hold, rate the others, commit as they come."""
+    from .config import RunConfig, build_params, default_run, find_system, parse_settings
+    from .engines.base import open_engine
+
+    with _usage():
+        chosen = parse_settings(settings)
+        params = build_params(find_system(system), chosen)
+        run = run or default_run(dataset, system, chosen)
+        hands = open_engine(engine, workers)
+    from storage import Lake
+
+    from .rate import rate as bring_up_to_date
+
+    config = RunConfig(dataset, run, system, params, not keep_uninformative)
+    with hands, _progress("rating") as tell:
+
+        def on_progress(progress: Progress) -> None:
+            tell(progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s")
+
+        report = bring_up_to_date(Lake.open(lake), config, hands, max_rounds, on_progress)
+    click.echo(f"run {run}: {report.line()}")
+
+
+@cli.command()
+@run_option
+@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
+@click.option("--all", "everybody", is_flag=True, help="Everybody.")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
+              help="csv and json have full precision.")  # fmt: skip
+@deviations_option
+@lake_option
+def leaderboard(run: str, top: int, everybody: bool, form: str, deviations: float, lake: str) -> None:
+    """Who stands where after a run, best first."""
+    from storage import Lake
+
+    from .leaderboard import leaderboard as of_run
+
+    table = of_run(Lake.open(lake), run, deviations)
+    shown = table if everybody else table.slice(0, top)
+    if form == "table":
+        from .show import leaderboard_table
+
+        _print(leaderboard_table(shown, table.num_rows))
+    else:
+        _write(shown, form)
+
+
+@cli.command()
+@click.argument("handle")
+@run_option
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@deviations_option
+@lake_option
+def player(handle: str, run: str, form: str, deviations: float, lake: str) -> None:
+    """Every rated round of one player, in order."""
+    from storage import Lake
+
+    from .leaderboard import player_history
+
+    rows = player_history(Lake.open(lake), run, handle, deviations)
+    if form == "table":
+        from .show import player_table
+
+        _print(player_table(handle, rows))
+    else:
+        _write(rows, form)
+
+
+@cli.command()
+@lake_option
+def runs(lake: str) -> None:
+    """The data sets and runs of a lake, and how far each has come."""
+    from storage import Lake
+
+    from .show import runs_tables
+
+    for table in runs_tables(Lake.open(lake)):
+        _print(table)
+
+
+def _ingest(lake: str, dataset: str, contests: Iterator[Contest], report: IngestReport) -> None:
+    """Add contests to a data set, all or none, and tell what came of it."""
+    from collections import Counter
+
+    from storage import Dataset, Lake
+    from storage.layout import contests_file
+
+    with _usage():
+        contests_file(dataset)  # a name that no folder can have is told before anything is read
+    changes: Counter[str] = Counter()
+    opened = Lake.open(lake, create=True)
+    with _progress("ingesting") as tell, Dataset.ingest(opened, dataset) as adding:
+        for contest in contests:
+            changes[adding.add(contest)] += 1
+            tell(report.contests, None, f"{report.participations:,} participations")
+    for line in report.lines():
+        click.echo(line, err=line.startswith(("time", "left", "duplicate")))
+    told = ", ".join(f"{changes[kind]:,} {kind}" for kind in ("new", "corrected", "unchanged") if changes[kind])
+    click.echo(f"data set {dataset}: {told or 'nothing came in'}")
+
+
+@contextmanager
+def _usage() -> Iterator[None]:
+    """What a person typed is wrong: exit code 2."""
+    try:
+        yield
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int | None, str], None]]:
+    """A function that shows how far long work has come: a bar on a terminal, a line now and then in a log."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+        with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda done, total, told: bar.update(task, completed=done, total=total, description=told)
+        return
+    told_at = time.monotonic()
+
+    def tell(done: int, total: int | None, told: str) -> None:
+        nonlocal told_at
+        if time.monotonic() - told_at >= _LOG_SECONDS:
+            told_at = time.monotonic()
+            click.echo(f"{what}: {done:,}{f' of {total:,}' if total else ''} contests, {told}", err=True)
+
+    yield tell
+
+
+def _print(table: Any) -> None:
+    from rich.console import Console
+
+    console = Console()
+    (console if console.is_terminal else Console(width=160)).print(table)
+
+
+def _write(table: pa.Table, form: str) -> None:
+    if form == "csv":
+        from pyarrow import csv
+
+        csv.write_csv(table, sys.stdout.buffer)
+    else:
+        json.dump(table.to_pylist(), sys.stdout, ensure_ascii=False)
+        sys.stdout.write("\n")
+
+
+def main() -> None:
+    """Run a command; exit with 0 done, 1 failed, 2 wrong use. A traceback only with ``--debug``."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Exit as ended:
+        sys.exit(ended.exit_code)
+    except click.UsageError as error:
+        error.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted; what was committed stays, the same command goes on from there", err=True)
+        sys.exit(1)
+    except BrokenPipeError:  # the reader, head for instance, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        if "--debug" in sys.argv or not _expected(error):
+            raise
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(1)
+
+
+def _expected(error: Exception) -> bool:
+    """Whether an error was put into words for a person; any other is our bug and shows its traceback."""
+    from storage import LakeError
+
+    from .sources.base import SourceError
+
+    return isinstance(error, LakeError | SourceError | ValueError | ArithmeticError | OSError)

@@ -1,0 +1,140 @@
+"""Rated rounds on their way into the lake: cut into segments and written by a thread of their own, in order."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from storage import RoundEntry, Run
+
+from .adapters import to_table
+from .walk import Rated
+
+__all__ = ["Committer"]
+
+SEGMENT_ROWS = 2_000  # a segment closes when it has so many rows
+SEGMENT_SECONDS = 5.0  # or has been open so long
+_WAITING = 8  # writes that may lag behind: bounds memory
+
+
+class Committer:
+    """Commits what a walk yields; a ``with`` block, at whose end everything added is in the lake.
+
+    Where segments end depends on the data alone (unless rounds take seconds), so that a run that was interrupted ends
+    up with the same files.
+
+    Parameters
+    ----------
+    contest_ids, digests
+        Of all contests of the data set, in rated order.
+    """
+
+    def __init__(self, run: Run, contest_ids: Sequence[str], digests: Sequence[str]) -> None:
+        self._run, self._contest_ids, self._digests = run, contest_ids, digests
+        self._open: list[_Piece] = []
+        self._opened = time.monotonic()
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="ranklake-write")
+        self._waiting: deque[Future[None]] = deque()
+        self._failed = False
+
+    def add(self, rated: Rated) -> None:
+        """Take rounds that follow those taken before."""
+        sizes = np.zeros(len(rated.informative), dtype=np.int64)
+        sizes[rated.informative] = np.diff(rated.rounds.offsets)
+        ends = np.cumsum(sizes)
+        start = 0
+        while start < len(sizes):
+            done = int(ends[start - 1]) if start else 0
+            room = SEGMENT_ROWS - sum(piece.n_rows for piece in self._open)
+            stop = min(int(np.searchsorted(ends, done + room)) + 1, len(sizes))
+            self._open.append(_Piece(rated, start, stop, sizes[start:stop]))
+            late = stop == len(sizes) and time.monotonic() - self._opened > SEGMENT_SECONDS
+            if int(ends[stop - 1]) - done >= room or late:
+                self._close()
+            start = stop
+
+    def snapshot(self, last_round: int, columns: dict[str, Any], keep: int) -> None:
+        """Commit what was added and then every player's belief after ``last_round``; keep so many snapshots."""
+        self._close()
+
+        def write() -> None:
+            self._run.write_snapshot(last_round, columns, self._digests[last_round])
+            self._run.prune_snapshots(keep)
+
+        self._submit(write)
+
+    def _close(self) -> None:
+        pieces, self._open, self._opened = self._open, [], time.monotonic()
+        if pieces:
+            self._submit(lambda: self._write(pieces))
+
+    def _write(self, pieces: list[_Piece]) -> None:
+        entries = [
+            RoundEntry(i, self._contest_ids[i], rows, self._digests[i], not informative)
+            for piece in pieces
+            for i, rows, informative in piece.rounds()
+        ]
+        first = entries[0].round_index
+        table = pa.concat_tables([piece.table(self._contest_ids) for piece in pieces])
+        self._run.append(table, entries, self._digests[first - 1] if first else "")
+
+    def _submit(self, write: Callable[[], None]) -> None:
+        def unless_failed() -> None:  # a segment behind one that was not written would leave a gap
+            if not self._failed:
+                self._failed = True
+                write()
+                self._failed = False
+
+        self._waiting.append(self._writer.submit(unless_failed))
+        while self._waiting and (len(self._waiting) > _WAITING or self._waiting[0].done()):
+            self._waiting.popleft().result()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self._close()
+            while self._waiting:  # what was rated before an error or an interrupt is not lost
+                self._waiting.popleft().result()
+        finally:
+            self._writer.shutdown(cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Contests ``start`` to ``stop - 1`` of what a walk yielded at once, and their rows in the lake."""
+
+    rated: Rated
+    start: int
+    stop: int
+    sizes: np.ndarray[Any, np.dtype[np.int64]]
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.sizes.sum())
+
+    def rounds(self) -> list[tuple[int, int, bool]]:
+        """Round index, rows, and whether it was informative."""
+        first = self.rated.start + self.start
+        informative = self.rated.informative[self.start : self.stop].tolist()
+        return list(zip(range(first, first + len(informative)), self.sizes.tolist(), informative, strict=True))
+
+    def table(self, contest_ids: Sequence[str]) -> pa.Table:
+        informative = self.rated.informative
+        a, b = int(informative[: self.start].sum()), int(informative[: self.stop].sum())
+        rounds, offsets = self.rated.rounds.part(a, b), self.rated.rounds.offsets
+        index = self.rated.start + self.start + np.flatnonzero(informative[self.start : self.stop])
+        outcome = self.rated.outcome.part(offsets[a], offsets[b])
+        return to_table(rounds, outcome, index.astype(np.int32), [contest_ids[i] for i in index.tolist()])

@@ -1,0 +1,32 @@
+"""One hand: a loop."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from .base import Work
+
+__all__ = ["Serial"]
+
+
+class Serial:
+    """Runs every piece where it is asked for, ``block_size`` items at a time."""
+
+    workers = 1
+
+    def __init__(self, block_size: int | None = None) -> None:
+        self.block_size = block_size
+
+    def map(self, work: Work, n: int) -> None:
+        step = self.block_size or n
+        for start in range(0, n, step or 1):
+            work(start, min(start + step, n))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None

@@ -1,0 +1,56 @@
+"""One machine: the same kernels, which release the interpreter's lock, over ranges in a pool of threads."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from .base import Work
+
+__all__ = ["Threads"]
+
+_PIECES = 2
+
+
+class Threads:
+    """``workers`` hands, the caller's thread among them.
+
+    Parameters
+    ----------
+    workers
+        Defaults to the cores this process may use.
+    block_size
+        Items a piece; by default a few pieces a hand, as some take longer than others.
+    """
+
+    def __init__(self, workers: int | None = None, block_size: int | None = None) -> None:
+        self.workers = workers or len(os.sched_getaffinity(0))
+        self.block_size = block_size
+        self._pool = ThreadPoolExecutor(max(self.workers - 1, 1), thread_name_prefix="ranklake")
+
+    def map(self, work: Work, n: int) -> None:
+        step = self.block_size or max(-(-n // (_PIECES * self.workers)), 1)
+        pieces = iter(range(0, n, step))  # stepping an iterator is atomic: whoever is free takes the next piece
+
+        def take() -> None:
+            for start in pieces:
+                work(start, min(start + step, n))
+
+        others = [self._pool.submit(take) for _ in range(min(self.workers, -(-n // step)) - 1)]
+        try:
+            take()
+        finally:
+            errors = [other.exception() for other in others]
+        for error in errors:
+            if error is not None:
+                raise error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.shutdown()

@@ -1,0 +1,192 @@
+"""The notebook door: a table of results in, a table of ratings out, no lake needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from rating_kernels import Beliefs, Outcome, Rounds, System
+
+from .config import build_params, find_system
+from .engines.base import open_engine
+from .rounds import rate_rounds
+from .sources.base import SourceError
+from .sources.results import rounds_from_results
+from .sources.tables import Columns
+
+__all__ = ["rate_history"]
+
+
+def rate_history(
+    results: Any,
+    system: str = "elo-mmr",
+    *,
+    engine: str = "threads",
+    workers: int | None = None,
+    beliefs: Mapping[Any, float] | pd.DataFrame | None = None,
+    return_beliefs: bool = False,
+    skip_uninformative: bool = True,
+    **hyperparameters: Any,
+) -> pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame]:
+    """Rate a whole history of contests.
+
+    Parameters
+    ----------
+    results
+        A pandas, Polars, Arrow or Dask frame, one row a participation: ``contest, player``, and ``rank`` (lower is
+        better, equals tie) or ``lo, hi`` (zero-based first and last place of the tie group); optionally
+        ``time_seconds, weight, perf_ceiling``. Rows of a contest may come in any order; contests are rated in order of
+        appearance.
+    system
+        A key of ``rating_kernels.SYSTEMS``; ``hyperparameters`` are its parameters.
+    engine, workers
+        ``serial`` or ``threads``, and how many hands; the same bits either way.
+    beliefs
+        What is believed before the first contest, a mapping from player to ``mu``, or a frame indexed by player with
+        ``mu`` and optionally ``sigma`` and ``n_rounds``; or what ``return_beliefs`` gave, which loses nothing. Players
+        who are not in it are newcomers.
+    return_beliefs
+        Also return the final belief of every player, those of ``beliefs`` who did not play included.
+    skip_uninformative
+        Leave out contests in which nobody can be told apart (one player, or all tied).
+
+    Returns
+    -------
+    pd.DataFrame
+        One row a participation in rating order: ``round_index, contest, player, lo, hi, perf, mu_prior, sigma_prior,
+        mu, sigma, n_before``, ``contest`` and ``player`` as given; ``attrs["skipped"]`` counts contests left out.
+
+    Raises
+    ------
+    ValueError
+        Results that no contest can have, a hyperparameter the system refuses, or beliefs that are none; names the
+        contest, the rows and the rule.
+    """
+    found = find_system(system)
+    params = build_params(found, hyperparameters)
+    frame = _to_pandas(results)
+    try:
+        columns = Columns().find([str(name) for name in frame.columns], "results")
+        table = pa.Table.from_pandas(frame[list(columns.values())], preserve_index=False)
+        rounds, rows, first_row = rounds_from_results(table, columns)
+    except SourceError as error:
+        raise ValueError(str(error)) from None
+    except pa.ArrowException as error:
+        raise ValueError(f"results: a column mixes kinds of values: {error}") from None
+    players = list(frame[columns["player"]].iloc[first_row])
+    store, players = _store(found, params, players, beliefs)
+    informative = rounds.informative if skip_uninformative else np.ones(len(rounds), dtype=bool)
+    kept = rounds.keep(informative)
+    with open_engine(engine, workers) as hands:
+        outcome = rate_rounds(found, params, store, kept, hands)
+    rows = rows[np.repeat(informative, np.diff(rounds.offsets))]
+    history = _history(kept, outcome, np.flatnonzero(informative), frame, columns, rows)
+    history.attrs["skipped"] = int(np.count_nonzero(~informative))
+    return (history, _final(store, players)) if return_beliefs else history
+
+
+def _to_pandas(results: Any) -> pd.DataFrame:
+    if hasattr(results, "compute"):  # Dask
+        results = results.compute()
+    if hasattr(results, "to_pandas"):  # Arrow, Polars
+        results = results.to_pandas()
+    if not isinstance(results, pd.DataFrame):
+        raise ValueError(f"results must be a pandas, Polars, Arrow or Dask frame, got {type(results).__name__}")
+    return results
+
+
+def _history(
+    rounds: Rounds,
+    outcome: Outcome,
+    round_index: np.ndarray[Any, Any],
+    frame: pd.DataFrame,
+    columns: Mapping[str, str],
+    rows: np.ndarray[Any, Any],
+) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "round_index": np.repeat(round_index, np.diff(rounds.offsets)).astype(np.int32),
+            "contest": frame[columns["contest"]].iloc[rows].array,
+            "player": frame[columns["player"]].iloc[rows].array,
+            "lo": rounds.lo,
+            "hi": rounds.hi,
+            "perf": outcome.perf,
+            "mu_prior": outcome.mu_prior,
+            "sigma_prior": outcome.sigma_prior,
+            "mu": outcome.mu,
+            "sigma": outcome.sigma,
+            "n_before": outcome.n_before,
+        }
+    )
+
+
+def _store(
+    system: System, params: Any, players: list[Any], beliefs: Mapping[Any, float] | pd.DataFrame | None
+) -> tuple[Beliefs, list[Any]]:
+    """A store of all players, those of the results first, that believes what is given."""
+    if beliefs is None:
+        return system.newcomers(params, len(players)), players
+    given = (
+        beliefs if isinstance(beliefs, pd.DataFrame) else pd.DataFrame({"mu": pd.Series(dict(beliefs), dtype=float)})
+    )
+    if "mu" not in given.columns:
+        raise ValueError(f"beliefs need a column mu, got {', '.join(map(str, given.columns))}")
+    if not given.index.is_unique:
+        raise ValueError(f"beliefs name player {given.index[given.index.duplicated()][0]!r} twice")
+    number = {player: i for i, player in enumerate(players)}
+    players = players + [player for player in given.index if player not in number]
+    number = {player: i for i, player in enumerate(players)}
+    store = system.newcomers(params, len(players))
+    row = np.array([number[player] for player in given.index], dtype=np.int64)
+    mu = _numbers(given, "mu", np.full(len(given), np.nan), least=-np.inf)
+    sigma = _numbers(given, "sigma", np.full(len(given), params.sigma_init), least=0.0)
+    n_rounds = _numbers(given, "n_rounds", np.zeros(len(given)), least=-1.0)
+    columns = store.columns()
+    state = system.state(mu, sigma)
+    if set(columns) <= {_stored(name) for name in given.columns}:  # as return_beliefs gives them: nothing is lost
+        state = {name: given[name].to_numpy(dtype=np.float64) for name in state}
+        lists: list[Any] = [[]] * len(players)
+        for name in [name for name in columns if name.startswith("history_")]:
+            cells = lists.copy()
+            for i, cell in zip(row.tolist(), given[name], strict=True):
+                cells[i] = cell
+            lengths = np.array([len(cell) for cell in cells], dtype=np.int64)
+            flat = np.concatenate([np.asarray(cell, dtype=np.float64) for cell in cells])
+            columns[name] = (np.concatenate(([0], np.cumsum(lengths))), flat)
+        columns["last_time"][row] = given["last_time_seconds"].to_numpy()  # type: ignore[index]
+    for name, values in {"mu": mu, "sigma": sigma, "n_rounds": n_rounds, **state}.items():
+        columns[name][row] = values  # type: ignore[index]
+    store.restore(columns)
+    return store, players
+
+
+def _numbers(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any], least: float) -> np.ndarray[Any, Any]:
+    """A column of finite numbers above ``least``."""
+    values = given[name].to_numpy(dtype=np.float64) if name in given.columns else default
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values > least)))
+    if len(wrong):
+        player, value = given.index[wrong[0]], values[wrong[0]]
+        rule = "a finite number" if least == -np.inf else "a finite number > 0" if least == 0 else "a count >= 0"
+        raise ValueError(f"beliefs of player {player!r}: {name} must be {rule}, got {value}")
+    return values
+
+
+def _final(store: Beliefs, players: list[Any]) -> pd.DataFrame:
+    columns: dict[str, Any] = {}
+    for name, column in store.columns().items():
+        if isinstance(column, tuple):
+            offsets, values = column
+            cells = np.empty(len(players), dtype=object)
+            cells[:] = np.split(values, offsets[1:-1]) if len(players) > 1 else [values]
+            columns[name] = cells
+        else:
+            columns["last_time_seconds" if name == "last_time" else name] = column
+    return pd.DataFrame(columns, index=pd.Index(players, name="player"))
+
+
+def _stored(name: str) -> str:
+    return "last_time" if name == "last_time_seconds" else name

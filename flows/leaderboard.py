@@ -1,0 +1,139 @@
+"""Who stands where after a run: the leaderboard, and one player's history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from storage import Dataset, Lake, LakeError, Run
+
+from .config import build_params, find_system
+
+__all__ = ["TITLES", "Display", "leaderboard", "player_history", "title_of"]
+
+TITLES = (  # Codeforces' ladder: the least rating, the title and its colour
+    (3000, "legendary grandmaster", "red"),
+    (2600, "international grandmaster", "red"),
+    (2400, "grandmaster", "red"),
+    (2300, "international master", "orange1"),
+    (2100, "master", "orange1"),
+    (1900, "candidate master", "magenta"),
+    (1600, "expert", "blue"),
+    (1400, "specialist", "cyan"),
+    (1200, "pupil", "green"),
+    (-np.inf, "newbie", "bright_black"),
+)
+
+
+def title_of(rating: float) -> tuple[str, str]:
+    """Title and colour of a display rating."""
+    return next((title, colour) for least, title, colour in TITLES if rating >= least)
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """The conservative rating people are shown: ``mu - deviations * (sigma - sigma_limit)``, rating points.
+
+    A newcomer must prove himself before he ranks high; for a veteran, whose sigma is near its limit, it is ``mu``.
+    """
+
+    deviations: float
+    sigma_limit: float
+
+    @classmethod
+    def of(cls, run: Run, deviations: float = 3.0) -> Display:
+        """As the run's system defines its limit."""
+        system = find_system(run.config["system"])
+        return cls(deviations, system.sigma_limit(build_params(system, run.config["params"])))
+
+    def rating(self, mu: Any, sigma: Any) -> Any:
+        return mu - self.deviations * (sigma - self.sigma_limit)
+
+
+def leaderboard(lake: Lake, run_name: str, deviations: float = 3.0) -> pa.Table:
+    """Everybody who was rated, best first.
+
+    Returns
+    -------
+    pa.Table
+        ``place`` (from 1, equals share), ``handle, rating, mu, sigma, n_rounds, last_time_seconds, max_rating, title``;
+        ratings in full precision.
+
+    Raises
+    ------
+    LakeError
+        There is no such run, or it has no rounds yet.
+    """
+    run = Run.open(lake, run_name)
+    dataset, display = Dataset.open(lake, run.config["dataset"]), Display.of(run, deviations)
+    rounds = run.read_rounds(columns=["round_index", "player", "mu", "sigma", "n_before"])
+    if rounds.num_rows == 0:
+        raise LakeError(f"run {run_name} has no rated rounds yet; `ranklake rate` makes them")
+    round_index, player, mu, sigma, n_before = (column.to_numpy() for column in rounds.columns)
+    last = np.full(dataset.n_players, -1, dtype=np.int64)
+    last[player] = np.arange(len(player))  # of rows with the same player the last one stays
+    highest = np.full(dataset.n_players, -np.inf)
+    np.maximum.at(highest, player, display.rating(mu, sigma))
+    rows = last[last >= 0]
+    rating = display.rating(mu[rows], sigma[rows])
+    handles = dataset.handles().take(pa.array(player[rows]))
+    by_handle = np.argsort(handles.to_numpy(zero_copy_only=False).astype(str), kind="stable")
+    order = by_handle[np.argsort(-rating[by_handle], kind="stable")]
+    rows, rating = rows[order], rating[order]
+    ends = dataset.contests.column("time_seconds").to_numpy()
+    return pa.table(
+        {
+            "place": np.searchsorted(-rating, -rating, side="left") + 1,
+            "handle": handles.take(pa.array(order)),
+            "rating": rating,
+            "mu": mu[rows],
+            "sigma": sigma[rows],
+            "n_rounds": n_before[rows] + np.int32(1),
+            "last_time_seconds": ends[round_index[rows]],
+            "max_rating": highest[player[rows]],
+            "title": pa.array(_titles(rating)),
+        }
+    )
+
+
+def player_history(lake: Lake, run_name: str, handle: str, deviations: float = 3.0) -> pa.Table:
+    """Every rated round of one player, in order, with what the contest was.
+
+    Returns
+    -------
+    pa.Table
+        The rounds table's columns, and ``name, time_seconds, n_players, rating``.
+
+    Raises
+    ------
+    LakeError
+        The data set has no such handle, or the run has not rated them; names handles that differ by case or space.
+    """
+    run = Run.open(lake, run_name)
+    dataset = Dataset.open(lake, run.config["dataset"])
+    player = dataset.find(handle)
+    if player is None:
+        folded = handle.strip().casefold()
+        alike = [repr(name) for name in dataset.handles().to_pylist() if name.strip().casefold() == folded]
+        hint = f"; there is {', '.join(alike[:5])}" if alike else ""
+        raise LakeError(f"no player {handle!r} in data set {dataset.name}{hint}")
+    parts = [table.filter(pa.compute.equal(table.column("player"), player)) for _, table in run.iter_segments()]
+    rows = pa.concat_tables(
+        [part.replace_schema_metadata() for part in parts if part.num_rows] or [run.read_rounds(0, 0)]
+    )
+    if rows.num_rows == 0:
+        raise LakeError(f"player {handle!r} has no rated rounds in run {run_name}")
+    contests = dataset.contests.select(["name", "time_seconds", "n_players"]).take(rows.column("round_index"))
+    for name in contests.column_names:
+        rows = rows.append_column(name, contests.column(name))
+    rating = Display.of(run, deviations).rating(rows.column("mu").to_numpy(), rows.column("sigma").to_numpy())
+    return rows.append_column("rating", pa.array(rating))
+
+
+def _titles(rating: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, Any]:
+    least = np.array([bound for bound, _, _ in TITLES[::-1]])
+    names = np.array([title for _, title, _ in TITLES[::-1]], dtype=object)
+    return names[np.searchsorted(least, rating, side="right") - 1]

@@ -1,0 +1,150 @@
+"""The walk over the rounds of a run: keep those that still hold, rate the others, commit as they come.
+
+A round holds while its chain digest does: the digest of its contest's content and of all that came before it,
+beginning with the system, its hyperparameters and the format. Whatever changed, a corrected contest, another
+hyperparameter, a crash, shows as the first digest that differs; the run is cut there and goes on from the newest
+snapshot before it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+
+from storage import Dataset, Lake, MissingError, Run
+
+from .commit import Committer
+from .config import RunConfig, find_system
+from .engines.base import Engine
+from .walk import Walk
+
+__all__ = ["Progress", "RateReport", "rate"]
+
+SNAPSHOT_ROWS = 1_500_000  # participations between snapshots: about half a second of rating
+SNAPSHOTS_KEPT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a walk has come: rounds done of ``n_rounds``, participations and seconds since it began."""
+
+    rounds: int
+    n_rounds: int
+    rows: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RateReport:
+    """What a walk did.
+
+    Attributes
+    ----------
+    kept, replayed, rated, skipped : int
+        Rounds that still held; of these, computed once more to come from a snapshot to the end; rated now; of
+        these, passed over because they tell nobody apart.
+    rows : int
+        Participations rated now.
+    why : str
+        Why rounds that had been committed were not kept; empty if all were.
+    """
+
+    kept: int
+    replayed: int
+    rated: int
+    skipped: int
+    rows: int
+    seconds: float
+    why: str
+
+    def line(self) -> str:
+        """The report in one line."""
+        told = f"kept {self.kept:,} rounds"
+        told += f" ({self.why})" if self.why else ""
+        told += f", replayed {self.replayed:,}" if self.replayed else ""
+        told += f", rated {self.rated:,} with {self.rows:,} participations in {self.seconds:.1f} s"
+        return told + (f"; {self.skipped:,} of them told nobody apart and were skipped" if self.skipped else "")
+
+
+def rate(
+    lake: Lake,
+    config: RunConfig,
+    engine: Engine,
+    max_rounds: int | None = None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> RateReport:
+    """Bring one run up to date with its data set: keep the rounds that still hold, rate the others.
+
+    Parameters
+    ----------
+    max_rounds
+        Rate only the first so many contests of the data set; rounds committed beyond them stay.
+
+    Raises
+    ------
+    LakeError
+        The data set is missing or damaged, or replayed rounds do not give the ratings on record.
+    """
+    began = time.perf_counter()
+    dataset = Dataset.open(lake, config.dataset)
+    wanted = _chain(config, dataset)
+    run, kept, why = _cut(lake, config, wanted)
+    n_rounds = len(wanted) if max_rounds is None else min(max_rounds, len(wanted))
+    if kept >= n_rounds:
+        return RateReport(kept, 0, 0, 0, 0, time.perf_counter() - began, why)
+
+    walk = Walk(dataset, find_system(config.system), config.params, config.skip_uninformative, engine)
+    replayed = walk.resume(run, kept, wanted)
+    contest_ids = dataset.contests.column("contest_id").to_pylist()
+    rows_until = np.concatenate(([0], np.cumsum(dataset.contests.column("n_players").to_numpy(), dtype=np.int64)))
+    skipped = rows = 0
+    with Committer(run, contest_ids, wanted) as committer:
+        for rated in walk.rate(kept, n_rounds):
+            committer.add(rated)
+            skipped += int(np.count_nonzero(~rated.informative))
+            rows += rated.rounds.n_rows
+            due = (
+                rows_until[rated.stop - 1] // SNAPSHOT_ROWS
+                > (rows_until[rated.start - 1] if rated.start else 0) // SNAPSHOT_ROWS
+            )
+            if due or rated.stop == n_rounds:
+                committer.snapshot(rated.stop - 1, walk.beliefs.columns(), SNAPSHOTS_KEPT)
+            on_progress(Progress(rated.stop, n_rounds, rows, time.perf_counter() - began))
+    return RateReport(kept, replayed, n_rounds - kept, skipped, rows, time.perf_counter() - began, why)
+
+
+def _chain(config: RunConfig, dataset: Dataset) -> list[str]:
+    """The digest that each round must have: of its contest, and of all before it."""
+    digest, chain = config.digest, []
+    for content in dataset.contests.column("content_digest").to_pylist():
+        digest = blake2b(digest + bytes.fromhex(content), digest_size=16).digest()
+        chain.append(digest.hex())
+    return chain
+
+
+def _cut(lake: Lake, config: RunConfig, wanted: list[str]) -> tuple[Run, int, str]:
+    """The run, made if need be, without the rounds that no longer hold; how many are left, and why not all."""
+    try:
+        run = Run.open(lake, config.run)
+    except MissingError:
+        return Run.create(lake, config.run, config.to_json()), 0, ""
+    chain, why = run.segments(), ""
+    found = [digest for segment in chain.segments for digest in segment.digests]
+    holds = next(
+        (i for i, (a, b) in enumerate(zip(found, wanted, strict=False)) if a != b), min(len(found), len(wanted))
+    )
+    changed = run.config != config.to_json()
+    if holds < len(found):
+        contest = next(s.contest_ids[holds - s.first_round] for s in chain.segments if holds < s.stop_round)
+        why = "other parameters" if changed else f"round {holds}, contest {contest}, changed"
+    elif chain.rest:
+        why = chain.reason
+    if why:
+        chain = run.truncate(holds)
+    if changed:
+        run.configure(config.to_json())
+    return run, chain.stop_round, why

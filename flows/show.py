@@ -1,0 +1,107 @@
+"""Tables for people on a terminal: rounded, aligned, coloured by title."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich.markup import escape
+from rich.table import Table
+
+from storage import Dataset, Lake, Run
+
+from .leaderboard import title_of
+
+__all__ = ["leaderboard_table", "player_table", "runs_tables"]
+
+
+def leaderboard_table(rows: pa.Table, n_players: int) -> Table:
+    """The first rows of a leaderboard of ``n_players``."""
+    table = Table(caption=f"{rows.num_rows:,} of {n_players:,} players")
+    _columns(table, ("place", "rating"), ("title", "handle"), ("mu", "sigma", "rounds", "last", "highest"))
+    for row in rows.to_pylist():
+        title, colour = title_of(row["rating"])
+        table.add_row(
+            f"{row['place']:,}",
+            f"[{colour}]{row['rating']:.0f}[/]",
+            f"[{colour}]{title}[/]",
+            f"[{colour}]{_plain(row['handle'])}[/]",
+            f"{row['mu']:.1f}",
+            f"{row['sigma']:.1f}",
+            f"{row['n_rounds']:,}",
+            _day(row["last_time_seconds"]),
+            f"{row['max_rating']:.0f}",
+        )
+    return table
+
+
+def player_table(handle: str, rows: pa.Table) -> Table:
+    """One player's rounds."""
+    table = Table(title=_plain(handle))
+    _columns(table, ("round", "day"), ("contest",), ("place", "of", "performance", "rating", "change", "mu", "sigma"))
+    before = None
+    for row in rows.to_pylist():
+        place = f"{row['lo'] + 1:,}" + (f"-{row['hi'] + 1:,}" if row["hi"] > row["lo"] else "")
+        colour = title_of(row["rating"])[1]
+        table.add_row(
+            f"{row['round_index']:,}",
+            _day(row["time_seconds"]),
+            _plain(row["name"]),
+            place,
+            f"{row['n_players']:,}",
+            "" if row["perf"] is None else f"{row['perf']:.0f}",
+            f"[{colour}]{row['rating']:.0f}[/]",
+            "" if before is None else f"{row['rating'] - before:+.0f}",
+            f"{row['mu']:.1f}",
+            f"{row['sigma']:.1f}",
+        )
+        before = row["rating"]
+    return table
+
+
+def runs_tables(lake: Lake) -> Iterator[Table]:
+    """The data sets of a lake, then its runs."""
+    table = Table(title="data sets")
+    _columns(table, (), ("data set",), ("contests", "participations", "players", "last"))
+    contests = {}
+    for name in Dataset.names(lake):
+        dataset = Dataset.open(lake, name)
+        contests[name] = dataset.contests.num_rows
+        last = pc.max(dataset.contests.column("time_seconds")).as_py()
+        rows = pc.sum(dataset.contests.column("n_players")).as_py() or 0
+        table.add_row(name, f"{contests[name]:,}", f"{rows:,}", f"{dataset.n_players:,}", _day(last))
+    yield table
+    table = Table(title="runs")
+    _columns(table, (), ("run", "data set", "system", "state"), ("rounds", "participations", "snapshots"))
+    for name in Run.names(lake):
+        run = Run.open(lake, name)
+        chain, dataset = run.segments(), run.config["dataset"]
+        behind = contests.get(dataset, 0) - chain.stop_round
+        state = "damaged tail" if chain.rest else f"{behind:,} to rate" if behind > 0 else "complete"
+        rows = sum(segment.n_rows for segment in chain.segments)
+        table.add_row(
+            name, dataset, run.config["system"], state, f"{chain.stop_round:,}", f"{rows:,}", f"{len(run.snapshots())}"
+        )
+    yield table
+
+
+def _columns(table: Table, right: tuple[str, ...], left: tuple[str, ...], more: tuple[str, ...]) -> None:
+    for names, justify in ((right, "right"), (left, "left"), (more, "right")):
+        for name in names:
+            table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
+
+
+def _plain(name: str) -> str:
+    """A name from outside for a terminal: control and direction characters are spelled out, markup is not obeyed."""
+    return escape("".join(c if c.isprintable() or c == "\u00a0" else f"\\x{ord(c):02x}" for c in name))
+
+
+def _day(time_seconds: int | None) -> str:
+    if time_seconds is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(time_seconds, UTC).strftime("%Y-%m-%d")
+    except (OverflowError, ValueError, OSError):  # a time beyond the calendar stays a number
+        return str(time_seconds)

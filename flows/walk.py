@@ -1,0 +1,113 @@
+"""Rounds of a data set, one after the other, through a system: from the beginning or from a snapshot."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rating_kernels import Beliefs, Outcome, Rounds, System
+from storage import Dataset, LakeError, Run
+
+from .adapters import to_rounds
+from .engines.base import Engine
+from .rounds import rate_rounds
+
+__all__ = ["Rated", "Walk"]
+
+T = TypeVar("T")
+
+_AHEAD = 4  # parts read while earlier ones are rated
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """Consecutive contests ``start`` to ``stop - 1`` of the data set, rated.
+
+    Attributes
+    ----------
+    informative : bool[stop - start]
+        Which of them were rated; the others tell nobody apart.
+    rounds, outcome
+        The informative ones, and what they did.
+    """
+
+    start: int
+    stop: int
+    informative: npt.NDArray[np.bool_]
+    rounds: Rounds
+    outcome: Outcome
+
+
+class Walk:
+    """A system on its way through a data set.
+
+    Attributes
+    ----------
+    beliefs : Beliefs
+        What is believed after the rounds walked so far.
+    """
+
+    def __init__(self, dataset: Dataset, system: System, params: Any, skip_uninformative: bool, engine: Engine) -> None:
+        self._dataset, self._system, self._params, self._engine = dataset, system, params, engine
+        self._skip = skip_uninformative
+        self.beliefs: Beliefs = system.newcomers(params, dataset.n_players)
+
+    def rate(self, start: int, stop: int) -> Iterator[Rated]:
+        """Rate contests ``start`` to ``stop - 1``, which must be the next; a part at a time, as they lie in files."""
+        for part in _read_ahead(self._dataset.standings(start, stop)):
+            rounds = to_rounds(part, self._dataset.contests)
+            informative = rounds.informative if self._skip else np.ones(len(rounds), dtype=bool)
+            rounds = rounds.keep(informative)
+            outcome = rate_rounds(self._system, self._params, self.beliefs, rounds, self._engine)
+            yield Rated(part.first_contest, part.first_contest + len(part), informative, rounds, outcome)
+
+    def resume(self, run: Run, stop: int, digests: list[str]) -> int:
+        """Believe what the run's first ``stop`` rounds say: from the newest snapshot that holds, and on from there.
+
+        Returns
+        -------
+        int
+            Rounds computed again after the snapshot.
+
+        Raises
+        ------
+        LakeError
+            They do not give the ratings on record.
+        """
+        start = 0
+        for last_round in reversed([number for number in run.snapshots() if number < stop]):
+            columns, digest = run.read_snapshot(last_round)
+            if digest == digests[last_round]:
+                self.beliefs.restore(columns)
+                start = last_round + 1
+                break
+        for segment, table in run.iter_segments(start, stop, ["mu", "sigma"]):
+            first, last = max(start, segment.first_round), min(stop, segment.stop_round)
+            outcomes = [rated.outcome for rated in self.rate(first, last)]
+            for name in ("mu", "sigma"):
+                again = np.concatenate([getattr(outcome, name) for outcome in outcomes])
+                if not np.array_equal(again.view(np.int64), table.column(name).to_numpy().view(np.int64)):
+                    raise LakeError(
+                        f"run {run.name}: rounds {first}-{last - 1}, computed again, do not give the {name} on record; "
+                        "another release or kind of machine wrote them: rate under another --run"
+                    )
+        return stop - start
+
+
+def _read_ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same items, fetched by another thread a few steps ahead."""
+    with ThreadPoolExecutor(1, thread_name_prefix="ranklake-read") as reader:
+        waiting = deque(reader.submit(next, items, None) for _ in range(_AHEAD))
+        try:
+            while (item := waiting.popleft().result()) is not None:
+                waiting.append(reader.submit(next, items, None))
+                yield item
+        finally:
+            for future in waiting:
+                future.cancel()

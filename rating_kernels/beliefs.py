@@ -1,0 +1,238 @@
+"""Beliefs: what is held about every player, as a store whose rows kernels write in place.
+
+A round touches the rows of its participants and never the population, in no order that memory likes. So a player's
+numbers lie side by side (each column is a strided view of one table of records), and so do its past performances, in a
+stretch of a shared pool with room to grow: a row costs a few cache misses, not one for every column.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._jit import exact
+from .standings import Floats, Ints, Longs
+
+__all__ = ["LANES", "NEVER", "Beliefs", "Column", "History", "Ragged"]
+
+Column = npt.NDArray[Any]
+Ragged = tuple[Longs, Floats]  # offsets[n + 1] and values
+
+LANES = 4  # factors a vector register; also the first capacity, as most players are seen a handful of times
+NEVER = int(np.iinfo(np.int64).min)  # the last time of a player who has none: no days pass before the first round
+_PARTS = ("perf", "force", "inverse_width")
+_LINE = 64  # bytes a cache line
+_FIRST_POOL = 1 << 26  # places: address space only, pages are taken when they are written to
+_GROWTH = 4  # times what is needed, when the pool runs out
+
+
+class Beliefs:
+    """A store of many players, indexed by their dense numbers.
+
+    Parameters
+    ----------
+    n_players
+        Rows to begin with; all are newcomers.
+    fresh
+        What a newcomer's ``mu``, ``sigma`` and further state columns are.
+    keeps_history
+        Whether the system keeps past performances.
+
+    Attributes
+    ----------
+    mu, sigma : float64[n]
+        Most likely skill and its uncertainty, rating points.
+    n_rounds : int32[n]
+        Rounds rated so far.
+    last_time : int64[n]
+        Latest end of a round rated so far, UTC seconds; or :data:`NEVER`.
+    state : dict of str to float64[n]
+        What else the system keeps a player: factors of its belief, volatility.
+    history : History or None
+        Past performances, where the system keeps them.
+    """
+
+    def __init__(self, n_players: int, fresh: dict[str, float], keeps_history: bool) -> None:
+        self._fresh = fresh
+        fields = [*((name, np.float64) for name in fresh), ("last_time", np.int64), ("n_rounds", np.int32)]
+        if keeps_history:
+            fields += [("length", np.int32), ("start", np.int64), ("capacity", np.int32)]
+        self._dtype = np.dtype(fields)
+        self._records = _records(0, self._dtype)
+        self.history = History(self._records) if keeps_history else None
+        self.resize(n_players)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def resize(self, n_players: int) -> None:
+        """Room for players up to ``n_players``; new ones are newcomers."""
+        known = len(self._records)
+        if n_players > known or known == 0:
+            records = _records(n_players, self._dtype)
+            records[:known] = self._records
+            for name, value in [*self._fresh.items(), ("last_time", NEVER)]:
+                records[name][known:] = value
+            self._records = records
+        records = self._records
+        self.mu, self.sigma, self.last_time = records["mu"], records["sigma"], records["last_time"]
+        self.n_rounds = records["n_rounds"]
+        self.state = {name: records[name] for name in self._fresh if name not in ("mu", "sigma")}
+        if self.history is not None:
+            self.history.view(records)
+
+    def make_room(self, rows: Ints) -> None:
+        """See that each of ``rows`` can remember one more round."""
+        if self.history is not None:
+            needed = places_needed(0, len(rows), rows, self.history.length, self.history.capacity)
+            self.history.make_room(needed)
+
+    def columns(self) -> dict[str, Column | Ragged]:
+        """Everything that is known, as arrays to be stored; :meth:`restore` is the inverse, to the bit."""
+        names = (*self._fresh, "last_time", "n_rounds")
+        plain: dict[str, Column | Ragged] = {name: self._records[name].copy() for name in names}
+        if self.history is None:
+            return plain
+        return plain | {f"history_{name}": column for name, column in self.history.ragged().items()}
+
+    def restore(self, columns: dict[str, Column | Ragged]) -> None:
+        """Replace the first players' beliefs by stored ones.
+
+        Raises
+        ------
+        ValueError
+            If the columns are not those that this system keeps.
+        """
+        wanted = {*self._fresh, "last_time", "n_rounds"}
+        if self.history is not None:
+            wanted |= {f"history_{name}" for name in _PARTS}
+        if set(columns) != wanted:
+            raise ValueError(f"stored beliefs have columns {sorted(columns)}, this system keeps {sorted(wanted)}")
+        self.resize(len(columns["mu"]))
+        for name in wanted & set(self._records.dtype.names or ()):
+            self._records[name][: len(columns["mu"])] = columns[name]
+        if self.history is not None:
+            self.history.fill({name: columns[f"history_{name}"] for name in _PARTS})  # type: ignore[misc]
+
+
+class History:
+    """Logistic factors of many players, oldest first: each a performance, the force of its pull and its inverse width.
+
+    A factor pulls a rating ``x`` with ``shrink * force * tanh((x - perf) * inverse_width)``; ``shrink`` is one number a
+    player, kept by the system, because a diffusion shrinks all factors of a player alike.
+
+    Attributes
+    ----------
+    start, length, capacity : int64[n], int32[n], int32[n]
+        A player's stretch of the pool holds ``capacity`` performances, then as many forces, then as many inverse
+        widths, of which the first ``length`` are in use and the others zero. Capacities are multiples of
+        :data:`LANES`, so that vector loops run over whole registers.
+    pool : float64[...]
+    used : int64[1]
+        Pool places handed out.
+    """
+
+    def __init__(self, records: Column) -> None:
+        self.pool: Floats = np.empty(0)
+        self.used: Longs = np.zeros(1, dtype=np.int64)
+        self._lock = Lock()
+        self.view(records)
+
+    def view(self, records: Column) -> None:
+        """Follow the store's records when they move."""
+        self.start: Longs = records["start"]
+        self.length: Ints = records["length"]
+        self.capacity: Ints = records["capacity"]
+
+    @property
+    def arrays(self) -> tuple[Longs, Ints, Ints, Floats]:
+        """The arrays in the order in which kernels take them."""
+        return self.start, self.length, self.capacity, self.pool
+
+    def make_room(self, places: int) -> None:
+        """See that ``places`` pool places can be claimed.
+
+        Outgrown stretches stay where they are: together they are smaller than those in use.
+        """
+        used = int(self.used[0])
+        if used + places > len(self.pool):
+            pool = np.empty(max(_GROWTH * (used + places), _FIRST_POOL))
+            pool[:used] = self.pool[:used]
+            self.pool = pool
+
+    def claim(self, places: int) -> int:
+        """Hand out pool places that :meth:`make_room` has seen to; any thread may ask."""
+        with self._lock:
+            first = int(self.used[0])
+            self.used[0] += places
+        return first
+
+    def ragged(self) -> dict[str, Ragged]:
+        """Each player's factors end to end, without gaps: ``perf``, ``force``, ``inverse_width``."""
+        offsets = np.concatenate(([0], np.cumsum(self.length, dtype=np.int64)))
+        values = np.empty((len(_PARTS), offsets[-1]))
+        _gather(*self.arrays, offsets, values)
+        return {name: (offsets, part) for name, part in zip(_PARTS, values, strict=True)}
+
+    def fill(self, columns: dict[str, Ragged]) -> None:
+        """The inverse of :meth:`ragged` for the first players; factors keep their bits."""
+        offsets = columns["perf"][0]
+        n = len(offsets) - 1
+        self.length[:], self.capacity[:], self.start[:] = 0, 0, 0
+        self.length[:n] = np.diff(offsets)
+        self.capacity[:n] = -(-self.length[:n] // LANES) * LANES
+        ends = len(_PARTS) * np.cumsum(self.capacity, dtype=np.int64)
+        self.start[1:] = ends[:-1]
+        self.pool, self.used[0] = np.zeros(ends[-1] if len(ends) else 0), ends[-1] if len(ends) else 0
+        _scatter(*self.arrays, offsets, np.stack([columns[name][1] for name in _PARTS]))
+
+
+def _records(n: int, dtype: np.dtype[Any]) -> Column:
+    """Zeroed records that begin on a cache line."""
+    raw = np.zeros(n * dtype.itemsize + _LINE, dtype=np.uint8)
+    skip = -raw.ctypes.data % _LINE
+    return raw[skip : skip + n * dtype.itemsize].view(dtype)
+
+
+@exact
+def places_needed(begin, end, rows, length, capacity):
+    """Pool places that ``rows[begin:end]`` will claim for one more factor each: a full stretch moves to a longer one."""
+    places = 0
+    for i in range(begin, end):
+        room = capacity[rows[i]]
+        places += 3 * max(2 * room, LANES) if length[rows[i]] == room else 0
+    return places
+
+
+@exact
+def grow(row, new, start, capacity, pool):
+    """Move a full row to the stretch twice as long that begins at ``new``; returns where the next may begin."""
+    old, old_capacity = start[row], capacity[row]
+    new_capacity = max(2 * old_capacity, LANES)
+    for part in range(3):
+        for k in range(old_capacity):
+            pool[new + part * new_capacity + k] = pool[old + part * old_capacity + k]
+        for k in range(old_capacity, new_capacity):
+            pool[new + part * new_capacity + k] = 0.0
+    start[row] = new
+    capacity[row] = new_capacity
+    return new + 3 * new_capacity
+
+
+@exact
+def _gather(start, length, capacity, pool, offsets, values):
+    for row in range(len(start)):
+        for part in range(3):
+            for k in range(length[row]):
+                values[part, offsets[row] + k] = pool[start[row] + part * capacity[row] + k]
+
+
+@exact
+def _scatter(start, length, capacity, pool, offsets, values):
+    for row in range(len(offsets) - 1):
+        for part in range(3):
+            for k in range(length[row]):
+                pool[start[row] + part * capacity[row] + k] = values[part, offsets[row] + k]

@@ -1,0 +1,274 @@
+"""Elo-MMR(rho) with logistic performances, evaluated exactly.
+
+Source: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400). A belief is a
+normal factor times a history of logistic factors. A round diffuses it (:mod:`.factors`), finds each tie group's
+performance against the whole field (:mod:`.performance`) and multiplies one more factor in. The paper samples
+opponents; here the sum over all of them is one tabulated function (:mod:`.field`). All ratings in rating points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._jit import exact
+from .beliefs import Beliefs, History, places_needed
+from .factors import absorb_rows, diffuse_rows
+from .field import Plan, accumulate, block_starts, finish, plan, plan_panels
+from .numerics import C3
+from .performance import bracket, count_groups, solve_groups, weigh_groups
+from .standings import Floats, Longs, Rounds
+from .system import ConvergenceError, Map, Outcome, Prior, System, check_non_negative, check_one_of, check_positive
+
+__all__ = ["SYSTEM", "EloMMR"]
+
+DIRECT = 96  # participants up to which summing term by term beats a table
+SMALL = 1024  # participants up to which a round is worth less than a trip to a second thread
+
+
+@dataclass(frozen=True, slots=True)
+class EloMMR:
+    """Hyperparameters of Elo-MMR.
+
+    Either ``weight_limit`` and ``sig_limit`` (the engine's form: after many rounds sigma tends to ``sig_limit``, and a
+    round moves mu by weight_limit / (1 + weight_limit) of a small surprise) or ``beta`` and ``gamma`` (the paper's).
+
+    Attributes
+    ----------
+    rho : float
+        Transfer rate, 0 to inf: how fast past performances lose their shape. 0 never, inf at once (memoryless).
+    tie_mode : str
+        "full": ties are exact coincidences of performance; "split": half a win and half a loss.
+    weight_limit, sig_limit : float
+        Pure number > 0; rating points >= 0.
+    beta, gamma : float or None
+        Standard deviation of a performance and of the drift from round to round, rating points.
+    noob_delay : tuple of float
+        Factors on the weight of a player's first rounds.
+    drift_per_day : float
+        Variance that idle time adds, squared points a day.
+    history_len : int or None
+        Most past performances kept apart; None keeps all that can still be measured.
+    mu_init, sigma_init : float
+        What is believed of a newcomer.
+    """
+
+    rho: float = 1.0
+    tie_mode: str = "full"
+    weight_limit: float = 0.2
+    sig_limit: float = 80.0
+    beta: float | None = None
+    gamma: float | None = None
+    noob_delay: tuple[float, ...] = ()
+    drift_per_day: float = 0.0
+    history_len: int | None = None
+    mu_init: float = 1500.0
+    sigma_init: float = 350.0
+
+    def __post_init__(self) -> None:
+        check_non_negative("rho", self.rho, infinite=True)
+        check_one_of("tie_mode", self.tie_mode, ("full", "split"))
+        check_positive("weight_limit", self.weight_limit)
+        check_non_negative("sig_limit", self.sig_limit)
+        check_non_negative("drift_per_day", self.drift_per_day)
+        check_positive("sigma_init", self.sigma_init)
+        object.__setattr__(self, "noob_delay", tuple(float(v) for v in self.noob_delay))
+        for i, factor in enumerate(self.noob_delay):
+            check_positive(f"noob_delay[{i}]", factor)
+        if self.history_len is not None and self.history_len < 1:
+            raise ValueError(f"history_len must be >= 1 or None (all that can be measured), got {self.history_len}")
+        if (self.beta is None) != (self.gamma is None):
+            raise ValueError(f"beta and gamma go together, got beta={self.beta}, gamma={self.gamma}")
+        if self.beta is not None and self.gamma is not None:
+            check_positive("beta", self.beta)
+            check_non_negative("gamma", self.gamma)
+            if self.drift_per_day:
+                raise ValueError(
+                    f"drift_per_day goes with weight_limit and sig_limit, not with beta and gamma; got {self.drift_per_day}"
+                )
+            if (self.weight_limit, self.sig_limit) != (0.2, 80.0):
+                raise ValueError("give beta and gamma, or weight_limit and sig_limit, not both")
+        elif self.sig_limit == 0.0 and self.drift_per_day == 0.0:
+            raise ValueError("sig_limit must be > 0 rating points unless drift_per_day is, got 0")
+
+
+def state(mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """One normal factor and no history."""
+    return {"normal_mu": mu, "normal_weight": sigma**-2.0, "shrink": np.ones_like(mu)}
+
+
+def sigma_limit(params: EloMMR) -> float:
+    """What sigma tends to after many rounds of weight 1 without idle time."""
+    if params.beta is None or params.gamma is None:
+        return params.sig_limit
+    g2 = params.gamma**2
+    return math.sqrt((math.sqrt(g2 * g2 + 4.0 * params.beta**2 * g2) - g2) / 2.0)
+
+
+def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: diffuse the participants' beliefs in place (section 4); tell how sharply each of them performs."""
+    diffuse_rows(
+        start, stop, round.player, round.time_seconds[0], round.weight[0], *_rates(params), *_store(beliefs),
+        prior.mu, prior.sigma, prior.beta,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSummary:
+    """One round's field: the law of everybody's performance before the round, weights by rank, and the table."""
+
+    mu: Floats
+    omega: Floats  # 1 / scale of the performance around mu
+    first: Longs
+    above: Floats
+    below: Floats
+    ceiling: float
+    plan: Plan
+    series: Floats
+    guesses: Floats
+
+
+def summarise(params: EloMMR, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
+    """Step 2: tabulate the sum over all opponents, in fixed blocks of participants."""
+    mu, omega = prior.mu, C3 / np.sqrt(prior.sigma**2 + prior.beta**2)
+    groups = count_groups(round.lo)
+    first, above, below = np.empty(groups + 1, dtype=np.int64), np.empty(groups), np.empty(groups)
+    weigh_groups(round.lo, omega, first, above, below)
+    panels = plan_panels(*bracket(mu, omega, first, above, below, params.tie_mode == "split"))
+    starts = block_starts(len(mu))
+    sums, far = panels.partial_sums(len(starts) - 1)
+
+    def build(start: int, stop: int) -> None:
+        for block in range(start, stop):
+            accumulate(mu, omega, omega, starts[block], starts[block + 1], *panels.grid, sums[block], far[block])
+
+    map(build, len(starts) - 1)
+    series, guesses = finish(sums, far, panels.low, panels.high, *panels.grid)
+    return FieldSummary(mu, omega, first, above, below, round.perf_ceiling[0], panels, series, guesses)
+
+
+def perform(params: EloMMR, summary: FieldSummary, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: one root a tie group."""
+    s, panels = summary, summary.plan
+    failed = solve_groups(
+        start, stop, s.mu, s.omega, s.first, s.above, s.below, params.tie_mode == "split", s.ceiling,
+        True, panels.low, panels.high, *panels.grid, s.series, s.guesses, perf,
+    )  # fmt: skip
+    if failed >= 0:
+        raise ConvergenceError(f"no performance found for the tie group at position {s.first[failed]}")
+
+
+def absorb(
+    params: EloMMR, beliefs: Beliefs, round: Rounds, prior: Prior, start: int, stop: int, outcome: Outcome
+) -> None:
+    """Step 4: push the performance, let the oldest factors go, find the mode (section 3.2)."""
+    history = _history(beliefs)
+    claimed = history.claim(places_needed(start, stop, round.player, history.length, history.capacity))
+    failed = absorb_rows(
+        start, stop, round.player, round.time_seconds[0], params.history_len or 0, claimed, prior.mu, prior.sigma,
+        prior.beta, outcome.perf, *_store(beliefs), outcome.mu, outcome.sigma, outcome.n_before,
+    )  # fmt: skip
+    if failed >= 0:
+        raise ConvergenceError(f"no rating found for player {round.player[failed]} (row {failed} of the round)")
+
+
+def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds, one after the other, in one kernel call."""
+    done, rates, bound, history = 0, _rates(params), params.history_len or 0, _history(beliefs)
+    while done < len(rounds):
+        done, needed = _rate_small(
+            done, rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
+            *rates, params.tie_mode == "split", bound, history.used, *_store(beliefs), outcome.perf,
+            outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+        )  # fmt: skip
+        if needed < 0:
+            raise ConvergenceError(f"no root found in round {done} of {len(rounds)} small rounds")
+        history.make_room(needed)
+
+
+def _history(beliefs: Beliefs) -> History:
+    assert beliefs.history is not None
+    return beliefs.history
+
+
+def _rates(params: EloMMR) -> tuple[Any, ...]:
+    """beta^2 = a + b / w and gamma^2 = c w + d days for a round of weight w; rho; delays on w."""
+    delay = np.array(params.noob_delay, dtype=np.float64)
+    if params.beta is not None and params.gamma is not None:
+        return 0.0, params.beta**2, params.gamma**2, 0.0, params.rho, delay
+    u, s2 = params.weight_limit, params.sig_limit**2
+    return s2, (s2 + params.drift_per_day) / u, u * s2, params.drift_per_day, params.rho, delay
+
+
+def _store(beliefs: Beliefs) -> tuple[Any, ...]:
+    history, state = _history(beliefs), beliefs.state
+    return (
+        beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time,
+        state["normal_mu"], state["normal_weight"], state["shrink"],
+        *history.arrays,
+    )  # fmt: skip
+
+
+@exact
+def _rate_small(
+    r, offsets, player, lo, time_seconds, weight, perf_ceiling, a, b, c, d, rho, delay, split, bound, used,
+    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, shrink, start, length, capacity, pool,
+    performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    """Rate from round ``r`` on; returns the next round and the pool places it needs, or -1 if it has no root."""
+    beta, omega = np.empty(SMALL), np.empty(SMALL)
+    first, above, below = np.empty(SMALL + 1, dtype=np.int64), np.empty(SMALL), np.empty(SMALL)
+    while r < len(offsets) - 1:
+        i, j = offsets[r], offsets[r + 1]
+        n, rows, result = j - i, player[i:j], performance[i:j]
+        needed = places_needed(0, n, rows, length, capacity)
+        if used[0] + needed > len(pool):
+            return r, needed
+        diffuse_rows(
+            0, n, rows, time_seconds[r], weight[r], a, b, c, d, rho, delay,
+            mu, sigma, n_rounds, last_time, normal_mu, normal_weight, shrink,
+            start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], beta,
+        )  # fmt: skip
+        for k in range(n):
+            omega[k] = C3 / math.sqrt(sigma_prior[i + k] ** 2 + beta[k] ** 2)
+        groups = count_groups(lo[i:j])
+        weigh_groups(lo[i:j], omega[:n], first, above, below)
+        low, high, middle, top_rate, bottom_rate = bracket(
+            mu_prior[i:j], omega[:n], first, above[:groups], below[:groups], split
+        )
+        tabulated = n > DIRECT
+        half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
+        panels = offset[-1] if tabulated else 0
+        sums = np.zeros((1, panels, 2, 16))
+        far = np.zeros((1, panels + len(panel), 2))
+        series, guesses = np.empty((0, 0)), np.empty((0, 0))
+        if tabulated:
+            accumulate(
+                mu_prior[i:j], omega[:n], omega[:n], 0, n, middle, top_rate, half_width, panel, offset, sums[0], far[0]
+            )
+            series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
+        failed = solve_groups(
+            0, groups, mu_prior[i:j], omega[:n], first, above, below, split, perf_ceiling[r],
+            tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, result,
+        )  # fmt: skip
+        if failed < 0:
+            claimed = used[0]
+            used[0] += needed
+            failed = absorb_rows(
+                0, n, rows, time_seconds[r], bound, claimed, mu_prior[i:j], sigma_prior[i:j], beta, result,
+                mu, sigma, n_rounds, last_time, normal_mu, normal_weight, shrink,
+                start, length, capacity, pool, mu_after[i:j], sigma_after[i:j], n_before[i:j],
+            )  # fmt: skip
+        if failed >= 0:
+            return r, -1
+        r += 1
+    return r, 0
+
+
+SYSTEM = System(
+    name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit, keeps_history=True,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+)  # fmt: skip

@@ -1,0 +1,277 @@
+"""Beliefs as a normal factor times logistic factors: diffuse them, absorb performances, find their modes.
+
+Source: Ebtekar and Liu, arXiv:2101.00400: diffusion section 4 (Algorithm 4), posterior section 3.2 (Algorithm 3, with
+the bars over beta that its print lost). Kernels work on rows of a store, a chunk of rows at a time: what vectorises across
+players is computed for the whole chunk first, which also brings their rows into the cache.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ._jit import exact, kernel
+from .beliefs import LANES, NEVER, grow
+from .numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp
+
+__all__ = ["absorb_rows", "diffuse_rows"]
+
+_CHUNK = 16  # rows: always whole, so that each row takes the vector path wherever a block begins
+_LINE = 8  # float64 a cache line
+_DAY = 86400.0
+_NEGLIGIBLE = 2.0**-53  # an old factor of this share of the total weight is below the rounding of the sum
+_SMALL_SHRINK = 1e-100  # fold the common factor into the history before it can underflow
+_ORDER = 7  # of the Taylor series of the pull about the first guess
+_POLISH = 2  # Newton steps on that polynomial
+_SETTLED = 3e-7  # widths: Newton's next error is at most the square of its last step
+_REACH = 0.02  # widths: up to here what the series leaves out is below 1e-13 of a width
+_CONVERGED = 3e-5  # widths: Halley's next error is at most 5/3 of the cube of its last step, 5e-14 of a width
+_STEPS = 200
+
+
+@exact
+def diffuse_rows(
+    begin, end, player, time_seconds, weight, a, b, c, d, rho, delay,
+    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, shrink, start, length, capacity, pool,
+    mu_prior, sigma_prior, beta,
+):  # fmt: skip
+    """Time passes for rows ``player[begin:end]``, and each is given the ``beta`` of its coming performance.
+
+    Variance grows by gamma^2 = c w + d days, w the contest's weight times the player's delay; beta^2 = a + b / w.
+    A share 1 - kappa^rho of every factor becomes normal at the mode (section 4).
+    """
+    gamma2, variance = np.zeros(_CHUNK), np.ones(_CHUNK)
+    kappa, kept, lost = np.empty(_CHUNK), np.empty(_CHUNK), np.empty(_CHUNK)
+    forgets = rho == math.inf
+    exponent = 0.0 if forgets else rho
+    for chunk in range(begin, end, _CHUNK):
+        size = min(_CHUNK, end - chunk)
+        for i in range(size):
+            row = player[chunk + i]
+            n = n_rounds[row]
+            w = weight * delay[n] if n < len(delay) else weight
+            days = max(time_seconds - last_time[row], 0) / _DAY if last_time[row] != NEVER else 0.0
+            gamma2[i] = c * w + d * days
+            variance[i] = sigma[row] * sigma[row]
+            beta[chunk + i] = math.sqrt(a + b / w)
+        for i in range(_CHUNK):
+            ratio = gamma2[i] / variance[i]
+            kappa[i] = 1.0 / (1.0 + ratio)
+            y = exponent * log1p(ratio)
+            kept[i] = exp(-y)
+            lost[i] = one_minus_exp(y)
+        for i in range(size):
+            row = player[chunk + i]
+            if forgets or kept[i] * kappa[i] < 1e-300:  # nothing of the history remains: one normal factor
+                normal_mu[row] = mu[row]
+                normal_weight[row] = 1.0 / (variance[i] + gamma2[i])
+                shrink[row] = 1.0
+                clear(row, start, length, capacity, pool)
+            else:
+                stays = kept[i] * normal_weight[row]
+                comes = lost[i] / variance[i]
+                normal_mu[row] += (mu[row] - normal_mu[row]) * (comes / (stays + comes))
+                normal_weight[row] = kappa[i] * (stays + comes)
+                shrink[row] *= kappa[i] * kept[i]
+                if shrink[row] < _SMALL_SHRINK:
+                    for k in range(start[row] + capacity[row], start[row] + capacity[row] + length[row]):
+                        pool[k] *= shrink[row]
+                    shrink[row] = 1.0
+            sigma[row] = math.sqrt(variance[i] + gamma2[i])
+            mu_prior[chunk + i] = mu[row]
+            sigma_prior[chunk + i] = sigma[row]
+
+
+@exact
+def absorb_rows(
+    begin, end, player, time_seconds, history_len, claimed, mu_prior, sigma_prior, beta, performance,
+    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, shrink, start, length, capacity, pool,
+    mu_after, sigma_after, n_before,
+):  # fmt: skip
+    """Multiply performances into the beliefs of rows ``player[begin:end]``.
+
+    ``claimed`` is where the pool places begin that were claimed for these rows (:func:`.beliefs.places_needed`).
+    ``history_len`` is the most logistic factors kept, or 0: then a factor joins the normal one when its weight has
+    fallen below the rounding of the total.
+
+    Returns
+    -------
+    int
+        -1, or the first index whose mode was not found.
+    """
+    guess, deviation = np.zeros(_CHUNK), np.ones(_CHUNK)
+    before, spread = np.zeros(_CHUNK), np.ones(_CHUNK)
+    noise, shown = np.ones(_CHUNK), np.zeros(_CHUNK)
+    series, rate = np.ones((_ORDER + 1, _CHUNK)), np.zeros(_CHUNK)
+    step, last = np.zeros(_CHUNK), np.zeros(_CHUNK)
+    moved = np.zeros(_CHUNK, dtype=np.bool_)
+    touched = 0.0
+    for chunk in range(begin, end, _CHUNK):
+        size = min(_CHUNK, end - chunk)
+        for i in range(size):  # many loads at once: the rows' histories are in the cache when they are needed
+            row = player[chunk + i]
+            at, room = start[row], capacity[row]
+            for k in range(at, at + length[row], _LINE):
+                touched += pool[k] + pool[k + room] + pool[k + 2 * room]
+            before[i], spread[i] = mu_prior[chunk + i], sigma_prior[chunk + i]
+            noise[i], shown[i] = beta[chunk + i], performance[chunk + i]
+        for i in range(_CHUNK):
+            precision = 1.0 / (spread[i] * spread[i]) + 1.0 / (noise[i] * noise[i])
+            e = exp((before[i] - shown[i]) * (-C3 / noise[i]))
+            guess[i] = before[i] - C3 / noise[i] * (1.0 - e) / (1.0 + e) / precision
+            deviation[i] = 1.0 / math.sqrt(precision)
+        for i in range(size):
+            row = player[chunk + i]
+            if length[row] == capacity[row]:
+                claimed = grow(row, claimed, start, capacity, pool)
+            moved[i] = _push(
+                row, shown[i], noise[i], history_len, deviation[i], normal_mu, normal_weight, shrink,
+                start, length, capacity, pool,
+            )  # fmt: skip
+            f0, f1, f2, f3, f4, f5, f6, f7, rate[i] = _pull(guess[i], pool, start[row], capacity[row], length[row])
+            series[0, i] = normal_weight[row] * (guess[i] - normal_mu[row]) + shrink[row] * f0
+            series[1, i] = normal_weight[row] + shrink[row] * f1
+            series[2, i], series[3, i], series[4, i] = shrink[row] * f2, shrink[row] * f3, shrink[row] * f4
+            series[5, i], series[6, i], series[7, i] = shrink[row] * f5, shrink[row] * f6, shrink[row] * f7
+        for i in range(_CHUNK):
+            step[i] = -series[0, i] / series[1, i]
+        for _ in range(_POLISH):
+            for i in range(_CHUNK):
+                h = step[i]
+                value, slope = series[_ORDER, i], 0.0
+                for order in range(_ORDER - 1, -1, -1):
+                    slope = slope * h + value
+                    value = value * h + series[order, i]
+                last[i] = value / slope
+                step[i] = h - last[i]
+        for i in range(size):
+            row = player[chunk + i]
+            x = guess[i] + step[i]
+            if moved[i] or not (abs(step[i]) * rate[i] <= _REACH and abs(last[i]) * rate[i] <= _SETTLED):
+                lower, upper = min(before[i], shown[i]), max(before[i], shown[i])
+                if moved[i]:
+                    lower, upper = min(lower, normal_mu[row]), max(upper, normal_mu[row])
+                    for k in range(start[row], start[row] + length[row]):
+                        lower, upper = min(lower, pool[k]), max(upper, pool[k])
+                x = _mode(row, x, lower, upper, normal_mu, normal_weight, shrink, start, length, capacity, pool)
+                if math.isnan(x):
+                    return chunk + i
+            mu[row] = x
+            sigma[row] = deviation[i]
+            mu_after[chunk + i] = x
+            sigma_after[chunk + i] = deviation[i]
+            n_before[chunk + i] = n_rounds[row]
+            n_rounds[row] += 1
+            last_time[row] = max(last_time[row], time_seconds)
+    return -1 if touched < math.inf else -2  # the sum of loads must be used, or the compiler leaves them out
+
+
+@exact
+def clear(row, start, length, capacity, pool):
+    """Forget a row's logistic factors."""
+    for part in range(3):
+        first = start[row] + part * capacity[row]
+        for k in range(first, first + length[row]):
+            pool[k] = 0.0
+    length[row] = 0
+
+
+@exact
+def _push(
+    row, p, beta, history_len, deviation, normal_mu, normal_weight, shrink, start, length, capacity, pool
+):  # fmt: skip
+    """Append a factor, after merging those that are due into the normal one by weight.
+
+    Returns
+    -------
+    bool
+        Whether a merge may have moved the mode.
+    """
+    room = capacity[row]
+    perf, force, inverse_width = start[row], start[row] + room, start[row] + 2 * room
+    n = length[row]
+    merged = 0
+    while merged < n:
+        # w = omega / beta^2, from force = w beta^2 / b and inverse_width = 1 / 2b
+        w = shrink[row] * pool[force + merged] * pool[inverse_width + merged] * (2.0 / (C3 * C3))
+        if n - merged < history_len or (history_len == 0 and w * deviation * deviation > _NEGLIGIBLE):
+            break
+        normal_mu[row] += (pool[perf + merged] - normal_mu[row]) * (w / (normal_weight[row] + w))
+        normal_weight[row] += w
+        merged += 1
+    if merged > 0:
+        for part in range(perf, perf + 3 * room, room):
+            for k in range(part, part + n - merged):
+                pool[k] = pool[k + merged]
+            for k in range(part + n - merged, part + n):
+                pool[k] = 0.0
+        n -= merged
+    pool[perf + n] = p
+    pool[force + n] = C3 / beta / shrink[row]
+    pool[inverse_width + n] = 0.5 * C3 / beta
+    length[row] = n + 1
+    return merged > 0 and history_len > 0
+
+
+@exact
+def _mode(row, x, lower, upper, normal_mu, normal_weight, shrink, start, length, capacity, pool):
+    """The zero of w_0 (x - p_0) + sum_k w_k beta_k^2 / b_k tanh((x - p_k) / 2 b_k) between two bounds, or NaN.
+
+    Halley's method, safeguarded: with f', f'' at hand the cube of the error costs no more than its square.
+    """
+    x = min(max(x, lower), upper)
+    width = upper - lower
+    if width == 0.0:
+        return x
+    for _ in range(_STEPS):
+        f0, f1, f2, _, _, _, _, _, rate = _pull(x, pool, start[row], capacity[row], length[row])
+        value = normal_weight[row] * (x - normal_mu[row]) + shrink[row] * f0
+        slope = normal_weight[row] + shrink[row] * f1
+        bend = 2.0 * shrink[row] * f2
+        if value < 0.0:
+            lower = x
+        else:
+            upper = x
+        step = -2.0 * value * slope / (2.0 * slope * slope - value * bend)
+        halley = lower <= x + step <= upper and abs(step) <= 0.5 * width
+        if not halley:
+            step = 0.5 * (lower + upper) - x
+        x += step
+        width = abs(step)
+        if width * rate <= (_CONVERGED if halley else 1e-13):
+            return x
+    return math.nan
+
+
+@kernel
+def _pull(x, pool, at, room, length):
+    """Taylor series of the factors' pull, sum of force tanh((x - perf) inverse_width), and the largest inverse width.
+
+    The derivatives of tanh are polynomials in t = tanh: T_1 = 1 - t^2, T_(n+1) = T_n' T_1; coefficient n is T_n / n!.
+    The factors are given as places in the pool: slices would count references, which costs more than the sum.
+    """
+    f0 = f1 = f2 = f3 = f4 = f5 = f6 = f7 = 0.0
+    widest = np.int64(0)
+    for k in range(at, at + (length + LANES - 1) // LANES * LANES):
+        q = pool[k + 2 * room]
+        e = exp(-2.0 * (x - pool[k]) * q)
+        t = (1.0 - e) / (1.0 + e)
+        z = t * t
+        f0 += pool[k + room] * t
+        g = pool[k + room] * q * (1.0 - z)
+        f1 += g
+        g *= q
+        f2 -= g * t
+        g *= q
+        f3 += g * (z - 1 / 3.0)
+        g *= q
+        f4 += g * t * (2 / 3.0 - z)
+        g *= q
+        f5 += g * (2 / 15.0 + z * (z - 1.0))
+        g *= q
+        f6 += g * t * (-17 / 45.0 + z * (4 / 3.0 - z))
+        g *= q
+        f7 += g * (-17 / 315.0 + z * (11 / 15.0 + z * (z - 5 / 3.0)))
+        widest = max(widest, bits_of_float(q))  # positive numbers are ordered as their bits, which vectorises
+    return f0, f1, f2, f3, f4, f5, f6, f7, float_of_bits(widest)

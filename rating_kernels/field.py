@@ -1,0 +1,289 @@
+"""The sum over all opponents, tabulated once a round.
+
+Many systems ask, for some level ``p``, how much of the field stands above it:
+
+    S(p) = sum_j weight_j * logistic(-(p - mu_j) * rate_j)
+
+Each term is analytic in the strip |Im p| < pi / rate_j, so on panels of half-width pi / rate a Chebyshev series of 32
+terms holds the sum to the last digits (Ebtekar and Liu, arXiv:2101.00400, define the sum; the table is ours). Near the
+top ``S`` is small and every term of it positive; below ``middle`` the mirror sum ``M(p) = W - S(p)`` is tabulated
+instead, so that neither end cancels.
+
+Rates may differ by any factor: terms are sorted into levels, each covering a factor of four in rate on panels of its
+own width, and a term is evaluated on the panels near it and is a constant beyond them. A round costs O(n), whatever
+its ratings.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._jit import exact, kernel
+from .numerics import exp
+from .standings import Floats, Longs
+
+__all__ = [
+    "Plan",
+    "accumulate",
+    "block_starts",
+    "direct_sum",
+    "finish",
+    "plan",
+    "plan_panels",
+    "table_start",
+    "table_sum",
+]
+
+NODES = 32  # a panel; on panels of half-width pi/rate the series ends near 1e-14 of the sum
+LEVEL_RATIO = 4.0  # rates within one level differ at most by this factor
+NEAR = 45.0  # beyond e^-45 of its size a term is its limit
+GRID = 256  # cells of the table of first guesses
+BLOCK, BLOCKS = 2048, 64  # terms a partial sum, at least; partial sums a round, at most
+
+_HALF = NODES // 2
+_ANGLES = (np.arange(NODES) + 0.5) * math.pi / NODES
+_X = np.cos(_ANGLES)  # descending
+_X_UPPER = _X[:_HALF].copy()
+_TO_SERIES = 2.0 / NODES * np.cos(np.outer(np.arange(NODES), _ANGLES))  # values at _X to Chebyshev coefficients
+_TO_SERIES[0] *= 0.5
+_CLAMP = 150.0  # four denominators multiplied must not overflow: 4 * (150 + 2 pi) < 708
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where the panels of one field lie: fixed before the build, from the field's extremes alone.
+
+    Attributes
+    ----------
+    low, high : float
+        Every root asked for lies between them.
+    middle : float
+        Panels from here up hold ``S``, below it ``M``.
+    top_rate : float
+        The largest rate; level ``l`` holds rates above ``top_rate / 4**(l + 1)``.
+    half_width : float64[levels]
+    first : int64[levels]
+        Panel ``i >= first`` of a level spans ``middle + 2 i half_width`` and one panel width on.
+    offset : int64[levels + 1]
+        The level's panels are rows ``offset[l]:offset[l + 1]`` of the table.
+    """
+
+    low: float
+    high: float
+    middle: float
+    top_rate: float
+    half_width: Floats
+    first: Longs
+    offset: Longs
+
+    @property
+    def grid(self) -> tuple[float, float, Floats, Longs, Longs]:
+        """Where the panels lie, in the order in which kernels take it."""
+        return self.middle, self.top_rate, self.half_width, self.first, self.offset
+
+    def partial_sums(self, blocks: int) -> tuple[Floats, Floats]:
+        """Zeros for each block's ``sums`` and ``far`` (:func:`accumulate`)."""
+        panels, levels = int(self.offset[-1]), len(self.first)
+        return np.zeros((blocks, panels, 2, NODES // 2)), np.zeros((blocks, panels + levels, 2))
+
+
+def plan_panels(low: float, high: float, middle: float, top_rate: float, bottom_rate: float) -> Plan:
+    """Panels for rates in [``bottom_rate``, ``top_rate``] that cover [``low``, ``high``]."""
+    return Plan(low, high, middle, top_rate, *plan(low, high, middle, top_rate, bottom_rate))
+
+
+def block_starts(n: int) -> Longs:
+    """Where the fixed blocks of ``n`` terms begin, and ``n`` at the end: how work is shared cannot change a bit."""
+    size = max(BLOCK, -(-n // BLOCKS))
+    return np.append(np.arange(0, n, size), n)
+
+
+@exact
+def plan(low, high, middle, top_rate, bottom_rate):
+    """``half_width``, ``first`` and ``offset`` of :func:`plan_panels`, for kernels."""
+    levels = math.floor(math.log(top_rate / bottom_rate) / math.log(LEVEL_RATIO)) + 1
+    half_width = np.empty(levels)
+    first = np.empty(levels, dtype=np.int64)
+    offset = np.zeros(levels + 1, dtype=np.int64)
+    for level in range(levels):
+        half_width[level] = math.pi / top_rate * LEVEL_RATIO**level
+        first[level] = min(math.floor((low - middle) / (2 * half_width[level])), 0)
+        last = max(math.floor((high - middle) / (2 * half_width[level])), 0)
+        count = last - first[level] + 1
+        offset[level + 1] = offset[level] + count + count % 2  # panels are built in pairs
+    return half_width, first, offset
+
+
+@kernel
+def accumulate(mu, rate, weight, start, stop, middle, top_rate, half_width, first, offset, sums, far):
+    """Add terms ``start`` to ``stop - 1`` to the partial sums of one block.
+
+    ``sums[panel, 0, k]`` collects values at the outer node ``k`` of the upper half of a panel that holds ``S`` (the
+    lower half where it holds ``M``), ``sums[panel, 1, k]`` at its mirror image. ``far[panel + level]`` collects the weight of
+    terms that are at their limit from this panel on, away from the middle's side.
+
+    One division serves four values: a node and its mirror image, on two panels.
+    """
+    e = np.empty(_HALF)
+    a = np.empty(offset[-1])
+    for j in range(start, stop):
+        r = rate[j]
+        level = 0
+        floor_rate = top_rate / LEVEL_RATIO
+        while r < floor_rate and level < len(half_width) - 1:
+            level += 1
+            floor_rate /= LEVEL_RATIO
+        h = half_width[level]
+        base = offset[level]
+        count = offset[level + 1] - base
+        origin = middle + (2 * first[level] + 1) * h  # centre of the level's first panel
+        at = (mu[j] - origin) / (2 * h)
+        reach = NEAR / (2 * h * r) + 0.5
+        near = min(max(math.floor(at - reach), 0), count) // 2 * 2
+        beyond = min(max(math.ceil(at + reach) + 1, near), count)
+        beyond += (beyond - near) % 2
+        far[base + level + near, 0] += weight[j]
+        far[base + level + beyond, 1] += weight[j]
+        for k in range(_HALF):
+            e[k] = exp(h * _X_UPPER[k] * r)
+        split = min(max(-first[level], near), beyond)  # panels before it hold M
+        for i in range(near, split):
+            a[i] = exp(min(max((mu[j] - (origin + 2 * h * i)) * r, -_CLAMP), _CLAMP))
+        for i in range(split, beyond):
+            a[i] = exp(min(max((origin + 2 * h * i - mu[j]) * r, -_CLAMP), _CLAMP))
+        w = weight[j]
+        for i in range(near, beyond, 2):
+            a0 = a[i]
+            a1 = a[i + 1]
+            one, two = base + i, base + i + 1
+            for k in range(_HALF):
+                u0 = 1.0 + a0 * e[k]
+                v0 = e[k] + a0
+                u1 = 1.0 + a1 * e[k]
+                v1 = e[k] + a1
+                both0 = u0 * v0
+                both1 = u1 * v1
+                inverse = w / (both0 * both1)
+                inverse0 = inverse * both1
+                inverse1 = inverse * both0
+                sums[one, 0, k] += inverse0 * v0
+                sums[one, 1, k] += inverse0 * u0 * e[k]
+                sums[two, 0, k] += inverse1 * v1
+                sums[two, 1, k] += inverse1 * u1 * e[k]
+
+
+@exact
+def finish(sums, far, low, high, middle, top_rate, half_width, first, offset):
+    """Add the blocks up in order and turn values into series; also tabulate first guesses.
+
+    Parameters
+    ----------
+    sums : float64[blocks, panels, 2, 16]
+    far : float64[blocks, panels + levels, 2]
+
+    Returns
+    -------
+    series : float64[panels, 32]
+        Chebyshev coefficients of ``S`` or ``M`` on each panel.
+    guesses : float64[257, 2]
+        ``S - M`` and its inverse slope at evenly spaced points from ``low`` to ``high``.
+    """
+    for b in range(1, len(sums)):
+        sums[0] += sums[b]
+        far[0] += far[b]
+    total, constant = sums[0], far[0]
+    series = np.empty((offset[-1], NODES))
+    values = np.empty(NODES)
+    for level in range(len(first)):
+        base, count = offset[level], offset[level + 1] - offset[level]
+        bins = constant[base + level : base + level + count + 1]  # one more than there are panels
+        for i in range(count - 1, -1, -1):  # S: terms that stand far above panel i
+            bins[i, 0] += bins[i + 1, 0]
+        for i in range(1, count + 1):  # M: terms that stand far below panel i
+            bins[i, 1] += bins[i - 1, 1]
+        for i in range(count):
+            holds_s = i + first[level] >= 0
+            limit = bins[i + 1, 0] if holds_s else bins[i, 1]
+            for k in range(_HALF):
+                outer, inner = total[base + i, 0, k] + limit, total[base + i, 1, k] + limit
+                values[k] = outer if holds_s else inner
+                values[NODES - 1 - k] = inner if holds_s else outer
+            for m in range(NODES):
+                c = 0.0
+                for k in range(NODES):
+                    c += _TO_SERIES[m, k] * values[k]
+                series[base + i, m] = c
+    guesses = np.empty((GRID + 1, 2))
+    weight = 0.0
+    for side in (1.0, -1.0):  # W = S + M, both read at the middle
+        weight += table_sum(middle, side, middle, half_width, first, offset, series)[0]
+    for i in range(GRID + 1):
+        p = low + (high - low) * i / GRID
+        side = 1.0 if p >= middle else -1.0
+        value, slope = table_sum(p, side, middle, half_width, first, offset, series)
+        guesses[i, 0] = side * (2.0 * value - weight)
+        guesses[i, 1] = 0.5 * side / slope if slope != 0.0 else 0.0
+    return series, guesses
+
+
+@exact
+def table_sum(p, side, middle, half_width, first, offset, series):
+    """``S(p)`` (``side`` +1) or ``M(p)`` (-1), whichever ``p``'s side of the middle holds, and its slope."""
+    value = 0.0
+    slope = 0.0
+    for level in range(len(first)):
+        h = half_width[level]
+        count = offset[level + 1] - offset[level]
+        i = math.floor((p - middle) / (2 * h))
+        i = min(max(i, 0), count + first[level] - 1) if side > 0 else min(max(i, first[level]), -1)
+        x = (p - middle) / h - (2 * i + 1)
+        panel = offset[level] + i - first[level]
+        x2 = 2 * x
+        b1 = 0.0
+        b2 = 0.0
+        d1 = 0.0
+        d2 = 0.0
+        for m in range(NODES - 1, 0, -1):  # Clenshaw, the derivative of the recurrence beside it
+            d0 = 2 * b1 + x2 * d1 - d2
+            b0 = series[panel, m] + x2 * b1 - b2
+            b2, b1 = b1, b0
+            d2, d1 = d1, d0
+        value += series[panel, 0] + x * b1 - b2
+        slope += (b1 + x * d1 - d2) / h
+    return value, slope
+
+
+@exact
+def table_start(target, low, high, guesses):
+    """Where ``S - M`` is about ``target``: the cell that brackets it, then Hermite interpolation of the inverse."""
+    a, b = 0, GRID
+    while b - a > 1:
+        c = (a + b) // 2
+        if guesses[c, 0] > target:
+            a = c
+        else:
+            b = c
+    cell = (high - low) / GRID
+    left = low + cell * a
+    drop = guesses[b, 0] - guesses[a, 0]
+    if drop == 0.0:
+        return left + 0.5 * cell
+    t = min(max((target - guesses[a, 0]) / drop, 0.0), 1.0)
+    bend_a = guesses[a, 1] * drop - cell
+    bend_b = cell - guesses[b, 1] * drop
+    return left + t * cell + t * (1 - t) * ((1 - t) * bend_a + t * bend_b)
+
+
+@kernel
+def direct_sum(p, side, mu, rate, weight):
+    """``S(p)`` (``side`` +1) or ``M(p)`` (-1) and its slope, term by term: for fields too small to tabulate."""
+    value = 0.0
+    slope = 0.0
+    for j in range(len(mu)):
+        q = 1.0 / (1.0 + exp(side * (p - mu[j]) * rate[j]))
+        value += weight[j] * q
+        slope += weight[j] * rate[j] * q * (1.0 - q)
+    return value, -side * slope

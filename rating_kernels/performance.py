@@ -1,0 +1,175 @@
+"""Logistic performances: the level at which a place in the standings is the likeliest outcome.
+
+Source: Ebtekar and Liu, arXiv:2101.00400, section 3.1 and Algorithm 2. With S the field's weight above ``p``
+(:mod:`rating_kernels.field`), M its mirror and F_j the prior cdf of a tied player's performance, the performance of a
+tie group is the one zero of the decreasing function
+
+    full ties :  Q(p) = S(p) - W_above - sum_tied omega_j F_j(p)        = W_below - M(p) + sum_tied omega_j (1 - F_j(p))
+    split ties:  Q(p) = S(p) - W_above - W_tied / 2                     = W_below - M(p) + W_tied / 2
+
+Every member of a tie group shares it. The left form is used above the field's middle, the right one below: neither
+subtracts large numbers.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ._jit import exact, kernel
+from .field import direct_sum, table_start, table_sum
+from .numerics import exp
+
+__all__ = ["TOLERANCE", "bracket", "count_groups", "solve_groups", "weigh_groups"]
+
+TOLERANCE = 3e-7  # of a scale: Newton's next error is at most the square of its last step, 1e-13 of a scale
+_STEPS = 200
+
+
+@exact
+def count_groups(lo):
+    """Number of distinct places."""
+    count = 0
+    for i in range(len(lo)):
+        if lo[i] == i:
+            count += 1
+    return count
+
+
+@exact
+def weigh_groups(lo, omega, first, above, below):
+    """Per tie group its first row, and the weight of all strictly above and strictly below it.
+
+    ``first`` has one entry more than there are groups, the number of rows. ``above`` is summed from the top and
+    ``below`` from the bottom, so that both ends keep their digits.
+    """
+    n = len(lo)
+    group = -1
+    total = 0.0
+    since = 0.0
+    for i in range(n):
+        if lo[i] == i:
+            group += 1
+            first[group] = i
+            total += since
+            since = 0.0
+            above[group] = total
+        since += omega[i]
+    first[group + 1] = n
+    total = 0.0
+    for g in range(group, -1, -1):
+        below[g] = total
+        since = 0.0
+        for i in range(first[g], first[g + 1]):
+            since += omega[i]
+        total += since
+    return total
+
+
+@exact
+def bracket(mu, omega, first, above, below, split):
+    """Extremes of the field and an interval that holds the root of every group.
+
+    With e a group's own weight (half of it when ties are split) and L = ln((W_below + e) / (W_above + e)), its root is
+    between min_j mu_j + b_j min(0, L) and max_j mu_j + b_j max(0, L), where b_j = 1 / omega_j: there every F_j is on
+    the far side of logistic(L). L falls with the place, so the first and the last group decide. A hundredth of a scale
+    is added, so that no root lies on the edge.
+
+    Returns
+    -------
+    low, high, middle, top_rate, bottom_rate
+    """
+    total = 0.0
+    moment = 0.0
+    for i in range(len(mu)):
+        total += omega[i]
+        moment += omega[i] * (mu[i] - mu[0])
+    g = len(above) - 1
+    share = 0.5 if split else 1.0
+    e = share * (total - below[0])
+    reach_up = max(math.log((below[0] + e) / e), 0.0) + 0.01
+    e = share * (total - above[g])
+    reach_down = max(math.log((above[g] + e) / e), 0.0) + 0.01
+    low, high = math.inf, -math.inf
+    top_rate, bottom_rate = omega[0], omega[0]
+    for i in range(len(mu)):
+        scale = 1.0 / omega[i]
+        low, high = min(low, mu[i] - reach_down * scale), max(high, mu[i] + reach_up * scale)
+        top_rate, bottom_rate = max(top_rate, omega[i]), min(bottom_rate, omega[i])
+    middle = min(max(mu[0] + moment / total, low), high)
+    return low, high, middle, top_rate, bottom_rate
+
+
+@kernel
+def _own_terms(p, side, mu, omega, start, stop):
+    """Sum over a tie group of omega_j F_j(p) (side +1) or omega_j (1 - F_j(p)) (-1), and of omega_j^2 F_j (1 - F_j)."""
+    value = 0.0
+    slope = 0.0
+    for j in range(start, stop):
+        q = 1.0 / (1.0 + exp(-side * (p - mu[j]) * omega[j]))
+        value += omega[j] * q
+        slope += omega[j] * omega[j] * q * (1.0 - q)
+    return value, slope
+
+
+@exact
+def solve_groups(
+    start, stop, mu, omega, first, above, below, split, ceiling,
+    tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, perf,
+):  # fmt: skip
+    """Write the performance of every member of groups ``start`` to ``stop - 1`` into ``perf``.
+
+    Returns
+    -------
+    int
+        -1, or the first group whose root was not found.
+    """
+    for g in range(start, stop):
+        a, b = first[g], first[g + 1]
+        tied = 0.0
+        for j in range(a, b):
+            tied += omega[j]
+        if tabulated:
+            p = table_start(above[g] - below[g], low, high, guesses)
+        elif a > 0:
+            p = perf[a - 1]
+        else:
+            p = mu[0]
+        # without a table the previous group's root starts this one's search: such fields are solved in one piece
+        lower, upper = low, high
+        p = min(max(p, lower), upper)
+        last = upper - lower
+        found = False
+        for _ in range(_STEPS):
+            if tabulated:
+                side = 1.0 if p >= middle else -1.0
+                value, slope = table_sum(p, side, middle, half_width, panel, offset, series)
+            else:
+                side = 1.0 if below[g] >= above[g] else -1.0
+                value, slope = direct_sum(p, side, mu, omega, omega)
+            outside = above[g] if side > 0 else below[g]
+            if split:
+                q = side * (value - outside - 0.5 * tied)
+                slope = side * slope
+            else:
+                own, own_slope = _own_terms(p, side, mu, omega, a, b)
+                q = side * (value - outside - own)
+                slope = side * slope - own_slope
+            if q > 0.0:
+                lower = p
+            else:
+                upper = p
+            step = -q / slope if slope < 0.0 else math.inf
+            newton = lower <= p + step <= upper and abs(step) <= 0.5 * last
+            if not newton:
+                step = 0.5 * (lower + upper) - p
+            p += step
+            last = abs(step)
+            if last * top_rate <= (TOLERANCE if newton else 1e-13):
+                found = True
+                break
+        if not found:
+            return g
+        p = min(p, ceiling)
+        for j in range(a, b):
+            perf[j] = p
+    return -1

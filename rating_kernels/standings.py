@@ -1,0 +1,248 @@
+"""Rounds as arrays: who took part, in which places, and what makes places valid.
+
+A round is an ordered list of ``(player, lo, hi)``; ``lo`` and ``hi`` are the zero-based first and last position of the
+player's tie group, both inclusive. Consecutive rounds lie end to end in one :class:`Rounds`, so that a million
+one-to-one games are six arrays and not a million objects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Floats", "Ints", "Rounds", "StandingsError", "check_distinct", "check_places", "places_from_ranks"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+
+class StandingsError(ValueError):
+    """Standings that describe no possible result.
+
+    Attributes
+    ----------
+    rule : str
+        What is wrong, in words.
+    round : int
+        The offending round among those checked, from 0.
+    first_row, last_row : int
+        The offending rows of that round, from 0, both inclusive.
+    """
+
+    def __init__(self, rule: str, round: int, first_row: int, last_row: int | None = None) -> None:
+        # the base class holds what pickle hands back to the constructor in another process
+        super().__init__(rule, round, first_row, last_row)
+        self.rule, self.round, self.first_row = rule, round, first_row
+        self.last_row = first_row if last_row is None else last_row
+
+    def __str__(self) -> str:
+        where = f"row {self.first_row}" if self.last_row == self.first_row else f"rows {self.first_row}-{self.last_row}"
+        return f"round {self.round}, {where}: {self.rule}"
+
+
+def check_places(
+    lo: npt.NDArray[np.integer], hi: npt.NDArray[np.integer], offsets: npt.NDArray[np.integer] | None = None
+) -> None:
+    """Raise :class:`StandingsError` unless every round's rows are whole tie groups, best first, without gaps.
+
+    Parameters
+    ----------
+    lo, hi
+        Integer arrays of one length ``n``: first and last position of each row's tie group in its round.
+    offsets
+        Where the rounds begin, and ``n`` at the end; by default all rows are one round.
+    """
+    n = len(lo)
+    offsets = np.array([0, n]) if offsets is None else offsets
+    sizes = np.diff(offsets)
+    if np.any(sizes == 0):
+        raise StandingsError("no participants", int(np.flatnonzero(sizes == 0)[0]), 0)
+    if n == 0:
+        return
+    opens = np.zeros(n + 1, dtype=bool)  # rows at which a tie group begins
+    opens[1:n] = lo[1:] != lo[:-1]
+    opens[offsets] = True
+    starts = np.flatnonzero(opens)
+    group = np.cumsum(opens[:n]) - 1
+    round_start = np.repeat(offsets[:-1], sizes)
+    first = starts[group] - round_start
+    last = starts[group + 1] - 1 - round_start
+    wrong = np.flatnonzero((lo != first) | (hi != last))
+    if len(wrong):
+        at = int(np.searchsorted(offsets, wrong[0], side="right")) - 1
+        start, stop = int(offsets[at]), int(offsets[at + 1])
+        raise _wrong_places(
+            at, lo[start:stop], hi[start:stop], int(wrong[0]) - start, first[start:stop], last[start:stop]
+        )
+
+
+def _wrong_places(
+    at: int,
+    lo: npt.NDArray[np.integer],
+    hi: npt.NDArray[np.integer],
+    bad: int,
+    first: npt.NDArray[np.integer],
+    last: npt.NDArray[np.integer],
+) -> StandingsError:
+    """Put the first wrong row of a round into words."""
+    if hi[bad] < lo[bad]:
+        return StandingsError(f"lo = {lo[bad]} is behind hi = {hi[bad]}", at, bad)
+    falls = np.flatnonzero(lo[1:] < lo[:-1])
+    if len(falls):
+        row = int(falls[0]) + 1
+        return StandingsError(f"not sorted by place: lo = {lo[row]} follows lo = {lo[row - 1]}", at, row - 1, row)
+    a, b = int(first[bad]), int(last[bad])
+    if lo[a] != a:
+        return StandingsError(f"the tie group at position {a} has lo = {lo[a]}; places leave no gaps", at, a, b)
+    shown = ", ".join(str(v) for v in hi[a : min(b, a + 4) + 1]) + (", ..." if b > a + 4 else "")
+    return StandingsError(
+        f"{b - a + 1} tied rows have lo = {a}, hi = {shown}; a tie group shares one lo and one hi = {b}", at, a, b
+    )
+
+
+def check_distinct(player: npt.NDArray[np.integer], offsets: npt.NDArray[np.integer] | None = None) -> None:
+    """Raise :class:`StandingsError` if a player stands twice in one round; names round and both rows."""
+    offsets = np.array([0, len(player)]) if offsets is None else offsets
+    at = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((player, at))
+    same = np.flatnonzero((player[order[1:]] == player[order[:-1]]) & (at[order[1:]] == at[order[:-1]]))
+    if len(same):
+        one, other = order[same[0]], order[same[0] + 1]
+        start = offsets[at[one]]
+        raise StandingsError(f"player {player[one]} stands twice", int(at[one]), int(one - start), int(other - start))
+
+
+def places_from_ranks(rank: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], Ints, Ints]:
+    """Order of the rows, best first, and each ordered row's ``lo`` and ``hi``, from ranks in which equals tie.
+
+    Ranks are any finite numbers, lower is better: competition ranks (1, 2, 2, 4), dense ranks or negated scores.
+    Rows of one rank keep the order in which they came.
+    """
+    values = np.asarray(rank, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    lo = np.searchsorted(ordered, ordered, side="left").astype(np.int32)
+    hi = (np.searchsorted(ordered, ordered, side="right") - 1).astype(np.int32)
+    return order, lo, hi
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """Consecutive rounds, end to end, in the order in which they are rated.
+
+    Attributes
+    ----------
+    offsets : int64[r + 1]
+        Round ``i`` owns the rows ``offsets[i]:offsets[i + 1]``.
+    player, lo, hi : int32[n]
+        One row a participation, best first inside a round.
+    time_seconds : int64[r]
+        End of the round, UTC since the epoch.
+    weight : float64[r]
+        How much the round counts, > 0.
+    perf_ceiling : float64[r]
+        The highest performance the round can show, rating points; +inf for none.
+    """
+
+    offsets: Longs
+    player: Ints
+    lo: Ints
+    hi: Ints
+    time_seconds: Longs
+    weight: Floats
+    perf_ceiling: Floats
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_rows(self) -> int:
+        """Participations in all rounds."""
+        return int(self.offsets[-1] - self.offsets[0])
+
+    @classmethod
+    def from_columns(
+        cls,
+        offsets: npt.ArrayLike,
+        player: npt.ArrayLike,
+        lo: npt.ArrayLike,
+        hi: npt.ArrayLike,
+        time_seconds: npt.ArrayLike | None = None,
+        weight: npt.ArrayLike | None = None,
+        perf_ceiling: npt.ArrayLike | None = None,
+    ) -> Rounds:
+        """Check everything, once; what is inside is trusted from here on.
+
+        Raises
+        ------
+        ValueError
+            Columns of unequal length, or a weight that is not a positive number.
+        StandingsError
+            Places that are no possible result, or a player who stands twice in one round; names round and row.
+        """
+        off = np.ascontiguousarray(offsets, dtype=np.int64)
+        r, n = len(off) - 1, int(off[-1])
+        if r < 0 or off[0] != 0 or np.any(np.diff(off) < 0):
+            raise ValueError("offsets must start at 0 and not decrease")
+        columns = cls(
+            off,
+            _column("player", player, np.int32, n),
+            _column("lo", lo, np.int32, n),
+            _column("hi", hi, np.int32, n),
+            _column("time_seconds", np.zeros(r) if time_seconds is None else time_seconds, np.int64, r),
+            _column("weight", np.ones(r) if weight is None else weight, np.float64, r),
+            _column("perf_ceiling", np.full(r, np.inf) if perf_ceiling is None else perf_ceiling, np.float64, r),
+        )
+        bad = np.flatnonzero(~((columns.weight > 0) & np.isfinite(columns.weight)))
+        if len(bad):
+            raise ValueError(f"round {bad[0]}: weight must be a finite number > 0, got {columns.weight[bad[0]]}")
+        if np.any(np.isnan(columns.perf_ceiling)):
+            raise ValueError(f"round {np.flatnonzero(np.isnan(columns.perf_ceiling))[0]}: perf_ceiling is NaN")
+        check_places(columns.lo, columns.hi, off)
+        check_distinct(columns.player, off)
+        return columns
+
+    def part(self, start: int, stop: int) -> Rounds:
+        """Rounds ``start`` to ``stop - 1``; the rows are views."""
+        a, b = self.offsets[start], self.offsets[stop]
+        return Rounds(
+            self.offsets[start : stop + 1] - a,
+            self.player[a:b],
+            self.lo[a:b],
+            self.hi[a:b],
+            self.time_seconds[start:stop],
+            self.weight[start:stop],
+            self.perf_ceiling[start:stop],
+        )
+
+    @property
+    def informative(self) -> npt.NDArray[np.bool_]:
+        """Of each round, whether it tells anybody apart: neither a lone participant nor one tie of all."""
+        return self.hi[self.offsets[:-1]] < np.diff(self.offsets) - 1
+
+    def keep(self, rounds: npt.NDArray[np.bool_]) -> Rounds:
+        """Only the rounds of a mask, as copies; all of them as they are."""
+        if rounds.all():
+            return self
+        sizes = np.diff(self.offsets)
+        rows = np.repeat(rounds, sizes)
+        return Rounds(
+            np.concatenate(([0], np.cumsum(sizes[rounds]))),
+            self.player[rows],
+            self.lo[rows],
+            self.hi[rows],
+            self.time_seconds[rounds],
+            self.weight[rounds],
+            self.perf_ceiling[rounds],
+        )
+
+
+def _column(name: str, values: npt.ArrayLike, dtype: type[np.generic], length: int) -> npt.NDArray[Any]:
+    column: npt.NDArray[Any] = np.ascontiguousarray(values, dtype=dtype)
+    if column.shape != (length,):
+        raise ValueError(f"{name} must have {length} entries, got shape {column.shape}")
+    return column

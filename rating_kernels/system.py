@@ -1,0 +1,167 @@
+"""What a rating system is: a parameter class and pure functions for the four steps of a round.
+
+    prior        each participant's belief diffuses                     player by player
+    summarise    what everybody must know about the field               once a round
+    perform      the level each tie group showed against that field     rank by rank
+    absorb       the performance joins the player's own belief          player by player
+
+Three of them work on ranges, so that a round can be shared among hands; ``summarise`` shares itself. ``rate_small``
+does all four for many small rounds in one call: a round of up to ``small`` participants always goes this way and a
+larger one never, so that its bits do not depend on its company.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from .beliefs import Beliefs
+from .standings import Floats, Ints, Longs, Rounds
+
+__all__ = [
+    "ConvergenceError",
+    "Map",
+    "Outcome",
+    "Prior",
+    "Summary",
+    "System",
+    "check_non_negative",
+    "check_one_of",
+    "check_positive",
+]
+
+Map = Callable[[Callable[[int, int], None], int], None]
+"""``map(work, n)`` calls ``work(start, stop)`` for ranges that together are ``range(n)``, in any order, and returns."""
+
+
+class ConvergenceError(ArithmeticError):
+    """A root was not found to its tolerance: the input is beyond what double precision resolves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What participants bring to a round, after diffusion, in standings order.
+
+    Attributes
+    ----------
+    mu, sigma, beta : float64[n]
+        Belief, and standard deviation of this round's performance around skill; rating points.
+    """
+
+    mu: Floats
+    sigma: Floats
+    beta: Floats
+
+    @classmethod
+    def empty(cls, n: int) -> Prior:
+        return cls(np.empty(n), np.empty(n), np.empty(n))
+
+
+class Summary(Protocol):
+    """What all systems' summaries have in common.
+
+    Attributes
+    ----------
+    first : int64[groups + 1]
+        First row of each tie group, and the number of rows.
+    """
+
+    @property
+    def first(self) -> Longs: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What rounds did to their participants: one entry a participation, in the order of the rounds' rows.
+
+    Attributes
+    ----------
+    perf, mu_prior, sigma_prior, mu, sigma : float64[n]
+        Performance (NaN where the system has none), belief before and after; rating points.
+    n_before : int32[n]
+        Rounds the player had been rated in before.
+    """
+
+    perf: Floats
+    mu_prior: Floats
+    sigma_prior: Floats
+    mu: Floats
+    sigma: Floats
+    n_before: Ints
+
+    @classmethod
+    def empty(cls, n: int) -> Outcome:
+        def nothing() -> Floats:
+            return np.full(n, np.nan)
+
+        return cls(nothing(), nothing(), nothing(), nothing(), nothing(), np.zeros(n, dtype=np.int32))
+
+    def part(self, start: int, stop: int) -> Outcome:
+        """Rows ``start`` to ``stop - 1``, as views."""
+        s = slice(start, stop)
+        return Outcome(self.perf[s], self.mu_prior[s], self.sigma_prior[s], self.mu[s], self.sigma[s], self.n_before[s])
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A rating system by name.
+
+    Attributes
+    ----------
+    params : type
+        Frozen dataclass of hyperparameters, validated when built.
+    state : (mu, sigma) -> dict
+        The state columns of beliefs of which only ``mu`` and ``sigma`` are known.
+    sigma_limit : (params) -> float
+        What sigma tends to after many rounds, rating points: the zero of the conservative display rating's penalty.
+    keeps_history : bool
+        Whether beliefs remember single performances.
+    prior : (params, beliefs, round, start, stop, prior) -> None
+        Diffuses the rows of the store in place that belong to participants ``start`` to ``stop - 1``.
+    summarise : (params, prior, round, map) -> Summary
+        Whatever each player must know about all others.
+    perform : (params, summary, start, stop, perf) -> None
+        Writes the performances of tie groups ``start`` to ``stop - 1``.
+    absorb : (params, beliefs, round, prior, start, stop, outcome) -> None
+        Updates the rows of participants ``start`` to ``stop - 1`` in place; writes ``mu``, ``sigma`` and ``n_before``.
+    rate_small : (params, beliefs, rounds, outcome) -> None
+        All of the above for many rounds of at most ``small`` participants.
+    """
+
+    name: str
+    params: type[Any]
+    state: Callable[[Floats, Floats], dict[str, Floats]]
+    sigma_limit: Callable[[Any], float]
+    keeps_history: bool
+    prior: Callable[[Any, Beliefs, Rounds, int, int, Prior], None]
+    summarise: Callable[[Any, Prior, Rounds, Map], Summary]
+    perform: Callable[[Any, Any, int, int, Floats], None]
+    absorb: Callable[[Any, Beliefs, Rounds, Prior, int, int, Outcome], None]
+    rate_small: Callable[[Any, Beliefs, Rounds, Outcome], None]
+    small: int
+
+    def newcomers(self, params: Any, n_players: int) -> Beliefs:
+        """A store in which nobody has been rated: everybody at ``mu_init`` and ``sigma_init``."""
+        mu, sigma = float(params.mu_init), float(params.sigma_init)
+        state = self.state(np.array([mu]), np.array([sigma]))
+        fresh = {name: float(column[0]) for name, column in state.items()}
+        return Beliefs(n_players, {"mu": mu, "sigma": sigma, **fresh}, self.keeps_history)
+
+
+def check_positive(name: str, value: float) -> None:
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"{name} must be a finite number > 0, got {value}")
+
+
+def check_non_negative(name: str, value: float, infinite: bool = False) -> None:
+    if not value >= 0 or (math.isinf(value) and not infinite):
+        raise ValueError(f"{name} must be {'a' if infinite else 'a finite'} number >= 0, got {value}")
+
+
+def check_one_of(name: str, value: str, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")

@@ -1,0 +1,77 @@
+"""Every golden vector against the package: one test a file, named by its id."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from golden.runner import FOLDER, RUNNERS, Case, cases, check, elo_mmr_twin, rate_vector
+
+ELO_MMR = [case for case in cases([FOLDER]) if case.path.name.startswith("elo_mmr-")]
+CANCELS = {
+    # Three players 0 to 5000, places split, the best of them last: near 0 the field's slope is e^-20 of its sum, and a
+    # table that holds the sum to 1e-16 places the root to 1e-10 points.
+    "elo_mmr-gap-split": 1e-9,
+}
+VECTOR = json.loads((FOLDER / "elo_mmr-rho1-full.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+def test_vector__is_answered(case: Case) -> None:
+    vector = case.load()
+    assert vector["system"] in RUNNERS, f"no runner for system {vector['system']!r}"
+    check(vector, RUNNERS[vector["system"]](vector))
+
+
+@pytest.mark.parametrize("case", ELO_MMR, ids=lambda case: case.name)
+def test_vector__is_answered_by_the_steps_of_a_large_round_too(case: Case) -> None:
+    """The path that a round of thousands takes, with its table, gives a handful of players the same numbers."""
+    vector = case.load()
+    rtol = max(vector["rtol"], CANCELS.get(case.name, 0.0))
+    check(vector | {"rtol": rtol}, rate_vector(vector, step_by_step=True))
+
+
+@pytest.mark.parametrize("runner", [RUNNERS["elo_mmr"], elo_mmr_twin], ids=["package", "twin"])
+def test_runner__refuses_what_it_does_not_know(runner) -> None:
+    with pytest.raises(ValueError, match="unknown parameter: speed"):
+        runner(VECTOR | {"params": {"speed": 3}})
+    with pytest.raises(ValueError, match="unknown contest key: divisions"):
+        runner(VECTOR | {"contests": [{"divisions": []}]})
+    with pytest.raises(ValueError, match="unknown key: misprint"):
+        runner(VECTOR | {"misprint": "x"})
+
+
+def test_check__notices_a_changed_number_a_missing_player_and_a_lost_factor() -> None:
+    answers = elo_mmr_twin(VECTOR)
+    check(VECTOR, answers)
+    player = next(iter(answers[-1]))
+    for damage in ({"mu": answers[-1][player]["mu"] + 1e-8}, {"performance": float("nan")}, {"factors": []}):
+        spoilt = [*answers[:-1], answers[-1] | {player: answers[-1][player] | damage}]
+        with pytest.raises(AssertionError, match=f"contest {len(answers) - 1}, {player}, {next(iter(damage))}: got"):
+            check(VECTOR, spoilt)
+    with pytest.raises(AssertionError, match="expected"):
+        check(VECTOR, [*answers[:-1], {}])
+
+
+def test_cases__come_from_every_folder_and_a_copy_counts_once(tmp_path: Path) -> None:
+    copy, other = tmp_path / "copy.json", tmp_path / "other.json"
+    copy.write_bytes((FOLDER / "elo_mmr-sixty.json").read_bytes())
+    other.write_text(json.dumps(VECTOR | {"rtol": 1e-9}), encoding="utf-8")
+    here = {case.name for case in cases([FOLDER])}
+    assert {case.name for case in cases([FOLDER, tmp_path])} - here == {f"elo_mmr-rho1-full@{tmp_path.name}/other"}
+
+
+def test_cases__refuse_a_folder_without_vectors(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no vector files"):
+        cases([tmp_path])
+
+
+def test_case__of_an_unreadable_file_fails_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "torn.json").write_text('{"id": "elo', encoding="utf-8")
+    (tmp_path / "list.json").write_text("[]", encoding="utf-8")
+    by_name = {case.name: case for case in cases([tmp_path])}
+    with pytest.raises(ValueError, match="Unterminated string"):
+        by_name["torn"].load()
+    with pytest.raises(ValueError, match=r"list\.json is no vector"):
+        by_name["list"].load()
