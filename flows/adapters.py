@@ -19,15 +19,10 @@ __all__ = ["to_rounds", "to_table"]
 def to_rounds(part: StandingsPart, contests: pa.Table) -> Rounds:
     """Stored standings of consecutive contests as rounds; they were checked when they came in."""
     rows = contests.slice(part.first_contest, len(part))
-    return Rounds(
-        part.offsets,
-        part.player,
-        part.lo,
-        part.hi,
-        rows.column("time_seconds").to_numpy(),
-        rows.column("weight").to_numpy(),
-        pc.fill_null(rows.column("perf_ceiling"), np.inf).to_numpy(),
-    )
+    times, weights = rows.column("time_seconds").to_numpy(), rows.column("weight").to_numpy()
+    ceilings = pc.fill_null(rows.column("perf_ceiling"), np.inf).to_numpy()
+    columns = (part.offsets, part.player, part.lo, part.hi, times, weights, ceilings)
+    return Rounds(*(np.array(column) for column in columns))  # Arrow's are read-only: kernels would be compiled twice
 
 
 def to_table(

@@ -199,7 +199,7 @@ def _records(n: int, dtype: np.dtype[Any]) -> Column:
 
 @exact
 def places_needed(begin, end, rows, length, capacity):
-    """Pool places that ``rows[begin:end]`` will claim for one more factor each: a full stretch moves to a longer one."""
+    """Pool places that ``rows[begin:end]`` claim for one more factor each: a full stretch moves to a longer one."""
     places = 0
     for i in range(begin, end):
         room = capacity[rows[i]]

@@ -87,7 +87,7 @@ class EloMMR:
             check_non_negative("gamma", self.gamma)
             if self.drift_per_day:
                 raise ValueError(
-                    f"drift_per_day goes with weight_limit and sig_limit, not with beta and gamma; got {self.drift_per_day}"
+                    f"drift_per_day goes with weight_limit and sig_limit, not beta and gamma; got {self.drift_per_day}"
                 )
             if (self.weight_limit, self.sig_limit) != (0.2, 80.0):
                 raise ValueError("give beta and gamma, or weight_limit and sig_limit, not both")
@@ -97,7 +97,7 @@ class EloMMR:
 
 def state(mu: Floats, sigma: Floats) -> dict[str, Floats]:
     """One normal factor and no history."""
-    return {"normal_mu": mu, "normal_weight": sigma**-2.0, "shrink": np.ones_like(mu)}
+    return {"normal_mu": mu, "normal_weight": sigma**-2.0, "slope": sigma**-2.0, "shrink": np.ones_like(mu)}
 
 
 def sigma_limit(params: EloMMR) -> float:
@@ -207,7 +207,7 @@ def _store(beliefs: Beliefs) -> tuple[Any, ...]:
     history, state = _history(beliefs), beliefs.state
     return (
         beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time,
-        state["normal_mu"], state["normal_weight"], state["shrink"],
+        state["normal_mu"], state["normal_weight"], state["slope"], state["shrink"],
         *history.arrays,
     )  # fmt: skip
 
@@ -215,7 +215,7 @@ def _store(beliefs: Beliefs) -> tuple[Any, ...]:
 @exact
 def _rate_small(
     r, offsets, player, lo, time_seconds, weight, perf_ceiling, a, b, c, d, rho, delay, split, bound, used,
-    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, shrink, start, length, capacity, pool,
+    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate from round ``r`` on; returns the next round and the pool places it needs, or -1 if it has no root."""
@@ -229,7 +229,7 @@ def _rate_small(
             return r, needed
         diffuse_rows(
             0, n, rows, time_seconds[r], weight[r], a, b, c, d, rho, delay,
-            mu, sigma, n_rounds, last_time, normal_mu, normal_weight, shrink,
+            mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
             start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], beta,
         )  # fmt: skip
         for k in range(n):
@@ -259,7 +259,7 @@ def _rate_small(
             used[0] += needed
             failed = absorb_rows(
                 0, n, rows, time_seconds[r], bound, claimed, mu_prior[i:j], sigma_prior[i:j], beta, result,
-                mu, sigma, n_rounds, last_time, normal_mu, normal_weight, shrink,
+                mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
                 start, length, capacity, pool, mu_after[i:j], sigma_after[i:j], n_before[i:j],
             )  # fmt: skip
         if failed >= 0:

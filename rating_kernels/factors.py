@@ -1,8 +1,8 @@
 """Beliefs as a normal factor times logistic factors: diffuse them, absorb performances, find their modes.
 
 Source: Ebtekar and Liu, arXiv:2101.00400: diffusion section 4 (Algorithm 4), posterior section 3.2 (Algorithm 3, with
-the bars over beta that its print lost). Kernels work on rows of a store, a chunk of rows at a time: what vectorises across
-players is computed for the whole chunk first, which also brings their rows into the cache.
+the bars over beta that its print lost). Kernels work on rows of a store, a chunk at a time: what vectorises across
+players is computed for the whole chunk first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from ._jit import exact, kernel
 from .beliefs import LANES, NEVER, grow
-from .numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp
+from .numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp, prefetch
 
 __all__ = ["absorb_rows", "diffuse_rows"]
 
@@ -22,6 +22,7 @@ _LINE = 8  # float64 a cache line
 _DAY = 86400.0
 _NEGLIGIBLE = 2.0**-53  # an old factor of this share of the total weight is below the rounding of the sum
 _SMALL_SHRINK = 1e-100  # fold the common factor into the history before it can underflow
+_GUESSES = 3  # Newton steps on the model that gives the first guess
 _ORDER = 7  # of the Taylor series of the pull about the first guess
 _POLISH = 2  # Newton steps on that polynomial
 _SETTLED = 3e-7  # widths: Newton's next error is at most the square of its last step
@@ -33,13 +34,14 @@ _STEPS = 200
 @exact
 def diffuse_rows(
     begin, end, player, time_seconds, weight, a, b, c, d, rho, delay,
-    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, shrink, start, length, capacity, pool,
+    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     mu_prior, sigma_prior, beta,
 ):  # fmt: skip
     """Time passes for rows ``player[begin:end]``, and each is given the ``beta`` of its coming performance.
 
     Variance grows by gamma^2 = c w + d days, w the contest's weight times the player's delay; beta^2 = a + b / w.
-    A share 1 - kappa^rho of every factor becomes normal at the mode (section 4).
+    A share 1 - kappa^rho of every factor becomes normal at the mode (section 4). ``slope`` is that of the function
+    whose zero the mode is (:func:`_mode`).
     """
     gamma2, variance = np.zeros(_CHUNK), np.ones(_CHUNK)
     kappa, kept, lost = np.empty(_CHUNK), np.empty(_CHUNK), np.empty(_CHUNK)
@@ -66,6 +68,7 @@ def diffuse_rows(
             if forgets or kept[i] * kappa[i] < 1e-300:  # nothing of the history remains: one normal factor
                 normal_mu[row] = mu[row]
                 normal_weight[row] = 1.0 / (variance[i] + gamma2[i])
+                slope[row] = normal_weight[row]
                 shrink[row] = 1.0
                 clear(row, start, length, capacity, pool)
             else:
@@ -73,6 +76,7 @@ def diffuse_rows(
                 comes = lost[i] / variance[i]
                 normal_mu[row] += (mu[row] - normal_mu[row]) * (comes / (stays + comes))
                 normal_weight[row] = kappa[i] * (stays + comes)
+                slope[row] = kappa[i] * (kept[i] * slope[row] + comes)
                 shrink[row] *= kappa[i] * kept[i]
                 if shrink[row] < _SMALL_SHRINK:
                     for k in range(start[row] + capacity[row], start[row] + capacity[row] + length[row]):
@@ -86,7 +90,7 @@ def diffuse_rows(
 @exact
 def absorb_rows(
     begin, end, player, time_seconds, history_len, claimed, mu_prior, sigma_prior, beta, performance,
-    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, shrink, start, length, capacity, pool,
+    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Multiply performances into the beliefs of rows ``player[begin:end]``.
@@ -102,25 +106,31 @@ def absorb_rows(
     """
     guess, deviation = np.zeros(_CHUNK), np.ones(_CHUNK)
     before, spread = np.zeros(_CHUNK), np.ones(_CHUNK)
-    noise, shown = np.ones(_CHUNK), np.zeros(_CHUNK)
+    noise, shown, steep = np.ones(_CHUNK), np.zeros(_CHUNK), np.ones(_CHUNK)
     series, rate = np.ones((_ORDER + 1, _CHUNK)), np.zeros(_CHUNK)
     step, last = np.zeros(_CHUNK), np.zeros(_CHUNK)
     moved = np.zeros(_CHUNK, dtype=np.bool_)
-    touched = 0.0
     for chunk in range(begin, end, _CHUNK):
         size = min(_CHUNK, end - chunk)
-        for i in range(size):  # many loads at once: the rows' histories are in the cache when they are needed
-            row = player[chunk + i]
-            at, room = start[row], capacity[row]
-            for k in range(at, at + length[row], _LINE):
-                touched += pool[k] + pool[k + room] + pool[k + 2 * room]
+        for i in range(chunk + _CHUNK, min(chunk + 2 * _CHUNK, end)):  # whose histories will be needed next
+            row = player[i]
+            for k in range(start[row], start[row] + length[row], _LINE):
+                for part in range(3):
+                    prefetch(pool, k + part * capacity[row])
+        for i in range(size):
+            steep[i] = slope[player[chunk + i]]
             before[i], spread[i] = mu_prior[chunk + i], sigma_prior[chunk + i]
             noise[i], shown[i] = beta[chunk + i], performance[chunk + i]
         for i in range(_CHUNK):
             precision = 1.0 / (spread[i] * spread[i]) + 1.0 / (noise[i] * noise[i])
-            e = exp((before[i] - shown[i]) * (-C3 / noise[i]))
-            guess[i] = before[i] - C3 / noise[i] * (1.0 - e) / (1.0 + e) / precision
             deviation[i] = 1.0 / math.sqrt(precision)
+            q = 0.5 * C3 / noise[i]
+            x = before[i] + (shown[i] - before[i]) / (noise[i] * noise[i] * precision)
+            for _ in range(_GUESSES):  # the old belief as a parabola of its own slope
+                e = exp((x - shown[i]) * (-2.0 * q))
+                t = (1.0 - e) / (1.0 + e)
+                x -= ((x - before[i]) * steep[i] + 2.0 * q * t) / (steep[i] + 2.0 * q * q * (1.0 - t * t))
+            guess[i] = x
         for i in range(size):
             row = player[chunk + i]
             if length[row] == capacity[row]:
@@ -139,12 +149,13 @@ def absorb_rows(
         for _ in range(_POLISH):
             for i in range(_CHUNK):
                 h = step[i]
-                value, slope = series[_ORDER, i], 0.0
+                value, rise = series[_ORDER, i], 0.0
                 for order in range(_ORDER - 1, -1, -1):
-                    slope = slope * h + value
+                    rise = rise * h + value
                     value = value * h + series[order, i]
-                last[i] = value / slope
+                last[i] = value / rise
                 step[i] = h - last[i]
+                steep[i] = rise
         for i in range(size):
             row = player[chunk + i]
             x = guess[i] + step[i]
@@ -154,17 +165,20 @@ def absorb_rows(
                     lower, upper = min(lower, normal_mu[row]), max(upper, normal_mu[row])
                     for k in range(start[row], start[row] + length[row]):
                         lower, upper = min(lower, pool[k]), max(upper, pool[k])
-                x = _mode(row, x, lower, upper, normal_mu, normal_weight, shrink, start, length, capacity, pool)
+                x, steep[i] = _mode(
+                    row, x, lower, upper, normal_mu, normal_weight, shrink, start, length, capacity, pool
+                )
                 if math.isnan(x):
                     return chunk + i
             mu[row] = x
+            slope[row] = steep[i]
             sigma[row] = deviation[i]
             mu_after[chunk + i] = x
             sigma_after[chunk + i] = deviation[i]
             n_before[chunk + i] = n_rounds[row]
             n_rounds[row] += 1
             last_time[row] = max(last_time[row], time_seconds)
-    return -1 if touched < math.inf else -2  # the sum of loads must be used, or the compiler leaves them out
+    return -1
 
 
 @exact
@@ -216,32 +230,34 @@ def _push(
 
 @exact
 def _mode(row, x, lower, upper, normal_mu, normal_weight, shrink, start, length, capacity, pool):
-    """The zero of w_0 (x - p_0) + sum_k w_k beta_k^2 / b_k tanh((x - p_k) / 2 b_k) between two bounds, or NaN.
+    """The zero of w_0 (x - p_0) + sum_k w_k beta_k^2 / b_k tanh((x - p_k) / 2 b_k) between two bounds, and the slope.
 
+    NaN if it is not found.
     Halley's method, safeguarded: with f', f'' at hand the cube of the error costs no more than its square.
     """
     x = min(max(x, lower), upper)
     width = upper - lower
+    rise = normal_weight[row]
     if width == 0.0:
-        return x
+        return x, rise
     for _ in range(_STEPS):
         f0, f1, f2, _, _, _, _, _, rate = _pull(x, pool, start[row], capacity[row], length[row])
         value = normal_weight[row] * (x - normal_mu[row]) + shrink[row] * f0
-        slope = normal_weight[row] + shrink[row] * f1
+        rise = normal_weight[row] + shrink[row] * f1
         bend = 2.0 * shrink[row] * f2
         if value < 0.0:
             lower = x
         else:
             upper = x
-        step = -2.0 * value * slope / (2.0 * slope * slope - value * bend)
+        step = -2.0 * value * rise / (2.0 * rise * rise - value * bend)
         halley = lower <= x + step <= upper and abs(step) <= 0.5 * width
         if not halley:
             step = 0.5 * (lower + upper) - x
         x += step
         width = abs(step)
         if width * rate <= (_CONVERGED if halley else 1e-13):
-            return x
-    return math.nan
+            return x, rise
+    return math.nan, rise
 
 
 @kernel

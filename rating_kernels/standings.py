@@ -184,7 +184,7 @@ class Rounds:
         StandingsError
             Places that are no possible result, or a player who stands twice in one round; names round and row.
         """
-        off = np.ascontiguousarray(offsets, dtype=np.int64)
+        off = np.require(offsets, np.int64, ["C_CONTIGUOUS", "WRITEABLE"])
         r, n = len(off) - 1, int(off[-1])
         if r < 0 or off[0] != 0 or np.any(np.diff(off) < 0):
             raise ValueError("offsets must start at 0 and not decrease")
@@ -242,7 +242,8 @@ class Rounds:
 
 
 def _column(name: str, values: npt.ArrayLike, dtype: type[np.generic], length: int) -> npt.NDArray[Any]:
-    column: npt.NDArray[Any] = np.ascontiguousarray(values, dtype=dtype)
+    # writable, though nobody writes: kernels would be compiled again for read-only arrays
+    column: npt.NDArray[Any] = np.require(values, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
     if column.shape != (length,):
         raise ValueError(f"{name} must have {length} entries, got shape {column.shape}")
     return column
