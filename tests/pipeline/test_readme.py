@@ -1,0 +1,92 @@
+"""The README's commands and examples do what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CODEFORCES = ROOT.parent / "shared" / "data" / "elo-datasets" / "codeforces.tar.xz"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def commands(containing: str) -> list[list[str]]:
+    """The ranklake commands of the one block that contains a text, as argument lists."""
+    (block,) = [block for block in blocks("sh") if containing in block]
+    found = [part.strip() for line in block.splitlines() for part in line.split("&&")]
+    return [shlex.split(part)[1:] for part in found if part.split()[0].endswith("ranklake")]
+
+
+def run(arguments: list[str], folder: Path) -> str:
+    """What a command prints; it must end well."""
+    program = [sys.executable, "-c", "from flows.cli import main; main()", *arguments]
+    env = os.environ | {"PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(program, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_readme__first_command_rates_the_synthetic_history(tmp_path: Path) -> None:
+    ingested, rated, board = (run(arguments, tmp_path) for arguments in commands("--preset paper"))
+    assert "50 new" in ingested
+    assert "rated 50 with 125,000 participations" in rated
+    assert "20 of 2,500 players" in board
+
+
+def test_readme__notebook_example_prints_both_tables() -> None:
+    (example,) = blocks("python")
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert "spring" in done.stdout
+    assert "ada" in done.stdout
+
+
+def test_readme__tables_may_have_columns_of_any_name(tmp_path: Path) -> None:
+    table = pd.DataFrame({"match_id": [7, 7], "player_id": [10, 20], "day": [-86400, -86400], "rank": [1, 2]})
+    table.to_parquet(tmp_path / "tennis.parquet")
+    (arguments,) = commands("tennis.parquet")
+    assert "1 new" in run(arguments, tmp_path)
+
+
+def test_readme__reference_format_example_is_a_contest(tmp_path: Path) -> None:
+    (example,) = blocks("json")
+    (tmp_path / "contests").mkdir()
+    (tmp_path / "contests" / "0.json").write_text(example, encoding="utf-8")
+    said = run(["ingest", "files", "contests", "--dataset", "d", "--lake", "lake"], tmp_path)
+    assert "1 contest, 3 participations" in said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CODEFORCES.exists(), reason=f"needs {CODEFORCES.relative_to(ROOT.parent)} beside the project")
+def test_readme__real_history_leads_to_a_leaderboard_and_a_player(tmp_path: Path) -> None:
+    (tmp_path / "codeforces.tar.xz").symlink_to(CODEFORCES)
+    ingested, rated, board, player, runs = (run(arguments, tmp_path) for arguments in commands("player tourist"))
+    assert "1,194 new" in ingested
+    assert "rated 1,194 with 4,259,857 participations" in rated
+    assert "10 of 358,554 players" in board
+    assert "tourist" in player
+    assert "complete" in runs
+
+
+def test_readme__systems_are_those_there_are() -> None:
+    from rating_kernels import SYSTEMS
+
+    listed = re.findall(r"^\| `([a-z0-9-]+)` \|", README, re.MULTILINE)
+    assert sorted(listed) == sorted(SYSTEMS)
+
+
+def test_project__extras_are_those_promised() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {"cluster", "flows", "publish", "report", "all", "test"} <= set(extras)
