@@ -3,9 +3,22 @@
 from .beliefs import Beliefs
 from .elo_mmr import SYSTEM as _ELO_MMR
 from .elo_mmr import EloMMR
+from .elo_mmx import SYSTEM as _ELO_MMX
+from .elo_mmx import EloMMX
 from .standings import Rounds, StandingsError
 from .system import ConvergenceError, Outcome, Prior, System
 
-__all__ = ["SYSTEMS", "Beliefs", "ConvergenceError", "EloMMR", "Outcome", "Prior", "Rounds", "StandingsError", "System"]
+__all__ = [
+    "SYSTEMS",
+    "Beliefs",
+    "ConvergenceError",
+    "EloMMR",
+    "EloMMX",
+    "Outcome",
+    "Prior",
+    "Rounds",
+    "StandingsError",
+    "System",
+]
 
-SYSTEMS: dict[str, System] = {system.name: system for system in (_ELO_MMR,)}
+SYSTEMS: dict[str, System] = {system.name: system for system in (_ELO_MMR, _ELO_MMX)}

@@ -99,7 +99,7 @@ class Beliefs:
         return plain | {f"history_{name}": column for name, column in self.history.ragged().items()}
 
     def restore(self, columns: dict[str, Column | Ragged]) -> None:
-        """Replace the first players' beliefs by stored ones.
+        """Believe of the first players what is stored; any others are newcomers.
 
         Raises
         ------
@@ -111,7 +111,8 @@ class Beliefs:
             wanted |= {f"history_{name}" for name in _PARTS}
         if set(columns) != wanted:
             raise ValueError(f"stored beliefs have columns {sorted(columns)}, this system keeps {sorted(wanted)}")
-        self.resize(len(columns["mu"]))
+        n_players, self._records = len(self), self._records[:0]
+        self.resize(max(n_players, len(columns["mu"])))
         for name in wanted & set(self._records.dtype.names or ()):
             self._records[name][: len(columns["mu"])] = columns[name]
         if self.history is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,9 +21,20 @@ from .field import Plan, accumulate, block_starts, finish, plan, plan_panels
 from .numerics import C3
 from .performance import bracket, count_groups, solve_groups, weigh_groups
 from .standings import Floats, Longs, Rounds
-from .system import ConvergenceError, Map, Outcome, Prior, System, check_non_negative, check_one_of, check_positive
+from .system import (
+    ConvergenceError,
+    Map,
+    Outcome,
+    Prior,
+    System,
+    check_finite,
+    check_non_negative,
+    check_one_of,
+    check_positive,
+    settle_floats,
+)
 
-__all__ = ["SYSTEM", "EloMMR"]
+__all__ = ["SYSTEM", "EloMMR", "Rates", "check_rates", "rates", "sigma_limit"]
 
 DIRECT = 96  # participants up to which summing term by term beats a table
 SMALL = 1024  # participants up to which a round is worth less than a trip to a second thread
@@ -34,7 +45,8 @@ class EloMMR:
     """Hyperparameters of Elo-MMR.
 
     Either ``weight_limit`` and ``sig_limit`` (the engine's form: after many rounds sigma tends to ``sig_limit``, and a
-    round moves mu by weight_limit / (1 + weight_limit) of a small surprise) or ``beta`` and ``gamma`` (the paper's).
+    round moves a normal belief by weight_limit / (1 + weight_limit) of the surprise) or the paper's ``beta`` and
+    ``gamma``.
 
     Attributes
     ----------
@@ -51,7 +63,7 @@ class EloMMR:
     drift_per_day : float
         Variance that idle time adds, squared points a day.
     history_len : int or None
-        Most past performances kept apart; None keeps all that can still be measured.
+        Most past performances kept apart; None keeps all that can still be measured (for ever, if skills never drift).
     mu_init, sigma_init : float
         What is believed of a newcomer.
     """
@@ -70,29 +82,59 @@ class EloMMR:
 
     def __post_init__(self) -> None:
         check_non_negative("rho", self.rho, infinite=True)
-        check_one_of("tie_mode", self.tie_mode, ("full", "split"))
-        check_positive("weight_limit", self.weight_limit)
-        check_non_negative("sig_limit", self.sig_limit)
-        check_non_negative("drift_per_day", self.drift_per_day)
-        check_positive("sigma_init", self.sigma_init)
-        object.__setattr__(self, "noob_delay", tuple(float(v) for v in self.noob_delay))
-        for i, factor in enumerate(self.noob_delay):
-            check_positive(f"noob_delay[{i}]", factor)
+        check_rates(self)
         if self.history_len is not None and self.history_len < 1:
             raise ValueError(f"history_len must be >= 1 or None (all that can be measured), got {self.history_len}")
-        if (self.beta is None) != (self.gamma is None):
-            raise ValueError(f"beta and gamma go together, got beta={self.beta}, gamma={self.gamma}")
-        if self.beta is not None and self.gamma is not None:
-            check_positive("beta", self.beta)
-            check_non_negative("gamma", self.gamma)
-            if self.drift_per_day:
-                raise ValueError(
-                    f"drift_per_day goes with weight_limit and sig_limit, not beta and gamma; got {self.drift_per_day}"
-                )
-            if (self.weight_limit, self.sig_limit) != (0.2, 80.0):
-                raise ValueError("give beta and gamma, or weight_limit and sig_limit, not both")
-        elif self.sig_limit == 0.0 and self.drift_per_day == 0.0:
-            raise ValueError("sig_limit must be > 0 rating points unless drift_per_day is, got 0")
+
+
+class Rates(Protocol):
+    """Hyperparameters of how beliefs drift and how sharply players perform: here and in Elo-MMchi."""
+
+    @property
+    def tie_mode(self) -> str: ...
+    @property
+    def weight_limit(self) -> float: ...
+    @property
+    def sig_limit(self) -> float: ...
+    @property
+    def beta(self) -> float | None: ...
+    @property
+    def gamma(self) -> float | None: ...
+    @property
+    def noob_delay(self) -> tuple[float, ...]: ...
+    @property
+    def drift_per_day(self) -> float: ...
+    @property
+    def mu_init(self) -> float: ...
+    @property
+    def sigma_init(self) -> float: ...
+
+
+def check_rates(params: Rates) -> None:
+    """Raise ``ValueError`` unless these hyperparameters mean something together; whole numbers become floats."""
+    settle_floats(params)
+    check_one_of("tie_mode", params.tie_mode, ("full", "split"))
+    check_positive("weight_limit", params.weight_limit)
+    check_non_negative("sig_limit", params.sig_limit)
+    check_non_negative("drift_per_day", params.drift_per_day)
+    check_finite("mu_init", params.mu_init)
+    check_positive("sigma_init", params.sigma_init)
+    object.__setattr__(params, "noob_delay", tuple(float(v) for v in params.noob_delay))
+    for i, factor in enumerate(params.noob_delay):
+        check_positive(f"noob_delay[{i}]", factor)
+    if (params.beta is None) != (params.gamma is None):
+        raise ValueError(f"beta and gamma go together, got beta={params.beta}, gamma={params.gamma}")
+    if params.beta is not None and params.gamma is not None:
+        check_positive("beta", params.beta)
+        check_non_negative("gamma", params.gamma)
+        if params.drift_per_day:
+            raise ValueError(
+                f"drift_per_day goes with weight_limit and sig_limit, not beta and gamma; got {params.drift_per_day}"
+            )
+        if (params.weight_limit, params.sig_limit) != (0.2, 80.0):
+            raise ValueError("give beta and gamma, or weight_limit and sig_limit, not both")
+    elif params.sig_limit == 0.0 and params.drift_per_day == 0.0:
+        raise ValueError("sig_limit must be > 0 rating points unless drift_per_day is, got 0")
 
 
 def state(mu: Floats, sigma: Floats) -> dict[str, Floats]:
@@ -100,7 +142,7 @@ def state(mu: Floats, sigma: Floats) -> dict[str, Floats]:
     return {"normal_mu": mu, "normal_weight": sigma**-2.0, "slope": sigma**-2.0, "shrink": np.ones_like(mu)}
 
 
-def sigma_limit(params: EloMMR) -> float:
+def sigma_limit(params: Rates) -> float:
     """What sigma tends to after many rounds of weight 1 without idle time."""
     if params.beta is None or params.gamma is None:
         return params.sig_limit
@@ -108,10 +150,19 @@ def sigma_limit(params: EloMMR) -> float:
     return math.sqrt((math.sqrt(g2 * g2 + 4.0 * params.beta**2 * g2) - g2) / 2.0)
 
 
+def rates(params: Rates) -> tuple[Any, ...]:
+    """beta^2 = a + b / w and gamma^2 = c w + d days for a round of weight w; delays on w."""
+    delay = np.array(params.noob_delay, dtype=np.float64)
+    if params.beta is not None and params.gamma is not None:
+        return 0.0, params.beta**2, params.gamma**2, 0.0, delay
+    u, s2 = params.weight_limit, params.sig_limit**2
+    return s2, (s2 + params.drift_per_day) / u, u * s2, params.drift_per_day, delay
+
+
 def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: diffuse the participants' beliefs in place (section 4); tell how sharply each of them performs."""
     diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], *_rates(params), *_store(beliefs),
+        start, stop, round.player, round.time_seconds[0], round.weight[0], *rates(params), params.rho, *_store(beliefs),
         prior.mu, prior.sigma, prior.beta,
     )  # fmt: skip
 
@@ -177,11 +228,11 @@ def absorb(
 
 def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds, one after the other, in one kernel call."""
-    done, rates, bound, history = 0, _rates(params), params.history_len or 0, _history(beliefs)
+    done, bound, history = 0, params.history_len or 0, _history(beliefs)
     while done < len(rounds):
         done, needed = _rate_small(
             done, rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-            *rates, params.tie_mode == "split", bound, history.used, *_store(beliefs), outcome.perf,
+            *rates(params), params.rho, params.tie_mode == "split", bound, history.used, *_store(beliefs), outcome.perf,
             outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
         )  # fmt: skip
         if needed < 0:
@@ -192,15 +243,6 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
 def _history(beliefs: Beliefs) -> History:
     assert beliefs.history is not None
     return beliefs.history
-
-
-def _rates(params: EloMMR) -> tuple[Any, ...]:
-    """beta^2 = a + b / w and gamma^2 = c w + d days for a round of weight w; rho; delays on w."""
-    delay = np.array(params.noob_delay, dtype=np.float64)
-    if params.beta is not None and params.gamma is not None:
-        return 0.0, params.beta**2, params.gamma**2, 0.0, params.rho, delay
-    u, s2 = params.weight_limit, params.sig_limit**2
-    return s2, (s2 + params.drift_per_day) / u, u * s2, params.drift_per_day, params.rho, delay
 
 
 def _store(beliefs: Beliefs) -> tuple[Any, ...]:
@@ -214,7 +256,7 @@ def _store(beliefs: Beliefs) -> tuple[Any, ...]:
 
 @exact
 def _rate_small(
-    r, offsets, player, lo, time_seconds, weight, perf_ceiling, a, b, c, d, rho, delay, split, bound, used,
+    r, offsets, player, lo, time_seconds, weight, perf_ceiling, a, b, c, d, delay, rho, split, bound, used,
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
@@ -228,7 +270,7 @@ def _rate_small(
         if used[0] + needed > len(pool):
             return r, needed
         diffuse_rows(
-            0, n, rows, time_seconds[r], weight[r], a, b, c, d, rho, delay,
+            0, n, rows, time_seconds[r], weight[r], a, b, c, d, delay, rho,
             mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
             start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], beta,
         )  # fmt: skip

@@ -15,7 +15,7 @@ from ._jit import exact, kernel
 from .beliefs import LANES, NEVER, grow
 from .numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp, prefetch
 
-__all__ = ["absorb_rows", "diffuse_rows"]
+__all__ = ["absorb_rows", "diffuse_rows", "drift"]
 
 _CHUNK = 16  # rows: always whole, so that each row takes the vector path wherever a block begins
 _LINE = 8  # float64 a cache line
@@ -32,16 +32,27 @@ _STEPS = 200
 
 
 @exact
+def drift(row, time_seconds, weight, a, b, c, d, delay, n_rounds, last_time):
+    """What a round brings to one player: gamma^2 = c w + d days, and beta with beta^2 = a + b / w.
+
+    w is the contest's weight times the player's delay.
+    """
+    n = n_rounds[row]
+    w = weight * delay[n] if n < len(delay) else weight
+    days = max(time_seconds - last_time[row], 0) / _DAY if last_time[row] != NEVER else 0.0
+    return c * w + d * days, math.sqrt(a + b / w)
+
+
+@exact
 def diffuse_rows(
-    begin, end, player, time_seconds, weight, a, b, c, d, rho, delay,
+    begin, end, player, time_seconds, weight, a, b, c, d, delay, rho,
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     mu_prior, sigma_prior, beta,
 ):  # fmt: skip
     """Time passes for rows ``player[begin:end]``, and each is given the ``beta`` of its coming performance.
 
-    Variance grows by gamma^2 = c w + d days, w the contest's weight times the player's delay; beta^2 = a + b / w.
-    A share 1 - kappa^rho of every factor becomes normal at the mode (section 4). ``slope`` is that of the function
-    whose zero the mode is (:func:`_mode`).
+    Variance grows by gamma^2 (:func:`drift`); a share 1 - kappa^rho of every factor becomes normal at the mode
+    (section 4). ``slope`` is that of the function whose zero the mode is (:func:`_mode`).
     """
     gamma2, variance = np.zeros(_CHUNK), np.ones(_CHUNK)
     kappa, kept, lost = np.empty(_CHUNK), np.empty(_CHUNK), np.empty(_CHUNK)
@@ -51,12 +62,8 @@ def diffuse_rows(
         size = min(_CHUNK, end - chunk)
         for i in range(size):
             row = player[chunk + i]
-            n = n_rounds[row]
-            w = weight * delay[n] if n < len(delay) else weight
-            days = max(time_seconds - last_time[row], 0) / _DAY if last_time[row] != NEVER else 0.0
-            gamma2[i] = c * w + d * days
+            gamma2[i], beta[chunk + i] = drift(row, time_seconds, weight, a, b, c, d, delay, n_rounds, last_time)
             variance[i] = sigma[row] * sigma[row]
-            beta[chunk + i] = math.sqrt(a + b / w)
         for i in range(_CHUNK):
             ratio = gamma2[i] / variance[i]
             kappa[i] = 1.0 / (1.0 + ratio)
@@ -70,7 +77,7 @@ def diffuse_rows(
                 normal_weight[row] = 1.0 / (variance[i] + gamma2[i])
                 slope[row] = normal_weight[row]
                 shrink[row] = 1.0
-                clear(row, start, length, capacity, pool)
+                _clear(row, start, length, capacity, pool)
             else:
                 stays = kept[i] * normal_weight[row]
                 comes = lost[i] / variance[i]
@@ -182,7 +189,7 @@ def absorb_rows(
 
 
 @exact
-def clear(row, start, length, capacity, pool):
+def _clear(row, start, length, capacity, pool):
     """Forget a row's logistic factors."""
     for part in range(3):
         first = start[row] + part * capacity[row]
@@ -238,8 +245,6 @@ def _mode(row, x, lower, upper, normal_mu, normal_weight, shrink, start, length,
     x = min(max(x, lower), upper)
     width = upper - lower
     rise = normal_weight[row]
-    if width == 0.0:
-        return x, rise
     for _ in range(_STEPS):
         f0, f1, f2, _, _, _, _, _, rate = _pull(x, pool, start[row], capacity[row], length[row])
         value = normal_weight[row] * (x - normal_mu[row]) + shrink[row] * f0

@@ -4,8 +4,8 @@ Many systems ask, for some level ``p``, how much of the field stands above it:
 
     S(p) = sum_j weight_j * logistic(-(p - mu_j) * rate_j)
 
-Each term is analytic in the strip |Im p| < pi / rate_j, so on panels of half-width pi / rate a Chebyshev series of 32
-terms holds the sum to the last digits (Ebtekar and Liu, arXiv:2101.00400, define the sum; the table is ours). Near the
+Each term is analytic in the strip |Im p| < pi / rate_j, so on panels a little narrower a Chebyshev series of 32 terms
+holds the sum to the last digits (Ebtekar and Liu, arXiv:2101.00400, define the sum; the table is ours). Near the
 top ``S`` is small and every term of it positive; below ``middle`` the mirror sum ``M(p) = W - S(p)`` is tabulated
 instead, so that neither end cancels.
 
@@ -37,7 +37,8 @@ __all__ = [
     "table_sum",
 ]
 
-NODES = 32  # a panel; on panels of half-width pi/rate the series ends near 1e-14 of the sum
+NODES = 32  # a panel
+HALF_WIDTH = 0.9 * math.pi  # of a panel, over the level's largest rate: the series then ends below 1e-13 of the sum
 LEVEL_RATIO = 4.0  # rates within one level differ at most by this factor
 NEAR = 45.0  # beyond e^-45 of its size a term is its limit
 GRID = 256  # cells of the table of first guesses
@@ -109,7 +110,7 @@ def plan(low, high, middle, top_rate, bottom_rate):
     first = np.empty(levels, dtype=np.int64)
     offset = np.zeros(levels + 1, dtype=np.int64)
     for level in range(levels):
-        half_width[level] = math.pi / top_rate * LEVEL_RATIO**level
+        half_width[level] = HALF_WIDTH / top_rate * LEVEL_RATIO**level
         first[level] = min(math.floor((low - middle) / (2 * half_width[level])), 0)
         last = max(math.floor((high - middle) / (2 * half_width[level])), 0)
         count = last - first[level] + 1
@@ -122,8 +123,8 @@ def accumulate(mu, rate, weight, start, stop, middle, top_rate, half_width, firs
     """Add terms ``start`` to ``stop - 1`` to the partial sums of one block.
 
     ``sums[panel, 0, k]`` collects values at the outer node ``k`` of the upper half of a panel that holds ``S`` (the
-    lower half where it holds ``M``), ``sums[panel, 1, k]`` at its mirror image. ``far[panel + level]`` collects the weight of
-    terms that are at their limit from this panel on, away from the middle's side.
+    lower half where it holds ``M``), ``sums[panel, 1, k]`` at its mirror image. ``far[panel + level]`` collects the
+    weight of terms that are at their limit from this panel on.
 
     One division serves four values: a node and its mirror image, on two panels.
     """

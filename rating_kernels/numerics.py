@@ -12,15 +12,27 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from ._jit import exact, intrinsic
+from ._jit import cgutils, exact, intrinsic
 
-__all__ = ["C3", "bits_of_float", "exp", "float_of_bits", "log1p", "one_minus_exp"]
+__all__ = [
+    "C3",
+    "bits_of_float",
+    "exp",
+    "float_of_bits",
+    "hazard",
+    "hazards",
+    "log1p",
+    "one_minus_exp",
+    "prefetch",
+    "upper_hazard",
+]
 
 C3 = math.pi / math.sqrt(3.0)  # a logistic law of standard deviation s has scale s / C3
 
 _LOG2_E = 1.0 / math.log(2.0)
 _LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts: k * high is exact for every exponent k
 _LN2_LOW = 1.90821492927058770002e-10
+_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the standard normal law at 0
 _LARGEST = 708.0  # e^708 and e^-708 are the last whole powers that are normal numbers
 
 
@@ -42,6 +54,23 @@ def bits_of_float(typing_context: Any, value: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.int64))
 
     return types.int64(types.float64), generate
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Ask for the cache line of ``array[index]``, which need not exist; the answer does not depend on it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        place = builder.gep(data, [arguments[1]])
+        ir = cgutils.ir
+        word = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place.type, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [place, word(0), word(3), word(1)])  # for reading, to be kept, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
 
 
 @exact
@@ -113,3 +142,74 @@ def one_minus_exp(y: float) -> float:
     p = 0.5 - p * y
     p = 1.0 - p * y
     return p * y if y < 0.35 else 1.0 - exp(-y)
+
+
+@exact
+def _excess(x: float) -> tuple[float, float]:
+    """Numerator and denominator of H(x) - x for x >= 0, where H = phi / (1 - Phi) is the normal hazard.
+
+    The rational function of degrees 9 and 10 that is nearest on [0, inf): it leaves 1.2e-17 of H. All coefficients are
+    positive, so that nothing cancels and rounding stays below 3e-16. Found by weighted least squares in 60 digits.
+    """
+    r = 0.9999999999958035
+    r = r * x + 29.174571458911455
+    r = r * x + 420.2452551901145
+    r = r * x + 3869.9386669893843
+    r = r * x + 24948.487967055757
+    r = r * x + 116552.7091281211
+    r = r * x + 395434.03001120966
+    r = r * x + 945922.7414695403
+    r = r * x + 1467577.9828992216
+    r = r * x + 1159522.3205103045
+    n = x + 29.17457145748699
+    n = n * x + 422.245255380807
+    n = n * x + 3928.2877959434363
+    n = n * x + 25782.97912475658
+    n = n * x + 124117.51832821299
+    n = n * x + 442852.01826061535
+    n = n * x + 1157025.261497139
+    n = n * x + 2126110.925297937
+    n = n * x + 2501187.314964533
+    n = n * x + 1453245.7168284392
+    return r, n
+
+
+@exact
+def upper_hazard(x: float) -> float:
+    """H(x) = phi(x) / (1 - Phi(x)) of the standard normal law for x >= 0: no exponential. Relative error 4e-16."""
+    r, n = _excess(x)
+    return x + r / n
+
+
+@exact
+def hazard(x: float) -> float:
+    """H(x) = phi(x) / (1 - Phi(x)) of the standard normal law, for |x| up to 1e14.
+
+    Relative error below 1e-15, plus x^2 / 2 roundings in the lower tail; below 1e-307 for x < -37.6.
+    """
+    size = abs(x)
+    r, n = _excess(size)
+    top = size * n + r
+    density = _DENSITY * exp(-0.5 * size * size)
+    upper = x >= 0.0
+    return (top if upper else density * top) / (n if upper else top - density * n)
+
+
+@exact
+def hazards(x: float) -> tuple[float, float, float, float, float, float]:
+    """H(x), H'(x), H''(x) and H(-x), H'(-x), H''(-x), for one division. H' = H (H - x) lies in (0, 1)."""
+    size = abs(x)
+    r, n = _excess(size)
+    top = size * n + r
+    density = _DENSITY * exp(-0.5 * size * size)
+    rest = top - density * n  # 1 - density / H > 1/2 of top: H(-size) = density / (1 - density / H(size))
+    inverse = 1.0 / (n * rest)
+    upper, above = top * rest * inverse, r * rest * inverse
+    lower = density * top * n * inverse
+    below = lower + size  # H - x is `above` on one side and `below` on the other
+    upper_slope, lower_slope = upper * above, lower * below
+    upper_bend = upper_slope * (upper + above) - upper
+    lower_bend = lower_slope * (lower + below) - lower
+    if x >= 0.0:
+        return upper, upper_slope, upper_bend, lower, lower_slope, lower_bend
+    return lower, lower_slope, lower_bend, upper, upper_slope, upper_bend

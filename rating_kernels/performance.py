@@ -123,6 +123,7 @@ def solve_groups(
     int
         -1, or the first group whose root was not found.
     """
+    p = mu[0]  # without a table the last root starts the next search: such fields are solved in one piece
     for g in range(start, stop):
         a, b = first[g], first[g + 1]
         tied = 0.0
@@ -130,11 +131,6 @@ def solve_groups(
             tied += omega[j]
         if tabulated:
             p = table_start(above[g] - below[g], low, high, guesses)
-        elif a > 0:
-            p = perf[a - 1]
-        else:
-            p = mu[0]
-        # without a table the previous group's root starts this one's search: such fields are solved in one piece
         lower, upper = low, high
         p = min(max(p, lower), upper)
         last = upper - lower
@@ -169,7 +165,6 @@ def solve_groups(
                 break
         if not found:
             return g
-        p = min(p, ceiling)
         for j in range(a, b):
-            perf[j] = p
+            perf[j] = min(p, ceiling)
     return -1

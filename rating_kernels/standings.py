@@ -197,11 +197,16 @@ class Rounds:
             _column("weight", np.ones(r) if weight is None else weight, np.float64, r),
             _column("perf_ceiling", np.full(r, np.inf) if perf_ceiling is None else perf_ceiling, np.float64, r),
         )
-        bad = np.flatnonzero(~((columns.weight > 0) & np.isfinite(columns.weight)))
+        bad = np.flatnonzero(~((columns.weight > 1e-100) & (columns.weight < 1e100)))
         if len(bad):
-            raise ValueError(f"round {bad[0]}: weight must be a finite number > 0, got {columns.weight[bad[0]]}")
-        if np.any(np.isnan(columns.perf_ceiling)):
-            raise ValueError(f"round {np.flatnonzero(np.isnan(columns.perf_ceiling))[0]}: perf_ceiling is NaN")
+            raise ValueError(f"round {bad[0]}: weight must be between 1e-100 and 1e100, got {columns.weight[bad[0]]}")
+        bad = np.flatnonzero(~(columns.perf_ceiling > -np.inf))
+        if len(bad):
+            raise ValueError(
+                f"round {bad[0]}: perf_ceiling must be a number or +inf, got {columns.perf_ceiling[bad[0]]}"
+            )
+        if n and columns.player.min() < 0:
+            raise ValueError(f"player must be a number >= 0, got {columns.player.min()}")
         check_places(columns.lo, columns.hi, off)
         check_distinct(columns.player, off)
         return columns
@@ -244,6 +249,8 @@ class Rounds:
 def _column(name: str, values: npt.ArrayLike, dtype: type[np.generic], length: int) -> npt.NDArray[Any]:
     # writable, though nobody writes: kernels would be compiled again for read-only arrays
     column: npt.NDArray[Any] = np.require(values, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
+    if np.issubdtype(dtype, np.integer) and not np.array_equal(column, values):
+        raise ValueError(f"{name} must hold whole numbers that fit {np.dtype(dtype)}")
     if column.shape != (length,):
         raise ValueError(f"{name} must have {length} entries, got shape {column.shape}")
     return column

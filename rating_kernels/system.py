@@ -12,6 +12,7 @@ larger one never, so that its bits do not depend on its company.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,9 +30,11 @@ __all__ = [
     "Prior",
     "Summary",
     "System",
+    "check_finite",
     "check_non_negative",
     "check_one_of",
     "check_positive",
+    "settle_floats",
 ]
 
 Map = Callable[[Callable[[int, int], None], int], None]
@@ -157,6 +160,11 @@ def check_positive(name: str, value: float) -> None:
         raise ValueError(f"{name} must be a finite number > 0, got {value}")
 
 
+def check_finite(name: str, value: float) -> None:
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value}")
+
+
 def check_non_negative(name: str, value: float, infinite: bool = False) -> None:
     if not value >= 0 or (math.isinf(value) and not infinite):
         raise ValueError(f"{name} must be {'a' if infinite else 'a finite'} number >= 0, got {value}")
@@ -165,3 +173,11 @@ def check_non_negative(name: str, value: float, infinite: bool = False) -> None:
 def check_one_of(name: str, value: str, allowed: Sequence[str]) -> None:
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+
+
+def settle_floats(params: Any) -> None:
+    """Make floats of whole numbers in a frozen dataclass: kernels would be compiled again for integers."""
+    for field in dataclasses.fields(params):
+        value = getattr(params, field.name)
+        if field.type in ("float", "float | None") and isinstance(value, int | np.number):
+            object.__setattr__(params, field.name, float(value))

@@ -1,0 +1,203 @@
+"""Elo-MMchi: Elo-MMR with Gaussian performances, evaluated exactly.
+
+Source: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400), section 3 with
+normal laws throughout and rho = inf. A belief is one normal factor: ``mu`` and ``sigma`` are all of it. A round adds
+variance, finds each tie group's performance against the whole field (:mod:`.gaussian`) and takes the weighted mean of
+belief and performance. All ratings in rating points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._jit import exact
+from .beliefs import Beliefs
+from .elo_mmr import check_rates, rates, sigma_limit
+from .factors import drift
+from .gaussian import group_starts, performances, solve_round
+from .standings import Floats, Longs, Rounds
+from .system import ConvergenceError, Map, Outcome, Prior, System
+
+__all__ = ["SYSTEM", "EloMMX"]
+
+SMALL = 1024  # participants up to which a round is worth less than several trips to a second thread
+
+
+@dataclass(frozen=True, slots=True)
+class EloMMX:
+    """Hyperparameters of Elo-MMchi.
+
+    Either ``weight_limit`` and ``sig_limit`` (the engine's form: after many rounds sigma tends to ``sig_limit``, and a
+    round moves mu by weight_limit / (1 + weight_limit) of the surprise) or ``beta`` and ``gamma`` (the paper's).
+
+    Attributes
+    ----------
+    tie_mode : str
+        "full": ties are exact coincidences of performance; "split": half a win and half a loss.
+    weight_limit, sig_limit : float
+        Pure number > 0; rating points >= 0.
+    beta, gamma : float or None
+        Standard deviation of a performance and of the drift from round to round, rating points.
+    noob_delay : tuple of float
+        Factors on the weight of a player's first rounds.
+    drift_per_day : float
+        Variance that idle time adds, squared points a day.
+    mu_init, sigma_init : float
+        What is believed of a newcomer.
+    ceiling_gaussian : bool
+        Whether a round's ``perf_ceiling`` holds here; the engine applies it to logistic performances only.
+    """
+
+    tie_mode: str = "full"
+    weight_limit: float = 0.2
+    sig_limit: float = 80.0
+    beta: float | None = None
+    gamma: float | None = None
+    noob_delay: tuple[float, ...] = ()
+    drift_per_day: float = 0.0
+    mu_init: float = 1500.0
+    sigma_init: float = 350.0
+    ceiling_gaussian: bool = False
+
+    def __post_init__(self) -> None:
+        check_rates(self)
+
+
+def state(mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """Nothing beside ``mu`` and ``sigma``."""
+    return {}
+
+
+def prior(params: EloMMX, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: variance grows; tell how sharply each participant performs."""
+    _diffuse_rows(
+        start, stop, round.player, round.time_seconds[0], round.weight[0], *rates(params), *_store(beliefs),
+        prior.mu, prior.sigma, prior.beta,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Performances:
+    """One round's performances: the sums behind them run along the ranks and are not kept."""
+
+    first: Longs
+    perf: Floats  # one a tie group
+    ceiling: float
+
+
+def summarise(params: EloMMX, prior: Prior, round: Rounds, map: Map) -> Performances:
+    """Steps 2 and 3: the sums over all opponents, and one root a tie group."""
+    first = group_starts(round.lo)
+    perf = performances(prior.mu, _inverse_delta(prior.sigma, prior.beta), first, params.tie_mode == "split", map)
+    return Performances(first, perf, round.perf_ceiling[0] if params.ceiling_gaussian else math.inf)
+
+
+def perform(params: EloMMX, summary: Performances, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: hand each participant its group's performance."""
+    _spread(start, stop, summary.first, summary.perf, summary.ceiling, perf)
+
+
+def absorb(
+    params: EloMMX, beliefs: Beliefs, round: Rounds, prior: Prior, start: int, stop: int, outcome: Outcome
+) -> None:
+    """Step 4: the mean of belief and performance, weighted by their precisions (section 3.2)."""
+    _absorb_rows(
+        start, stop, round.player, round.time_seconds[0], prior.mu, prior.sigma, prior.beta, outcome.perf,
+        *_store(beliefs), outcome.mu, outcome.sigma, outcome.n_before,
+    )  # fmt: skip
+
+
+def rate_small(params: EloMMX, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds, one after the other, in one kernel call."""
+    failed = _rate_small(
+        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
+        params.ceiling_gaussian, *rates(params), params.tie_mode == "split", *_store(beliefs), outcome.perf,
+        outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+    )  # fmt: skip
+    if failed >= 0:
+        raise ConvergenceError(f"no root found in round {failed} of {len(rounds)} small rounds")
+
+
+def _store(beliefs: Beliefs) -> tuple[Any, ...]:
+    return beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time
+
+
+@exact
+def _inverse_delta(sigma, beta):
+    """1 / sqrt(sigma^2 + beta^2): the sharpness of a performance around ``mu``."""
+    rate = np.empty(len(sigma))
+    for i in range(len(sigma)):
+        rate[i] = 1.0 / math.sqrt(sigma[i] * sigma[i] + beta[i] * beta[i])
+    return rate
+
+
+@exact
+def _diffuse_rows(
+    begin, end, player, time_seconds, weight, a, b, c, d, delay,
+    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, beta,
+):  # fmt: skip
+    for i in range(begin, end):
+        row = player[i]
+        gamma2, beta[i] = drift(row, time_seconds, weight, a, b, c, d, delay, n_rounds, last_time)
+        sigma[row] = math.sqrt(sigma[row] * sigma[row] + gamma2)
+        mu_prior[i], sigma_prior[i] = mu[row], sigma[row]
+
+
+@exact
+def _spread(start, stop, first, group_perf, ceiling, perf):
+    for g in range(start, stop):
+        p = min(group_perf[g], ceiling)
+        for j in range(first[g], first[g + 1]):
+            perf[j] = p
+
+
+@exact
+def _absorb_rows(
+    begin, end, player, time_seconds, mu_prior, sigma_prior, beta, perf,
+    mu, sigma, n_rounds, last_time, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    for i in range(begin, end):
+        row = player[i]
+        variance = sigma_prior[i] * sigma_prior[i]
+        gain = variance / (variance + beta[i] * beta[i])
+        mu[row] = mu_prior[i] + gain * (perf[i] - mu_prior[i])
+        sigma[row] = beta[i] * math.sqrt(gain)
+        mu_after[i], sigma_after[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+        n_rounds[row] += 1
+        last_time[row] = max(last_time[row], time_seconds)
+
+
+@exact
+def _rate_small(
+    offsets, player, lo, time_seconds, weight, perf_ceiling, ceiling_gaussian, a, b, c, d, delay, split,
+    mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    """Rate all rounds; returns -1, or the round that has no root."""
+    beta, group_perf = np.empty(SMALL), np.empty(SMALL)
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        n, rows, before, spread = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j]
+        _diffuse_rows(
+            0, n, rows, time_seconds[r], weight[r], a, b, c, d, delay, mu, sigma, n_rounds, last_time,
+            before, spread, beta,
+        )  # fmt: skip
+        first = group_starts(lo[i:j])
+        if solve_round(before, _inverse_delta(spread, beta[:n]), first, split, group_perf) >= 0:
+            return r
+        ceiling = perf_ceiling[r] if ceiling_gaussian else math.inf
+        _spread(0, len(first) - 1, first, group_perf, ceiling, perf[i:j])
+        _absorb_rows(
+            0, n, rows, time_seconds[r], before, spread, beta, perf[i:j], mu, sigma, n_rounds, last_time,
+            mu_after[i:j], sigma_after[i:j], n_before[i:j],
+        )  # fmt: skip
+    return -1
+
+
+SYSTEM = System(
+    name="elo-mmx", params=EloMMX, state=state, sigma_limit=sigma_limit, keeps_history=False,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+)  # fmt: skip
