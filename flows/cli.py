@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import sys
 import time
@@ -30,8 +31,20 @@ lake_option = click.option(
 )
 dataset_option = click.option("--dataset", required=True, help="Name of the data set in the lake.")
 run_option = click.option("--run", required=True, help="Name of the run, as `ranklake runs` lists it.")
+
+
+def _finite(context: click.Context, parameter: click.Parameter, value: float) -> float:
+    if not math.isfinite(value):
+        raise click.BadParameter(f"must be a finite number, got {value}")
+    return value
+
+
 deviations_option = click.option(
-    "--deviations", default=3.0, show_default=True, help="The rating shown is mu - DEVIATIONS (sigma - its limit)."
+    "--deviations",
+    default=3.0,
+    show_default=True,
+    callback=_finite,
+    help="The rating shown is mu - DEVIATIONS (sigma - its limit).",
 )
 
 
@@ -79,7 +92,7 @@ def ingest_files(path: str, dataset: str, lake: str, columns: tuple[str, ...], *
 
 @ingest.command("synthetic")
 @click.option("--preset", required=True, help="paper, paper-quarter, synth-sm or synth-la.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--dataset", help="Name of the data set; by default the preset's.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the preset, as n_rounds=100.")
 @lake_option
@@ -122,18 +135,20 @@ def rate(
     lake: str,
 ) -> None:
     """Bring a run up to date: keep the rounds that still hold, rate the others, commit as they come."""
+    from storage import Lake
+    from storage.layout import contests_file, run_file
+
     from .config import RunConfig, build_params, default_run, find_system, parse_settings
     from .engines.base import open_engine
+    from .rate import rate as bring_up_to_date
 
     with _usage():
         chosen = parse_settings(settings)
         params = build_params(find_system(system), chosen)
-        run = run or default_run(dataset, system, chosen)
+        run = run or default_run(dataset, system, chosen | {"": "all"} if keep_uninformative else chosen)
+        contests_file(dataset)  # names that no folder can have are told at once
+        run_file(run)
         hands = open_engine(engine, workers)
-    from storage import Lake
-
-    from .rate import rate as bring_up_to_date
-
     config = RunConfig(dataset, run, system, params, not keep_uninformative)
     with hands, _progress("rating") as tell:
 
@@ -155,9 +170,12 @@ def rate(
 def leaderboard(run: str, top: int, everybody: bool, form: str, deviations: float, lake: str) -> None:
     """Who stands where after a run, best first."""
     from storage import Lake
+    from storage.layout import run_file
 
     from .leaderboard import leaderboard as of_run
 
+    with _usage():
+        run_file(run)
     table = of_run(Lake.open(lake), run, deviations)
     shown = table if everybody else table.slice(0, top)
     if form == "table":
@@ -177,9 +195,12 @@ def leaderboard(run: str, top: int, everybody: bool, form: str, deviations: floa
 def player(handle: str, run: str, form: str, deviations: float, lake: str) -> None:
     """Every rated round of one player, in order."""
     from storage import Lake
+    from storage.layout import run_file
 
     from .leaderboard import player_history
 
+    with _usage():
+        run_file(run)
     rows = player_history(Lake.open(lake), run, handle, deviations)
     if form == "table":
         from .show import player_table
@@ -257,8 +278,8 @@ def _progress(what: str) -> Iterator[Callable[[int, int | None, str], None]]:
 def _print(table: Any) -> None:
     from rich.console import Console
 
-    console = Console()
-    (console if console.is_terminal else Console(width=160)).print(table)
+    console = Console(emoji=False)
+    (console if console.is_terminal else Console(width=160, emoji=False)).print(table)
 
 
 def _write(table: pa.Table, form: str) -> None:

@@ -51,6 +51,8 @@ class Committer:
         sizes[rated.informative] = np.diff(rated.rounds.offsets)
         ends = np.cumsum(sizes)
         start = 0
+        if not self._open:
+            self._opened = time.monotonic()
         while start < len(sizes):
             done = int(ends[start - 1]) if start else 0
             room = SEGMENT_ROWS - sum(piece.n_rows for piece in self._open)

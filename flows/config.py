@@ -60,9 +60,8 @@ class RunConfig:
 
     @property
     def digest(self) -> bytes:
-        """Of all that ratings depend on beside the contests; where the runs' digest chains begin."""
-        facts = {key: value for key, value in self.to_json().items() if key != "dataset"}
-        return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).digest()
+        """Of all that rows depend on beside the contests, the data set that numbers the players included."""
+        return hashlib.blake2b(json.dumps(self.to_json(), sort_keys=True).encode(), digest_size=16).digest()
 
 
 def default_run(dataset: str, system: str, settings: Mapping[str, Any]) -> str:

@@ -130,9 +130,12 @@ def _store(
     """A store of all players, those of the results first, that believes what is given."""
     if beliefs is None:
         return system.newcomers(params, len(players)), players
-    given = (
-        beliefs if isinstance(beliefs, pd.DataFrame) else pd.DataFrame({"mu": pd.Series(dict(beliefs), dtype=float)})
-    )
+    if not isinstance(beliefs, Mapping | pd.Series | pd.DataFrame):
+        raise ValueError(f"beliefs must be a mapping or a pandas frame by player, got {type(beliefs).__name__}")
+    if isinstance(beliefs, pd.DataFrame):
+        given = beliefs
+    else:
+        given = pd.DataFrame({"mu": pd.Series(dict(beliefs), dtype=object)})
     if "mu" not in given.columns:
         raise ValueError(f"beliefs need a column mu, got {', '.join(map(str, given.columns))}")
     if not given.index.is_unique:
@@ -144,7 +147,7 @@ def _store(
     row = np.array([number[player] for player in given.index], dtype=np.int64)
     mu = _numbers(given, "mu", np.full(len(given), np.nan), least=-np.inf)
     sigma = _numbers(given, "sigma", np.full(len(given), params.sigma_init), least=0.0)
-    n_rounds = _numbers(given, "n_rounds", np.zeros(len(given)), least=-1.0)
+    n_rounds = _numbers(given, "n_rounds", np.zeros(len(given)), least=-1.0, whole=True)
     columns = store.columns()
     state = system.state(mu, sigma)
     if set(columns) <= {_stored(name) for name in given.columns}:  # as return_beliefs gives them: nothing is lost
@@ -164,13 +167,20 @@ def _store(
     return store, players
 
 
-def _numbers(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any], least: float) -> np.ndarray[Any, Any]:
+def _numbers(
+    given: pd.DataFrame, name: str, default: np.ndarray[Any, Any], least: float, whole: bool = False
+) -> np.ndarray[Any, Any]:
     """A column of finite numbers above ``least``."""
-    values = given[name].to_numpy(dtype=np.float64) if name in given.columns else default
-    wrong = np.flatnonzero(~(np.isfinite(values) & (values > least)))
+    if name not in given.columns:
+        return default
+    values: np.ndarray[Any, Any] = pd.to_numeric(given[name], errors="coerce").to_numpy(dtype=np.float64)
+    good = np.isfinite(values) & (values > least)
+    if whole:
+        good &= (np.floor(values) == values) & (values < np.iinfo(np.int32).max)
+    wrong = np.flatnonzero(~good)
     if len(wrong):
-        player, value = given.index[wrong[0]], values[wrong[0]]
-        rule = "a finite number" if least == -np.inf else "a finite number > 0" if least == 0 else "a count >= 0"
+        player, value = given.index[wrong[0]], given[name].iloc[wrong[0]]
+        rule = "a count >= 0" if whole else "a finite number" + (" > 0" if least == 0 else "")
         raise ValueError(f"beliefs of player {player!r}: {name} must be {rule}, got {value}")
     return values
 

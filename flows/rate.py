@@ -94,27 +94,31 @@ def rate(
     wanted = _chain(config, dataset)
     run, kept, why = _cut(lake, config, wanted)
     n_rounds = len(wanted) if max_rounds is None else min(max_rounds, len(wanted))
-    if kept >= n_rounds:
+    if kept > n_rounds or kept == 0 == n_rounds or (kept == n_rounds and kept - 1 in run.snapshots()):
         return RateReport(kept, 0, 0, 0, 0, time.perf_counter() - began, why)
 
     walk = Walk(dataset, find_system(config.system), config.params, config.skip_uninformative, engine)
     replayed = walk.resume(run, kept, wanted)
     contest_ids = dataset.contests.column("contest_id").to_pylist()
-    rows_until = np.concatenate(([0], np.cumsum(dataset.contests.column("n_players").to_numpy(), dtype=np.int64)))
     skipped = rows = 0
+    start = kept
     with Committer(run, contest_ids, wanted) as committer:
-        for rated in walk.rate(kept, n_rounds):
-            committer.add(rated)
-            skipped += int(np.count_nonzero(~rated.informative))
-            rows += rated.rounds.n_rows
-            due = (
-                rows_until[rated.stop - 1] // SNAPSHOT_ROWS
-                > (rows_until[rated.start - 1] if rated.start else 0) // SNAPSHOT_ROWS
-            )
-            if due or rated.stop == n_rounds:
-                committer.snapshot(rated.stop - 1, walk.beliefs.columns(), SNAPSHOTS_KEPT)
-            on_progress(Progress(rated.stop, n_rounds, rows, time.perf_counter() - began))
+        for stop in _snapshot_stops(dataset, kept, n_rounds):
+            for rated in walk.rate(start, stop):
+                committer.add(rated)
+                skipped += int(np.count_nonzero(~rated.informative))
+                rows += rated.rounds.n_rows
+                on_progress(Progress(rated.stop, n_rounds, rows, time.perf_counter() - began))
+            committer.snapshot(stop - 1, walk.beliefs.columns(), SNAPSHOTS_KEPT)
+            start = stop
     return RateReport(kept, replayed, n_rounds - kept, skipped, rows, time.perf_counter() - began, why)
+
+
+def _snapshot_stops(dataset: Dataset, start: int, stop: int) -> list[int]:
+    """Rounds before which a snapshot is due: where the data set says, wherever a walk begins, and at its end."""
+    rows = np.cumsum(dataset.contests.column("n_players").to_numpy(), dtype=np.int64)
+    due = np.flatnonzero(np.diff(rows // SNAPSHOT_ROWS, prepend=0)) + 1
+    return [*due[(due > start) & (due < stop)].tolist(), stop]
 
 
 def _chain(config: RunConfig, dataset: Dataset) -> list[str]:
@@ -134,17 +138,16 @@ def _cut(lake: Lake, config: RunConfig, wanted: list[str]) -> tuple[Run, int, st
         return Run.create(lake, config.run, config.to_json()), 0, ""
     chain, why = run.segments(), ""
     found = [digest for segment in chain.segments for digest in segment.digests]
-    holds = next(
-        (i for i, (a, b) in enumerate(zip(found, wanted, strict=False)) if a != b), min(len(found), len(wanted))
-    )
+    same = (a == b for a, b in zip(found, wanted, strict=False))
+    holds = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(wanted)))
     changed = run.config != config.to_json()
     if holds < len(found):
         contest = next(s.contest_ids[holds - s.first_round] for s in chain.segments if holds < s.stop_round)
-        why = "other parameters" if changed else f"round {holds}, contest {contest}, changed"
+        fate = "changed" if holds < len(wanted) else "is no longer there"
+        why = "other parameters" if changed else f"round {holds}, contest {contest}, {fate}"
     elif chain.rest:
         why = chain.reason
-    if why:
-        chain = run.truncate(holds)
+    chain = run.truncate(holds)  # sweeps what a crash left half written, too
     if changed:
         run.configure(config.to_json())
     return run, chain.stop_round, why

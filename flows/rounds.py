@@ -26,7 +26,14 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     -------
     Outcome
         One entry a row of ``rounds``.
+
+    Raises
+    ------
+    ValueError
+        A player of the rounds has no row in the store.
     """
+    if rounds.n_rows and rounds.player.max() >= len(beliefs):
+        raise ValueError(f"player {rounds.player.max()} has no row in a store of {len(beliefs)} players")
     outcome = Outcome.empty(rounds.n_rows)
     large = np.flatnonzero(np.diff(rounds.offsets) > system.small)
     done = 0

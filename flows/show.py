@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from storage import Dataset, Lake, Run
 
@@ -25,9 +25,9 @@ def leaderboard_table(rows: pa.Table, n_players: int) -> Table:
         title, colour = title_of(row["rating"])
         table.add_row(
             f"{row['place']:,}",
-            f"[{colour}]{row['rating']:.0f}[/]",
-            f"[{colour}]{title}[/]",
-            f"[{colour}]{_plain(row['handle'])}[/]",
+            Text(f"{row['rating']:.0f}", colour),
+            Text(title, colour),
+            Text(_plain(row["handle"]), colour),
             f"{row['mu']:.1f}",
             f"{row['sigma']:.1f}",
             f"{row['n_rounds']:,}",
@@ -39,7 +39,7 @@ def leaderboard_table(rows: pa.Table, n_players: int) -> Table:
 
 def player_table(handle: str, rows: pa.Table) -> Table:
     """One player's rounds."""
-    table = Table(title=_plain(handle))
+    table = Table(title=Text(_plain(handle)))
     _columns(table, ("round", "day"), ("contest",), ("place", "of", "performance", "rating", "change", "mu", "sigma"))
     before = None
     for row in rows.to_pylist():
@@ -48,11 +48,11 @@ def player_table(handle: str, rows: pa.Table) -> Table:
         table.add_row(
             f"{row['round_index']:,}",
             _day(row["time_seconds"]),
-            _plain(row["name"]),
+            Text(_plain(row["name"])),
             place,
             f"{row['n_players']:,}",
             "" if row["perf"] is None else f"{row['perf']:.0f}",
-            f"[{colour}]{row['rating']:.0f}[/]",
+            Text(f"{row['rating']:.0f}", colour),
             "" if before is None else f"{row['rating'] - before:+.0f}",
             f"{row['mu']:.1f}",
             f"{row['sigma']:.1f}",
@@ -94,8 +94,8 @@ def _columns(table: Table, right: tuple[str, ...], left: tuple[str, ...], more: 
 
 
 def _plain(name: str) -> str:
-    """A name from outside for a terminal: control and direction characters are spelled out, markup is not obeyed."""
-    return escape("".join(c if c.isprintable() or c == "\u00a0" else f"\\x{ord(c):02x}" for c in name))
+    """A name from outside for a terminal: control and direction characters are spelled out."""
+    return "".join(c if c.isprintable() or c == "\u00a0" else f"\\x{ord(c):02x}" for c in name)
 
 
 def _day(time_seconds: int | None) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernels.histories import factors, four_steps
+from kernels.histories import factors, four_steps, know
 from twins.elo_mmr import Twin
 
 from flows.engines.serial import Serial
@@ -179,9 +179,7 @@ def rate_vector(vector: Vector, step_by_step: bool = False) -> Answers:
     rows = {name: row for row, name in enumerate(sorted(_names(vector) | set(state)))}
     beliefs = system.newcomers(params, len(rows))
     for name, known_as in state.items():
-        row = rows[name]
-        beliefs.mu[row], beliefs.sigma[row], beliefs.n_rounds[row] = (known_as[key] for key in ("mu", "sig", "n"))
-        beliefs.state["normal_mu"][row], beliefs.state["normal_weight"][row] = known_as["mu"], known_as["sig"] ** -2
+        know(system, beliefs, [rows[name]], *(known_as[key] for key in ("mu", "sig", "n")))
     answers = []
     for contest in vector["contests"]:
         shown = "performances" in contest
@@ -212,13 +210,15 @@ def _names(vector: Vector) -> set[str]:
 
 
 def _answer(beliefs: Beliefs, row: int, performance: float) -> dict[str, Any]:
-    """A player's belief as vectors spell it."""
+    """A player's belief as vectors spell it; a Gaussian one is its normal factor."""
+    normal_mu = beliefs.state.get("normal_mu", beliefs.mu)
+    normal_weight = beliefs.state.get("normal_weight", beliefs.sigma**-2.0)
     return {
         "mu": float(beliefs.mu[row]),
         "sig": float(beliefs.sigma[row]),
         "performance": performance,
-        "normal_mu": float(beliefs.state["normal_mu"][row]),
-        "normal_sig": float(beliefs.state["normal_weight"][row]) ** -0.5,
+        "normal_mu": float(normal_mu[row]),
+        "normal_sig": float(normal_weight[row]) ** -0.5,
         "factors": factors(beliefs, row),
     }
 

@@ -1,0 +1,25 @@
+"""Fixtures that several folders share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from flows.engines.base import Engine
+from flows.engines.serial import Serial
+from flows.engines.threads import Threads
+
+ENGINES = {
+    "serial": Serial,
+    "one-thread": lambda: Threads(1),
+    "two-threads": lambda: Threads(2),
+    "three-threads": lambda: Threads(3),
+}
+
+
+@pytest.fixture(params=list(ENGINES))
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Every engine of one machine in turn."""
+    with ENGINES[request.param]() as opened:
+        yield opened
