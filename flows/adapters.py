@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +14,36 @@ from rating_kernels import Outcome, Rounds
 from storage import StandingsPart
 from storage.schemas import ROUNDS
 
-__all__ = ["to_rounds", "to_table"]
+__all__ = ["Occasions", "to_table"]
 
 
-def to_rounds(part: StandingsPart, contests: pa.Table) -> Rounds:
-    """Stored standings of consecutive contests as rounds; they were checked when they came in."""
-    rows = contests.slice(part.first_contest, len(part))
-    times, weights = rows.column("time_seconds").to_numpy(), rows.column("weight").to_numpy()
-    ceilings = pc.fill_null(rows.column("perf_ceiling"), np.inf).to_numpy()
-    columns = (part.offsets, part.player, part.lo, part.hi, times, weights, ceilings)
-    return Rounds(*(np.array(column) for column in columns))  # Arrow's are read-only: kernels would be compiled twice
+@dataclass(frozen=True, slots=True)
+class Occasions:
+    """What rounds need to know of each contest of a data set beside its standings; arrays, one entry a contest."""
+
+    time_seconds: npt.NDArray[np.int64]
+    weight: npt.NDArray[np.float64]
+    perf_ceiling: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, contests: pa.Table) -> Occasions:
+        ceilings = pc.fill_null(contests.column("perf_ceiling"), np.inf)
+        columns = (contests.column("time_seconds"), contests.column("weight"), ceilings)
+        return cls(*(np.array(column) for column in columns))
+
+    def rounds(self, part: StandingsPart) -> Rounds:
+        """Stored standings of consecutive contests as rounds; they were checked when they came in."""
+        at = slice(part.first_contest, part.first_contest + len(part))
+        # copies, as Arrow's arrays are read-only: kernels would be compiled again for them
+        return Rounds(
+            np.array(part.offsets),
+            np.array(part.player),
+            np.array(part.lo),
+            np.array(part.hi),
+            self.time_seconds[at],
+            self.weight[at],
+            self.perf_ceiling[at],
+        )
 
 
 def to_table(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cli", "main"]
 
+_SWITCH_SECONDS = 2e-4  # kernels and writes are short: their threads should not wait 5 ms for the interpreter
 _LOG_SECONDS = 5.0  # between lines of progress where there is no terminal
 
 lake_option = click.option(
@@ -150,6 +150,7 @@ def rate(
         run_file(run)
         hands = open_engine(engine, workers)
     config = RunConfig(dataset, run, system, params, not keep_uninformative)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     with hands, _progress("rating") as tell:
 
         def on_progress(progress: Progress) -> None:
@@ -304,8 +305,6 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted; what was committed stays, the same command goes on from there", err=True)
         sys.exit(1)
-    except BrokenPipeError:  # the reader, head for instance, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as error:
         if "--debug" in sys.argv or not _expected(error):
             raise

@@ -24,7 +24,7 @@ from .walk import Walk
 
 __all__ = ["Progress", "RateReport", "rate"]
 
-SNAPSHOT_ROWS = 1_500_000  # participations between snapshots: about half a second of rating
+SNAPSHOT_ROWS = 3_000_000  # participations between snapshots: about a second of rating
 SNAPSHOTS_KEPT = 4
 
 
@@ -109,7 +109,7 @@ def rate(
                 skipped += int(np.count_nonzero(~rated.informative))
                 rows += rated.rounds.n_rows
                 on_progress(Progress(rated.stop, n_rounds, rows, time.perf_counter() - began))
-            committer.snapshot(stop - 1, walk.beliefs.columns(), SNAPSHOTS_KEPT)
+            committer.snapshot(stop - 1, walk.beliefs.columns(engine.map), SNAPSHOTS_KEPT)
             start = stop
     return RateReport(kept, replayed, n_rounds - kept, skipped, rows, time.perf_counter() - began, why)
 

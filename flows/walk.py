@@ -14,7 +14,7 @@ import numpy.typing as npt
 from rating_kernels import Beliefs, Outcome, Rounds, System
 from storage import Dataset, LakeError, Run
 
-from .adapters import to_rounds
+from .adapters import Occasions
 from .engines.base import Engine
 from .rounds import rate_rounds
 
@@ -55,13 +55,13 @@ class Walk:
 
     def __init__(self, dataset: Dataset, system: System, params: Any, skip_uninformative: bool, engine: Engine) -> None:
         self._dataset, self._system, self._params, self._engine = dataset, system, params, engine
-        self._skip = skip_uninformative
+        self._skip, self._occasions = skip_uninformative, Occasions.of(dataset.contests)
         self.beliefs: Beliefs = system.newcomers(params, dataset.n_players)
 
     def rate(self, start: int, stop: int) -> Iterator[Rated]:
         """Rate contests ``start`` to ``stop - 1``, which must be the next; a part at a time, as they lie in files."""
         for part in _read_ahead(self._dataset.standings(start, stop)):
-            rounds = to_rounds(part, self._dataset.contests)
+            rounds = self._occasions.rounds(part)
             informative = rounds.informative if self._skip else np.ones(len(rounds), dtype=bool)
             rounds = rounds.keep(informative)
             outcome = rate_rounds(self._system, self._params, self.beliefs, rounds, self._engine)

@@ -7,6 +7,7 @@ stretch of a shared pool with room to grow: a row costs a few cache misses, not 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
@@ -14,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ._jit import exact
+from .numerics import prefetch
 from .standings import Floats, Ints, Longs
 
-__all__ = ["LANES", "NEVER", "Beliefs", "Column", "History", "Ragged"]
+__all__ = ["LANES", "NEVER", "Beliefs", "Column", "History", "Map", "Ragged", "at_once"]
 
 Column = npt.NDArray[Any]
 Ragged = tuple[Longs, Floats]  # offsets[n + 1] and values
@@ -27,6 +29,15 @@ _PARTS = ("perf", "force", "inverse_width")
 _LINE = 64  # bytes a cache line
 _FIRST_POOL = 1 << 26  # places: address space only, pages are taken when they are written to
 _GROWTH = 4  # times what is needed, when the pool runs out
+
+
+Map = Callable[[Callable[[int, int], None], int], None]
+"""``map(work, n)`` calls ``work(start, stop)`` for ranges that together are ``range(n)``, in any order, and returns."""
+
+
+def at_once(work: Callable[[int, int], None], n: int) -> None:
+    """The simplest map: one range."""
+    work(0, n)
 
 
 class Beliefs:
@@ -90,13 +101,13 @@ class Beliefs:
             needed = places_needed(0, len(rows), rows, self.history.length, self.history.capacity)
             self.history.make_room(needed)
 
-    def columns(self) -> dict[str, Column | Ragged]:
+    def columns(self, map: Map = at_once) -> dict[str, Column | Ragged]:
         """Everything that is known, as arrays to be stored; :meth:`restore` is the inverse, to the bit."""
         names = (*self._fresh, "last_time", "n_rounds")
         plain: dict[str, Column | Ragged] = {name: self._records[name].copy() for name in names}
         if self.history is None:
             return plain
-        return plain | {f"history_{name}": column for name, column in self.history.ragged().items()}
+        return plain | {f"history_{name}": column for name, column in self.history.ragged(map).items()}
 
     def restore(self, columns: dict[str, Column | Ragged]) -> None:
         """Believe of the first players what is stored; any others are newcomers.
@@ -171,11 +182,11 @@ class History:
             self.used[0] += places
         return first
 
-    def ragged(self) -> dict[str, Ragged]:
+    def ragged(self, map: Map = at_once) -> dict[str, Ragged]:
         """Each player's factors end to end, without gaps: ``perf``, ``force``, ``inverse_width``."""
         offsets = np.concatenate(([0], np.cumsum(self.length, dtype=np.int64)))
         values = np.empty((len(_PARTS), offsets[-1]))
-        _gather(*self.arrays, offsets, values)
+        map(lambda start, stop: _gather(start, stop, *self.arrays, offsets, values), len(self.start))
         return {name: (offsets, part) for name, part in zip(_PARTS, values, strict=True)}
 
     def fill(self, columns: dict[str, Ragged]) -> None:
@@ -224,8 +235,11 @@ def grow(row, new, start, capacity, pool):
 
 
 @exact
-def _gather(start, length, capacity, pool, offsets, values):
-    for row in range(len(start)):
+def _gather(begin, end, start, length, capacity, pool, offsets, values):
+    for row in range(begin, end):
+        for i in range(row + 8, min(row + 9, end)):
+            for part in range(3):
+                prefetch(pool, start[i] + part * capacity[i])
         for part in range(3):
             for k in range(length[row]):
                 values[part, offsets[row] + k] = pool[start[row] + part * capacity[row] + k]

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .beliefs import Beliefs
+from .beliefs import Beliefs, Map
 from .standings import Floats, Ints, Longs, Rounds
 
 __all__ = [
@@ -36,9 +36,6 @@ __all__ = [
     "check_positive",
     "settle_floats",
 ]
-
-Map = Callable[[Callable[[int, int], None], int], None]
-"""``map(work, n)`` calls ``work(start, stop)`` for ranges that together are ``range(n)``, in any order, and returns."""
 
 
 class ConvergenceError(ArithmeticError):

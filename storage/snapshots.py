@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,7 +23,8 @@ Column: TypeAlias = Array | tuple[Array, Array]  # one value a player; or offset
 
 SNAPSHOT_MANIFEST = "manifest.json"
 
-_PART_PLAYERS = 1 << 18
+_PART_PLAYERS = 1 << 16
+_WRITERS = 2  # encoding and hashing take longer than writing
 _INT32_MAX = np.iinfo(np.int32).max
 
 
@@ -52,14 +54,18 @@ def write_snapshot(lake: Lake, folder: str, last_round: int, columns: Mapping[st
         # Without its manifest first, the old one would vouch for new parts.
         lake.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
         lake.delete_folder(folder)
-    parts = []
-    for number, start in enumerate(range(0, max(n_players, 1), _PART_PLAYERS)):
+
+    def write(number: int) -> dict[str, int | str]:
+        start = number * _PART_PLAYERS
         stop = min(start + _PART_PLAYERS, n_players)
         arrays = {name: _to_arrow(name, column, start, stop) for name, column in columns.items()}
         fields = [pa.field(name, array.type, nullable=False) for name, array in arrays.items()]
         table = pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields))
         size, file_digest = lake.write_table(f"{folder}/{_part(number)}", table, parquet.SNAPSHOT)
-        parts.append({"rows": stop - start, "size": size, "digest": file_digest})
+        return {"rows": stop - start, "size": size, "digest": file_digest}
+
+    with ThreadPoolExecutor(_WRITERS, thread_name_prefix="ranklake-snapshot") as writers:
+        parts = list(writers.map(write, range(max(-(-n_players // _PART_PLAYERS), 1))))
     facts = {
         "format": FORMAT_VERSION,
         "last_round": last_round,
