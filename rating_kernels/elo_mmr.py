@@ -17,7 +17,7 @@ import numpy as np
 from ._jit import exact
 from .beliefs import Beliefs, History, places_needed
 from .factors import absorb_rows, diffuse_rows
-from .field import Plan, accumulate, block_starts, finish, plan, plan_panels
+from .field import NODES, Plan, accumulate, block_starts, finish, plan, plan_panels
 from .numerics import C3
 from .performance import bracket, count_groups, solve_groups, weigh_groups
 from .standings import Floats, Longs, Rounds
@@ -284,7 +284,7 @@ def _rate_small(
         tabulated = n > DIRECT
         half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
         panels = offset[-1] if tabulated else 0
-        sums = np.zeros((1, panels, 2, 16))
+        sums = np.zeros((1, panels, 2, NODES // 2))
         far = np.zeros((1, panels + len(panel), 2))
         series, guesses = np.empty((0, 0)), np.empty((0, 0))
         if tabulated:
