@@ -1,0 +1,114 @@
+"""Histories of contests in memory, and both sides rating them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from timing import SkippedRow
+
+from flows.engines.base import open_engine
+from flows.rounds import rate_rounds
+from flows.sources.files import Columns, read_contests
+from rating_kernels import SYSTEMS, Beliefs, Rounds
+
+__all__ = ["TENNIS_COLUMNS", "History", "largest_difference", "load", "peer_rater", "rate_pieces", "rate_warm"]
+
+PIECE_ROWS = 2_000  # as `ranklake ingest` fills files and `ranklake rate` therefore reads them
+TENNIS_COLUMNS = ("contest=contest_id", "player=player_id", "time=time")
+
+SYSTEM = SYSTEMS["elo-mmr"]
+PARAMS = SYSTEM.params()
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Contests in rated order, and everybody's handle by player number."""
+
+    rounds: Rounds
+    handles: pa.StringArray
+
+    def __str__(self) -> str:
+        return f"{len(self.rounds):,} rounds, {self.rounds.n_rows:,} participations, {len(self.handles):,} players"
+
+
+@cache
+def load(path: Path, limit: int | None = None, columns: tuple[str, ...] = ()) -> History:
+    """The first ``limit`` contests of a file, all by default; those that no rating can use are left out."""
+    sizes, times, handles, lo, hi = [], [], [], [], []
+    read = read_contests(path, columns=Columns.parse(columns), on_error="skip")
+    for contest in islice(read, limit):
+        sizes.append(len(contest))
+        times.append(contest.time_seconds)
+        handles.append(contest.handles)
+        lo.append(contest.lo)
+        hi.append(contest.hi)
+    encoded = pa.chunked_array(handles).combine_chunks().dictionary_encode()
+    rounds = Rounds.from_columns(
+        np.concatenate(([0], np.cumsum(sizes))),
+        encoded.indices.to_numpy(),
+        np.concatenate(lo),
+        np.concatenate(hi),
+        times,
+    )
+    return History(rounds, encoded.dictionary)
+
+
+def rate_pieces(rounds: Rounds, n_players: int, engine: Any) -> Beliefs:
+    """Rate a history from newcomers on with default hyperparameters, in the pieces in which `ranklake rate` does."""
+    beliefs = SYSTEM.newcomers(PARAMS, n_players)
+    for start, stop in _pieces(rounds.offsets):
+        rate_rounds(SYSTEM, PARAMS, beliefs, rounds.part(start, stop), engine)
+    return beliefs
+
+
+def rate_warm(history: History) -> Callable[[object], Beliefs]:
+    """Our side, ready to be timed: kernels compiled, uninformative rounds left out, one thread a core."""
+    rounds, n_players = history.rounds.keep(history.rounds.informative), len(history.handles)
+    engine = open_engine("threads")
+    sizes = np.diff(rounds.offsets)
+    for at in {int(np.argmin(sizes)), int(np.argmax(sizes))}:
+        rate_pieces(rounds.part(at, at + 1), n_players, engine)
+    return lambda _: rate_pieces(rounds, n_players, engine)
+
+
+def peer_rater(history: History, system: Any) -> Callable[[object], dict[str, Any]]:
+    """The authors' engine on the same contests, ready to be timed: its own objects are made."""
+    try:
+        import elo_mmr_py
+    except ImportError as error:
+        raise SkippedRow("the authors' engine is not installed; pip install -e '.[bench]'") from error
+    rounds = history.rounds
+    names = history.handles.to_pylist()
+    # It wants times that do not decrease; nothing drifts with time here, so that what they are does not matter.
+    times = np.maximum.accumulate(rounds.time_seconds)
+    times -= times[0]
+    contests = []
+    for i, (a, b) in enumerate(zip(rounds.offsets[:-1], rounds.offsets[1:], strict=True)):
+        players = [names[player] for player in rounds.player[a:b].tolist()]
+        standings = list(zip(players, rounds.lo[a:b].tolist(), rounds.hi[a:b].tolist(), strict=True))
+        contests.append(elo_mmr_py.Contest(standings, time_seconds=int(times[i])))
+    return lambda _: elo_mmr_py.rate_latest(contests, system=system)
+
+
+def largest_difference(history: History, beliefs: Beliefs, ratings: dict[str, Any]) -> float:
+    """Largest |mu - mu of the peer| over all players, rating points; infinite if the players are not the same."""
+    rated = beliefs.n_rounds > 0
+    names = history.handles.filter(pa.array(rated)).to_pylist()
+    if set(names) != set(ratings):
+        return float("inf")
+    return float(np.max(np.abs(beliefs.mu[rated] - [ratings[name].mu for name in names])))
+
+
+def _pieces(offsets: np.ndarray) -> Iterator[tuple[int, int]]:
+    start, last = 0, len(offsets) - 1
+    while start < last:
+        stop = min(int(np.searchsorted(offsets, offsets[start] + PIECE_ROWS)), last)
+        yield start, stop
+        start = stop

@@ -1,0 +1,92 @@
+"""Rows that time the command as people run it: start, lake, commits and all."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from against_peer import CODEFORCES, TENNIS, rate_all
+from history import TENNIS_COLUMNS
+from timing import Command, Options, Result, ranklake, run_command
+
+__all__ = ["codeforces_lake", "start", "tennis_lake"]
+
+REPEATS = 3  # the first may still have to compile; the best counts
+TINY = {"paper": "n_rounds=3", "synth-sm": "n_rounds=50"}  # rounds large and small: every kernel there is
+
+
+def codeforces_lake(options: Options) -> Iterator[Result]:
+    """All of Codeforces into a lake, against its compute alone."""
+    path = options.file(CODEFORCES)
+    compute, _ = rate_all(path, options.limit)
+    best, inside = _rate_into_lake(path, options, ())
+    targets = {
+        f"at most 2.5x compute ({compute:.2f} s), with start-up: {best.seconds / compute:.2f}x": best.seconds
+        <= 2.5 * compute,
+        f"at most 2.5x compute, without: {inside / compute:.2f}x": inside <= 2.5 * compute,
+    }
+    yield _told("codeforces-lake", best, inside, targets)
+
+
+def tennis_lake(options: Options) -> Iterator[Result]:
+    """Half a century of one-to-one matches into a lake."""
+    best, inside = _rate_into_lake(options.file(TENNIS), options, TENNIS_COLUMNS)
+    yield _told("tennis-lake", best, inside, {f"at most 5 s: {best.seconds:.2f} s": best.seconds <= 5.0})
+
+
+def start(options: Options) -> Iterator[Result]:
+    """How soon the command answers, and that it compiles once."""
+    helped = min(run_command(ranklake(), "--help").seconds for _ in range(5))
+    yield Result("start", "ranklake --help", helped, targets={f"at most 0.5 s: {helped:.2f} s": helped <= 0.5})
+    with tempfile.TemporaryDirectory() as folder:
+        cache, lake = Path(folder, "cache"), Path(folder, "lake")
+        walls, files = [], []
+        for preset, size in TINY.items():
+            run_command(ranklake(), "ingest", "synthetic", "--preset", preset, "--set", size, "--lake", lake)
+        for turn in ("first", "second"):
+            seconds = 0.0
+            for preset in TINY:
+                command = (ranklake(), "rate", "--dataset", preset, "--run", f"{preset}-{turn}", "--lake", lake)
+                seconds += run_command(*command, env={"NUMBA_CACHE_DIR": os.fspath(cache)}).seconds
+            walls.append(seconds / len(TINY))
+            files.append({path for path in cache.rglob("*") if path.is_file()})
+        new = len(files[1] - files[0])
+    yield Result("start", "ranklake rate, tiny lake, empty kernel cache: it compiles; mean of two", walls[0])
+    yield Result(
+        "start", "ranklake rate, tiny lake, warm kernel cache; mean of two", walls[1],
+        targets={f"no new cache file: {new} beside {len(files[0])}": new == 0 and len(files[0]) > 0},
+    )  # fmt: skip
+
+
+def _rate_into_lake(path: Path, options: Options, columns: tuple[str, ...]) -> tuple[Command, float]:
+    """The fastest of a few `ranklake rate` into new runs, and the seconds it reports of itself. Ingest is not timed."""
+    with tempfile.TemporaryDirectory() as lake:
+        named = [word for column in columns for word in ("--column", column)]
+        run_command(ranklake(), "ingest", "files", path, "--dataset", "d", "--lake", lake, "--on-error", "skip", *named)
+        bound = [] if options.limit is None else ["--max-rounds", str(options.limit)]
+        done = [
+            run_command(ranklake(), "rate", "--dataset", "d", "--run", f"r{turn}", "--lake", lake, *bound)
+            for turn in range(REPEATS)
+        ]
+    best = min(done, key=lambda command: command.seconds)
+    return best, min(_reported(command) for command in done)
+
+
+def _reported(command: Command) -> float:
+    """Seconds in the line with which `ranklake rate` ends, of which it prints tenths."""
+    found = re.search(r" participations in ([0-9.]+) s", command.output)
+    if found is None:
+        raise RuntimeError(f"ranklake rate did not tell its seconds: {command.output}")
+    return float(found[1])
+
+
+def _told(name: str, best: Command, inside: float, targets: dict[str, bool]) -> Result:
+    what = (
+        f"ranklake rate, the whole command; itself it reports {inside:.1f} s; {best.cpu_seconds:.1f} s of all cores "
+        f"together; peak {best.peak_bytes / 1e9:.2f} GB"
+    )
+    figures = {"reported_seconds": inside, "cpu_seconds": best.cpu_seconds, "peak_bytes": best.peak_bytes}
+    return Result(name, what, best.seconds, targets=targets, figures=figures)
