@@ -23,9 +23,6 @@ __all__ = ["TENNIS_COLUMNS", "History", "largest_difference", "load", "peer_rate
 PIECE_ROWS = 2_000  # as `ranklake ingest` fills files and `ranklake rate` therefore reads them
 TENNIS_COLUMNS = ("contest=contest_id", "player=player_id", "time=time")
 
-SYSTEM = SYSTEMS["elo-mmr"]
-PARAMS = SYSTEM.params()
-
 
 @dataclass(frozen=True, eq=False)
 class History:
@@ -60,22 +57,24 @@ def load(path: Path, limit: int | None = None, columns: tuple[str, ...] = ()) ->
     return History(rounds, encoded.dictionary)
 
 
-def rate_pieces(rounds: Rounds, n_players: int, engine: Any) -> Beliefs:
+def rate_pieces(rounds: Rounds, n_players: int, engine: Any, system: str = "elo-mmr") -> Beliefs:
     """Rate a history from newcomers on with default hyperparameters, in the pieces in which `ranklake rate` does."""
-    beliefs = SYSTEM.newcomers(PARAMS, n_players)
+    chosen = SYSTEMS[system]
+    params = chosen.params()
+    beliefs = chosen.newcomers(params, n_players)
     for start, stop in _pieces(rounds.offsets):
-        rate_rounds(SYSTEM, PARAMS, beliefs, rounds.part(start, stop), engine)
+        rate_rounds(chosen, params, beliefs, rounds.part(start, stop), engine)
     return beliefs
 
 
-def rate_warm(history: History) -> Callable[[object], Beliefs]:
+def rate_warm(history: History, system: str = "elo-mmr") -> Callable[[object], Beliefs]:
     """Our side, ready to be timed: kernels compiled, uninformative rounds left out, one thread a core."""
     rounds, n_players = history.rounds.keep(history.rounds.informative), len(history.handles)
     engine = open_engine("threads")
     sizes = np.diff(rounds.offsets)
     for at in {int(np.argmin(sizes)), int(np.argmax(sizes))}:
-        rate_pieces(rounds.part(at, at + 1), n_players, engine)
-    return lambda _: rate_pieces(rounds, n_players, engine)
+        rate_pieces(rounds.part(at, at + 1), n_players, engine, system)
+    return lambda _: rate_pieces(rounds, n_players, engine, system)
 
 
 def peer_rater(history: History, system: Any) -> Callable[[object], dict[str, Any]]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from history import PARAMS, SYSTEM
 from timing import Options, Result, best_of
 
 from flows.engines.base import open_engine
 from flows.rounds import rate_rounds
-from rating_kernels import Beliefs, Rounds
+from rating_kernels import SYSTEMS, Beliefs, Rounds
 
 __all__ = ["million"]
+
+SYSTEM = SYSTEMS["elo-mmr"]
+PARAMS = SYSTEM.params()
 
 SIZES = {10_000: 9, 100_000: 7, 1_000_000: 5}  # participants, and the best of how many
 SEED = 20210725
