@@ -11,7 +11,7 @@ from .base import Work
 
 __all__ = ["Threads"]
 
-_PIECES = 2
+_PIECES = 2  # a hand: more would even out the work, but each costs a hand-over
 
 
 class Threads:
