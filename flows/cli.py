@@ -145,7 +145,7 @@ def rate(
     with _usage():
         chosen = parse_settings(settings)
         params = build_params(find_system(system), chosen)
-        run = run or default_run(dataset, system, chosen | {"": "all"} if keep_uninformative else chosen)
+        run = run or default_run(dataset, system, chosen, not keep_uninformative)
         contests_file(dataset)  # names that no folder can have are told at once
         run_file(run)
         hands = open_engine(engine, workers)

@@ -64,11 +64,14 @@ class RunConfig:
         return hashlib.blake2b(json.dumps(self.to_json(), sort_keys=True).encode(), digest_size=16).digest()
 
 
-def default_run(dataset: str, system: str, settings: Mapping[str, Any]) -> str:
+def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uninformative: bool = True) -> str:
     """A run's name when none is given: the same for the same computation."""
-    if not settings:
+    told = {key: str(value) for key, value in settings.items()}
+    if not skip_uninformative:
+        told["skip_uninformative"] = "false"
+    if not told:
         return f"{dataset}-{system}"
-    text = json.dumps({key: str(value) for key, value in settings.items()}, sort_keys=True)
+    text = json.dumps(told, sort_keys=True)
     return f"{dataset}-{system}-{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
 
 

@@ -12,25 +12,27 @@ from storage import Dataset, Lake, LakeError, Run
 
 from .config import build_params, find_system
 
-__all__ = ["TITLES", "Display", "leaderboard", "player_history", "title_of"]
+__all__ = ["COLOURS", "TITLES", "Display", "leaderboard", "player_history", "titles"]
 
 TITLES = (  # Codeforces' ladder: the least rating, the title and its colour
-    (3000, "legendary grandmaster", "red"),
-    (2600, "international grandmaster", "red"),
-    (2400, "grandmaster", "red"),
-    (2300, "international master", "orange1"),
-    (2100, "master", "orange1"),
-    (1900, "candidate master", "magenta"),
-    (1600, "expert", "blue"),
-    (1400, "specialist", "cyan"),
-    (1200, "pupil", "green"),
     (-np.inf, "newbie", "bright_black"),
+    (1200, "pupil", "green"),
+    (1400, "specialist", "cyan"),
+    (1600, "expert", "blue"),
+    (1900, "candidate master", "magenta"),
+    (2100, "master", "orange1"),
+    (2300, "international master", "orange1"),
+    (2400, "grandmaster", "red"),
+    (2600, "international grandmaster", "red"),
+    (3000, "legendary grandmaster", "red"),
 )
+COLOURS = {title: colour for _, title, colour in TITLES}
 
 
-def title_of(rating: float) -> tuple[str, str]:
-    """Title and colour of a display rating."""
-    return next((title, colour) for least, title, colour in TITLES if rating >= least)
+def titles(rating: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, Any]:
+    """The title of each display rating."""
+    least, names, _ = zip(*TITLES, strict=True)
+    return np.array(names, dtype=object)[np.searchsorted(least, rating, side="right") - 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def leaderboard(lake: Lake, run_name: str, deviations: float = 3.0) -> pa.Table:
             "n_rounds": n_before[rows] + np.int32(1),
             "last_time_seconds": ends[round_index[rows]],
             "max_rating": highest[player[rows]],
-            "title": pa.array(_titles(rating)),
+            "title": pa.array(titles(rating)),
         }
     )
 
@@ -131,9 +133,3 @@ def player_history(lake: Lake, run_name: str, handle: str, deviations: float = 3
         rows = rows.append_column(name, contests.column(name))
     rating = Display.of(run, deviations).rating(rows.column("mu").to_numpy(), rows.column("sigma").to_numpy())
     return rows.append_column("rating", pa.array(rating))
-
-
-def _titles(rating: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, Any]:
-    least = np.array([bound for bound, _, _ in TITLES[::-1]])
-    names = np.array([title for _, title, _ in TITLES[::-1]], dtype=object)
-    return names[np.searchsorted(least, rating, side="right") - 1]

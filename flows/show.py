@@ -12,7 +12,7 @@ from rich.text import Text
 
 from storage import Dataset, Lake, Run
 
-from .leaderboard import title_of
+from .leaderboard import COLOURS, titles
 
 __all__ = ["leaderboard_table", "player_table", "runs_tables"]
 
@@ -22,11 +22,11 @@ def leaderboard_table(rows: pa.Table, n_players: int) -> Table:
     table = Table(caption=f"{rows.num_rows:,} of {n_players:,} players")
     _columns(table, ("place", "rating"), ("title", "handle"), ("mu", "sigma", "rounds", "last", "highest"))
     for row in rows.to_pylist():
-        title, colour = title_of(row["rating"])
+        colour = COLOURS[row["title"]]
         table.add_row(
             f"{row['place']:,}",
             Text(f"{row['rating']:.0f}", colour),
-            Text(title, colour),
+            Text(row["title"], colour),
             Text(_plain(row["handle"]), colour),
             f"{row['mu']:.1f}",
             f"{row['sigma']:.1f}",
@@ -42,9 +42,8 @@ def player_table(handle: str, rows: pa.Table) -> Table:
     table = Table(title=Text(_plain(handle)))
     _columns(table, ("round", "day"), ("contest",), ("place", "of", "performance", "rating", "change", "mu", "sigma"))
     before = None
-    for row in rows.to_pylist():
+    for row, title in zip(rows.to_pylist(), titles(rows.column("rating").to_numpy()), strict=True):
         place = f"{row['lo'] + 1:,}" + (f"-{row['hi'] + 1:,}" if row["hi"] > row["lo"] else "")
-        colour = title_of(row["rating"])[1]
         table.add_row(
             f"{row['round_index']:,}",
             _day(row["time_seconds"]),
@@ -52,7 +51,7 @@ def player_table(handle: str, rows: pa.Table) -> Table:
             place,
             f"{row['n_players']:,}",
             "" if row["perf"] is None else f"{row['perf']:.0f}",
-            Text(f"{row['rating']:.0f}", colour),
+            Text(f"{row['rating']:.0f}", COLOURS[title]),
             "" if before is None else f"{row['rating'] - before:+.0f}",
             f"{row['mu']:.1f}",
             f"{row['sigma']:.1f}",

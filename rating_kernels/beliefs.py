@@ -28,6 +28,7 @@ NEVER = int(np.iinfo(np.int64).min)  # the last time of a player who has none: n
 _PARTS = ("perf", "force", "inverse_width")
 _LINE = 64  # bytes a cache line
 _FIRST_POOL = 1 << 26  # places: address space only, pages are taken when they are written to
+_AHEAD = 8  # rows, when all are read in order
 _GROWTH = 4  # times what is needed, when the pool runs out
 
 
@@ -237,9 +238,10 @@ def grow(row, new, start, capacity, pool):
 @exact
 def _gather(begin, end, start, length, capacity, pool, offsets, values):
     for row in range(begin, end):
-        for i in range(row + 8, min(row + 9, end)):
+        ahead = row + _AHEAD
+        if ahead < end:
             for part in range(3):
-                prefetch(pool, start[i] + part * capacity[i])
+                prefetch(pool, start[ahead] + part * capacity[ahead])
         for part in range(3):
             for k in range(length[row]):
                 values[part, offsets[row] + k] = pool[start[row] + part * capacity[row] + k]

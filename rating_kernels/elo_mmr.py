@@ -19,7 +19,7 @@ from .beliefs import Beliefs, History, places_needed
 from .factors import absorb_rows, diffuse_rows
 from .field import NODES, Plan, accumulate, block_starts, finish, plan, plan_panels
 from .numerics import C3
-from .performance import bracket, count_groups, solve_groups, weigh_groups
+from .performance import bracket, group_starts, solve_groups, weigh_groups
 from .standings import Floats, Longs, Rounds
 from .system import (
     ConvergenceError,
@@ -185,9 +185,8 @@ class FieldSummary:
 def summarise(params: EloMMR, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
     """Step 2: tabulate the sum over all opponents, in fixed blocks of participants."""
     mu, omega = prior.mu, C3 / np.sqrt(prior.sigma**2 + prior.beta**2)
-    groups = count_groups(round.lo)
-    first, above, below = np.empty(groups + 1, dtype=np.int64), np.empty(groups), np.empty(groups)
-    weigh_groups(round.lo, omega, first, above, below)
+    first = group_starts(round.lo)
+    above, below = weigh_groups(omega, first)
     panels = plan_panels(*bracket(mu, omega, first, above, below, params.tie_mode == "split"))
     starts = block_starts(len(mu))
     sums, far = panels.partial_sums(len(starts) - 1)
@@ -262,7 +261,6 @@ def _rate_small(
 ):  # fmt: skip
     """Rate from round ``r`` on; returns the next round and the pool places it needs, or -1 if it has no root."""
     beta, omega = np.empty(SMALL), np.empty(SMALL)
-    first, above, below = np.empty(SMALL + 1, dtype=np.int64), np.empty(SMALL), np.empty(SMALL)
     while r < len(offsets) - 1:
         i, j = offsets[r], offsets[r + 1]
         n, rows, result = j - i, player[i:j], performance[i:j]
@@ -276,11 +274,9 @@ def _rate_small(
         )  # fmt: skip
         for k in range(n):
             omega[k] = C3 / math.sqrt(sigma_prior[i + k] ** 2 + beta[k] ** 2)
-        groups = count_groups(lo[i:j])
-        weigh_groups(lo[i:j], omega[:n], first, above, below)
-        low, high, middle, top_rate, bottom_rate = bracket(
-            mu_prior[i:j], omega[:n], first, above[:groups], below[:groups], split
-        )
+        first = group_starts(lo[i:j])
+        above, below = weigh_groups(omega[:n], first)
+        low, high, middle, top_rate, bottom_rate = bracket(mu_prior[i:j], omega[:n], first, above, below, split)
         tabulated = n > DIRECT
         half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
         panels = offset[-1] if tabulated else 0
@@ -293,7 +289,7 @@ def _rate_small(
             )
             series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
         failed = solve_groups(
-            0, groups, mu_prior[i:j], omega[:n], first, above, below, split, perf_ceiling[r],
+            0, len(above), mu_prior[i:j], omega[:n], first, above, below, split, perf_ceiling[r],
             tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, result,
         )  # fmt: skip
         if failed < 0:

@@ -18,7 +18,8 @@ from ._jit import exact
 from .beliefs import Beliefs
 from .elo_mmr import check_rates, rates, sigma_limit
 from .factors import drift
-from .gaussian import group_starts, performances, solve_round
+from .gaussian import performances, solve_round
+from .performance import group_starts
 from .standings import Floats, Longs, Rounds
 from .system import ConvergenceError, Map, Outcome, Prior, System
 

@@ -36,7 +36,7 @@ from .numerics import hazards
 from .standings import Floats, Longs
 from .system import ConvergenceError, Map
 
-__all__ = ["group_starts", "performances", "solve", "solve_round"]
+__all__ = ["performances", "solve", "solve_round"]
 
 SLAB = 32  # edges summed at a time: bounds the memory
 PARTS, PART_PANELS = 64, 4096  # partial sums a round, at most; and times panels
@@ -53,7 +53,7 @@ def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) 
     mu, rate : float64[n]
         Mean and inverse standard deviation of everybody's performance before the round, best first.
     first : int64[groups + 1]
-        As :func:`group_starts`.
+        As :func:`.performance.group_starts`.
     split
         Whether ties are half a win and half a loss.
 
@@ -100,19 +100,6 @@ def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) 
         scan(blocks, split, crossing, ends, slots, outside, inside)
     map(find, count)
     return perf
-
-
-@exact
-def group_starts(lo):
-    """First row of each tie group, and the number of rows."""
-    first = np.empty(len(lo) + 1, dtype=np.int64)
-    groups = 0
-    for i in range(len(lo)):
-        if lo[i] == i:
-            first[groups] = i
-            groups += 1
-    first[groups] = len(lo)
-    return first[: groups + 1].copy()
 
 
 @kernel

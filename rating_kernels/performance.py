@@ -15,54 +15,50 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ._jit import exact, kernel
 from .field import direct_sum, table_start, table_sum
 from .numerics import exp
 
-__all__ = ["TOLERANCE", "bracket", "count_groups", "solve_groups", "weigh_groups"]
+__all__ = ["TOLERANCE", "bracket", "group_starts", "solve_groups", "weigh_groups"]
 
 TOLERANCE = 3e-7  # of a scale: Newton's next error is at most the square of its last step, 1e-13 of a scale
 _STEPS = 200
 
 
 @exact
-def count_groups(lo):
-    """Number of distinct places."""
-    count = 0
+def group_starts(lo):
+    """First row of each tie group, and the number of rows."""
+    first = np.empty(len(lo) + 1, dtype=np.int64)
+    groups = 0
     for i in range(len(lo)):
         if lo[i] == i:
-            count += 1
-    return count
+            first[groups] = i
+            groups += 1
+    first[groups] = len(lo)
+    return first[: groups + 1].copy()
 
 
 @exact
-def weigh_groups(lo, omega, first, above, below):
-    """Per tie group its first row, and the weight of all strictly above and strictly below it.
+def weigh_groups(omega, first):
+    """Per tie group the weight of all strictly above and strictly below it.
 
-    ``first`` has one entry more than there are groups, the number of rows. ``above`` is summed from the top and
-    ``below`` from the bottom, so that both ends keep their digits.
+    ``above`` is summed from the top and ``below`` from the bottom, so that both ends keep their digits.
     """
-    n = len(lo)
-    group = -1
+    groups = len(first) - 1
+    own, above, below = np.zeros(groups), np.empty(groups), np.empty(groups)
     total = 0.0
-    since = 0.0
-    for i in range(n):
-        if lo[i] == i:
-            group += 1
-            first[group] = i
-            total += since
-            since = 0.0
-            above[group] = total
-        since += omega[i]
-    first[group + 1] = n
-    total = 0.0
-    for g in range(group, -1, -1):
-        below[g] = total
-        since = 0.0
+    for g in range(groups):
+        above[g] = total
         for i in range(first[g], first[g + 1]):
-            since += omega[i]
-        total += since
-    return total
+            own[g] += omega[i]
+        total += own[g]
+    total = 0.0
+    for g in range(groups - 1, -1, -1):
+        below[g] = total
+        total += own[g]
+    return above, below
 
 
 @exact

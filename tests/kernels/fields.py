@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rating_kernels.field import Plan, accumulate, block_starts, finish, plan_panels, table_start, table_sum
-from rating_kernels.performance import bracket, count_groups, weigh_groups
+from rating_kernels.performance import bracket, group_starts, weigh_groups
 
 __all__ = ["KINDS", "Places", "Table", "field", "groups", "plan_for", "slowly"]
 
@@ -44,10 +44,8 @@ class Places:
 
 def groups(lo: np.ndarray[Any, np.dtype[np.int32]], rate: Floats) -> Places:
     """What places say of a field whose weights are its rates."""
-    count = count_groups(lo)
-    places = Places(np.empty(count + 1, dtype=np.int64), np.empty(count), np.empty(count))
-    weigh_groups(lo, rate, places.first, places.above, places.below)
-    return places
+    first = group_starts(lo)
+    return Places(first, *weigh_groups(rate, first))
 
 
 def plan_for(mu: Floats, rate: Floats, split: bool = False) -> Plan:
