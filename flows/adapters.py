@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rating_kernels import Outcome, Rounds
+from rating_kernels import Outcome, Rounds, count_events
 from storage import StandingsPart
 from storage.schemas import ROUNDS
 
@@ -24,12 +24,13 @@ class Occasions:
     time_seconds: npt.NDArray[np.int64]
     weight: npt.NDArray[np.float64]
     perf_ceiling: npt.NDArray[np.float64]
+    event: npt.NDArray[np.int64]
 
     @classmethod
     def of(cls, contests: pa.Table) -> Occasions:
         ceilings = pc.fill_null(contests.column("perf_ceiling"), np.inf)
-        columns = (contests.column("time_seconds"), contests.column("weight"), ceilings)
-        return cls(*(np.array(column) for column in columns))
+        time_seconds = np.array(contests.column("time_seconds"))
+        return cls(time_seconds, np.array(contests.column("weight")), np.array(ceilings), count_events(time_seconds))
 
     def rounds(self, part: StandingsPart) -> Rounds:
         """Stored standings of consecutive contests as rounds; they were checked when they came in."""
@@ -43,6 +44,7 @@ class Occasions:
             self.time_seconds[at],
             self.weight[at],
             self.perf_ceiling[at],
+            self.event[at],
         )
 
 

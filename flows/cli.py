@@ -33,18 +33,17 @@ dataset_option = click.option("--dataset", required=True, help="Name of the data
 run_option = click.option("--run", required=True, help="Name of the run, as `ranklake runs` lists it.")
 
 
-def _finite(context: click.Context, parameter: click.Parameter, value: float) -> float:
-    if not math.isfinite(value):
+def _finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"must be a finite number, got {value}")
     return value
 
 
 deviations_option = click.option(
     "--deviations",
-    default=3.0,
-    show_default=True,
+    type=float,
     callback=_finite,
-    help="The rating shown is mu - DEVIATIONS (sigma - its limit).",
+    help="The rating shown is mu - DEVIATIONS (sigma - its limit); by default as the system has it, mostly 3.",
 )
 
 
@@ -168,7 +167,7 @@ def rate(
               help="csv and json have full precision.")  # fmt: skip
 @deviations_option
 @lake_option
-def leaderboard(run: str, top: int, everybody: bool, form: str, deviations: float, lake: str) -> None:
+def leaderboard(run: str, top: int, everybody: bool, form: str, deviations: float | None, lake: str) -> None:
     """Who stands where after a run, best first."""
     from storage import Lake
     from storage.layout import run_file
@@ -193,7 +192,7 @@ def leaderboard(run: str, top: int, everybody: bool, form: str, deviations: floa
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 @deviations_option
 @lake_option
-def player(handle: str, run: str, form: str, deviations: float, lake: str) -> None:
+def player(handle: str, run: str, form: str, deviations: float | None, lake: str) -> None:
     """Every rated round of one player, in order."""
     from storage import Lake
     from storage.layout import run_file

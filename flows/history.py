@@ -47,8 +47,8 @@ def rate_history(
         ``serial`` or ``threads``, and how many hands; the same bits either way.
     beliefs
         What is believed before the first contest, a mapping from player to ``mu``, or a frame indexed by player with
-        ``mu`` and optionally ``sigma`` and ``n_rounds``; or what ``return_beliefs`` gave, which loses nothing. Players
-        who are not in it are newcomers.
+        ``mu`` and optionally ``sigma``, ``n_rounds`` and what else the system keeps of a player; or what
+        ``return_beliefs`` gave, which loses nothing. Players who are not in it are newcomers.
     return_beliefs
         Also return the final belief of every player, those of ``beliefs`` who did not play included.
     skip_uninformative
@@ -146,12 +146,15 @@ def _store(
     store = system.newcomers(params, len(players))
     row = np.array([number[player] for player in given.index], dtype=np.int64)
     mu = _numbers(given, "mu", np.full(len(given), np.nan), least=-np.inf)
-    sigma = _numbers(given, "sigma", np.full(len(given), params.sigma_init), least=0.0)
+    sigma = np.full(len(given), float(params.sigma_init))
+    if params.sigma_init > 0.0:  # otherwise the system knows no uncertainty
+        sigma = _numbers(given, "sigma", sigma, least=0.0)
     n_rounds = _numbers(given, "n_rounds", np.zeros(len(given)), least=-1.0, whole=True)
     columns = store.columns()
-    state = system.state(mu, sigma)
+    state = system.state(params, mu, sigma)
+    for name in state.keys() & set(given.columns):
+        state[name] = _known(given, name, state[name])
     if set(columns) <= {_stored(name) for name in given.columns}:  # as return_beliefs gives them: nothing is lost
-        state = {name: given[name].to_numpy(dtype=np.float64) for name in state}
         lists: list[Any] = [[]] * len(players)
         for name in [name for name in columns if name.startswith("history_")]:
             cells = lists.copy()
@@ -183,6 +186,16 @@ def _numbers(
         rule = "a count >= 0" if whole else "a finite number" + (" > 0" if least == 0 else "")
         raise ValueError(f"beliefs of player {player!r}: {name} must be {rule}, got {value}")
     return values
+
+
+def _known(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A state column, with the system's own value where there is none."""
+    values = pd.to_numeric(given[name], errors="coerce")
+    wrong = np.flatnonzero(values.isna() & given[name].notna())
+    if len(wrong):
+        player, value = given.index[wrong[0]], given[name].iloc[wrong[0]]
+        raise ValueError(f"beliefs of player {player!r}: {name} must be a number, got {value!r}")
+    return np.where(values.isna(), default, values.to_numpy(dtype=np.float64))
 
 
 def _final(store: Beliefs, players: list[Any]) -> pd.DataFrame:

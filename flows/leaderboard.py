@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from rating_kernels import System
 from storage import Dataset, Lake, LakeError, Run
 
 from .config import build_params, find_system
@@ -39,23 +40,27 @@ def titles(rating: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, Any
 class Display:
     """The conservative rating people are shown: ``mu - deviations * (sigma - sigma_limit)``, rating points.
 
-    A newcomer must prove himself before he ranks high; for a veteran, whose sigma is near its limit, it is ``mu``.
+    A newcomer must prove himself before he ranks high; for a veteran, whose sigma is near its limit, it is ``mu``. Some
+    systems add an offset while a player is new.
     """
 
+    system: System
+    params: Any
     deviations: float
-    sigma_limit: float
 
     @classmethod
-    def of(cls, run: Run, deviations: float = 3.0) -> Display:
-        """As the run's system defines its limit."""
+    def of(cls, run: Run, deviations: float | None = None) -> Display:
+        """As the run's system defines it; ``deviations`` instead of the system's own."""
         system = find_system(run.config["system"])
-        return cls(deviations, system.sigma_limit(build_params(system, run.config["params"])))
+        params = build_params(system, run.config["params"])
+        return cls(system, params, system.deviations if deviations is None else deviations)
 
-    def rating(self, mu: Any, sigma: Any) -> Any:
-        return mu - self.deviations * (sigma - self.sigma_limit)
+    def rating(self, mu: Any, sigma: Any, n_rounds: Any) -> Any:
+        shown = mu - self.deviations * (sigma - self.system.sigma_limit(self.params))
+        return shown if self.system.offset is None else shown + self.system.offset(self.params, n_rounds)
 
 
-def leaderboard(lake: Lake, run_name: str, deviations: float = 3.0) -> pa.Table:
+def leaderboard(lake: Lake, run_name: str, deviations: float | None = None) -> pa.Table:
     """Everybody who was rated, best first.
 
     Returns
@@ -78,9 +83,10 @@ def leaderboard(lake: Lake, run_name: str, deviations: float = 3.0) -> pa.Table:
     last = np.full(dataset.n_players, -1, dtype=np.int64)
     last[player] = np.arange(len(player))  # of rows with the same player the last one stays
     highest = np.full(dataset.n_players, -np.inf)
-    np.maximum.at(highest, player, display.rating(mu, sigma))
+    shown = display.rating(mu, sigma, n_before + np.int32(1))
+    np.maximum.at(highest, player, shown)
     rows = last[last >= 0]
-    rating = display.rating(mu[rows], sigma[rows])
+    rating = shown[rows]
     handles = dataset.handles().take(pa.array(player[rows]))
     by_handle = np.argsort(handles.to_numpy(zero_copy_only=False).astype(str), kind="stable")
     order = by_handle[np.argsort(-rating[by_handle], kind="stable")]
@@ -101,7 +107,7 @@ def leaderboard(lake: Lake, run_name: str, deviations: float = 3.0) -> pa.Table:
     )
 
 
-def player_history(lake: Lake, run_name: str, handle: str, deviations: float = 3.0) -> pa.Table:
+def player_history(lake: Lake, run_name: str, handle: str, deviations: float | None = None) -> pa.Table:
     """Every rated round of one player, in order, with what the contest was.
 
     Returns
@@ -131,5 +137,6 @@ def player_history(lake: Lake, run_name: str, handle: str, deviations: float = 3
     contests = dataset.contests.select(["name", "time_seconds", "n_players"]).take(rows.column("round_index"))
     for name in contests.column_names:
         rows = rows.append_column(name, contests.column(name))
-    rating = Display.of(run, deviations).rating(rows.column("mu").to_numpy(), rows.column("sigma").to_numpy())
+    mu, sigma, n_before = (rows.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
+    rating = Display.of(run, deviations).rating(mu, sigma, n_before + np.int32(1))
     return rows.append_column("rating", pa.array(rating))

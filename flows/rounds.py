@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rating_kernels import Beliefs, Outcome, Prior, Rounds, System
+from rating_kernels import Beliefs, Outcome, Rounds, System
 
 from .engines.base import Engine
 
@@ -51,8 +51,7 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
 def _rate_large(
     system: System, params: object, beliefs: Beliefs, round: Rounds, engine: Engine, outcome: Outcome
 ) -> None:
-    n = round.n_rows
-    prior = Prior(outcome.mu_prior, outcome.sigma_prior, np.empty(n))
+    n, prior = round.n_rows, outcome.prior
     engine.map(lambda start, stop: system.prior(params, beliefs, round, start, stop, prior), n)
     beliefs.make_room(round.player)
     summary = system.summarise(params, prior, round, engine.map)
@@ -60,6 +59,6 @@ def _rate_large(
     def finish(start: int, stop: int) -> None:  # the tie groups that begin between these rows
         first, last = np.searchsorted(summary.first, (start, stop))
         system.perform(params, summary, first, last, outcome.perf)
-        system.absorb(params, beliefs, round, prior, summary.first[first], summary.first[last], outcome)
+        system.absorb(params, beliefs, round, prior, summary, summary.first[first], summary.first[last], outcome)
 
     engine.map(finish, n)

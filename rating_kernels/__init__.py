@@ -5,7 +5,7 @@ from .elo_mmr import SYSTEM as _ELO_MMR
 from .elo_mmr import EloMMR
 from .elo_mmx import SYSTEM as _ELO_MMX
 from .elo_mmx import EloMMX
-from .standings import Rounds, StandingsError
+from .standings import Rounds, StandingsError, count_events
 from .system import ConvergenceError, Outcome, Prior, System
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Rounds",
     "StandingsError",
     "System",
+    "count_events",
 ]
 
 SYSTEMS: dict[str, System] = {system.name: system for system in (_ELO_MMR, _ELO_MMX)}

@@ -25,7 +25,6 @@ Ragged = tuple[Longs, Floats]  # offsets[n + 1] and values
 
 LANES = 4  # factors a vector register; also the first capacity, as most players are seen a handful of times
 NEVER = int(np.iinfo(np.int64).min)  # the last time of a player who has none: no days pass before the first round
-_PARTS = ("perf", "force", "inverse_width")
 _LINE = 64  # bytes a cache line
 _FIRST_POOL = 1 << 26  # places: address space only, pages are taken when they are written to
 _AHEAD = 8  # rows, when all are read in order
@@ -50,8 +49,8 @@ class Beliefs:
         Rows to begin with; all are newcomers.
     fresh
         What a newcomer's ``mu``, ``sigma`` and further state columns are.
-    keeps_history
-        Whether the system keeps past performances.
+    remembered
+        What the system remembers of every past round, one number each; nothing by default.
 
     Attributes
     ----------
@@ -67,14 +66,14 @@ class Beliefs:
         Past performances, where the system keeps them.
     """
 
-    def __init__(self, n_players: int, fresh: dict[str, float], keeps_history: bool) -> None:
+    def __init__(self, n_players: int, fresh: dict[str, float], remembered: tuple[str, ...] = ()) -> None:
         self._fresh = fresh
         fields = [*((name, np.float64) for name in fresh), ("last_time", np.int64), ("n_rounds", np.int32)]
-        if keeps_history:
+        if remembered:
             fields += [("length", np.int32), ("start", np.int64), ("capacity", np.int32)]
         self._dtype = np.dtype(fields)
         self._records = _records(0, self._dtype)
-        self.history = History(self._records) if keeps_history else None
+        self.history = History(self._records, remembered) if remembered else None
         self.resize(n_players)
 
     def __len__(self) -> int:
@@ -99,8 +98,7 @@ class Beliefs:
     def make_room(self, rows: Ints) -> None:
         """See that each of ``rows`` can remember one more round."""
         if self.history is not None:
-            needed = places_needed(0, len(rows), rows, self.history.length, self.history.capacity)
-            self.history.make_room(needed)
+            self.history.make_room(self.history.places_needed(0, len(rows), rows))
 
     def columns(self, map: Map = at_once) -> dict[str, Column | Ragged]:
         """Everything that is known, as arrays to be stored; :meth:`restore` is the inverse, to the bit."""
@@ -119,8 +117,8 @@ class Beliefs:
             If the columns are not those that this system keeps.
         """
         wanted = {*self._fresh, "last_time", "n_rounds"}
-        if self.history is not None:
-            wanted |= {f"history_{name}" for name in _PARTS}
+        parts = () if self.history is None else self.history.parts
+        wanted |= {f"history_{name}" for name in parts}
         if set(columns) != wanted:
             raise ValueError(f"stored beliefs have columns {sorted(columns)}, this system keeps {sorted(wanted)}")
         n_players, self._records = len(self), self._records[:0]
@@ -128,7 +126,7 @@ class Beliefs:
         for name in wanted & set(self._records.dtype.names or ()):
             self._records[name][: len(columns["mu"])] = columns[name]
         if self.history is not None:
-            self.history.fill({name: columns[f"history_{name}"] for name in _PARTS})  # type: ignore[misc]
+            self.history.fill({name: columns[f"history_{name}"] for name in parts})  # type: ignore[misc]
 
 
 class History:
@@ -148,7 +146,8 @@ class History:
         Pool places handed out.
     """
 
-    def __init__(self, records: Column) -> None:
+    def __init__(self, records: Column, parts: tuple[str, ...]) -> None:
+        self.parts = parts
         self.pool: Floats = np.empty(0)
         self.used: Longs = np.zeros(1, dtype=np.int64)
         self._lock = Lock()
@@ -164,6 +163,11 @@ class History:
     def arrays(self) -> tuple[Longs, Ints, Ints, Floats]:
         """The arrays in the order in which kernels take them."""
         return self.start, self.length, self.capacity, self.pool
+
+    def places_needed(self, start: int, stop: int, rows: Ints) -> int:
+        """Pool places that ``rows[start:stop]`` claim for one more round each."""
+        places: int = places_needed(start, stop, rows, self.length, self.capacity, len(self.parts))
+        return places
 
     def make_room(self, places: int) -> None:
         """See that ``places`` pool places can be claimed.
@@ -186,21 +190,21 @@ class History:
     def ragged(self, map: Map = at_once) -> dict[str, Ragged]:
         """Each player's factors end to end, without gaps: ``perf``, ``force``, ``inverse_width``."""
         offsets = np.concatenate(([0], np.cumsum(self.length, dtype=np.int64)))
-        values = np.empty((len(_PARTS), offsets[-1]))
+        values = np.empty((len(self.parts), offsets[-1]))
         map(lambda start, stop: _gather(start, stop, *self.arrays, offsets, values), len(self.start))
-        return {name: (offsets, part) for name, part in zip(_PARTS, values, strict=True)}
+        return {name: (offsets, part) for name, part in zip(self.parts, values, strict=True)}
 
     def fill(self, columns: dict[str, Ragged]) -> None:
         """The inverse of :meth:`ragged` for the first players; factors keep their bits."""
-        offsets = columns["perf"][0]
+        offsets = columns[self.parts[0]][0]
         n = len(offsets) - 1
         self.length[:], self.capacity[:], self.start[:] = 0, 0, 0
         self.length[:n] = np.diff(offsets)
         self.capacity[:n] = -(-self.length[:n] // LANES) * LANES
-        ends = len(_PARTS) * np.cumsum(self.capacity, dtype=np.int64)
+        ends = len(self.parts) * np.cumsum(self.capacity, dtype=np.int64)
         self.start[1:] = ends[:-1]
         self.pool, self.used[0] = np.zeros(ends[-1] if len(ends) else 0), ends[-1] if len(ends) else 0
-        _scatter(*self.arrays, offsets, np.stack([columns[name][1] for name in _PARTS]))
+        _scatter(*self.arrays, offsets, np.stack([columns[name][1] for name in self.parts]))
 
 
 def _records(n: int, dtype: np.dtype[Any]) -> Column:
@@ -211,28 +215,28 @@ def _records(n: int, dtype: np.dtype[Any]) -> Column:
 
 
 @exact
-def places_needed(begin, end, rows, length, capacity):
+def places_needed(begin, end, rows, length, capacity, parts):
     """Pool places that ``rows[begin:end]`` claim for one more factor each: a full stretch moves to a longer one."""
     places = 0
     for i in range(begin, end):
         room = capacity[rows[i]]
-        places += 3 * max(2 * room, LANES) if length[rows[i]] == room else 0
+        places += parts * max(2 * room, LANES) if length[rows[i]] == room else 0
     return places
 
 
 @exact
-def grow(row, new, start, capacity, pool):
+def grow(row, new, start, capacity, pool, parts):
     """Move a full row to the stretch twice as long that begins at ``new``; returns where the next may begin."""
     old, old_capacity = start[row], capacity[row]
     new_capacity = max(2 * old_capacity, LANES)
-    for part in range(3):
+    for part in range(parts):
         for k in range(old_capacity):
             pool[new + part * new_capacity + k] = pool[old + part * old_capacity + k]
         for k in range(old_capacity, new_capacity):
             pool[new + part * new_capacity + k] = 0.0
     start[row] = new
     capacity[row] = new_capacity
-    return new + 3 * new_capacity
+    return new + parts * new_capacity
 
 
 @exact
@@ -240,9 +244,9 @@ def _gather(begin, end, start, length, capacity, pool, offsets, values):
     for row in range(begin, end):
         ahead = row + _AHEAD
         if ahead < end:
-            for part in range(3):
+            for part in range(len(values)):
                 prefetch(pool, start[ahead] + part * capacity[ahead])
-        for part in range(3):
+        for part in range(len(values)):
             for k in range(length[row]):
                 values[part, offsets[row] + k] = pool[start[row] + part * capacity[row] + k]
 
@@ -250,6 +254,6 @@ def _gather(begin, end, start, length, capacity, pool, offsets, values):
 @exact
 def _scatter(start, length, capacity, pool, offsets, values):
     for row in range(len(offsets) - 1):
-        for part in range(3):
+        for part in range(len(values)):
             for k in range(length[row]):
                 pool[start[row] + part * capacity[row] + k] = values[part, offsets[row] + k]

@@ -17,7 +17,7 @@ import numpy as np
 from ._jit import exact
 from .beliefs import Beliefs, History, places_needed
 from .factors import absorb_rows, diffuse_rows
-from .field import NODES, Plan, accumulate, block_starts, finish, plan, plan_panels
+from .field import DIRECT, NODES, Table, accumulate, finish, plan, plan_panels, tabulate
 from .numerics import C3
 from .performance import bracket, group_starts, solve_groups, weigh_groups
 from .standings import Floats, Longs, Rounds
@@ -36,7 +36,6 @@ from .system import (
 
 __all__ = ["SYSTEM", "EloMMR", "Rates", "check_rates", "rates", "sigma_limit"]
 
-DIRECT = 96  # participants up to which summing term by term beats a table
 SMALL = 1024  # participants up to which a round is worth less than a trip to a second thread
 
 
@@ -137,7 +136,7 @@ def check_rates(params: Rates) -> None:
         raise ValueError("sig_limit must be > 0 rating points unless drift_per_day is, got 0")
 
 
-def state(mu: Floats, sigma: Floats) -> dict[str, Floats]:
+def state(params: EloMMR, mu: Floats, sigma: Floats) -> dict[str, Floats]:
     """One normal factor and no history."""
     return {"normal_mu": mu, "normal_weight": sigma**-2.0, "slope": sigma**-2.0, "shrink": np.ones_like(mu)}
 
@@ -163,7 +162,7 @@ def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int
     """Step 1: diffuse the participants' beliefs in place (section 4); tell how sharply each of them performs."""
     diffuse_rows(
         start, stop, round.player, round.time_seconds[0], round.weight[0], *rates(params), params.rho, *_store(beliefs),
-        prior.mu, prior.sigma, prior.beta,
+        prior.mu, prior.sigma, prior.beta, prior.n_before,
     )  # fmt: skip
 
 
@@ -177,9 +176,7 @@ class FieldSummary:
     above: Floats
     below: Floats
     ceiling: float
-    plan: Plan
-    series: Floats
-    guesses: Floats
+    table: Table
 
 
 def summarise(params: EloMMR, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
@@ -188,38 +185,37 @@ def summarise(params: EloMMR, prior: Prior, round: Rounds, map: Map) -> FieldSum
     first = group_starts(round.lo)
     above, below = weigh_groups(omega, first)
     panels = plan_panels(*bracket(mu, omega, first, above, below, params.tie_mode == "split"))
-    starts = block_starts(len(mu))
-    sums, far = panels.partial_sums(len(starts) - 1)
-
-    def build(start: int, stop: int) -> None:
-        for block in range(start, stop):
-            accumulate(mu, omega, omega, starts[block], starts[block + 1], *panels.grid, sums[block], far[block])
-
-    map(build, len(starts) - 1)
-    series, guesses = finish(sums, far, panels.low, panels.high, *panels.grid)
-    return FieldSummary(mu, omega, first, above, below, round.perf_ceiling[0], panels, series, guesses)
+    table = tabulate(mu, omega, omega, panels, map)
+    return FieldSummary(mu, omega, first, above, below, round.perf_ceiling[0], table)
 
 
 def perform(params: EloMMR, summary: FieldSummary, start: int, stop: int, perf: Floats) -> None:
     """Step 3: one root a tie group."""
-    s, panels = summary, summary.plan
+    s = summary
     failed = solve_groups(
         start, stop, s.mu, s.omega, s.first, s.above, s.below, params.tie_mode == "split", s.ceiling,
-        True, panels.low, panels.high, *panels.grid, s.series, s.guesses, perf,
+        True, *s.table.arrays, perf,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError(f"no performance found for the tie group at position {s.first[failed]}")
 
 
 def absorb(
-    params: EloMMR, beliefs: Beliefs, round: Rounds, prior: Prior, start: int, stop: int, outcome: Outcome
+    params: EloMMR,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: FieldSummary,
+    start: int,
+    stop: int,
+    outcome: Outcome,
 ) -> None:
     """Step 4: push the performance, let the oldest factors go, find the mode (section 3.2)."""
     history = _history(beliefs)
-    claimed = history.claim(places_needed(start, stop, round.player, history.length, history.capacity))
+    claimed = history.claim(history.places_needed(start, stop, round.player))
     failed = absorb_rows(
         start, stop, round.player, round.time_seconds[0], params.history_len or 0, claimed, prior.mu, prior.sigma,
-        prior.beta, outcome.perf, *_store(beliefs), outcome.mu, outcome.sigma, outcome.n_before,
+        prior.beta, outcome.perf, *_store(beliefs), outcome.mu, outcome.sigma,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError(f"no rating found for player {round.player[failed]} (row {failed} of the round)")
@@ -264,13 +260,13 @@ def _rate_small(
     while r < len(offsets) - 1:
         i, j = offsets[r], offsets[r + 1]
         n, rows, result = j - i, player[i:j], performance[i:j]
-        needed = places_needed(0, n, rows, length, capacity)
+        needed = places_needed(0, n, rows, length, capacity, 3)
         if used[0] + needed > len(pool):
             return r, needed
         diffuse_rows(
             0, n, rows, time_seconds[r], weight[r], a, b, c, d, delay, rho,
             mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
-            start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], beta,
+            start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], beta, n_before[i:j],
         )  # fmt: skip
         for k in range(n):
             omega[k] = C3 / math.sqrt(sigma_prior[i + k] ** 2 + beta[k] ** 2)
@@ -298,7 +294,7 @@ def _rate_small(
             failed = absorb_rows(
                 0, n, rows, time_seconds[r], bound, claimed, mu_prior[i:j], sigma_prior[i:j], beta, result,
                 mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
-                start, length, capacity, pool, mu_after[i:j], sigma_after[i:j], n_before[i:j],
+                start, length, capacity, pool, mu_after[i:j], sigma_after[i:j],
             )  # fmt: skip
         if failed >= 0:
             return r, -1
@@ -307,6 +303,7 @@ def _rate_small(
 
 
 SYSTEM = System(
-    name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit, keeps_history=True,
+    name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    history=("perf", "force", "inverse_width"),
 )  # fmt: skip

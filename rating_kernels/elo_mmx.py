@@ -68,7 +68,7 @@ class EloMMX:
         check_rates(self)
 
 
-def state(mu: Floats, sigma: Floats) -> dict[str, Floats]:
+def state(params: EloMMX, mu: Floats, sigma: Floats) -> dict[str, Floats]:
     """Nothing beside ``mu`` and ``sigma``."""
     return {}
 
@@ -77,7 +77,7 @@ def prior(params: EloMMX, beliefs: Beliefs, round: Rounds, start: int, stop: int
     """Step 1: variance grows; tell how sharply each participant performs."""
     _diffuse_rows(
         start, stop, round.player, round.time_seconds[0], round.weight[0], *rates(params), *_store(beliefs),
-        prior.mu, prior.sigma, prior.beta,
+        prior.mu, prior.sigma, prior.beta, prior.n_before,
     )  # fmt: skip
 
 
@@ -103,12 +103,19 @@ def perform(params: EloMMX, summary: Performances, start: int, stop: int, perf: 
 
 
 def absorb(
-    params: EloMMX, beliefs: Beliefs, round: Rounds, prior: Prior, start: int, stop: int, outcome: Outcome
+    params: EloMMX,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Performances,
+    start: int,
+    stop: int,
+    outcome: Outcome,
 ) -> None:
     """Step 4: the mean of belief and performance, weighted by their precisions (section 3.2)."""
     _absorb_rows(
         start, stop, round.player, round.time_seconds[0], prior.mu, prior.sigma, prior.beta, outcome.perf,
-        *_store(beliefs), outcome.mu, outcome.sigma, outcome.n_before,
+        *_store(beliefs), outcome.mu, outcome.sigma,
     )  # fmt: skip
 
 
@@ -139,13 +146,13 @@ def _inverse_delta(sigma, beta):
 @exact
 def _diffuse_rows(
     begin, end, player, time_seconds, weight, a, b, c, d, delay,
-    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, beta,
+    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, beta, n_before,
 ):  # fmt: skip
     for i in range(begin, end):
         row = player[i]
         gamma2, beta[i] = drift(row, time_seconds, weight, a, b, c, d, delay, n_rounds, last_time)
         sigma[row] = math.sqrt(sigma[row] * sigma[row] + gamma2)
-        mu_prior[i], sigma_prior[i] = mu[row], sigma[row]
+        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
 
 
 @exact
@@ -159,7 +166,7 @@ def _spread(start, stop, first, group_perf, ceiling, perf):
 @exact
 def _absorb_rows(
     begin, end, player, time_seconds, mu_prior, sigma_prior, beta, perf,
-    mu, sigma, n_rounds, last_time, mu_after, sigma_after, n_before,
+    mu, sigma, n_rounds, last_time, mu_after, sigma_after,
 ):  # fmt: skip
     for i in range(begin, end):
         row = player[i]
@@ -167,7 +174,7 @@ def _absorb_rows(
         gain = variance / (variance + beta[i] * beta[i])
         mu[row] = mu_prior[i] + gain * (perf[i] - mu_prior[i])
         sigma[row] = beta[i] * math.sqrt(gain)
-        mu_after[i], sigma_after[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+        mu_after[i], sigma_after[i] = mu[row], sigma[row]
         n_rounds[row] += 1
         last_time[row] = max(last_time[row], time_seconds)
 
@@ -184,7 +191,7 @@ def _rate_small(
         n, rows, before, spread = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j]
         _diffuse_rows(
             0, n, rows, time_seconds[r], weight[r], a, b, c, d, delay, mu, sigma, n_rounds, last_time,
-            before, spread, beta,
+            before, spread, beta, n_before[i:j],
         )  # fmt: skip
         first = group_starts(lo[i:j])
         if solve_round(before, _inverse_delta(spread, beta[:n]), first, split, group_perf) >= 0:
@@ -193,12 +200,12 @@ def _rate_small(
         _spread(0, len(first) - 1, first, group_perf, ceiling, perf[i:j])
         _absorb_rows(
             0, n, rows, time_seconds[r], before, spread, beta, perf[i:j], mu, sigma, n_rounds, last_time,
-            mu_after[i:j], sigma_after[i:j], n_before[i:j],
+            mu_after[i:j], sigma_after[i:j],
         )  # fmt: skip
     return -1
 
 
 SYSTEM = System(
-    name="elo-mmx", params=EloMMX, state=state, sigma_limit=sigma_limit, keeps_history=False,
+    name="elo-mmx", params=EloMMX, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
 )  # fmt: skip

@@ -47,7 +47,7 @@ def drift(row, time_seconds, weight, a, b, c, d, delay, n_rounds, last_time):
 def diffuse_rows(
     begin, end, player, time_seconds, weight, a, b, c, d, delay, rho,
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
-    mu_prior, sigma_prior, beta,
+    mu_prior, sigma_prior, beta, n_before,
 ):  # fmt: skip
     """Time passes for rows ``player[begin:end]``, and each is given the ``beta`` of its coming performance.
 
@@ -92,13 +92,14 @@ def diffuse_rows(
             sigma[row] = math.sqrt(variance[i] + gamma2[i])
             mu_prior[chunk + i] = mu[row]
             sigma_prior[chunk + i] = sigma[row]
+            n_before[chunk + i] = n_rounds[row]
 
 
 @exact
 def absorb_rows(
     begin, end, player, time_seconds, history_len, claimed, mu_prior, sigma_prior, beta, performance,
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
-    mu_after, sigma_after, n_before,
+    mu_after, sigma_after,
 ):  # fmt: skip
     """Multiply performances into the beliefs of rows ``player[begin:end]``.
 
@@ -141,7 +142,7 @@ def absorb_rows(
         for i in range(size):
             row = player[chunk + i]
             if length[row] == capacity[row]:
-                claimed = grow(row, claimed, start, capacity, pool)
+                claimed = grow(row, claimed, start, capacity, pool, 3)
             moved[i] = _push(
                 row, shown[i], noise[i], history_len, deviation[i], normal_mu, normal_weight, shrink,
                 start, length, capacity, pool,
@@ -182,7 +183,6 @@ def absorb_rows(
             sigma[row] = deviation[i]
             mu_after[chunk + i] = x
             sigma_after[chunk + i] = deviation[i]
-            n_before[chunk + i] = n_rounds[row]
             n_rounds[row] += 1
             last_time[row] = max(last_time[row], time_seconds)
     return -1

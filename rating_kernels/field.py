@@ -22,22 +22,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._jit import exact, kernel
+from .beliefs import Map
 from .numerics import exp
 from .standings import Floats, Longs
 
 __all__ = [
+    "DIRECT",
     "Plan",
+    "Table",
     "accumulate",
     "block_starts",
     "direct_sum",
+    "direct_sums",
+    "extremes",
+    "field_sums",
     "finish",
     "plan",
     "plan_panels",
+    "read_table",
     "table_start",
     "table_sum",
+    "tabulate",
 ]
 
 NODES = 32  # a panel
+DIRECT = 96  # terms up to which summing them one by one beats a table
 HALF_WIDTH = 0.9 * math.pi  # of a panel, over the level's largest rate: the series then ends below 1e-13 of the sum
 LEVEL_RATIO = 4.0  # rates within one level differ at most by this factor
 NEAR = 45.0  # beyond e^-45 of its size a term is its limit
@@ -94,6 +103,57 @@ class Plan:
 def plan_panels(low: float, high: float, middle: float, top_rate: float, bottom_rate: float) -> Plan:
     """Panels for rates in [``bottom_rate``, ``top_rate``] that cover [``low``, ``high``]."""
     return Plan(low, high, middle, top_rate, *plan(low, high, middle, top_rate, bottom_rate))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One round's sum, tabulated.
+
+    Attributes
+    ----------
+    plan : Plan
+    series : float64[panels, 32]
+    guesses : float64[257, 2]
+        As :func:`finish` gives them.
+    """
+
+    plan: Plan
+    series: Floats
+    guesses: Floats
+
+    @property
+    def arrays(self) -> tuple[float, float, float, float, Floats, Longs, Longs, Floats, Floats]:
+        """The table in the order in which kernels take it."""
+        return self.plan.low, self.plan.high, *self.plan.grid, self.series, self.guesses
+
+
+def tabulate(mu: Floats, rate: Floats, weight: Floats, plan: Plan, map: Map) -> Table:
+    """The sum over all terms, built in fixed blocks that ``map`` shares among hands."""
+    starts = block_starts(len(mu))
+    sums, far = plan.partial_sums(len(starts) - 1)
+
+    def build(start: int, stop: int) -> None:
+        for block in range(start, stop):
+            accumulate(mu, rate, weight, starts[block], starts[block + 1], *plan.grid, sums[block], far[block])
+
+    map(build, len(starts) - 1)
+    return Table(plan, *finish(sums, far, plan.low, plan.high, *plan.grid))
+
+
+def field_sums(mu: Floats, rate: Floats, weight: Floats, map: Map) -> tuple[Floats, Floats, Floats]:
+    """Everybody's ``S``, ``M`` and slope of ``S`` at their own ``mu``, the term of their own included.
+
+    Each of ``S`` and ``M`` keeps its digits where it is small. float64[n] each; O(n).
+    """
+    n = len(mu)
+    above, below, slope = np.empty(n), np.empty(n), np.empty(n)
+    if n <= DIRECT:
+        direct_sums(0, n, mu, mu, rate, weight, above, below, slope)
+        return above, below, slope
+    table = tabulate(mu, rate, weight, plan_panels(*extremes(mu, rate, weight)), map)
+    total = float(np.sum(weight))
+    map(lambda start, stop: read_table(start, stop, mu, total, *table.arrays, above, below, slope), n)
+    return above, below, slope
 
 
 def block_starts(n: int) -> Longs:
@@ -288,3 +348,56 @@ def direct_sum(p, side, mu, rate, weight):
         value += weight[j] * q
         slope += weight[j] * rate[j] * q * (1.0 - q)
     return value, -side * slope
+
+
+@exact
+def extremes(mu, rate, weight, reach_up=0.0, reach_down=0.0):
+    """What :func:`plan_panels` wants to know of a field: low, high, middle, top_rate, bottom_rate.
+
+    Values can be asked for from the lowest ``mu`` to the highest, and so many scales (1 / rate) beyond.
+    """
+    low, high, top_rate, bottom_rate = math.inf, -math.inf, rate[0], rate[0]
+    total, moment = 0.0, 0.0
+    for i in range(len(mu)):
+        low, high = min(low, mu[i] - reach_down / rate[i]), max(high, mu[i] + reach_up / rate[i])
+        top_rate, bottom_rate = max(top_rate, rate[i]), min(bottom_rate, rate[i])
+        total += weight[i]
+        moment += weight[i] * (mu[i] - mu[0])
+    return low, high, min(max(mu[0] + moment / total, low), high), top_rate, bottom_rate
+
+
+@exact
+def read_table(
+    start, stop, at, total, low, high, middle, top_rate, half_width, first, offset, series, guesses,
+    above, below, slope,
+):  # fmt: skip
+    """``S``, ``M`` and the slope of ``S`` at the points ``at[start:stop]``; ``total`` is the weight of all terms."""
+    for i in range(start, stop):
+        side = 1.0 if at[i] >= middle else -1.0
+        value, rise = table_sum(at[i], side, middle, half_width, first, offset, series)
+        above[i] = value if side > 0.0 else total - value
+        below[i] = total - value if side > 0.0 else value
+        slope[i] = side * rise
+
+
+@kernel
+def _direct_sums(p, mu, rate, weight):
+    above = 0.0
+    below = 0.0
+    slope = 0.0
+    for j in range(len(mu)):
+        z = (p - mu[j]) * rate[j]
+        e = exp(-abs(z))
+        near = weight[j] / (1.0 + e)
+        far = near * e
+        above += far if z >= 0.0 else near
+        below += near if z >= 0.0 else far
+        slope -= rate[j] * near * e / (1.0 + e)
+    return above, below, slope
+
+
+@exact
+def direct_sums(start, stop, at, mu, rate, weight, above, below, slope):
+    """What :func:`read_table` gives, term by term."""
+    for i in range(start, stop):
+        above[i], below[i], slope[i] = _direct_sums(at[i], mu, rate, weight)

@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Floats", "Ints", "Rounds", "StandingsError", "check_distinct", "check_places", "places_from_ranks"]
+__all__ = [
+    "Floats",
+    "Ints",
+    "Rounds",
+    "StandingsError",
+    "check_distinct",
+    "check_places",
+    "count_events",
+    "places_from_ranks",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -130,6 +139,15 @@ def places_from_ranks(rank: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], Ints, 
     return order, lo, hi
 
 
+def count_events(time_seconds: Longs) -> Longs:
+    """Of each round of a history, how many events came before.
+
+    Consecutive rounds of one time are divisions of one event. Time 0 is unknown: such a round is an event of its own.
+    """
+    begins = (np.diff(time_seconds, prepend=0) != 0) | (time_seconds == 0)
+    return np.cumsum(begins, dtype=np.int64) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class Rounds:
     """Consecutive rounds, end to end, in the order in which they are rated.
@@ -146,6 +164,8 @@ class Rounds:
         How much the round counts, > 0.
     perf_ceiling : float64[r]
         The highest performance the round can show, rating points; +inf for none.
+    event : int64[r]
+        How many events came before. Consecutive rounds of one known time are divisions of one event and share it.
     """
 
     offsets: Longs
@@ -155,6 +175,7 @@ class Rounds:
     time_seconds: Longs
     weight: Floats
     perf_ceiling: Floats
+    event: Longs
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -174,6 +195,7 @@ class Rounds:
         time_seconds: npt.ArrayLike | None = None,
         weight: npt.ArrayLike | None = None,
         perf_ceiling: npt.ArrayLike | None = None,
+        event: npt.ArrayLike | None = None,
     ) -> Rounds:
         """Check everything, once; what is inside is trusted from here on.
 
@@ -188,14 +210,16 @@ class Rounds:
         r, n = len(off) - 1, int(off[-1])
         if r < 0 or off[0] != 0 or np.any(np.diff(off) < 0):
             raise ValueError("offsets must start at 0 and not decrease")
+        times = _column("time_seconds", np.zeros(r) if time_seconds is None else time_seconds, np.int64, r)
         columns = cls(
             off,
             _column("player", player, np.int32, n),
             _column("lo", lo, np.int32, n),
             _column("hi", hi, np.int32, n),
-            _column("time_seconds", np.zeros(r) if time_seconds is None else time_seconds, np.int64, r),
+            times,
             _column("weight", np.ones(r) if weight is None else weight, np.float64, r),
             _column("perf_ceiling", np.full(r, np.inf) if perf_ceiling is None else perf_ceiling, np.float64, r),
+            _column("event", count_events(times) if event is None else event, np.int64, r),
         )
         bad = np.flatnonzero(~((columns.weight > 1e-100) & (columns.weight < 1e100)))
         if len(bad):
@@ -222,6 +246,7 @@ class Rounds:
             self.time_seconds[start:stop],
             self.weight[start:stop],
             self.perf_ceiling[start:stop],
+            self.event[start:stop],
         )
 
     @property
@@ -243,6 +268,7 @@ class Rounds:
             self.time_seconds[rounds],
             self.weight[rounds],
             self.perf_ceiling[rounds],
+            self.event[rounds],
         )
 
 

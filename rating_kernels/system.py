@@ -49,16 +49,16 @@ class Prior:
     Attributes
     ----------
     mu, sigma, beta : float64[n]
-        Belief, and standard deviation of this round's performance around skill; rating points.
+        Belief, and standard deviation of this round's performance around skill (where the system knows one); rating
+        points.
+    n_before : int32[n]
+        Rounds the player has been rated in before.
     """
 
     mu: Floats
     sigma: Floats
     beta: Floats
-
-    @classmethod
-    def empty(cls, n: int) -> Prior:
-        return cls(np.empty(n), np.empty(n), np.empty(n))
+    n_before: Ints
 
 
 class Summary(Protocol):
@@ -93,6 +93,11 @@ class Outcome:
     sigma: Floats
     n_before: Ints
 
+    @property
+    def prior(self) -> Prior:
+        """The part that the first step writes, as views."""
+        return Prior(self.mu_prior, self.sigma_prior, np.empty(len(self.mu)), self.n_before)
+
     @classmethod
     def empty(cls, n: int) -> Outcome:
         def nothing() -> Floats:
@@ -114,42 +119,51 @@ class System:
     ----------
     params : type
         Frozen dataclass of hyperparameters, validated when built.
-    state : (mu, sigma) -> dict
+    state : (params, mu, sigma) -> dict
         The state columns of beliefs of which only ``mu`` and ``sigma`` are known.
     sigma_limit : (params) -> float
         What sigma tends to after many rounds, rating points: the zero of the conservative display rating's penalty.
-    keeps_history : bool
-        Whether beliefs remember single performances.
     prior : (params, beliefs, round, start, stop, prior) -> None
-        Diffuses the rows of the store in place that belong to participants ``start`` to ``stop - 1``.
+        Diffuses the rows of the store in place that belong to participants ``start`` to ``stop - 1``; writes ``prior``.
     summarise : (params, prior, round, map) -> Summary
         Whatever each player must know about all others.
     perform : (params, summary, start, stop, perf) -> None
         Writes the performances of tie groups ``start`` to ``stop - 1``.
-    absorb : (params, beliefs, round, prior, start, stop, outcome) -> None
-        Updates the rows of participants ``start`` to ``stop - 1`` in place; writes ``mu``, ``sigma`` and ``n_before``.
+    absorb : (params, beliefs, round, prior, summary, start, stop, outcome) -> None
+        Updates the rows of participants ``start`` to ``stop - 1`` in place; writes ``mu`` and ``sigma``.
     rate_small : (params, beliefs, rounds, outcome) -> None
         All of the above for many rounds of at most ``small`` participants.
+    history : tuple of str
+        What beliefs remember of every single round, one number each; empty if nothing.
+    deviations : float
+        How many sigmas the conservative display rating takes off, by default.
+    offset : (params, n_rounds) -> float64[n], or None
+        What the display rating adds for the number of rounds played.
+    promises : (rounds, outcome) -> dict of str to int, or None
+        How often rounds broke what the system is expected to keep; reported, never raised.
     """
 
     name: str
     params: type[Any]
-    state: Callable[[Floats, Floats], dict[str, Floats]]
+    state: Callable[[Any, Floats, Floats], dict[str, Floats]]
     sigma_limit: Callable[[Any], float]
-    keeps_history: bool
     prior: Callable[[Any, Beliefs, Rounds, int, int, Prior], None]
     summarise: Callable[[Any, Prior, Rounds, Map], Summary]
     perform: Callable[[Any, Any, int, int, Floats], None]
-    absorb: Callable[[Any, Beliefs, Rounds, Prior, int, int, Outcome], None]
+    absorb: Callable[[Any, Beliefs, Rounds, Prior, Any, int, int, Outcome], None]
     rate_small: Callable[[Any, Beliefs, Rounds, Outcome], None]
     small: int
+    history: tuple[str, ...] = ()
+    deviations: float = 3.0
+    offset: Callable[[Any, Ints], Floats] | None = None
+    promises: Callable[[Rounds, Outcome], dict[str, int]] | None = None
 
     def newcomers(self, params: Any, n_players: int) -> Beliefs:
         """A store in which nobody has been rated: everybody at ``mu_init`` and ``sigma_init``."""
         mu, sigma = float(params.mu_init), float(params.sigma_init)
-        state = self.state(np.array([mu]), np.array([sigma]))
+        state = self.state(params, np.array([mu]), np.array([sigma]))
         fresh = {name: float(column[0]) for name, column in state.items()}
-        return Beliefs(n_players, {"mu": mu, "sigma": sigma, **fresh}, self.keeps_history)
+        return Beliefs(n_players, {"mu": mu, "sigma": sigma, **fresh}, self.history)
 
 
 def check_positive(name: str, value: float) -> None:

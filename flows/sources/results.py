@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from flows.normalise import check_standings
 from flows.sources.base import Order, SourceError, contest_number, shown
 from flows.sources.columns import as_names, as_numbers, as_seconds, is_blank
-from rating_kernels.standings import Rounds, StandingsError, check_places
+from rating_kernels.standings import Rounds, StandingsError, check_places, count_events
 from storage.contests import Contest
 
 __all__ = ["contests_from_results", "rounds_from_results"]
@@ -116,7 +116,8 @@ def rounds_from_results(
         raise results.faults[min(results.faults)]
     _, first_row = np.unique(player_of, return_index=True)
     times = np.array(results.times, dtype=np.int64)
-    rounds = Rounds(offsets, player_of[rows].astype(np.int32), lo, hi, times, np.array(weights), np.array(ceilings))
+    player = player_of[rows].astype(np.int32)
+    rounds = Rounds(offsets, player, lo, hi, times, np.array(weights), np.array(ceilings), count_events(times))
     return rounds, rows, first_row.astype(np.int32)
 
 

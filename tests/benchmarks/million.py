@@ -57,6 +57,6 @@ def _crowd(n: int) -> tuple[np.ndarray, np.ndarray, Rounds]:
 def _believe(mu: np.ndarray, sigma: np.ndarray) -> Beliefs:
     beliefs = SYSTEM.newcomers(PARAMS, len(mu))
     beliefs.mu[:], beliefs.sigma[:] = mu, sigma
-    for name, column in SYSTEM.state(mu, sigma).items():
+    for name, column in SYSTEM.state(PARAMS, mu, sigma).items():
         beliefs.state[name][:] = column
     return beliefs

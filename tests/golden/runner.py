@@ -179,7 +179,7 @@ def rate_vector(vector: Vector, step_by_step: bool = False) -> Answers:
     rows = {name: row for row, name in enumerate(sorted(_names(vector) | set(state)))}
     beliefs = system.newcomers(params, len(rows))
     for name, known_as in state.items():
-        know(system, beliefs, [rows[name]], *(known_as[key] for key in ("mu", "sig", "n")))
+        know(system, params, beliefs, [rows[name]], *(known_as[key] for key in ("mu", "sig", "n")))
     answers = []
     for contest in vector["contests"]:
         shown = "performances" in contest

@@ -12,7 +12,7 @@ from strategies import POOL, Belief, Contest
 from flows.engines.base import Engine
 from flows.engines.serial import Serial
 from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Outcome, Prior, Rounds, System
+from rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 
 __all__ = [
     "C3",
@@ -63,7 +63,7 @@ def four_steps(
     """One round as large ones are rated, whatever its size; given ``performances`` take the place of the shown ones."""
     n = round.n_rows
     outcome = Outcome.empty(n)
-    prior = Prior(outcome.mu_prior, outcome.sigma_prior, np.empty(n))
+    prior, summary = outcome.prior, None
     system.prior(params, beliefs, round, 0, n, prior)
     beliefs.make_room(round.player)
     if performances is None:
@@ -72,7 +72,7 @@ def four_steps(
     else:
         capped = getattr(params, "ceiling_gaussian", True)  # without such a parameter a ceiling always holds
         outcome.perf[:] = np.minimum(performances, round.perf_ceiling[0]) if capped else performances
-    system.absorb(params, beliefs, round, prior, 0, n, outcome)
+    system.absorb(params, beliefs, round, prior, summary, 0, n, outcome)
     return outcome
 
 
@@ -83,10 +83,10 @@ def show(params: Any, beliefs: Beliefs, row: int, *performances: float, time: in
         four_steps(SYSTEM, params, beliefs, round, [performance])
 
 
-def know(system: System, beliefs: Beliefs, rows: Any, mu: Any, sigma: Any, n_rounds: Any) -> None:
+def know(system: System, params: Any, beliefs: Beliefs, rows: Any, mu: Any, sigma: Any, n_rounds: Any) -> None:
     """Believe of ``rows`` what their ratings alone say: no history, and rounds at no known time."""
     beliefs.mu[rows], beliefs.sigma[rows], beliefs.n_rounds[rows] = mu, sigma, n_rounds
-    for name, column in system.state(beliefs.mu[rows], beliefs.sigma[rows]).items():
+    for name, column in system.state(params, beliefs.mu[rows], beliefs.sigma[rows]).items():
         beliefs.state[name][rows] = column
 
 
@@ -96,7 +96,7 @@ def store_of(params: Any, people: Mapping[str, Belief], pool: Sequence[Any] = PO
     for row, name in enumerate(pool):
         if name in people:
             known = people[name]
-            know(SYSTEM, beliefs, [row], known.mu, known.sigma, known.n)
+            know(SYSTEM, params, beliefs, [row], known.mu, known.sigma, known.n)
             show(params, beliefs, row, *known.performances)
     return beliefs
 
@@ -114,7 +114,7 @@ def store(
 ) -> Beliefs:
     """One player whose logistic factors ``(performance, beta)`` share what the normal one leaves of 1 / sigma^2."""
     beliefs = SYSTEM.newcomers(params, 1)
-    know(SYSTEM, beliefs, [0], mu, sigma, len(past))
+    know(SYSTEM, params, beliefs, [0], mu, sigma, len(past))
     weight = (1.0 - normal_share) / sigma**2 / max(len(past), 1)
     offsets = np.array([0, len(past)])
     columns: dict[str, Any] = beliefs.columns()

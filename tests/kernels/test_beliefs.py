@@ -15,6 +15,7 @@ from rating_kernels import Beliefs, Rounds
 from rating_kernels.beliefs import LANES, NEVER
 
 FRESH = {"mu": 1500.0, "sigma": 350.0, "volatility": 0.5}
+PARTS = ("perf", "force", "inverse_width")
 DAY = 86_400
 
 
@@ -42,7 +43,7 @@ def rebuilt(params: Any, beliefs: Beliefs) -> Beliefs:
 
 
 def test_store__begins_with_newcomers() -> None:
-    store = Beliefs(3, FRESH, keeps_history=True)
+    store = Beliefs(3, FRESH, PARTS)
     assert len(store) == 3
     for name, value in FRESH.items():
         assert store.columns()[name].tolist() == [value] * 3
@@ -89,14 +90,14 @@ def test_store__of_nobody_can_be_filled_later() -> None:
 
 
 def test_store__columns_are_copies() -> None:
-    store = Beliefs(2, FRESH, keeps_history=False)
+    store = Beliefs(2, FRESH)
     columns = store.columns()
     store.mu[0] = 7.0
     assert columns["mu"].tolist() == [1500.0, 1500.0]
 
 
 def test_store__views_follow_the_records_when_they_move() -> None:
-    store = Beliefs(1, FRESH, keeps_history=True)
+    store = Beliefs(1, FRESH, PARTS)
     store.resize(500)
     store.mu[400], store.state["volatility"][400], store.history.length[400] = 1.0, 2.0, 0
     assert store.columns()["mu"][400] == 1.0
@@ -135,23 +136,23 @@ def test_history__pool_grows_when_it_runs_out(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_restore__refuses_the_columns_of_another_system() -> None:
-    store = Beliefs(2, FRESH, keeps_history=True)
+    store = Beliefs(2, FRESH, PARTS)
     columns = store.columns()
     for wrong in (
         {name: column for name, column in columns.items() if name != "history_perf"},
         columns | {"momentum": columns["mu"]},
-        Beliefs(2, FRESH, keeps_history=False).columns(),
+        Beliefs(2, FRESH).columns(),
     ):
         with pytest.raises(ValueError, match=r"stored beliefs have columns .*, this system keeps"):
             store.restore(wrong)
 
 
-@pytest.mark.parametrize("keeps_history", [False, True])
-def test_restore__is_the_inverse_of_columns(keeps_history: bool) -> None:
-    store = Beliefs(5, FRESH, keeps_history)
+@pytest.mark.parametrize("remembered", [(), PARTS])
+def test_restore__is_the_inverse_of_columns(remembered: tuple[str, ...]) -> None:
+    store = Beliefs(5, FRESH, remembered)
     store.mu[:] = [1.0, -0.0, 1e300, 5e-324, math.pi]
     store.n_rounds[:] = np.arange(5)
-    other = Beliefs(0, FRESH, keeps_history)
+    other = Beliefs(0, FRESH, remembered)
     other.restore(store.columns())
     assert same_bits(other, store)
 

@@ -40,7 +40,7 @@ from strategies import (
 
 from flows.engines.serial import Serial
 from flows.rounds import rate_rounds
-from rating_kernels import Beliefs, EloMMR, Outcome, Prior, Rounds
+from rating_kernels import Beliefs, EloMMR, Outcome, Rounds
 
 RHOS = [0.0, 0.04, 1.0, 5.0, math.inf]
 ONE = ladder(1)
@@ -51,7 +51,7 @@ PASTS = st.lists(st.tuples(st.floats(-600, 600), st.floats(80, 500)), max_size=9
 def diffuse(beliefs: Beliefs, rho: float, gamma2: float) -> None:
     """Only time passes for player 0."""
     params = SYSTEM.params(rho=rho, beta=200.0, gamma=math.sqrt(gamma2))
-    SYSTEM.prior(params, beliefs, ONE, 0, 1, Prior.empty(1))
+    SYSTEM.prior(params, beliefs, ONE, 0, 1, Outcome.empty(1).prior)
 
 
 def belief(sigma: float, past: list[tuple[float, float]], rho: float = 1.0) -> Beliefs:
@@ -286,7 +286,7 @@ def test_rating__moves_by_no_more_than_the_bound_however_far_the_performance(
 ) -> None:
     beliefs, params = belief(sigma, past), SYSTEM.params(rho=rho, beta=beta, gamma=gamma)
     diffused = belief(sigma, past)
-    SYSTEM.prior(params, diffused, ONE, 0, 1, Prior.empty(1))
+    SYSTEM.prior(params, diffused, ONE, 0, 1, Outcome.empty(1).prior)
     normal, *others = weights(diffused)
     show(params, beliefs, 0, sign * 1e8)
     change = sign * (float(beliefs.mu[0]) - 1500.0)
@@ -359,7 +359,7 @@ def test_order__inside_a_tie_group_changes_nothing_but_rounding(rows, people, ti
 def outcome_of(params: Any, round: Rounds, mu: Any = 1500.0, sigma: Any = 80.0) -> Outcome:
     """One round among veterans of these ratings; checked to be numbers."""
     beliefs = SYSTEM.newcomers(params, round.n_rows)
-    know(SYSTEM, beliefs, slice(None), mu, sigma, 9)
+    know(SYSTEM, params, beliefs, slice(None), mu, sigma, 9)
     outcome = rate_rounds(SYSTEM, params, beliefs, round, Serial())
     for name in ("perf", "mu", "sigma"):
         assert np.all(np.isfinite(getattr(outcome, name)))

@@ -116,7 +116,9 @@ def test_round_of_a_hundred__agrees_with_the_twin(n: int, tie_mode: str) -> None
     }
     params, twin = SYSTEM.params(tie_mode=tie_mode), Twin(tie_mode=tie_mode, initial_state=state)
     beliefs = SYSTEM.newcomers(params, n)
-    know(SYSTEM, beliefs, slice(None), *([known[key] for known in state.values()] for key in ("mu", "sig", "n")))
+    know(
+        SYSTEM, params, beliefs, slice(None), *([known[key] for known in state.values()] for key in ("mu", "sig", "n"))
+    )
     lo = np.sort(draw.integers(0, n, n))
     lo, hi = np.searchsorted(lo, lo, "left"), np.searchsorted(lo, lo, "right") - 1
     round = Contest(list(zip(names, lo.tolist(), hi.tolist(), strict=True)))

@@ -33,7 +33,7 @@ POINTS = 1e-9  # what a root may be off
 def believed(params: EloMMX, mu: Any, sigma: Any) -> Beliefs:
     """A store of players 0, 1, 2, ... of whom this is known."""
     beliefs = SYSTEM.newcomers(params, len(mu))
-    know(SYSTEM, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
+    know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
     return beliefs
 
 
@@ -112,7 +112,7 @@ def test_vector__is_answered(path: Path, large: bool) -> None:
     names = sorted({name for c in vector["contests"] for name, _, _ in c["standings"]} | set(known))
     beliefs = SYSTEM.newcomers(params, len(names))
     for name, state in known.items():
-        know(SYSTEM, beliefs, [names.index(name)], state["mu"], state["sig"], state["n"])
+        know(SYSTEM, params, beliefs, [names.index(name)], state["mu"], state["sig"], state["n"])
     for contest, expected in zip(vector["contests"], vector["expected"], strict=True):
         how = {"time": contest.get("time", 0), "weight": contest.get("weight", 1.0)}
         round = to_rounds([Contest(contest["standings"], **how)], {name: i for i, name in enumerate(names)})
@@ -150,7 +150,7 @@ def test_history__agrees_with_the_twin(contests, people, chosen, ceiling_gaussia
 def _pool(params: EloMMX, people: dict[str, Belief]) -> Beliefs:
     beliefs = SYSTEM.newcomers(params, len(POOL))
     for name, known in people.items():
-        know(SYSTEM, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
+        know(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
     return beliefs
 
 
