@@ -6,45 +6,52 @@ import json
 from pathlib import Path
 
 import pytest
-from golden.runner import FOLDER, RUNNERS, Case, cases, check, elo_mmr_twin, rate_vector
+from golden.answers_elo_mmr import package, twin
+from golden.families import FAMILIES, Family
+from golden.runner import FOLDER, Case, Vector, cases, check
 
-ELO_MMR = [case for case in cases([FOLDER]) if case.path.name.startswith("elo_mmr-")]
-CANCELS = {
-    # Three players 0 to 5000: each stands alone over a panel, whose series ends at 6e-13 of one term when no others
-    # even it out. That moves the root by 1e-10 points.
-    "elo_mmr-gap-full": 1e-9,
-    "elo_mmr-gap-split": 1e-9,
-}
 VECTOR = json.loads((FOLDER / "elo_mmr-rho1-full.json").read_text(encoding="utf-8"))
+
+
+def family(vector: Vector) -> Family:
+    assert vector["system"] in FAMILIES, f"no family answers system {vector['system']!r}"
+    return FAMILIES[vector["system"]]
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
 def test_vector__is_answered(case: Case) -> None:
     vector = case.load()
-    assert vector["system"] in RUNNERS, f"no runner for system {vector['system']!r}"
-    check(vector, RUNNERS[vector["system"]](vector))
+    known = family(vector)
+    check(vector, known.package(vector), known.inner)
 
 
-@pytest.mark.parametrize("case", ELO_MMR, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", cases([FOLDER]), ids=lambda case: case.name)
 def test_vector__is_answered_by_the_steps_of_a_large_round_too(case: Case) -> None:
     """The path that a round of thousands takes, with its table, gives a handful of players the same numbers."""
     vector = case.load()
-    rtol = max(vector["rtol"], CANCELS.get(case.name, 0.0))
-    check(vector | {"rtol": rtol}, rate_vector(vector, step_by_step=True))
+    known = family(vector)
+    rtol = max(vector["rtol"], (known.cancels or {}).get(case.name, 0.0))
+    check(vector | {"rtol": rtol}, known.package(vector, step_by_step=True))
 
 
-@pytest.mark.parametrize("runner", [RUNNERS["elo_mmr"], elo_mmr_twin], ids=["package", "twin"])
+@pytest.mark.parametrize("case", cases([FOLDER]), ids=lambda case: case.name)
+def test_vector__is_answered_by_the_twin(case: Case) -> None:
+    vector = case.load()
+    check(vector, family(vector).twin(vector))
+
+
+@pytest.mark.parametrize("runner", [package, twin], ids=["package", "twin"])
 def test_runner__refuses_what_it_does_not_know(runner) -> None:
     with pytest.raises(ValueError, match="unknown parameter: speed"):
         runner(VECTOR | {"params": {"speed": 3}})
     with pytest.raises(ValueError, match="unknown contest key: divisions"):
         runner(VECTOR | {"contests": [{"divisions": []}]})
-    with pytest.raises(ValueError, match="unknown key: misprint"):
-        runner(VECTOR | {"misprint": "x"})
+    with pytest.raises(ValueError, match="unknown key: misprinted"):
+        runner(VECTOR | {"misprinted": "x"})
 
 
 def test_check__notices_a_changed_number_a_missing_player_and_a_lost_factor() -> None:
-    answers = elo_mmr_twin(VECTOR)
+    answers = twin(VECTOR)
     check(VECTOR, answers)
     player = next(iter(answers[-1]))
     for damage in ({"mu": answers[-1][player]["mu"] + 1e-8}, {"performance": float("nan")}, {"factors": []}):

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from golden.answers_elo_mmr import params_of as vector_params
 from golden.runner import FOLDER
-from golden.runner import elo_mmr_params as vector_params
 from hypothesis import given
 from hypothesis import strategies as st
 from kernels.histories import four_steps, know, ladder, same_bits, to_rounds

@@ -7,25 +7,13 @@ from dataclasses import replace
 from itertools import chain, pairwise
 
 import pytest
-from golden.runner import FOLDER, Case, cases, check, elo_mmr_twin
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Belief, Contest, elo_mmr_params, histories, populations, repeatable
 
 from twins.elo_mmr import Outcome, Player, Twin, _diffuse, _hazard
 
-CASES = [case for case in cases([FOLDER]) if case.path.name.startswith("elo_mmr-")]
 VARIANTS = st.sampled_from(["logistic", "gaussian"])
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_twin__answers_the_vector(case: Case) -> None:
-    vector = case.load()
-    check(vector, elo_mmr_twin(vector))
-
-
-def test_twin__has_all_vectors_to_answer() -> None:
-    assert len(CASES) >= 41
 
 
 def run(rounds: list[Contest], people: dict[str, Belief] | None = None, **params: object) -> list[list[Outcome]]:
