@@ -58,7 +58,8 @@ def rate_history(
     -------
     pd.DataFrame
         One row a participation in rating order: ``round_index, contest, player, lo, hi, perf, mu_prior, sigma_prior,
-        mu, sigma, n_before``, ``contest`` and ``player`` as given; ``attrs["skipped"]`` counts contests left out.
+        mu, sigma, n_before``, ``contest`` and ``player`` as given; ``attrs["skipped"]`` counts contests left out,
+        ``attrs["broken"]`` what the system is expected to keep and did not.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def rate_history(
         outcome = rate_rounds(found, params, store, kept, hands)
     rows = rows[np.repeat(informative, np.diff(rounds.offsets))]
     history = _history(kept, outcome, np.flatnonzero(informative), frame, columns, rows)
-    history.attrs["skipped"] = int(np.count_nonzero(~informative))
+    history.attrs |= {"skipped": int(np.count_nonzero(~informative)), "broken": found.broken(kept, outcome)}
     return (history, _final(store, players)) if return_beliefs else history
 
 

@@ -9,8 +9,9 @@ snapshot before it.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
@@ -51,6 +52,8 @@ class RateReport:
         Participations rated now.
     why : str
         Why rounds that had been committed were not kept; empty if all were.
+    broken : dict of str to int
+        How often the rounds rated now broke what the system is expected to keep.
     """
 
     kept: int
@@ -60,6 +63,7 @@ class RateReport:
     rows: int
     seconds: float
     why: str
+    broken: dict[str, int] = field(default_factory=dict)
 
     def line(self) -> str:
         """The report in one line."""
@@ -67,7 +71,8 @@ class RateReport:
         told += f" ({self.why})" if self.why else ""
         told += f", replayed {self.replayed:,}" if self.replayed else ""
         told += f", rated {self.rated:,} with {self.rows:,} participations in {self.seconds:.1f} s"
-        return told + (f"; {self.skipped:,} of them told nobody apart and were skipped" if self.skipped else "")
+        told += f"; {self.skipped:,} of them told nobody apart and were skipped" if self.skipped else ""
+        return told + "".join(f"; {what}: {count:,}" for what, count in self.broken.items())
 
 
 def rate(
@@ -97,10 +102,12 @@ def rate(
     if kept > n_rounds or kept == 0 == n_rounds or (kept == n_rounds and kept - 1 in run.snapshots()):
         return RateReport(kept, 0, 0, 0, 0, time.perf_counter() - began, why)
 
-    walk = Walk(dataset, find_system(config.system), config.params, config.skip_uninformative, engine)
+    system = find_system(config.system)
+    walk = Walk(dataset, system, config.params, config.skip_uninformative, engine)
     replayed = walk.resume(run, kept, wanted)
     contest_ids = dataset.contests.column("contest_id").to_pylist()
     skipped = rows = 0
+    broken: Counter[str] = Counter()
     start = kept
     with Committer(run, contest_ids, wanted) as committer:
         for stop in _snapshot_stops(dataset, kept, n_rounds):
@@ -108,10 +115,12 @@ def rate(
                 committer.add(rated)
                 skipped += int(np.count_nonzero(~rated.informative))
                 rows += rated.rounds.n_rows
+                broken.update(system.broken(rated.rounds, rated.outcome))
                 on_progress(Progress(rated.stop, n_rounds, rows, time.perf_counter() - began))
             committer.snapshot(stop - 1, walk.beliefs.columns(engine.map), SNAPSHOTS_KEPT)
             start = stop
-    return RateReport(kept, replayed, n_rounds - kept, skipped, rows, time.perf_counter() - began, why)
+    seconds = time.perf_counter() - began
+    return RateReport(kept, replayed, n_rounds - kept, skipped, rows, seconds, why, dict(broken))
 
 
 def _snapshot_stops(dataset: Dataset, start: int, stop: int) -> list[int]:

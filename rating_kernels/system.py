@@ -158,6 +158,10 @@ class System:
     offset: Callable[[Any, Ints], Floats] | None = None
     promises: Callable[[Rounds, Outcome], dict[str, int]] | None = None
 
+    def broken(self, rounds: Rounds, outcome: Outcome) -> dict[str, int]:
+        """How often rounds broke what the system is expected to keep; nothing if it promises nothing."""
+        return {} if self.promises is None else self.promises(rounds, outcome)
+
     def newcomers(self, params: Any, n_players: int) -> Beliefs:
         """A store in which nobody has been rated: everybody at ``mu_init`` and ``sigma_init``."""
         mu, sigma = float(params.mu_init), float(params.sigma_init)
