@@ -17,15 +17,13 @@ __all__ = ["CODEFORCES", "TENNIS", "codeforces_200", "codeforces_all", "ctf", "r
 CODEFORCES = "elo-datasets/codeforces.tar.xz"
 TENNIS = "tennis_atp.parquet"
 AGREEMENT = 1e-6  # rating points
-MODES = {"elo-mmr": ("mmr", AGREEMENT), "elo-mmx": ("mmx", 1e-4)}  # the engine's erfc limits the second
 PEAK_BYTES = 1.5e9
 
 
 def codeforces_200(options: Options) -> Iterator[Result]:
-    """The first 200 rounds of Codeforces against the exact modes of Elo-MMR and Elo-MMX."""
+    """The first 200 rounds of Codeforces against the exact mode."""
     history = load(options.file(CODEFORCES), options.least(200))
     yield _exact("codeforces-200", history, ours=7, peer=2, at_least=40.0)
-    yield _exact("codeforces-200", history, ours=7, peer=2, at_least=10.0, system="elo-mmx")
 
 
 def ctf(options: Options) -> Iterator[Result]:
@@ -73,17 +71,15 @@ def rate_all(path: Path, limit: int | None = None, columns: tuple[str, ...] = ()
 
 
 def _exact(
-    name: str, history: History, *, ours: int, peer: int, at_least: float | None = None, at_most: float | None = None,
-    system: str = "elo-mmr",
+    name: str, history: History, *, ours: int, peer: int, at_least: float | None = None, at_most: float | None = None
 ) -> Result:  # fmt: skip
     """Both sides, each the best of so many; ``at_least`` is a ratio, ``at_most`` our seconds."""
-    mode, agreement = MODES[system]
-    seconds, beliefs = best_of(ours, rate_warm(history, system))
-    theirs, ratings = best_of(peer, peer_rater(history, mode))
+    seconds, beliefs = best_of(ours, rate_warm(history))
+    theirs, ratings = best_of(peer, peer_rater(history, "mmr"))
     difference = largest_difference(history, beliefs, ratings)
-    targets = {f"mu within {agreement:g}: {difference:.1e}": difference <= agreement}
+    targets = {f"mu within {AGREEMENT:g}: {difference:.1e}": difference <= AGREEMENT}
     if at_least is not None:
         targets[f"at least {at_least:g}x: {theirs / seconds:.1f}x"] = theirs >= at_least * seconds
     if at_most is not None:
         targets[f"at most {at_most:g} s: {seconds:.3f} s"] = seconds <= at_most
-    return Result(name, f"{history}; {mode} (exact)", seconds, theirs, difference, targets)
+    return Result(name, f"{history}; mmr (exact)", seconds, theirs, difference, targets)

@@ -18,10 +18,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from against_peer import codeforces_200, codeforces_all, ctf, reddit, tennis
-from million import million
+from million import million, systems_million
 from phases import profile
 from rich.console import Console
 from rich.table import Table
+from systems import systems_200, systems_all, systems_others
 from timing import Options, Result, SkippedRow
 from with_lake import codeforces_lake, start, tennis_lake
 
@@ -34,6 +35,10 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "million": million,
     "tennis": tennis,
     "tennis-lake": tennis_lake,
+    "systems-200": systems_200,
+    "systems-all": systems_all,
+    "systems-million": systems_million,
+    "systems-others": systems_others,
     "start": start,
     "profile": profile,
 }

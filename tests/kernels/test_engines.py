@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
-from kernels.histories import SYSTEM, same_bits, to_rounds
+from kernels.histories import ladder, same_bits, to_rounds
 from strategies import POOL, histories, repeatable
 
-from flows.engines.base import ENGINES, open_engine
+from flows.engines.base import ENGINES, Engine, open_engine
 from flows.engines.serial import Serial
 from flows.engines.threads import Threads
 from flows.rounds import rate_rounds
-from rating_kernels import Beliefs, Outcome, Rounds
+from rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 
 N_PLAYERS = 6000
-SIZES = (2600, 40, 1025, 1024, 5000, 3, 1500)  # more than one field block; on both sides of what counts as small
 
 
-def season(sizes: tuple[int, ...] = SIZES, seed: int = 11) -> Rounds:
+@cache
+def season(sizes: tuple[int, ...], seed: int = 11) -> Rounds:
     """Rounds of these sizes with a skill behind the places; one in four players ties with the one before."""
     draw = np.random.default_rng(seed)
     skill = draw.normal(0, 2, N_PLAYERS)
@@ -38,69 +40,85 @@ def season(sizes: tuple[int, ...] = SIZES, seed: int = 11) -> Rounds:
     return Rounds.from_columns(offsets, *(np.concatenate(part) for part in (player, lo, hi)), time)
 
 
-PARAMS = SYSTEM.params(noob_delay=(0.5, 0.7), drift_per_day=4.0)
-SEASON = season()
+def around(small: int) -> Rounds:
+    """Rounds of more than one field block, and of sizes on both sides of what counts as small."""
+    return season((2600, 40, small + 1, small, 5000, 3, 1500))
+
+
+OPTIONS: dict[str, dict[str, Any]] = {"elo-mmr": {"noob_delay": (0.5, 0.7), "drift_per_day": 4.0}}
+
+
+@pytest.fixture(scope="module", params=list(SYSTEMS))
+def system(request: pytest.FixtureRequest) -> System:
+    return SYSTEMS[request.param]
 
 
 @pytest.fixture(scope="module")
-def expected() -> tuple[Beliefs, Outcome]:
-    return rated(SEASON, Serial())
+def expected(system: System) -> tuple[Beliefs, Outcome]:
+    return rated(system, around(system.small), Serial())
 
 
-def rated(rounds: Rounds, engine: Serial | Threads) -> tuple[Beliefs, Outcome]:
-    beliefs = SYSTEM.newcomers(PARAMS, N_PLAYERS)
-    return beliefs, rate_rounds(SYSTEM, PARAMS, beliefs, rounds, engine)
+def store(system: System, n_players: int = N_PLAYERS) -> tuple[Any, Beliefs]:
+    params = system.params(**OPTIONS.get(system.name, {}))
+    return params, system.newcomers(params, n_players)
 
 
-def test_engines__agree_to_the_bit(engine, expected) -> None:
-    assert same_bits(rated(SEASON, engine), expected)
+def rated(system: System, rounds: Rounds, engine: Engine) -> tuple[Beliefs, Outcome]:
+    params, beliefs = store(system)
+    return beliefs, rate_rounds(system, params, beliefs, rounds, engine)
 
 
-@pytest.mark.parametrize("block_size", [7, 64, 1000])
-@pytest.mark.parametrize("workers", [0, 1, 2, 3], ids=["serial", "one-thread", "two-threads", "three-threads"])
-def test_engines__agree_to_the_bit_for_every_block_size(workers: int, block_size: int, expected) -> None:
+def test_engines__agree_to_the_bit(system: System, engine: Engine, expected) -> None:
+    assert same_bits(rated(system, around(system.small), engine), expected)
+
+
+@pytest.mark.parametrize(("workers", "block_size"), [(0, 7), (0, 1000), (1, 64), (2, 7), (2, 1000), (3, 64)])
+def test_engines__agree_to_the_bit_for_every_block_size(
+    system: System, workers: int, block_size: int, expected
+) -> None:
     with Threads(workers, block_size) if workers else Serial(block_size) as engine:
-        assert same_bits(rated(SEASON, engine), expected)
+        assert same_bits(rated(system, around(system.small), engine), expected)
 
 
 @pytest.mark.parametrize("make", [lambda: Serial(1), lambda: Threads(3, 1)], ids=["serial", "three-threads"])
-def test_engines__agree_to_the_bit_one_participant_at_a_time(make: Callable[[], Serial | Threads]) -> None:
+def test_engines__agree_to_the_bit_one_participant_at_a_time(
+    system: System, make: Callable[[], Serial | Threads]
+) -> None:
     rounds = season((1100, 1200), seed=4)
     with make() as engine:
-        assert same_bits(rated(rounds, engine), rated(rounds, Serial()))
+        assert same_bits(rated(system, rounds, engine), rated(system, rounds, Serial()))
 
 
-def test_engines__agree_on_a_round_in_which_all_but_one_tie(engine) -> None:
-    n = 1500
-    lo, hi = np.r_[0, np.ones(n - 1, dtype=int)], np.r_[0, np.full(n - 1, n - 1)]
-    rounds = Rounds.from_columns([0, n], np.arange(n), lo, hi)
-    assert same_bits(rated(rounds, engine), rated(rounds, Serial()))
+def test_engines__agree_on_a_round_in_which_all_but_one_tie(system: System, engine: Engine) -> None:
+    rounds = ladder(1, 1499)
+    assert same_bits(rated(system, rounds, engine), rated(system, rounds, Serial()))
 
 
 @given(histories(max_rounds=8))
-@repeatable(40)
-def test_small_rounds__in_one_call_or_in_many_have_the_same_bits(contests) -> None:
+@repeatable(20)
+def test_small_rounds__in_one_call_or_in_many_have_the_same_bits(system: System, contests) -> None:
     rounds = to_rounds(contests)
-    together, apart = (SYSTEM.newcomers(PARAMS, len(POOL)) for _ in range(2))
-    whole = rate_rounds(SYSTEM, PARAMS, together, rounds, Serial())
+    (params, together), (_, apart) = (store(system, len(POOL)) for _ in range(2))
+    whole = rate_rounds(system, params, together, rounds, Serial())
     for i in range(len(rounds)):
-        part = rate_rounds(SYSTEM, PARAMS, apart, rounds.part(i, i + 1), Serial())
+        part = rate_rounds(system, params, apart, rounds.part(i, i + 1), Serial())
         assert same_bits(part, whole.part(int(rounds.offsets[i]), int(rounds.offsets[i + 1])))
     assert same_bits(together, apart)
 
 
-def test_small_rounds__between_large_ones_have_the_same_bits(expected) -> None:
-    beliefs = SYSTEM.newcomers(PARAMS, N_PLAYERS)
-    for i in range(len(SEASON)):
-        part = rate_rounds(SYSTEM, PARAMS, beliefs, SEASON.part(i, i + 1), Serial())
-        assert same_bits(part, expected[1].part(int(SEASON.offsets[i]), int(SEASON.offsets[i + 1])))
+def test_small_rounds__between_large_ones_have_the_same_bits(system: System, expected) -> None:
+    params, beliefs = store(system)
+    rounds = around(system.small)
+    for i in range(len(rounds)):
+        part = rate_rounds(system, params, beliefs, rounds.part(i, i + 1), Serial())
+        assert same_bits(part, expected[1].part(int(rounds.offsets[i]), int(rounds.offsets[i + 1])))
     assert same_bits(beliefs, expected[0])
 
 
-def test_rate_rounds__of_no_rounds_is_no_outcome() -> None:
-    beliefs = SYSTEM.newcomers(PARAMS, 3)
+def test_rate_rounds__of_no_rounds_is_no_outcome(system: System) -> None:
+    params, beliefs = store(system, 3)
     before = beliefs.columns()
-    outcome = rate_rounds(SYSTEM, PARAMS, beliefs, Rounds.from_columns([0], [], [], []), Serial())
+    outcome = rate_rounds(system, params, beliefs, Rounds.from_columns([0], [], [], []), Serial())
     assert len(outcome.mu) == 0
     assert same_bits(beliefs.columns()["mu"], before["mu"])
 

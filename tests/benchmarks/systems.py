@@ -1,0 +1,76 @@
+"""Rows in which all systems rate the same histories, beside the authors' engine where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from against_peer import CODEFORCES, TENNIS
+from history import TENNIS_COLUMNS, History, largest_difference, load, peer_rater, rate_warm
+from timing import Options, Result, best_of
+
+from rating_kernels import SYSTEMS
+
+__all__ = ["systems_200", "systems_all", "systems_others"]
+
+# our system, the engine's, and how far apart they may be: its erfc limits the last two
+PEERS = (
+    ("cf-general", "cfsys", 1e-6),
+    ("glicko-allpairs", "glicko", 1e-6),
+    ("bar", "bar", 1e-6),
+    ("topcoder", "tcsys", 1e-4),
+    ("elo-mmx", "mmx", 1e-4),
+)
+AT_LEAST = 10.0  # times faster than the peer
+ONE_DIMENSIONAL = ("cf-general", "codeforces", "elo", "elo-srm", "glicko", "glicko2", "glicko-allpairs")
+TWICE = 2.0  # times the time of elo-mmr
+SECONDS = {"topcoder": 30.0, "bar": 30.0, "elo-mmx": 30.0, "elo-r": 30.0}
+TENNIS_SECONDS = {"elo": 1.0, "glicko": 1.0, "glicko2": 1.0}
+
+
+def systems_200(options: Options) -> Iterator[Result]:
+    """The first 200 rounds of Codeforces: systems that the engine has, too."""
+    history = load(options.file(CODEFORCES), options.least(200))
+    for ours, theirs, agreement in PEERS:
+        seconds, beliefs = best_of(7, rate_warm(history, ours))
+        peer_seconds, ratings = best_of(2, peer_rater(history, theirs))
+        difference = largest_difference(history, beliefs, ratings)
+        targets = {
+            f"mu within {agreement:g}: {difference:.1e}": difference <= agreement,
+            f"at least {AT_LEAST:g}x: {peer_seconds / seconds:.1f}x": peer_seconds >= AT_LEAST * seconds,
+        }
+        yield Result("systems-200", f"{ours}; {history}; {theirs}", seconds, peer_seconds, difference, targets)
+
+
+def systems_all(options: Options) -> Iterator[Result]:
+    """All of Codeforces, every system, all beside elo-mmr in one run."""
+    history = load(options.file(CODEFORCES), options.limit)
+    base, _ = best_of(3, rate_warm(history))
+    for name in SYSTEMS:
+        seconds = base if name == "elo-mmr" else best_of(1 if name == "trueskill" else 2, rate_warm(history, name))[0]
+        targets = {}
+        if name in ONE_DIMENSIONAL:
+            targets[f"at most {TWICE:g}x elo-mmr: {seconds / base:.2f}x"] = seconds <= TWICE * base
+        if name in SECONDS:
+            targets[f"at most {SECONDS[name]:g} s: {seconds:.1f} s"] = seconds <= SECONDS[name]
+        figures = {"times_elo_mmr": seconds / base}
+        yield Result("systems-all", f"{name}; {history}", seconds, targets=targets, figures=figures)
+
+
+def systems_others(options: Options) -> Iterator[Result]:
+    """CTFtime, Reddit and tennis, every system."""
+    files = {"ctf": ("elo-datasets/ctf.tar.xz", ()), "reddit": ("elo-datasets/reddit.tar.xz", ()),
+             "tennis": (TENNIS, TENNIS_COLUMNS)}  # fmt: skip
+    for label, (file, columns) in files.items():
+        history = load(options.file(file), options.limit, columns)
+        for name in SYSTEMS:
+            yield _alone(f"systems-{label}", name, history, TENNIS_SECONDS if label == "tennis" else {})
+
+
+def _alone(row: str, name: str, history: History, limits: dict[str, float]) -> Result:
+    """One system's seconds; that all ratings are numbers is checked, too."""
+    seconds, beliefs = best_of(2, rate_warm(history, name))
+    targets = {"ratings are numbers": bool(np.isfinite(beliefs.mu).all() and np.isfinite(beliefs.sigma).all())}
+    if name in limits:
+        targets[f"at most {limits[name]:g} s: {seconds:.2f} s"] = seconds <= limits[name]
+    return Result(row, f"{name}; {history}", seconds, targets=targets)
