@@ -103,14 +103,15 @@ def rate_run(
     *,
     run: str = "run",
     dataset: str = "games",
+    system: str = "elo-mmr",
     engine: Engine | None = None,
     max_rounds: int | None = None,
     skip_uninformative: bool = True,
     **settings: Any,
 ) -> RateReport:
     """Bring a run up to date."""
-    params = build_params(find_system("elo-mmr"), settings)
-    config = RunConfig(dataset, run, "elo-mmr", params, skip_uninformative)
+    params = build_params(find_system(system), settings)
+    config = RunConfig(dataset, run, system, params, skip_uninformative)
     return rate(lake, config, engine or Serial(), max_rounds)
 
 
@@ -139,15 +140,15 @@ def to_rounds(contests: Sequence[Contest]) -> tuple[Rounds, list[str]]:
 
 
 def rated_in_memory(
-    contests: Sequence[Contest], skip_uninformative: bool = True, **settings: Any
+    contests: Sequence[Contest], skip_uninformative: bool = True, system: str = "elo-mmr", **settings: Any
 ) -> tuple[Outcome, dict[str, list[Any]]]:
     """What the kernels alone make of all contests in one call; and round, contest and player of each row."""
     rounds, names = to_rounds(contests)
     kept = rounds.keep(rounds.informative) if skip_uninformative else rounds
     index = np.flatnonzero(rounds.informative) if skip_uninformative else np.arange(len(rounds))
-    system = find_system("elo-mmr")
-    params = build_params(system, settings)
-    outcome = rate_rounds(system, params, system.newcomers(params, len(names)), kept, Serial())
+    found = find_system(system)
+    params = build_params(found, settings)
+    outcome = rate_rounds(found, params, found.newcomers(params, len(names)), kept, Serial())
     of_row = np.repeat(index, np.diff(kept.offsets)).tolist()
     return outcome, {
         "round_index": of_row,
