@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -80,6 +81,8 @@ def rate_history(
         raise ValueError(f"results: a column mixes kinds of values: {error}") from None
     players = list(frame[columns["player"]].iloc[first_row])
     store, players = _store(found, params, players, beliefs)
+    before = beliefs.attrs.get("events", 0) if isinstance(beliefs, pd.DataFrame) else 0
+    rounds = dataclasses.replace(rounds, event=rounds.event + before)
     informative = rounds.informative if skip_uninformative else np.ones(len(rounds), dtype=bool)
     kept = rounds.keep(informative)
     with open_engine(engine, workers) as hands:
@@ -87,7 +90,11 @@ def rate_history(
     rows = rows[np.repeat(informative, np.diff(rounds.offsets))]
     history = _history(kept, outcome, np.flatnonzero(informative), frame, columns, rows)
     history.attrs |= {"skipped": int(np.count_nonzero(~informative)), "broken": found.broken(kept, outcome)}
-    return (history, _final(store, players)) if return_beliefs else history
+    if not return_beliefs:
+        return history
+    final = _final(store, players)
+    final.attrs["events"] = int(rounds.event[-1]) + 1 if len(rounds) else before
+    return history, final
 
 
 def _to_pandas(results: Any) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pipeline.lakes import NUMBERS, lake_of, made_up, rate_run, rated, rated_in_memory, same_tables
+from pipeline.lakes import NUMBERS, contest, lake_of, made_up, rate_run, rated, rated_in_memory, same_tables
 
 from flows import rate_history
 from flows.config import RunConfig, build_params
@@ -59,8 +59,8 @@ def test_leaderboard__shows_every_system(tmp_path: Path, name: str) -> None:
 
 def test_rate_history__goes_on_from_the_beliefs_that_it_returned(name: str) -> None:
     frame = pd.concat(
-        pd.DataFrame({"contest": c.contest_id, "player": c.handles.to_pylist(), "lo": c.lo, "hi": c.hi})
-        for c in CONTESTS
+        pd.DataFrame({"contest": one.contest_id, "player": one.handles.to_pylist(), "lo": one.lo, "hi": one.hi})
+        for one in [*CONTESTS, contest("40", "player 3", "a newcomer", "player 5")]
     )
     late = frame["contest"].astype(int) >= 25
     whole, end = rate_history(frame, system=name, return_beliefs=True)
