@@ -121,6 +121,7 @@ def ingest_synthetic(preset: str, seed: int, dataset: str | None, settings: tupl
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
 @click.option("--max-rounds", type=click.IntRange(min=0), help="Rate only the first so many contests.")
 @click.option("--keep-uninformative", is_flag=True, help="Rate contests in which everybody ties, too.")
+@click.option("--steal", is_flag=True, help="Take the run over from a writer who is dead for certain.")
 @lake_option
 def rate(
     dataset: str,
@@ -131,6 +132,7 @@ def rate(
     workers: int | None,
     max_rounds: int | None,
     keep_uninformative: bool,
+    steal: bool,
     lake: str,
 ) -> None:
     """Bring a run up to date: keep the rounds that still hold, rate the others, commit as they come."""
@@ -155,7 +157,7 @@ def rate(
         def on_progress(progress: Progress) -> None:
             tell(progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s")
 
-        report = bring_up_to_date(Lake.open(lake), config, hands, max_rounds, on_progress)
+        report = bring_up_to_date(Lake.open(lake), config, hands, max_rounds, on_progress, steal)
     click.echo(f"run {run}: {report.line()}")
 
 

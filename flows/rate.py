@@ -16,7 +16,8 @@ from hashlib import blake2b
 
 import numpy as np
 
-from storage import Dataset, Lake, MissingError, Run
+from storage import Dataset, Lake, MissingError, Run, layout
+from storage.lease import Lease, hold
 
 from .commit import Committer
 from .config import RunConfig, find_system
@@ -81,6 +82,7 @@ def rate(
     engine: Engine,
     max_rounds: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    steal: bool = False,
 ) -> RateReport:
     """Bring one run up to date with its data set: keep the rounds that still hold, rate the others.
 
@@ -88,16 +90,31 @@ def rate(
     ----------
     max_rounds
         Rate only the first so many contests of the data set; rounds committed beyond them stay.
+    steal
+        Take the run over from a writer who is dead for certain.
 
     Raises
     ------
     LakeError
-        The data set is missing or damaged, or replayed rounds do not give the ratings on record.
+        The data set is missing or damaged, replayed rounds do not give the ratings on record, or somebody else is
+        writing the run.
     """
+    with hold(lake, layout.run_folder(config.run), f"rate {config.run}", steal=steal) as lease:
+        return _rate(lake, config, engine, max_rounds, on_progress, lease)
+
+
+def _rate(
+    lake: Lake,
+    config: RunConfig,
+    engine: Engine,
+    max_rounds: int | None,
+    on_progress: Callable[[Progress], None],
+    lease: Lease,
+) -> RateReport:
     began = time.perf_counter()
     dataset = Dataset.open(lake, config.dataset)
     wanted = _chain(config, dataset)
-    run, kept, why = _cut(lake, config, wanted)
+    run, kept, why = _cut(lake, config, wanted, lease)
     n_rounds = len(wanted) if max_rounds is None else min(max_rounds, len(wanted))
     if kept > n_rounds or kept == 0 == n_rounds or (kept == n_rounds and kept - 1 in run.snapshots()):
         return RateReport(kept, 0, 0, 0, 0, time.perf_counter() - began, why)
@@ -139,12 +156,15 @@ def _chain(config: RunConfig, dataset: Dataset) -> list[str]:
     return chain
 
 
-def _cut(lake: Lake, config: RunConfig, wanted: list[str]) -> tuple[Run, int, str]:
+def _cut(lake: Lake, config: RunConfig, wanted: list[str], lease: Lease) -> tuple[Run, int, str]:
     """The run, made if need be, without the rounds that no longer hold; how many are left, and why not all."""
     try:
         run = Run.open(lake, config.run)
     except MissingError:
-        return Run.create(lake, config.run, config.to_json()), 0, ""
+        run = Run.create(lake, config.run, config.to_json())
+        run.lease = lease
+        return run, 0, ""
+    run.lease = lease
     chain, why = run.segments(), ""
     found = [digest for segment in chain.segments for digest in segment.digests]
     same = (a == b for a, b in zip(found, wanted, strict=False))

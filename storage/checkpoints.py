@@ -12,6 +12,7 @@ import pyarrow as pa
 from storage import layout, parquet, snapshots
 from storage.errors import DamagedError, LakeError, MissingError
 from storage.lake import Lake, digest_of
+from storage.lease import Lease
 from storage.schemas import FORMAT_VERSION, ROUNDS, check_format
 from storage.segments import DATA, MANIFEST, Chain, RoundEntry, Segment, read_chain
 from storage.snapshots import SNAPSHOT_MANIFEST, Column
@@ -26,12 +27,15 @@ class Run:
     ----------
     config : dict
         What the run computes, as JSON holds it.
+    lease : Lease or None
+        The writer's: who has lost it commits nothing more.
     """
 
     def __init__(self, lake: Lake, name: str, config: dict[str, Any]) -> None:
         self.lake = lake
         self.name = name
         self.config = config
+        self.lease: Lease | None = None
         self._rounds = layout.rounds_folder(name)
 
     @classmethod
@@ -100,6 +104,7 @@ class Run:
         if "format" in config:
             raise ValueError(f"config must leave `format` to the lake, got {config['format']!r}")
         text = json.dumps({"format": FORMAT_VERSION, **config}, indent=2, ensure_ascii=False, allow_nan=False)
+        self._check_lease()
         self.lake.write_bytes(layout.run_file(self.name), text.encode())
         self.config = json.loads(text)
         del self.config["format"]
@@ -134,6 +139,7 @@ class Run:
             raise ValueError(f"segment {first}: round_index must give each round its rows, in order; see entries")
         written = self.lake.write_table(self._path(first, DATA), table, "rounds")
         segment = Segment.of(entries, parent_digest, written.size, written.digest)
+        self._check_lease()
         self.lake.write_bytes(self._path(first, MANIFEST), segment.to_json())
         return segment
 
@@ -152,6 +158,7 @@ class Run:
         Chain
             What is left; its ``stop_round`` may be less than ``first_round``, which may lie inside a segment.
         """
+        self._check_lease()
         kept = tuple(segment for segment in self.segments().segments if segment.stop_round <= first_round)
         chain = Chain(kept, (), "")
         self._remove_snapshots(chain.stop_round)
@@ -197,6 +204,7 @@ class Run:
 
     def write_snapshot(self, last_round: int, columns: Mapping[str, Column], digest: str) -> None:
         """Write every player's belief after ``last_round``; see ``snapshots.write_snapshot``."""
+        self._check_lease()
         snapshots.write_snapshot(self.lake, layout.snapshot_folder(self.name, last_round), last_round, columns, digest)
 
     def read_snapshot(self, last_round: int) -> tuple[dict[str, Column], str]:
@@ -214,6 +222,10 @@ class Run:
         found = self.snapshots()
         for number in found[: max(len(found) - keep, 0)]:
             self._remove_snapshot(number)
+
+    def _check_lease(self) -> None:
+        if self.lease is not None:
+            self.lease.check()
 
     def _path(self, first_round: int, suffix: str) -> str:
         return f"{self._rounds}/{layout.numbered(first_round, suffix)}"

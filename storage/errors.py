@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DamagedError", "FormatError", "LakeError", "MissingError"]
+__all__ = ["DamagedError", "FormatError", "LakeError", "LeaseHeldError", "MissingError"]
 
 
 class LakeError(Exception):
@@ -25,6 +25,22 @@ class MissingError(LakeError):
 
 class DamagedError(LakeError):
     """A file is there but does not hold what it must."""
+
+
+class LeaseHeldError(LakeError):
+    """Somebody else is writing there.
+
+    Attributes
+    ----------
+    holder : str
+        Who, and at what.
+    age_seconds : float
+        Since their last heartbeat.
+    """
+
+    def __init__(self, message: str, *, path: str = "", holder: str = "", age_seconds: float = 0.0) -> None:
+        super().__init__(message, path=path)
+        self.holder, self.age_seconds = holder, age_seconds
 
 
 class FormatError(LakeError):

@@ -89,6 +89,23 @@ class Lake:
                 self._filesystem.makedirs(full.rpartition("/")[0], exist_ok=True)
                 put(full, data)
 
+    def create_bytes(self, path: str, data: bytes) -> bool:
+        """Make a file unless there is one; of several who try at once, one succeeds.
+
+        Returns
+        -------
+        bool
+            Whether it was made.
+        """
+        full = self._full(path)
+        create = self._create if self._local else self._create_remotely
+        with _explained("create", path):
+            try:
+                return create(full, data)
+            except FileNotFoundError:
+                self._filesystem.makedirs(full.rpartition("/")[0], exist_ok=True)
+                return create(full, data)
+
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
         return bool(self._filesystem.exists(self._full(path)))
@@ -154,6 +171,25 @@ class Lake:
             with suppress(OSError):
                 os.unlink(temporary)
             raise
+
+    def _create(self, full: str, data: bytes) -> bool:
+        temporary = f"{full.rpartition('/')[0]}/{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+        with open(temporary, "xb") as file:
+            file.write(data)
+        try:
+            os.link(temporary, full)
+        except FileExistsError:
+            return False
+        finally:
+            os.unlink(temporary)
+        return True
+
+    def _create_remotely(self, full: str, data: bytes) -> bool:
+        try:
+            self._filesystem.pipe_file(full, data, mode="create")
+        except FileExistsError:
+            return False
+        return True
 
     def _put(self, full: str, data: bytes | pa.Buffer) -> None:
         self._filesystem.pipe_file(full, bytes(data))

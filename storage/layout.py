@@ -11,12 +11,14 @@ __all__ = [
     "check_run_name",
     "contests_file",
     "contests_folder",
+    "dataset_folder",
     "number_of",
     "numbered",
     "players_file",
     "players_folder",
     "rounds_folder",
     "run_file",
+    "run_folder",
     "snapshot_folder",
     "snapshots_folder",
     "standings_file",
@@ -85,6 +87,16 @@ def players_folder(dataset: str) -> str:
 def players_file(dataset: str, part: int) -> str:
     """Part number ``part`` of the player index, from 0."""
     return f"{players_folder(dataset)}/{numbered(part, '.parquet')}"
+
+
+def dataset_folder(dataset: str) -> str:
+    """Folder of all that belongs to a data set."""
+    return check_dataset_name(dataset)
+
+
+def run_folder(run: str) -> str:
+    """Folder of all that belongs to a run."""
+    return f"{RUNS}/{check_run_name(run)}"
 
 
 def run_file(run: str) -> str:

@@ -110,7 +110,10 @@ class Killed(BaseException):
 
 
 class WatchedLake(Lake):
-    """A lake that notes its writes and deletions, and may fail at one of its writes, or be dead from then on."""
+    """A lake that notes its writes and deletions, and may fail at one of its writes, or be dead from then on.
+
+    Leases are passed over: a dead process gives none back, but here the process lives on.
+    """
 
     def __init__(
         self, lake: Lake, *, fail_at: int = -1, done: bool = False, error: BaseException | None = None
@@ -123,6 +126,8 @@ class WatchedLake(Lake):
         self.deletions: list[str] = []
 
     def write_bytes(self, path, data):
+        if "/lease-" in path:
+            return super().write_bytes(path, data)
         failing = len(self.writes) == self.fail_at
         self._live()
         self.writes.append(path)
@@ -132,6 +137,8 @@ class WatchedLake(Lake):
             raise self.error
 
     def delete(self, path):
+        if "/lease-" in path:
+            return super().delete(path)
         self._live()
         self.deletions.append(path)
         super().delete(path)

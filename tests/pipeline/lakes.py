@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 from flows.config import RunConfig, build_params, find_system
 from flows.engines.base import Engine
 from flows.engines.serial import Serial
-from flows.rate import RateReport, rate
+from flows.rate import Progress, RateReport, rate
 from flows.rounds import rate_rounds
 from rating_kernels import Outcome, Rounds
 from storage import Contest, Dataset, Lake, Run
@@ -107,12 +107,14 @@ def rate_run(
     engine: Engine | None = None,
     max_rounds: int | None = None,
     skip_uninformative: bool = True,
+    steal: bool = False,
+    on_progress: Callable[[Progress], None] = lambda _: None,
     **settings: Any,
 ) -> RateReport:
     """Bring a run up to date."""
     params = build_params(find_system(system), settings)
     config = RunConfig(dataset, run, system, params, skip_uninformative)
-    return rate(lake, config, engine or Serial(), max_rounds)
+    return rate(lake, config, engine or Serial(), max_rounds, on_progress, steal)
 
 
 def rated(lake: Lake, run: str = "run") -> pa.Table:
@@ -185,14 +187,17 @@ def same_beliefs(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder and its bytes."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    """Every file below a folder and its bytes; leases apart, which tell who wrote and not what."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in _below(folder)}
 
 
 def stamps(folder: Path) -> dict[str, tuple[int, int]]:
-    """Every file below a folder, and what tells that it was written again."""
-    found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    return {str(path.relative_to(folder)): (path.stat().st_ino, path.stat().st_mtime_ns) for path in found}
+    """Every file below a folder, and what tells that it was written again; leases apart."""
+    return {str(path.relative_to(folder)): (path.stat().st_ino, path.stat().st_mtime_ns) for path in _below(folder)}
+
+
+def _below(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("lease-")]
 
 
 def start(*arguments: str, before: str = "", **options: Any) -> subprocess.Popen[bytes]:

@@ -37,7 +37,9 @@ from flows.engines.serial import Serial
 from flows.engines.threads import Threads
 from flows.rate import Progress
 from storage import Contest, DamagedError, Dataset, Lake, LakeError, MissingError, Run
+from storage.errors import LeaseHeldError
 from storage.lake import digest_of
+from storage.lease import hold
 from storage.parquet import encode
 from storage.schemas import CONTESTS
 
@@ -664,3 +666,20 @@ def test_rate__whatever_happened_before_the_end_is_that_of_an_undisturbed_run(
                 rate_run(lake, max_rounds=2, rho=0.5)
         rate_run(lake)
         assert same_tables(rated(lake), rated(fresh(path, contests[:n])))
+
+
+def test_rate__of_a_run_that_somebody_else_rates_is_refused_until_it_is_stolen(lake: Lake) -> None:
+    with hold(lake, "runs/run", "rate run"):
+        with pytest.raises(LeaseHeldError, match=r"runs/run: .* is at work there, last heartbeat"):
+            rate_run(lake)
+        rate_run(lake, steal=True)
+
+
+def test_rate__that_lost_its_run_commits_nothing_more(lake: Lake) -> None:
+    def lose(progress: Progress) -> None:
+        with hold(lake, "runs/run", "rate run", steal=True):
+            pass
+
+    with pytest.raises(LeaseHeldError, match="took over from this process"):
+        rate_run(lake, on_progress=lose)
+    assert Run.open(lake, "run").segments().stop_round == 0

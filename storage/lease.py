@@ -1,0 +1,261 @@
+"""One writer at a time: a lease on a run or a data set, with a heartbeat, that expires when its holder dies.
+
+A lease is a numbered file, ``lease-000007.json``, that can be created only once; the highest number holds. Taking over
+from the dead is creating the next number, so of two who try one succeeds and none removes the other's. A holder who was
+taken for dead (suspended, cut off) finds the higher number before his next commit and stops.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from storage.errors import DamagedError, LakeError, LeaseHeldError, MissingError
+from storage.lake import Lake
+from storage.layout import number_of, numbered
+
+__all__ = ["BEAT_SECONDS", "EXPIRY_BEATS", "Holder", "Lease", "hold", "holder"]
+
+BEAT_SECONDS = 10.0
+EXPIRY_BEATS = 6  # a heart that missed so many has stopped
+_PREFIX = "lease-"
+_SUFFIX = ".json"
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a lease, as its file says.
+
+    Attributes
+    ----------
+    who : str
+        user@host, and what he is at.
+    machine : str
+        Where process numbers mean the same: host, boot and process namespace.
+    pid, started
+        The process, and when it was started, so that a number used again is not taken for it.
+    token : str
+        Tells this holding from any other.
+    beats : int
+        Heartbeats so far.
+    time_seconds : float
+        The holder's clock at the last one, UTC.
+    released : bool
+        Whether it was given back.
+    """
+
+    who: str
+    machine: str
+    pid: int
+    started: str
+    token: str
+    beats: int
+    time_seconds: float
+    released: bool = False
+
+    @classmethod
+    def here(cls, purpose: str, now: float) -> Holder:
+        """This process."""
+        try:
+            user = getpass.getuser()
+        except (KeyError, OSError):  # a container may run as a number that has no name
+            user = str(os.getuid())
+        who = f"{user}@{socket.gethostname()} ({purpose}, process {os.getpid()})"
+        return cls(who, _machine(), os.getpid(), _started(os.getpid()), secrets.token_hex(8), 0, now)
+
+    @property
+    def died(self) -> bool:
+        """Whether the process is known to have ended: only on its own machine."""
+        return self.machine == _machine() and _started(self.pid) != self.started
+
+
+class Lease:
+    """A lease that is held. Made by :func:`hold`."""
+
+    def __init__(self, lake: Lake, folder: str, number: int, mine: Holder, beat_seconds: float) -> None:
+        self._lake, self._folder, self._number, self._mine = lake, folder, number, mine
+        self._ended = threading.Event()
+        self._heart = threading.Thread(target=self._beat, args=(beat_seconds,), name="ranklake-lease", daemon=True)
+        self._heart.start()
+
+    def check(self) -> None:
+        """Stop a writer who was taken for dead; to be called before every commit.
+
+        Raises
+        ------
+        LeaseHeldError
+            Somebody else has taken over; names them.
+        """
+        if self._lake.exists(_path(self._folder, self._number + 1)):
+            found = _highest(self._lake, self._folder)
+            by = found[1].who if found else "somebody"
+            raise LeaseHeldError(
+                f"{self._folder}: {by} took over from this process, which showed no sign of life; it stops here, "
+                "and what it committed stays",
+                path=self._folder,
+            )
+
+    def release(self) -> None:
+        """Give it back; nothing happens if it was taken."""
+        self._ended.set()
+        self._heart.join()
+        with suppress(LakeError):  # then it expires
+            self._write(replace(self._mine, released=True))
+
+    def _beat(self, beat_seconds: float) -> None:
+        while not self._ended.wait(beat_seconds):
+            self._mine = replace(self._mine, beats=self._mine.beats + 1, time_seconds=time.time())
+            with suppress(LakeError):  # a store out of reach for a moment
+                self._write(self._mine)
+
+    def _write(self, mine: Holder) -> None:
+        self._lake.write_bytes(_path(self._folder, self._number), _encode(mine))
+
+
+@contextmanager
+def hold(
+    lake: Lake,
+    folder: str,
+    purpose: str,
+    *,
+    steal: bool = False,
+    wait_seconds: float = 0.0,
+    beat_seconds: float = BEAT_SECONDS,
+) -> Iterator[Lease]:
+    """Be the only writer of a folder of the lake for the length of a ``with`` block.
+
+    Parameters
+    ----------
+    purpose
+        What the holder is at, for others to read.
+    steal
+        Take over whoever holds it: for an operator who knows that they are dead.
+    wait_seconds
+        How long to wait for a living holder to end.
+    beat_seconds
+        Between heartbeats. A holder on another machine is taken for dead when its clock and ours are
+        ``EXPIRY_BEATS`` apart and no heartbeat comes for three of them: a clock alone proves nothing.
+
+    Raises
+    ------
+    LeaseHeldError
+        Somebody else is at work there; names them, the age of their last heartbeat and the way out.
+    """
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        found = _highest(lake, folder)
+        if found is not None and not steal and not _free(lake, folder, found, beat_seconds):
+            if time.monotonic() < deadline:
+                time.sleep(min(0.2, beat_seconds))
+                continue
+            raise _held(folder, found[1])
+        number = found[0] + 1 if found else 0
+        mine = Holder.here(purpose, time.time())
+        if lake.create_bytes(_path(folder, number), _encode(mine)):
+            break
+        steal = False  # somebody was faster, and is alive
+    for name in lake.list(folder):
+        old = _number(name)
+        if old is not None and old < number:
+            lake.delete(f"{folder}/{name}")
+    lease = Lease(lake, folder, number, mine, beat_seconds)
+    try:
+        yield lease
+    finally:
+        lease.release()
+
+
+def holder(lake: Lake, folder: str) -> Holder | None:
+    """Who is at work in a folder, as far as its files say; None if nobody is."""
+    found = _highest(lake, folder)
+    return None if found is None or found[1].released or found[1].died else found[1]
+
+
+def _free(lake: Lake, folder: str, found: tuple[int, Holder], beat_seconds: float) -> bool:
+    """Whether nobody holds the lease any more."""
+    number, seen = found
+    if seen.released or seen.died:
+        return True
+    if seen.machine == _machine() or abs(time.time() - seen.time_seconds) <= EXPIRY_BEATS * beat_seconds:
+        return False
+    watched_until = time.monotonic() + 3 * beat_seconds
+    while time.monotonic() < watched_until:
+        time.sleep(beat_seconds / 5)
+        now = _highest(lake, folder)
+        if now is None or now[0] != number or now[1].released:
+            return False  # it has changed hands: look again
+        if now[1].beats != seen.beats:
+            return False
+    return True
+
+
+def _held(folder: str, by: Holder) -> LeaseHeldError:
+    age = max(time.time() - by.time_seconds, 0.0)
+    return LeaseHeldError(
+        f"{folder}: {by.who} is at work there, last heartbeat {age:.0f} s ago; "
+        "wait for it, or if it is dead for certain, use --steal",
+        path=folder,
+        holder=by.who,
+        age_seconds=age,
+    )
+
+
+def _highest(lake: Lake, folder: str) -> tuple[int, Holder] | None:
+    numbers = [number for name in lake.list(folder) if (number := _number(name)) is not None]
+    for number in sorted(numbers, reverse=True):
+        with suppress(MissingError):  # its successor has just removed it
+            return number, _decode(lake.read_bytes(_path(folder, number)), _path(folder, number))
+    return None
+
+
+def _number(name: str) -> int | None:
+    return number_of(name.removeprefix(_PREFIX), _SUFFIX) if name.startswith(_PREFIX) else None
+
+
+def _path(folder: str, number: int) -> str:
+    return f"{folder}/{_PREFIX}{numbered(number, _SUFFIX)}"
+
+
+def _encode(mine: Holder) -> bytes:
+    return json.dumps(asdict(mine)).encode()
+
+
+def _decode(data: bytes, path: str) -> Holder:
+    try:
+        return Holder(**json.loads(data))
+    except (ValueError, TypeError) as error:
+        problem = f"{path}: not a readable lease ({error!r}); delete it if nobody is at work there"
+        raise DamagedError(problem, path=path) from error
+
+
+def _machine() -> str:
+    """Where process numbers mean the same."""
+    parts = [socket.gethostname()]
+    with suppress(OSError):  # Linux
+        parts += [Path("/proc/sys/kernel/random/boot_id").read_text().strip(), os.readlink("/proc/self/ns/pid")]
+    return " ".join(parts)
+
+
+def _started(pid: int) -> str:
+    """When a process was started, in the system's own words; empty if there is none."""
+    with suppress(OSError):  # Linux
+        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return "" if state in "ZX" else rest[18]
+    if Path("/proc/self").exists():
+        return ""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return ""
+    except PermissionError:
+        pass
+    return "alive"

@@ -1,0 +1,195 @@
+"""One writer at a time: who holds a lease, who may take it over, and what becomes of one who lost it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from storage import Lake, LakeError
+from storage.errors import DamagedError, LeaseHeldError
+from storage.lease import EXPIRY_BEATS, Holder, hold, holder
+
+FOLDER = "runs/run"
+BEAT = 0.02
+PATIENCE = 60.0
+HOLD = """
+import sys, time
+from storage import Lake
+from storage.lease import hold
+with hold(Lake.open(sys.argv[1]), "runs/run", "rate run", beat_seconds=0.02):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(params=["disk", "memory"])
+def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Lake:
+    return Lake.open(tmp_path if request.param == "disk" else f"memory://{tmp_path}", create=True)
+
+
+def file(lake: Lake, number: int) -> dict[str, object]:
+    told: dict[str, object] = json.loads(lake.read_bytes(f"{FOLDER}/lease-{number:06d}.json"))
+    return told
+
+
+def pretend(lake: Lake, number: int, **facts: object) -> None:
+    """A lease file as somebody else would have written it."""
+    mine = replace(Holder.here("rate run", time.time()), **facts)  # type: ignore[arg-type]
+    told = {name: getattr(mine, name) for name in Holder.__slots__}
+    assert lake.create_bytes(f"{FOLDER}/lease-{number:06d}.json", json.dumps(told).encode())
+
+
+def test_hold__is_exclusive_and_names_the_holder(lake: Lake) -> None:
+    me = rf"runs/run: .*@.* \(rate run, process {os.getpid()}\) is at work"
+    with hold(lake, FOLDER, "rate run"):
+        with pytest.raises(LeaseHeldError, match=me) as told, hold(lake, FOLDER, "compact"):
+            pass
+        assert "--steal" in str(told.value)
+        assert told.value.age_seconds < PATIENCE
+        assert f"process {os.getpid()}" in told.value.holder
+        assert holder(lake, FOLDER) is not None
+    assert holder(lake, FOLDER) is None
+    with hold(lake, FOLDER, "compact"):
+        pass
+    assert [name for name in lake.list(FOLDER) if name.startswith("lease-")] == ["lease-000001.json"]
+
+
+def test_hold__of_two_folders_is_two_leases(lake: Lake) -> None:
+    with hold(lake, FOLDER, "rate"), hold(lake, "runs/other", "rate"):
+        pass
+
+
+def test_hold__is_given_back_when_the_work_fails(lake: Lake) -> None:
+    with pytest.raises(ZeroDivisionError), hold(lake, FOLDER, "rate"):
+        raise ZeroDivisionError
+    with hold(lake, FOLDER, "rate"):
+        pass
+
+
+def test_hold__of_many_who_try_at_once_one_succeeds_at_a_time(lake: Lake) -> None:
+    inside, most, lock = 0, 0, threading.Lock()
+
+    def work(_: int) -> None:
+        nonlocal inside, most
+        with hold(lake, FOLDER, "rate", wait_seconds=PATIENCE, beat_seconds=BEAT) as mine:
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            mine.check()
+            with lock:
+                inside -= 1
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(24)))
+    assert (inside, most) == (0, 1)
+
+
+def test_hold__beats_while_it_lasts(lake: Lake) -> None:
+    with hold(lake, FOLDER, "rate", beat_seconds=BEAT):
+        deadline = time.monotonic() + PATIENCE
+        while file(lake, 0)["beats"] == 0:
+            assert time.monotonic() < deadline
+            time.sleep(BEAT)
+
+
+def test_hold__somebody_whose_process_ended_is_followed_at_once(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path, create=True)
+    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"held\n"
+            with pytest.raises(LeaseHeldError, match=f"process {process.pid}"), hold(lake, FOLDER, "rate"):
+                pass
+        finally:
+            process.kill()
+    began = time.monotonic()
+    with hold(lake, FOLDER, "rate"):  # with heartbeats of ten seconds: no waiting for them
+        assert time.monotonic() - began < 5
+    assert file(lake, 1)["released"]
+
+
+def test_hold__a_number_used_again_is_another_process(lake: Lake) -> None:
+    pretend(lake, 0, started="1")
+    with hold(lake, FOLDER, "rate"):
+        pass
+
+
+def test_hold__somebody_elsewhere_expires_when_no_heartbeat_comes(lake: Lake) -> None:
+    pretend(lake, 3, machine="elsewhere", time_seconds=time.time() - 2 * EXPIRY_BEATS * BEAT)
+    with hold(lake, FOLDER, "rate", beat_seconds=BEAT):
+        assert [name for name in lake.list(FOLDER) if name.startswith("lease-")] == ["lease-000004.json"]
+
+
+@pytest.mark.parametrize("clock", [-1e6, 0.0])
+def test_hold__somebody_elsewhere_with_a_fresh_heartbeat_is_at_work(lake: Lake, clock: float) -> None:
+    """A clock that was set back, theirs or ours, does not make them dead: their heart is watched."""
+    pretend(lake, 0, machine="elsewhere", time_seconds=time.time() + clock)
+    ended = threading.Event()
+
+    def beat() -> None:
+        path, told = f"{FOLDER}/lease-000000.json", file(lake, 0)
+        while not ended.wait(BEAT):
+            told["beats"] = int(str(told["beats"])) + 1
+            lake.write_bytes(path, json.dumps(told).encode())
+
+    heart = threading.Thread(target=beat)
+    heart.start()
+    try:
+        with pytest.raises(LeaseHeldError), hold(lake, FOLDER, "rate", beat_seconds=3 * BEAT):
+            pass
+    finally:
+        ended.set()
+        heart.join()
+
+
+def test_hold__steals_when_told_to_and_the_other_stops_at_its_next_commit(lake: Lake) -> None:
+    with hold(lake, FOLDER, "rate run") as one:
+        one.check()
+        with hold(lake, FOLDER, "rate again", steal=True) as other:
+            other.check()
+            with pytest.raises(LeaseHeldError, match=r"rate again.* took over from this process"):
+                one.check()
+        with pytest.raises(LeaseHeldError):  # also when the other has ended
+            one.check()
+
+
+def test_hold__survives_a_store_that_is_out_of_reach_for_a_moment(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = threading.Event()
+
+    def refuse(self: Lake, path: str, data: bytes) -> None:
+        failed.set()
+        raise LakeError("out of reach")
+
+    with hold(lake, FOLDER, "rate", beat_seconds=BEAT):
+        with monkeypatch.context() as patch:
+            patch.setattr(Lake, "write_bytes", refuse)
+            assert failed.wait(PATIENCE)
+        before = file(lake, 0)["beats"]
+        deadline = time.monotonic() + PATIENCE
+        while file(lake, 0)["beats"] == before:
+            assert time.monotonic() < deadline
+            time.sleep(BEAT)
+
+
+def test_hold__a_file_that_is_no_lease_is_named(lake: Lake) -> None:
+    lake.write_bytes(f"{FOLDER}/lease-000002.json", b"{}")
+    rule = r"runs/run/lease-000002\.json: not a readable lease .*; delete it"
+    with pytest.raises(DamagedError, match=rule), hold(lake, FOLDER, "rate"):
+        pass
+
+
+def test_create_bytes__makes_a_file_once(lake: Lake) -> None:
+    assert lake.create_bytes("a/b.json", b"one")
+    assert not lake.create_bytes("a/b.json", b"two")
+    assert lake.read_bytes("a/b.json") == b"one"
+    assert lake.list("a") == ["b.json"]
