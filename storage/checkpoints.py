@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from storage.errors import DamagedError, LakeError, MissingError
 from storage.lake import Lake, digest_of
 from storage.lease import Lease
 from storage.schemas import FORMAT_VERSION, ROUNDS, check_format
-from storage.segments import DATA, MANIFEST, Chain, RoundEntry, Segment, read_chain
+from storage.segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file, read_chain
 from storage.snapshots import SNAPSHOT_MANIFEST, Column
 
 __all__ = ["Run"]
@@ -53,6 +54,7 @@ class Run:
         if lake.exists(path):
             raise LakeError(f"run {name!r} exists already in {lake.url}; choose another name", path=path)
         run = cls(lake, name, {})
+        run.truncate(0)  # what is left of one that was being deleted
         run.configure(config)
         return run
 
@@ -138,7 +140,7 @@ class Run:
         if not np.array_equal(table.column("round_index").to_numpy(), rows):
             raise ValueError(f"segment {first}: round_index must give each round its rows, in order; see entries")
         written = self.lake.write_table(self._path(first, DATA), table, "rounds")
-        segment = Segment.of(entries, parent_digest, written.size, written.digest)
+        segment = Segment.of(entries, parent_digest, written)
         self._check_lease()
         self.lake.write_bytes(self._path(first, MANIFEST), segment.to_json())
         return segment
@@ -162,16 +164,43 @@ class Run:
         kept = tuple(segment for segment in self.segments().segments if segment.stop_round <= first_round)
         chain = Chain(kept, (), "")
         self._remove_snapshots(chain.stop_round)
-        numbers = {segment.first_round for segment in kept}
-        doomed: list[tuple[int, str]] = []
+        needed = {layout.numbered(segment.first_round, MANIFEST) for segment in kept}
+        needed |= {segment.file for segment in kept}
+        doomed: list[tuple[int, bool, str]] = []
         for name in self.lake.list(self._rounds):
-            number = next((n for end in (MANIFEST, DATA) if (n := layout.number_of(name, end)) is not None), -1)
-            if (number >= 0 and number not in numbers) or name.startswith(layout.TEMPORARY_PREFIX):
-                doomed.append((number, name))
-        # Of one segment, .json goes before .parquet: ascending names, while the numbers descend.
-        for _, name in sorted(doomed, key=lambda item: (-item[0], item[1])):
+            number = layout.number_of(re.split("[-.]", name)[0])
+            if name not in needed and (number is not None or name.startswith(layout.TEMPORARY_PREFIX)):
+                doomed.append((-1 if number is None else number, name.endswith(MANIFEST), name))
+        for _, _, name in sorted(doomed, reverse=True):  # of one segment, the manifest goes first
             self.lake.delete(f"{self._rounds}/{name}")
         return chain
+
+    def merge(self, segments: Sequence[Segment]) -> Segment:
+        """Put one segment in the place of several that follow each other, in one step.
+
+        What it replaces stays until the next :meth:`truncate`, so that whoever is reading can read on.
+
+        Raises
+        ------
+        DamagedError
+            A file is not what its manifest says.
+        """
+        tables = [self._read(segment, None, verify=True).replace_schema_metadata() for segment in segments]
+        first, last = segments[0].first_round, segments[-1].stop_round - 1
+        data = pa.concat_tables(tables)
+        written = self.lake.write_table(f"{self._rounds}/{merged_file(first, last)}", data, "rounds")
+        merged = Segment.merged(segments, written)
+        self._check_lease()
+        self.lake.write_bytes(self._path(first, MANIFEST), merged.to_json())
+        return merged
+
+    def delete(self) -> None:
+        """Remove the run. From the first moment on there is no such run; what a crash leaves, ``create`` removes."""
+        self._check_lease()
+        self.lake.delete(layout.run_file(self.name))
+        self.truncate(0)
+        self.lake.delete_folder(self._rounds)
+        self.lake.delete_folder(layout.snapshots_folder(self.name))
 
     def iter_segments(
         self, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None, *, verify: bool = False
@@ -231,7 +260,7 @@ class Run:
         return f"{self._rounds}/{layout.numbered(first_round, suffix)}"
 
     def _read(self, segment: Segment, columns: Sequence[str] | None, verify: bool) -> pa.Table:
-        path = self._path(segment.first_round, DATA)
+        path = f"{self._rounds}/{segment.file}"
         data = self.lake.read_bytes(path)
         if verify and digest_of(data) != segment.file_digest:
             raise DamagedError(f"{path}: is not what its manifest says; rate the run again from there", path=path)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from storage.errors import DamagedError, MissingError
-from storage.lake import Lake
+from storage.lake import Lake, Written
 from storage.layout import number_of, numbered
 from storage.schemas import FORMAT_VERSION, check_format
 
-__all__ = ["DATA", "MANIFEST", "Chain", "RoundEntry", "Segment", "read_chain"]
+__all__ = ["DATA", "MANIFEST", "Chain", "RoundEntry", "Segment", "merged_file", "read_chain"]
 
 DATA = ".parquet"
 MANIFEST = ".json"
@@ -46,8 +46,10 @@ class Segment:
         Indices of the rounds that were passed over.
     parent : str
         Chain digest of the round before the first; empty at round 0.
+    file : str
+        Name of the Parquet file: its first round's number, or the first and the last one where segments were merged.
     file_size, file_digest
-        Bytes of the Parquet file and their BLAKE2b-128 in hex.
+        Its bytes, and their BLAKE2b-128 in hex.
     """
 
     first_round: int
@@ -56,15 +58,28 @@ class Segment:
     digests: tuple[str, ...]
     skipped: tuple[int, ...]
     parent: str
+    file: str
     file_size: int
     file_digest: str
 
     @classmethod
-    def of(cls, entries: Sequence[RoundEntry], parent: str, file_size: int, file_digest: str) -> Segment:
+    def of(cls, entries: Sequence[RoundEntry], parent: str, written: Written) -> Segment:
         """The segment of ``entries``, rounds without a gap."""
         _, contest_ids, rows, digests, _ = zip(*entries, strict=True)
+        first = entries[0].round_index
         skipped = tuple(entry.round_index for entry in entries if entry.skipped)
-        return cls(entries[0].round_index, contest_ids, rows, digests, skipped, parent, file_size, file_digest)
+        return cls(first, contest_ids, rows, digests, skipped, parent, numbered(first, DATA), *written)
+
+    @classmethod
+    def merged(cls, segments: Sequence[Segment], written: Written) -> Segment:
+        """One segment in place of several that follow each other."""
+        first, stop_round = segments[0], segments[-1].stop_round
+        contest_ids = tuple(contest_id for segment in segments for contest_id in segment.contest_ids)
+        rows = tuple(count for segment in segments for count in segment.rows)
+        digests = tuple(digest for segment in segments for digest in segment.digests)
+        skipped = tuple(index for segment in segments for index in segment.skipped)
+        file = merged_file(first.first_round, stop_round - 1)
+        return cls(first.first_round, contest_ids, rows, digests, skipped, first.parent, file, *written)
 
     @property
     def stop_round(self) -> int:
@@ -92,6 +107,7 @@ class Segment:
             "skipped": self.skipped,
             "parent": self.parent,
             "n_rows": self.n_rows,
+            "file": self.file,
             "file_size": self.file_size,
             "file_digest": self.file_digest,
         }
@@ -118,11 +134,14 @@ class Segment:
                 digests=tuple(facts["digests"]),
                 skipped=tuple(facts["skipped"]),
                 parent=facts["parent"],
+                file=facts["file"],
                 file_size=facts["file_size"],
                 file_digest=facts["file_digest"],
             )
             lengths = {len(segment.contest_ids), len(segment.rows), len(segment.digests)}
             sound = len(lengths) == 1 and 0 not in lengths and segment.n_rows == facts["n_rows"]
+            files = numbered(segment.first_round, DATA), merged_file(segment.first_round, segment.stop_round - 1)
+            sound = sound and segment.file in files
         except (ValueError, KeyError, TypeError) as error:
             raise DamagedError(f"{path}: not a readable manifest ({error!r}); rate the run again", path=path) from error
         if not sound:
@@ -159,8 +178,15 @@ class Chain:
         return self.segments[-1].last_digest if self.segments else ""
 
 
+def merged_file(first_round: int, last_round: int) -> str:
+    """Name of the data of merged segments: another than any of theirs, so that both are there while one is replaced."""
+    return f"{numbered(first_round)}-{numbered(last_round, DATA)}"
+
+
 def read_chain(lake: Lake, folder: str) -> Chain:
     """The valid prefix of the segments in ``folder``, from one listing and the manifests.
+
+    Manifests inside the range of one before them are what a merge replaced; they are passed over.
 
     Raises
     ------
@@ -170,11 +196,13 @@ def read_chain(lake: Lake, folder: str) -> Chain:
     sizes = lake.sizes(folder)
     numbers = sorted(number for name in sizes if (number := number_of(name, MANIFEST)) is not None)
     segments: list[Segment] = []
-    for number in numbers:
+    for at, number in enumerate(numbers):
+        if segments and number < segments[-1].stop_round:
+            continue
         try:
             segments.append(_follow(lake, folder, number, sizes, segments[-1] if segments else None))
         except (DamagedError, MissingError) as error:
-            return Chain(tuple(segments), tuple(numbers[len(segments) :]), str(error))
+            return Chain(tuple(segments), tuple(numbers[at:]), str(error))
     return Chain(tuple(segments), (), "")
 
 
@@ -191,7 +219,7 @@ def _follow(lake: Lake, folder: str, number: int, sizes: dict[str, int], before:
             f"{path}: continues {segment.parent!r}, the round before is {parent!r}; rate the run again",
             path=path,
         )
-    data = numbered(number, DATA)
+    data = segment.file
     if sizes.get(data) != segment.file_size:
         found = f"has {sizes[data]} bytes" if data in sizes else "is missing"
         raise DamagedError(
