@@ -1,0 +1,317 @@
+"""Sums of pairs' terms off a table, which interpolates them from both sides.
+
+A term (:mod:`.pair_terms`) is analytic in mu_i as far as a few sqrt(v) from the real line, and in ln v as far as about
+pi. So the table is a grid of ratings, spaced by a fraction of the smallest sqrt(v), times Chebyshev nodes in the
+logarithm of the variance. Everybody is shared out to the nodes around; what all nodes make for all nodes is a
+convolution along the ratings, done by Fourier transform; everybody reads their own sum.
+
+Players of variance below a ``cut`` are *sharp*. A table serves all pairs of which at least one player is not: for these
+v >= cut. In a sharp player's variance, terms are singular no nearer than -cut, in another's no nearer than -(the
+smallest of all); so each have nodes of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._jit import exact, kernel
+from .field import block_starts
+from .pair_terms import LOGISTIC, NORMAL, limit, term
+from .standings import Floats, Longs
+from .system import Map
+
+__all__ = ["REACH", "SPACING", "Nodes", "add_limits", "add_table"]
+
+REACH = (8.0, 32.0, 32.0, 32.0)  # sqrt(v) beyond which a kind's terms are at their limit, up to 1e-14 of their size
+
+ORDER = 14  # grid points that share a rating
+SPACING = 0.17  # of the grid, in smallest sqrt(v): interpolation leaves less than 1e-11 of a term
+_STRIP = (1.8, 3.1, 3.1, 3.1)  # of ln v, where terms are bounded: to pi/2 or a little on for Phi, else to the poles
+_POWER = (0.0, 0.5, 1.0, 1.5)  # terms are at most v^-power
+_DIGITS = 24.0  # e^-24 of a term is what series in the variance leave out
+_CHUNK = 1 << 15  # numbers that are transformed at a time: they stay in the cache
+_PARTS = 1 << 21  # numbers in the partial sums of all blocks together
+
+_OTHERS = [math.factorial(a) * math.factorial(ORDER - 1 - a) * (-1.0) ** (ORDER - 1 - a) for a in range(ORDER)]
+_INVERSE = 1.0 / np.array(_OTHERS)  # products of a grid point's distances to the others
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Nodes in the variance, Chebyshev's in u = ln(variance + shift): first the regular players', then the sharp ones'.
+
+    Attributes
+    ----------
+    cut : float
+        Players below it are sharp.
+    shift, middle, inverse_half : float64[2]
+        Of both kinds of players: u spans middle +- half; 0 where all variances are equal.
+    offset : int64[3]
+        Nodes ``offset[0]:offset[1]`` are those of the regular, ``offset[1]:offset[2]`` those of the sharp.
+    cosines : float64[nodes, nodes]
+        Chebyshev coefficients of each node's cardinal function.
+    variance : float64[nodes]
+    """
+
+    cut: float
+    shift: Floats
+    middle: Floats
+    inverse_half: Floats
+    offset: Longs
+    cosines: Floats
+    variance: Floats
+
+    @classmethod
+    def between(cls, codes: Longs, least: float, cut: float, most: float) -> Nodes:
+        """Nodes for terms ``codes`` of players of variances in [``least``, ``most``]; ``cut`` >= ``least``."""
+        shift = np.array([least, cut])
+        bottom, top = np.log(np.array([cut, least]) + shift), np.log(np.array([most, cut]) + shift)
+        middle, half = 0.5 * (bottom + top), 0.5 * (top - bottom)
+        length = [_series_length(codes, h) for h in half.tolist()]
+        if cut == least:
+            length[1] = 0  # nobody is sharp
+        offset = np.array([0, length[0], sum(length)])
+        cosines, variance = np.zeros((offset[2], offset[2])), np.empty(offset[2])
+        for band in range(2):
+            own = slice(offset[band], offset[band + 1])
+            angle = (np.arange(length[band]) + 0.5) * (math.pi / max(length[band], 1))
+            cosines[own, own] = np.cos(np.outer(angle, np.arange(length[band]))) * (2.0 / max(length[band], 1))
+            cosines[own, own][:, :1] *= 0.5
+            variance[own] = np.exp(middle[band] + half[band] * np.cos(angle)) - shift[band]
+        inverse_half = np.divide(1.0, half, out=np.zeros(2), where=half > 0.0)
+        return cls(cut, shift, middle, inverse_half, offset, cosines, variance)
+
+    @property
+    def bands(self) -> tuple[float, Floats, Floats, Floats, Longs]:
+        """Where a variance belongs, in the order in which kernels take it."""
+        return self.cut, self.shift, self.middle, self.inverse_half, self.offset
+
+
+def _series_length(codes: Longs, half: float) -> int:
+    """Terms of a series on an interval of this half-width; where v is large, sums are smaller by v^-power."""
+    if half == 0.0:
+        return 1
+    digits = [_DIGITS + 2.0 * _POWER[code] * half for code in codes]
+    return max(math.ceil(d / math.asinh(_STRIP[code] / half)) + 1 for d, code in zip(digits, codes, strict=True))
+
+
+def add_table(
+    codes: Longs, field: tuple[Floats, Floats, Floats], near: tuple[int, int], own: tuple[int, int],
+    nodes: Nodes, step: float, map: Map, sums: Floats,
+) -> None:  # fmt: skip
+    """Add to the sums of players ``own`` those over players ``near``, but for pairs in which both are sharp.
+
+    Parameters
+    ----------
+    codes
+        Values of :data:`.pair_terms.KINDS`.
+    field
+        ``mu``, ``variance`` and ``weight`` of everybody.
+    near, own
+        First row and the row after the last; ``own`` lies within ``near``.
+    step
+        Of the grid: at most :data:`SPACING` times the smallest sqrt(v).
+    sums : float64[len(codes), n]
+    """
+    ratings = field[0][near[0] : near[1]]
+    low = ratings.min()
+    points = math.floor((ratings.max() - low) / step) + ORDER + 1  # kernels may round a last rating up
+    count = len(nodes.variance)
+    starts = near[0] + block_starts(near[1] - near[0])
+    parts = min(len(starts) - 1, max(_PARTS // (points * count), 1))  # fixed by the round
+    starts = starts[np.arange(parts + 1) * (len(starts) - 1) // parts]
+    grids = np.zeros((parts, points, count))
+
+    def spread(start: int, stop: int) -> None:
+        for part in range(start, stop):
+            _spread(starts[part], starts[part + 1], *field, low, step, *nodes.bands, grids[part])
+
+    map(spread, parts)
+    size = _fast_length(2 * points - 1)
+    source = np.fft.rfft(_to_nodes(grids, nodes.cosines, size))
+    one, other = np.tril_indices(count)
+    kept = other < nodes.offset[1]  # of two sharp nodes
+    one, other = one[kept], other[kept]
+    chunk = min(max(_CHUNK // size, 1), len(one))
+    responses, spectra = np.zeros((chunk, size)), np.empty((chunk, source.shape[1]), dtype=complex)
+    tables = np.empty((len(codes), points, count))
+    for row, code in enumerate(codes):
+        target = np.zeros_like(source)
+        for start in range(0, len(one), chunk):
+            pairs = slice(start, start + chunk)
+            _respond(code, nodes.variance, one[pairs], other[pairs], step, points, responses)
+            np.fft.rfft(responses, out=spectra)
+            _apply(one[pairs], other[pairs], spectra, source, target)
+        _to_series(np.fft.irfft(target, size), nodes.cosines, tables[row])
+
+    def read(start: int, stop: int) -> None:
+        _read(own[0] + start, own[0] + stop, *field[:2], low, step, *nodes.bands, tables, sums)
+
+    map(read, own[1] - own[0])
+
+
+def _fast_length(least: int) -> int:
+    """The smallest length from ``least`` on that has no prime factor above 5."""
+    best = 1 << (least - 1).bit_length()
+    for three in (1, 3, 9, 27):
+        for five in (1, 5, 25, 125):
+            quotient = -(-least // (three * five))
+            best = min(best, three * five << (quotient - 1).bit_length())
+    return best
+
+
+@exact
+def add_limits(code, starts, near, variance, weight, cut, shift, middle, inverse_half, offset, cosines, at, sums):
+    """Add to the sums of all players those over players so far away that terms are at their limit.
+
+    Players are sorted by rating into segments that begin at ``starts``; those beside ``near[s, 0]:near[s, 1]`` are far
+    from segment ``s``: those above where the terms are of a normal kind, those below where they are logistic.
+    """
+    segments, nodes = len(starts) - 1, len(at)
+    run, series, degree = np.zeros(nodes), np.empty(nodes), np.empty(nodes)
+    done = len(variance) if code == NORMAL else 0
+    for k in range(segments):
+        s = segments - 1 - k if code == NORMAL else k
+        begin, end = (near[s, 1], done) if code == NORMAL else (done, near[s, 0])
+        for j in range(begin, end):
+            for b in range(nodes if variance[j] >= cut else offset[1]):
+                run[b] += weight[j] * limit(code, at[b] + variance[j])
+        done = near[s, 1] if code == NORMAL else near[s, 0]
+        series[:] = 0.0
+        for b in range(nodes):
+            for m in range(nodes):
+                series[m] += cosines[b, m] * run[b]
+        for i in range(starts[s], starts[s + 1]):
+            _degrees(variance[i], cut, shift, middle, inverse_half, offset, degree)
+            for m in range(nodes):
+                sums[i] += series[m] * degree[m]
+
+
+@exact
+def _shares(x, share):
+    """Lagrange's cardinal functions of points in a row, at ``x`` beyond the last of their first half."""
+    x += ORDER // 2 - 1
+    product = 1.0
+    for a in range(ORDER):
+        share[a] = _INVERSE[a] * product
+        product *= x - a
+    product = 1.0
+    for a in range(ORDER - 1, -1, -1):
+        share[a] *= product
+        product *= x - a
+
+
+@exact
+def _degrees(variance, cut, shift, middle, inverse_half, offset, degree):
+    """Chebyshev's polynomials in a player's variance at the player's nodes; 0 at the others."""
+    band = 0 if variance >= cut else 1
+    first, last = offset[band], offset[band + 1]
+    u = (math.log(variance + shift[band]) - middle[band]) * inverse_half[band] if last - first > 1 else 0.0
+    last_but_one, now = u, 1.0
+    for m in range(len(degree)):
+        if first <= m < last:
+            degree[m] = now
+            last_but_one, now = now, 2.0 * u * now - last_but_one
+        else:
+            degree[m] = 0.0
+
+
+@exact
+def _spread(start, stop, mu, variance, weight, low, step, cut, shift, middle, inverse_half, offset, grid):
+    """Share players ``start`` to ``stop - 1`` out: to grid points by cardinal functions, in the variance as moments."""
+    nodes = grid.shape[1]
+    share, degree = np.empty(ORDER), np.empty(nodes)
+    for j in range(start, stop):
+        x = (mu[j] - low) / step
+        left = math.floor(x)
+        _shares(x - left, share)
+        _degrees(variance[j], cut, shift, middle, inverse_half, offset, degree)
+        for a in range(ORDER):
+            s = weight[j] * share[a]
+            for m in range(nodes):
+                grid[left + a, m] += s * degree[m]
+
+
+@kernel
+def _read(start, stop, mu, variance, low, step, cut, shift, middle, inverse_half, offset, tables, sums):
+    """Add to the sums of players ``start`` to ``stop - 1`` what the tables say."""
+    nodes = tables.shape[2]
+    share, degree = np.empty(ORDER), np.empty(nodes)
+    for i in range(start, stop):
+        x = (mu[i] - low) / step
+        left = math.floor(x)
+        _shares(x - left, share)
+        _degrees(variance[i], cut, shift, middle, inverse_half, offset, degree)
+        for row in range(len(tables)):
+            total = 0.0
+            for a in range(ORDER):
+                part = 0.0
+                for m in range(nodes):
+                    part += tables[row, left + a, m] * degree[m]
+                total += share[a] * part
+            sums[row, i] += total
+
+
+@exact
+def _to_nodes(grids, cosines, size):
+    """Add the parts up in order; moments become weights of nodes: a row of ``size`` numbers for each."""
+    for part in range(1, len(grids)):
+        grids[0] += grids[part]
+    _, points, nodes = grids.shape
+    signal = np.zeros((nodes, size))
+    for b in range(nodes):
+        for a in range(points):
+            total = 0.0
+            for m in range(nodes):
+                total += cosines[b, m] * grids[0, a, m]
+            signal[b, a] = total
+    return signal
+
+
+@exact
+def _respond(code, variance, one, other, step, points, responses):
+    """Terms of pairs of nodes ``one`` and ``other`` at all distances along the grid, the negative last."""
+    size = responses.shape[1]
+    for k in range(len(one)):
+        v = variance[one[k]] + variance[other[k]]
+        both = limit(code, v)
+        if code == 0:
+            for a in range(points):
+                responses[k, a] = term(0, a * step, v)
+        elif code == 1:
+            for a in range(points):
+                responses[k, a] = term(1, a * step, v)
+        elif code == 2:
+            for a in range(points):
+                responses[k, a] = term(2, a * step, v)
+        else:
+            for a in range(points):
+                responses[k, a] = term(3, a * step, v)
+        for a in range(1, points):
+            responses[k, size - a] = both - responses[k, a] if code <= LOGISTIC else responses[k, a]
+
+
+@exact
+def _apply(one, other, spectra, source, target):
+    """Add what pairs of nodes make for each other, frequency by frequency."""
+    for k in range(len(one)):
+        b, d = one[k], other[k]
+        for f in range(source.shape[1]):
+            target[b, f] += spectra[k, f] * source[d, f]
+        if d != b:
+            for f in range(source.shape[1]):
+                target[d, f] += spectra[k, f] * source[b, f]
+
+
+@exact
+def _to_series(target, cosines, table):
+    """Values at nodes, a row for each, become coefficients of series, a row for each point."""
+    points, nodes = table.shape
+    table[:] = 0.0
+    for b in range(nodes):
+        for a in range(points):
+            for m in range(nodes):
+                table[a, m] += cosines[b, m] * target[b, a]

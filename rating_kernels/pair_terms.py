@@ -1,0 +1,92 @@
+"""Terms that depend on the ratings and the uncertainties of two players, and their sums one by one.
+
+With v = variance_i + variance_j, z = (mu_i - mu_j) / sqrt(v) and p the standard logistic function, the kinds are
+
+    normal      Phi(-z)            spread2     p(z) (1 - p(z)) / v
+    logistic    p(z) / sqrt(v)     spread3     p(z) (1 - p(z)) / v^(3/2)
+
+Normal: the probability that j performs better than i, when both perform with a normal error.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ._jit import exact, kernel
+from .numerics import exp, upper_hazard
+
+__all__ = ["KINDS", "LOGISTIC", "NORMAL", "SPREAD3", "add_near", "direct_sums", "limit", "term"]
+
+KINDS = {"normal": 0, "logistic": 1, "spread2": 2, "spread3": 3}
+NORMAL, LOGISTIC, SPREAD3 = 0, 1, 3
+
+_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the standard normal law at 0
+
+
+@exact
+def term(code, d, v):
+    """A pair's term, seen by the player who stands higher by ``d``."""
+    root = math.sqrt(v)
+    z = min(abs(d) / root, 1000.0)
+    if code == NORMAL:
+        lower = _DENSITY * exp(-0.5 * z * z) / upper_hazard(z)
+        return lower if d >= 0.0 else 1.0 - lower
+    e = exp(-z)
+    q = 1.0 / (1.0 + e)
+    if code == LOGISTIC:
+        return (q if d >= 0.0 else e * q) / root
+    return e * q * q / v if code != SPREAD3 else e * q * q / (v * root)
+
+
+@exact
+def limit(code, v):
+    """What a pair's two terms add up to: all of it goes to one of them when they stand far apart."""
+    return 1.0 if code == NORMAL else 1.0 / math.sqrt(v)
+
+
+@kernel
+def direct_sums(code, start, stop, mu, variance, weight, sums):
+    """Write the sums of players ``start`` to ``stop - 1`` over all players, term by term: for rounds of few."""
+    for i in range(start, stop):
+        total = 0.0
+        m, v = mu[i], variance[i]
+        if code == 0:
+            for j in range(len(mu)):
+                total += weight[j] * term(0, m - mu[j], v + variance[j])
+        elif code == 1:
+            for j in range(len(mu)):
+                total += weight[j] * term(1, m - mu[j], v + variance[j])
+        elif code == 2:
+            for j in range(len(mu)):
+                total += weight[j] * term(2, m - mu[j], v + variance[j])
+        else:
+            for j in range(len(mu)):
+                total += weight[j] * term(3, m - mu[j], v + variance[j])
+        sums[i] = total
+
+
+@kernel
+def _some(code, m, v, mu, variance, weight, cut, begin, end):
+    total = 0.0
+    for j in range(begin, end):
+        own = weight[j] * term(code, m - mu[j], v + variance[j])
+        total += own if max(v, variance[j]) >= cut else 0.0
+    return total
+
+
+@exact
+def add_near(code, start, stop, mu, variance, weight, cut, near, sums):
+    """Add term by term to the sums of players ``start`` to ``stop - 1`` those over players ``near[i, 0]:near[i, 1]``.
+
+    Pairs in which both are sharp are left out.
+    """
+    for i in range(start, stop):
+        m, v, begin, end = mu[i], variance[i], near[i, 0], near[i, 1]
+        if code == 0:
+            sums[i] += _some(0, m, v, mu, variance, weight, cut, begin, end)
+        elif code == 1:
+            sums[i] += _some(1, m, v, mu, variance, weight, cut, begin, end)
+        elif code == 2:
+            sums[i] += _some(2, m, v, mu, variance, weight, cut, begin, end)
+        else:
+            sums[i] += _some(3, m, v, mu, variance, weight, cut, begin, end)
