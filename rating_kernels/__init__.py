@@ -1,5 +1,7 @@
 """Rating systems as pure functions over arrays: mathematics only, numpy and numba only."""
 
+from .bar import BAR
+from .bar import SYSTEM as _BAR
 from .beliefs import Beliefs
 from .elo_mmr import SYSTEM as _ELO_MMR
 from .elo_mmr import EloMMR
@@ -7,8 +9,11 @@ from .elo_mmx import SYSTEM as _ELO_MMX
 from .elo_mmx import EloMMX
 from .standings import Rounds, StandingsError, count_events
 from .system import ConvergenceError, Outcome, Prior, System
+from .topcoder import SYSTEM as _TOPCODER
+from .topcoder import TopCoder
 
 __all__ = [
+    "BAR",
     "SYSTEMS",
     "Beliefs",
     "ConvergenceError",
@@ -19,7 +24,8 @@ __all__ = [
     "Rounds",
     "StandingsError",
     "System",
+    "TopCoder",
     "count_events",
 ]
 
-SYSTEMS: dict[str, System] = {system.name: system for system in (_ELO_MMR, _ELO_MMX)}
+SYSTEMS: dict[str, System] = {system.name: system for system in (_ELO_MMR, _ELO_MMX, _TOPCODER, _BAR)}

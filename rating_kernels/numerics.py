@@ -22,6 +22,7 @@ __all__ = [
     "hazard",
     "hazards",
     "log1p",
+    "normal_quantile",
     "one_minus_exp",
     "prefetch",
     "upper_hazard",
@@ -213,3 +214,19 @@ def hazards(x: float) -> tuple[float, float, float, float, float, float]:
     if x >= 0.0:
         return upper, upper_slope, upper_bend, lower, lower_slope, lower_bend
     return lower, lower_slope, lower_bend, upper, upper_slope, upper_bend
+
+
+@exact
+def normal_quantile(below: float, above: float) -> float:
+    """The x with Phi(x) = ``below`` and 1 - Phi(x) = ``above``, of which the smaller is taken, 1e-300 at least.
+
+    Absolute error below 4e-16 up to x = 1, relative error below 1e-15 from there.
+    """
+    tail = min(below, above)
+    t = math.sqrt(-2.0 * math.log(tail))
+    x = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
+    for _ in range(2):  # from Abramowitz and Stegun 26.2.23, 4.5e-4 off; Halley's method cubes that twice
+        x = max(x, 0.0)
+        u = 1.0 / upper_hazard(x) - tail / (_DENSITY * exp(-0.5 * x * x))
+        x += u / (1.0 - 0.5 * x * u)
+    return x if above < below else -x

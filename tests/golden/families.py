@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from golden import answers_elo_mmr
+from golden import answers_bar, answers_elo_mmr, answers_topcoder
 from golden.runner import Answers, Vector
 
 __all__ = ["FAMILIES", "Family"]
@@ -39,4 +39,6 @@ FAMILIES = {
         # even it out. That moves the root by 1e-10 points.
         cancels={"elo_mmr-gap-full": 1e-9, "elo_mmr-gap-split": 1e-9},
     ),
+    "topcoder": Family(answers_topcoder.package, answers_topcoder.twin, answers_topcoder.INNER),
+    "bar": Family(answers_bar.package, answers_bar.twin),
 }

@@ -1,4 +1,4 @@
-"""exp, log1p and 1 - e^-y against decimal arithmetic of sixty digits."""
+"""exp, log1p, 1 - e^-y and normal quantiles against decimal arithmetic of many digits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import pytest
 
-from rating_kernels.numerics import exp, log1p, one_minus_exp
+from rating_kernels.numerics import exp, log1p, normal_quantile, one_minus_exp
 
 DIGITS = 60
 
@@ -105,3 +105,36 @@ def test_numerics__never_falls_where_it_should_rise(function) -> None:
     values = loop(function)(x)
     assert np.all(np.diff(values) >= -4e-16)
     assert values[-1] > values[0]
+
+
+def normal_tail(x: float) -> tuple[Decimal, Decimal]:
+    """1 - Phi and phi by the Taylor series of the ratio of Phi - 1/2 to phi, whose terms are all positive."""
+    with localcontext() as context:
+        context.prec = 400
+        z = Decimal(x)
+        pi = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803")
+        density = (-z * z / 2).exp() / (2 * pi).sqrt()
+        term = total = z
+        k = 1
+        while abs(term) > Decimal(10) ** -330 * abs(total):
+            term *= z * z / (2 * k + 1)
+            total += term
+            k += 1
+        return Decimal(1) / 2 - density * total, density
+
+
+@pytest.mark.parametrize(
+    "tail", [*np.linspace(0.5, 0.01, 50), *np.logspace(-3, -50, 48), 0.5 - 1e-9, 0.15865525393145707]
+)
+def test_normal_quantile__is_right_to_the_last_digits_from_whichever_side_is_small(tail: float) -> None:
+    found = normal_quantile(1.0 - tail, tail)
+    there, density = normal_tail(found)
+    error = float((there - Decimal(float(tail))) / density)
+    assert abs(error) <= (4e-16 if found <= 1.0 else 1e-15 * found)
+    assert normal_quantile(tail, 1.0 - tail) == -found
+
+
+def test_normal_quantile__has_no_sign_in_the_middle_and_reaches_far() -> None:
+    assert normal_quantile(0.5, 0.5) == 0.0
+    assert normal_quantile(1.0, 1e-300) == pytest.approx(37.0471, abs=1e-4)
+    assert math.isnan(normal_quantile(math.nan, math.nan))

@@ -1,0 +1,278 @@
+"""BAR: Bayesian approximation ranking, as published and as the authors of Elo-MMR run it.
+
+Source: Weng and Lin, "A Bayesian Approximation Method for Online Ranking" (JMLR 12, 2011), Algorithm 1 (Bradley-Terry,
+full pair) with one player a team; Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions"
+(arXiv:2101.00400), for the variant in their engine. A belief is a normal law. A round compares every pair's result with
+the chance that a logistic law gives it, where c^2 = sigma_i^2 + sigma_q^2 + 2 beta^2 and q runs over n opponents:
+
+    published   mu_i += sigma_i^2 sum_q (s - p) / c                 p = logistic((mu_i - mu_q) / c)
+                sigma_i^2 *= 1 - sigma_i^2 sum_q gamma p (1 - p) / c^2
+    engine      mu_i += sigma_i^2 / (n + 1) sum_q (s - p) / c       p = logistic(C3 (mu_i - mu_q) / c)
+                sigma_i^2 *= 1 - sigma_i^2 / (4 (sigma_i^2 + 2 beta^2))
+
+The published sums grow with the field: against many a rating overshoots and sigma falls to its floor. The engine's
+means do not, but its sigma learns nothing from the opponents. Ratings in the system's own points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._jit import exact
+from .beliefs import Beliefs, at_once
+from .numerics import C3
+from .pair_field import KINDS, direct_sums, pair_sums
+from .performance import group_starts
+from .rank_scan import direct_worse_sums, worse_sums
+from .standings import Floats, Longs, Rounds
+from .system import (
+    Map,
+    Outcome,
+    Prior,
+    System,
+    check_finite,
+    check_non_negative,
+    check_one_of,
+    check_positive,
+    settle_floats,
+)
+
+__all__ = ["BAR", "DEFAULTS", "SYSTEM", "Duels"]
+
+SMALL = 400  # participants up to which summing term by term beats a table
+SHARED = 2048  # participants from which on the sums are worth a trip to a second thread
+DEFAULTS = {
+    "allpairs_mean": {"beta": C3 * 400.0 / math.log(10.0), "sig_drift": 35.0, "mu_init": 1500.0, "sigma_init": 350.0},
+    "btfull": {"beta": 25.0 / 6.0, "sig_drift": 0.0, "mu_init": 25.0, "sigma_init": 25.0 / 3.0},
+}
+LOGISTIC, SPREAD2, SPREAD3 = KINDS["logistic"], KINDS["spread2"], KINDS["spread3"]
+GAMMAS = ("sigma_over_c", "one_over_teams", "one")
+
+
+@dataclass(frozen=True, slots=True)
+class BAR:
+    """Hyperparameters of BAR.
+
+    Attributes
+    ----------
+    variant : str
+        "allpairs_mean": the engine's, where a rating moves by the mean over all opponents and sigma by itself;
+        "btfull": the published one, sums for both.
+    beta : float or None
+        Standard deviation of a performance around skill, over the root of the round's weight; > 0. None is 400 C3 /
+        ln 10 = 315.09 for "allpairs_mean" and 25 / 6 for "btfull".
+    sig_drift : float or None
+        Standard deviation of the drift of a skill before a round, >= 0. None is 35 for "allpairs_mean", 0 for "btfull".
+    kappa : float
+        A round leaves at least this share of a variance; between 0 and 1.
+    gamma : str
+        What "btfull" multiplies into an opponent's information: "sigma_over_c", "one_over_teams" or "one".
+    mu_init, sigma_init : float or None
+        What is believed of a newcomer. None is 1500 and 350 for "allpairs_mean", 25 and 25 / 3 for "btfull".
+
+    Notes
+    -----
+    The paper knows neither drift nor weights; with "btfull" both act as in the engine. There are no performances, so
+    that a round's ceiling has nothing to hold.
+    """
+
+    variant: str = "allpairs_mean"
+    beta: float | None = None
+    sig_drift: float | None = None
+    kappa: float = 1e-4
+    gamma: str = "sigma_over_c"
+    mu_init: float | None = None
+    sigma_init: float | None = None
+
+    def __post_init__(self) -> None:
+        settle_floats(self)
+        check_one_of("variant", self.variant, tuple(DEFAULTS))
+        chosen = {name: getattr(self, name) for name in DEFAULTS[self.variant]}
+        settled = DEFAULTS[self.variant] | {name: value for name, value in chosen.items() if value is not None}
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+        check_positive("beta", settled["beta"])
+        check_non_negative("sig_drift", settled["sig_drift"])
+        check_finite("mu_init", settled["mu_init"])
+        check_positive("sigma_init", settled["sigma_init"])
+        if not 0.0 < self.kappa < 1.0:
+            raise ValueError(f"kappa must be a number between 0 and 1, both excluded, got {self.kappa}")
+        check_one_of("gamma", self.gamma, GAMMAS)
+        if self.variant == "allpairs_mean" and self.gamma != GAMMAS[0]:
+            raise ValueError(f"gamma goes with the variant btfull, not {self.variant}; got {self.gamma!r}")
+
+
+def state(params: BAR, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """Nothing beside ``mu`` and ``sigma``."""
+    return {}
+
+
+def sigma_limit(params: BAR) -> float:
+    """What sigma tends to in rounds of weight 1; 0 for "btfull", where it depends on the opponents.
+
+    With y the variance after a drift, the engine's form rests where y^2 / (4 (y + 2 beta^2)) = sig_drift^2, or where
+    kappa lets no more of it go.
+    """
+    if params.variant == "btfull":
+        return 0.0
+    beta2, drift2 = float(params.beta or 0.0) ** 2, float(params.sig_drift or 0.0) ** 2
+    free = drift2 + 2.0 * math.sqrt(drift2 * (drift2 + 2.0 * beta2))
+    return math.sqrt(max(free, params.kappa / (1.0 - params.kappa) * drift2))
+
+
+def prior(params: BAR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: skills drift."""
+    _diffuse_rows(
+        start, stop, round.player, params.sig_drift, beliefs.mu, beliefs.sigma, beliefs.n_rounds,
+        prior.mu, prior.sigma, prior.n_before,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Duels:
+    """What everybody met in one round, oneself included: with s = p = 1/2 and c^2 = 2 (sigma_i^2 + beta^2).
+
+    Attributes
+    ----------
+    first : int64[groups + 1]
+        First row of each tie group, and the number of rows.
+    won, lost : float64[n]
+        Sums over all participants of s / c and of p / c, in units of the logistic law.
+    met : float64[n]
+        Sum over all participants of p (1 - p) / c^2, or c^3 where gamma is "sigma_over_c"; ``lost`` again for
+        "allpairs_mean", which does not ask.
+    """
+
+    first: Longs
+    won: Floats
+    lost: Floats
+    met: Floats
+
+
+def summarise(params: BAR, prior: Prior, round: Rounds, map: Map) -> Duels:
+    """Step 2: the sums over all pairs."""
+    unit, power, _, beta2 = _rules(params, round.weight[0])
+    first, variance = group_starts(round.lo), np.empty(len(prior.mu))
+    _widen(prior.sigma, beta2, unit, variance)
+    map = map if len(variance) > SHARED else at_once
+    sums = pair_sums(["logistic", f"spread{power}"] if power else ["logistic"], prior.mu, variance, map)
+    return Duels(first, worse_sums(first, variance, map), sums[0], sums[-1])
+
+
+def perform(params: BAR, summary: Duels, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: nothing; the system knows no performances."""
+
+
+def absorb(
+    params: BAR,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Duels,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4: Omega and Delta of Algorithm 1, or the engine's mean and its shrinking of sigma."""
+    _absorb_rows(
+        start, stop, round.player, round.time_seconds[0], *_rules(params, round.weight[0]), params.kappa,
+        prior.mu, prior.sigma, summary.won, summary.lost, summary.met,
+        beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time, outcome.mu, outcome.sigma,
+    )  # fmt: skip
+
+
+def rate_small(params: BAR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds, one after the other, in one kernel call."""
+    _rate_small(
+        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, params.sig_drift,
+        *_rules(params), params.kappa, beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time,
+        outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+    )  # fmt: skip
+
+
+def _rules(params: BAR, weight: float = 1.0) -> tuple[float, int, bool, float]:
+    """What differs between the variants, in the order in which kernels take it.
+
+    The length that the logistic law takes for one rating point, the power of c in ``met`` (0 where sigma does not
+    depend on opponents), whether an opponent's information is divided by their number, and beta^2 in a round of this
+    weight.
+    """
+    beta2 = float(params.beta or 0.0) ** 2 / weight
+    if params.variant == "allpairs_mean":
+        return 1.0 / C3, 0, False, beta2
+    return 1.0, 3 if params.gamma == "sigma_over_c" else 2, params.gamma == "one_over_teams", beta2
+
+
+@exact
+def _diffuse_rows(begin, end, player, drift, mu, sigma, n_rounds, mu_prior, sigma_prior, n_before):
+    for i in range(begin, end):
+        row = player[i]
+        sigma[row] = math.sqrt(sigma[row] * sigma[row] + drift * drift)
+        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+
+
+@exact
+def _widen(sigma, beta2, unit, variance):
+    """Each player's part of c^2, in squared units of the logistic law."""
+    for i in range(len(sigma)):
+        variance[i] = unit * unit * (sigma[i] * sigma[i] + beta2)
+
+
+@exact
+def _absorb_rows(
+    begin, end, player, time_seconds, unit, power, per_team, beta2, kappa, mu_prior, sigma_prior, won, lost, met,
+    mu, sigma, n_rounds, last_time, mu_after, sigma_after,
+):  # fmt: skip
+    n = len(mu_prior)
+    for i in range(begin, end):
+        row = player[i]
+        variance = sigma_prior[i] * sigma_prior[i]
+        step = variance * unit * (won[i] - lost[i])
+        if power == 0:
+            step /= n
+            known = 0.25 * variance / (variance + 2.0 * beta2)
+        else:
+            own = 2.0 * (variance + beta2)  # c^2 against oneself
+            if power == 2:
+                known = variance * (met[i] - 0.25 / own)
+            else:
+                known = variance * sigma_prior[i] * (met[i] - 0.25 / (own * math.sqrt(own)))
+            known = known / n if per_team else known
+        mu[row] = mu_prior[i] + step
+        sigma[row] = sigma_prior[i] * math.sqrt(max(1.0 - known, kappa))
+        mu_after[i], sigma_after[i] = mu[row], sigma[row]
+        n_rounds[row] += 1
+        last_time[row] = max(last_time[row], time_seconds)
+
+
+@exact
+def _rate_small(
+    offsets, player, lo, time_seconds, weight, drift, unit, power, per_team, beta2, kappa,
+    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    variance, one, won, lost, met = np.empty(SMALL), np.ones(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        n, rows, before, width, own = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j], beta2 / weight[r]
+        _diffuse_rows(0, n, rows, drift, mu, sigma, n_rounds, before, width, n_before[i:j])
+        _widen(width, own, unit, variance)
+        first = group_starts(lo[i:j])
+        direct_worse_sums(0, len(first) - 1, first, variance[:n], won)
+        direct_sums(LOGISTIC, 0, n, before, variance, one, lost)
+        if power == 2:
+            direct_sums(SPREAD2, 0, n, before, variance, one, met)
+        elif power == 3:
+            direct_sums(SPREAD3, 0, n, before, variance, one, met)
+        _absorb_rows(
+            0, n, rows, time_seconds[r], unit, power, per_team, own, kappa, before, width, won, lost, met,
+            mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+        )  # fmt: skip
+
+
+SYSTEM = System(
+    name="bar", params=BAR, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+)  # fmt: skip

@@ -1,0 +1,325 @@
+"""TopCoder's rating of algorithm matches: as published, and as the authors of Elo-MMR run it.
+
+Source: TopCoder, "Algorithm Competition Rating System"; Ebtekar and Liu, "An Elo-like System for Massive Multiplayer
+Competitions" (arXiv:2101.00400), whose engine gives contests a weight and a ceiling and makes parameters of two
+constants. A coder has a rating and a volatility. A round compares the rank that ratings made likely with the rank that
+was reached, both on the scale of normal quantiles, and moves the rating towards the performance between them.
+
+Volatility grows with every surprise and later moves the rating further, so that losing on purpose can pay (section 5.1
+of the paper): the system is not monotone. All ratings in rating points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._jit import exact, kernel
+from .beliefs import Beliefs, at_once
+from .numerics import normal_quantile
+from .pair_field import KINDS, direct_sums, pair_sums
+from .performance import group_starts
+from .standings import Floats, Ints, Longs, Rounds
+from .system import Map, Outcome, Prior, System, check_finite, check_positive, settle_floats
+
+__all__ = ["SYSTEM", "Field", "TopCoder", "competition_factor", "step_size"]
+
+SMALL = 512  # participants up to which summing term by term beats a table
+SHARED = 2048  # participants from which on the sums are worth a trip to a second thread
+VETERANS, EVERYBODY = 0, 1  # the two fields of a round
+NORMAL = KINDS["normal"]
+LEAST = 1e-300  # variance; with less of it the chance to win against one's like is 0 / 0
+
+
+@dataclass(frozen=True, slots=True)
+class TopCoder:
+    """Hyperparameters of TopCoder's system; by default as the engine runs it, :meth:`published` as TopCoder does.
+
+    Attributes
+    ----------
+    weight_noob, weight_limit : float
+        Share of the performance in the new rating in a coder's first round and after very many, between 0 and 1. The
+        share in round t is weight_limit + (weight_noob - weight_limit) / t, less from 2000 points on.
+    weight_multiplier : float
+        Factor on the weight W = share / (1 - share) of a performance, > 0; caps do not know it.
+    vol_after_cap : bool
+        Whether volatility sees the change of the rating after the cap on it (published) or before (engine).
+    two_phase : bool
+        Whether coders who were rated before are rated among themselves, as if newcomers had not come, and newcomers
+        against everybody (published); or all against all (engine).
+    published_constants : bool
+        Whether coders start at 1200 with volatility 515 and weights fall to 80 % above 2500 points (published); or
+        start at 1500 with 350, and 80 % is for 2500 too (engine).
+    mu_init, sigma_init : float or None
+        Rating and volatility of a newcomer; None is what ``published_constants`` says.
+
+    Notes
+    -----
+    The published rule knows neither weights of contests nor ceilings; where a contest has them they act as in the
+    engine. That a volatility is 385 after the first match, as is said here and there, is not in the published rule and
+    not done here.
+    """
+
+    weight_noob: float = 0.6
+    weight_limit: float = 0.18
+    weight_multiplier: float = 1.0
+    vol_after_cap: bool = False
+    two_phase: bool = False
+    published_constants: bool = False
+    mu_init: float | None = None
+    sigma_init: float | None = None
+
+    def __post_init__(self) -> None:
+        settle_floats(self)
+        mu, sigma = (1200.0, 515.0) if self.published_constants else (1500.0, 350.0)
+        mu = mu if self.mu_init is None else self.mu_init
+        sigma = sigma if self.sigma_init is None else self.sigma_init
+        check_finite("mu_init", mu)
+        check_positive("sigma_init", sigma)
+        object.__setattr__(self, "mu_init", mu)
+        object.__setattr__(self, "sigma_init", sigma)
+        for name, share in (("weight_noob", self.weight_noob), ("weight_limit", self.weight_limit)):
+            if not 0.0 < share < 1.0:
+                raise ValueError(f"{name} must be a number between 0 and 1, both excluded, got {share}")
+        check_positive("weight_multiplier", self.weight_multiplier)
+
+    @classmethod
+    def published(cls) -> TopCoder:
+        """The system as TopCoder publishes it."""
+        return cls(vol_after_cap=True, two_phase=True, published_constants=True)
+
+
+def state(params: TopCoder, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """Nothing beside ``mu`` and ``sigma``."""
+    return {}
+
+
+def sigma_limit(params: TopCoder) -> float:
+    """Volatility tells how erratic a coder is, not how little is known: the rating shown is ``mu``."""
+    return 0.0
+
+
+def prior(params: TopCoder, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: nothing diffuses."""
+    failed = _read_rows(
+        start, stop, round.player, round.weight[0], beliefs.mu, beliefs.sigma, beliefs.n_rounds,
+        prior.mu, prior.sigma, prior.n_before,
+    )  # fmt: skip
+    if failed >= 0:
+        raise _undefined(int(round.player[failed]), float(prior.sigma[failed]))
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What ratings made likely in one round, and how many stand above whom.
+
+    A round has two fields, veterans alone and everybody. A participant belongs to one of them: to the first if veterans
+    are rated ``apart`` and the participant is one, otherwise to the second.
+
+    Attributes
+    ----------
+    first : int64[groups + 1]
+        First row of each tie group, and the number of rows.
+    counts : int64[groups + 1, 2]
+        Members of each field above each tie group, and all of them.
+    factor : float64[2]
+        Competition factor of each field, rating points.
+    better : float64[n]
+        By how many of their field each participant should be beaten, by oneself with chance 1/2.
+    """
+
+    first: Longs
+    counts: Longs
+    factor: Floats
+    better: Floats
+    mu: Floats
+    n_before: Ints
+    apart: bool
+    ceiling: float
+
+
+def summarise(params: TopCoder, prior: Prior, round: Rounds, map: Map) -> Field:
+    """Step 2: the expected ranks, one sum over all pairs; a second one if veterans are rated apart."""
+    mu, sigma, first = prior.mu, prior.sigma, group_starts(round.lo)
+    map = map if len(mu) > SHARED else at_once
+    counts = _count(first, prior.n_before)
+    apart = bool(params.two_phase and 0 < counts[-1, VETERANS] < len(mu))
+    variance, everybody = sigma * sigma / round.weight[0], np.ones(len(mu))
+    factor = np.full(2, competition_factor(mu, sigma, everybody))
+    (better,) = pair_sums(["normal"], mu, variance, map)
+    if apart:
+        veteran = prior.n_before > 0
+        member = veteran.astype(np.float64)
+        factor[VETERANS] = competition_factor(mu, sigma, member)
+        better = np.where(veteran, pair_sums(["normal"], mu, variance, map, member)[0], better)
+    return Field(first, counts, factor, better, mu, prior.n_before, apart, round.perf_ceiling[0])
+
+
+def perform(params: TopCoder, summary: Field, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: rank reached and rank expected as normal quantiles, APerf and EPerf; their distance as a rating."""
+    s = summary
+    _perform_groups(start, stop, s.first, s.counts, s.factor, s.better, s.mu, s.n_before, s.apart, s.ceiling, perf)
+
+
+def absorb(
+    params: TopCoder,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Field,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4: the capped mean of rating and performance, and what volatility makes of it."""
+    _absorb_rows(
+        start, stop, round.player, round.time_seconds[0], round.weight[0], *_constants(params),
+        prior.mu, prior.sigma, prior.n_before, outcome.perf,
+        beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time, outcome.mu, outcome.sigma,
+    )  # fmt: skip
+
+
+def rate_small(params: TopCoder, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds, one after the other, in one kernel call."""
+    failed = _rate_small(
+        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
+        params.two_phase, *_constants(params), beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time,
+        outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+    )  # fmt: skip
+    if failed >= 0:
+        raise _undefined(int(rounds.player[failed]), float(outcome.sigma_prior[failed]))
+
+
+def _constants(params: TopCoder) -> tuple[Any, ...]:
+    p = params
+    return p.weight_noob, p.weight_limit, p.weight_multiplier, p.published_constants, p.vol_after_cap
+
+
+def _undefined(player: int, sigma: float) -> ValueError:
+    return ValueError(
+        f"sigma must be > 0 rating points where chances to win follow from it, got {sigma} for player {player}"
+    )
+
+
+@exact
+def _read_rows(begin, end, player, weight, mu, sigma, n_rounds, mu_prior, sigma_prior, n_before):
+    """Returns -1, or the first row whose chances to win are undefined."""
+    for i in range(begin, end):
+        row = player[i]
+        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+        if not sigma[row] * sigma[row] / weight > LEAST:
+            return i
+    return -1
+
+
+@exact
+def _count(first, n_before):
+    counts = np.zeros((len(first), 2), dtype=np.int64)
+    for g in range(len(first) - 1):
+        veterans = counts[g, VETERANS]
+        for i in range(first[g], first[g + 1]):
+            veterans += n_before[i] > 0
+        counts[g + 1, VETERANS], counts[g + 1, EVERYBODY] = veterans, first[g + 1]
+    return counts
+
+
+@kernel
+def competition_factor(mu, sigma, member):
+    """How widely the ratings of a field spread, between coders and within, rating points; ``member`` is 1.0 or 0.0."""
+    n, total, within, between = 0.0, 0.0, 0.0, 0.0
+    for i in range(len(mu)):
+        n += member[i]
+        total += member[i] * mu[i]
+        within += member[i] * sigma[i] * sigma[i]
+    mean = total / n
+    for i in range(len(mu)):
+        between += member[i] * (mu[i] - mean) * (mu[i] - mean)
+    return math.sqrt(within / n + between / max(n - 1.0, 1.0))
+
+
+@exact
+def _perform_groups(start, stop, first, counts, factor, better, mu, n_before, apart, ceiling, perf):
+    size, reached = counts[-1], np.empty(2)
+    for g in range(start, stop):
+        for field in range(VETERANS if apart else EVERYBODY, 2):
+            n, middle = size[field], 0.5 * (counts[g, field] + counts[g + 1, field])
+            if counts[g + 1, field] > counts[g, field]:
+                reached[field] = normal_quantile((n - middle) / n, middle / n)
+        for i in range(first[g], first[g + 1]):
+            field = VETERANS if apart and n_before[i] > 0 else EVERYBODY
+            n = size[field]
+            expected = normal_quantile((n - better[i]) / n, better[i] / n)
+            perf[i] = min(mu[i] + factor[field] * (reached[field] - expected), ceiling)
+
+
+@exact
+def step_size(mu, n_before, weight, noob, limit, multiplier, published):
+    """Weight of a performance, the rating's being 1, and cap on the change of the rating, rating points."""
+    t = n_before + 1
+    share = limit + (noob - limit) / t
+    high = mu > 2500.0 if published else mu >= 2500.0
+    steady = 0.8 if high else 0.9 if mu >= 2000.0 else 1.0
+    cap = (150.0 + 1500.0 / (t + 1)) * math.sqrt(weight) * share / (0.18 + 0.42 / t)
+    return weight * multiplier * share / (1.0 - share) * steady, cap
+
+
+@exact
+def _absorb_rows(
+    begin, end, player, time_seconds, contest_weight, noob, limit, multiplier, published, vol_after_cap,
+    mu_prior, sigma_prior, n_before, perf, mu, sigma, n_rounds, last_time, mu_after, sigma_after,
+):  # fmt: skip
+    for i in range(begin, end):
+        row = player[i]
+        weight, cap = step_size(mu_prior[i], n_before[i], contest_weight, noob, limit, multiplier, published)
+        step = weight / (1.0 + weight) * (perf[i] - mu_prior[i])
+        capped = min(max(step, -cap), cap)
+        moved = capped if vol_after_cap else step
+        mu[row] = mu_prior[i] + capped
+        sigma[row] = math.sqrt(moved * moved / weight + sigma_prior[i] * sigma_prior[i] / (1.0 + weight))
+        mu_after[i], sigma_after[i] = mu[row], sigma[row]
+        n_rounds[row] += 1
+        last_time[row] = max(last_time[row], time_seconds)
+
+
+@exact
+def _rate_small(
+    offsets, player, lo, time_seconds, weight, perf_ceiling, two_phase, noob, limit, multiplier, published,
+    vol_after_cap, mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    """Rate all rounds; returns -1, or the first row whose chances to win are undefined."""
+    variance, better = np.empty(SMALL), np.empty(SMALL)
+    member, factor = np.ones((2, SMALL)), np.empty(2)
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        n, rows, before, spread, played = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j], n_before[i:j]
+        failed = _read_rows(0, n, rows, weight[r], mu, sigma, n_rounds, before, spread, played)
+        if failed >= 0:
+            return i + failed
+        first = group_starts(lo[i:j])
+        counts = _count(first, played)
+        apart = two_phase and 0 < counts[-1, VETERANS] < n
+        for k in range(n):
+            variance[k] = spread[k] * spread[k] / weight[r]
+            member[VETERANS, k] = 1.0 if played[k] > 0 else 0.0
+        for field in range(VETERANS if apart else EVERYBODY, 2):
+            factor[field] = competition_factor(before, spread, member[field, :n])
+        for k in range(n):
+            field = VETERANS if apart and played[k] > 0 else EVERYBODY
+            direct_sums(NORMAL, k, k + 1, before, variance[:n], member[field], better)
+        _perform_groups(
+            0, len(first) - 1, first, counts, factor, better, before, played, apart, perf_ceiling[r], perf[i:j]
+        )
+        _absorb_rows(
+            0, n, rows, time_seconds[r], weight[r], noob, limit, multiplier, published, vol_after_cap,
+            before, spread, played, perf[i:j], mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+        )  # fmt: skip
+    return -1
+
+
+SYSTEM = System(
+    name="topcoder", params=TopCoder, state=state, sigma_limit=sigma_limit, deviations=0.0,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+)  # fmt: skip

@@ -1,0 +1,101 @@
+"""Answers to the golden vectors of TopCoder's system (system ``topcoder``)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from golden.runner import ABOUT, Answers, Vector, known
+from kernels.histories import know
+from twins.topcoder import Twin
+
+from flows.engines.serial import Serial
+from flows.rounds import rate_rounds
+from rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, TopCoder
+from rating_kernels.topcoder import VETERANS, Field, step_size
+
+__all__ = ["INNER", "package", "params_of", "twin"]
+
+SYSTEM = SYSTEMS["topcoder"]
+INNER = {"expected_rank", "weight", "cap", "competition_factor"}
+_PARAMS = {"mu0": "mu_init", "sig0": "sigma_init"} | {
+    name: name
+    for name in (
+        *("weight_noob", "weight_limit", "weight_multiplier"),
+        *("vol_after_cap", "two_phase", "published_constants", "mu_init", "sigma_init"),
+    )
+}
+
+
+def params_of(vector: Vector) -> dict[str, Any]:
+    """The vector's hyperparameters in our spelling, without ``initial_state``; unknown names raise."""
+    known("key", vector, ABOUT)
+    known("parameter", vector["params"], {*_PARAMS, "initial_state"})
+    for contest in vector["contests"]:
+        known("contest key", contest, {"standings", "time", "weight", "perf_ceiling"})
+    return {_PARAMS[name]: value for name, value in vector["params"].items() if name in _PARAMS}
+
+
+def twin(vector: Vector) -> Answers:
+    """What the plain-Python twin answers."""
+    slow = Twin(**params_of(vector), initial_state=vector["params"].get("initial_state", {}))
+    answers = []
+    for contest in vector["contests"]:
+        how = {name: contest[name] for name in ("time", "weight", "perf_ceiling") if name in contest}
+        outcomes = slow.rate([(name, lo, hi) for name, lo, hi in contest["standings"]], **how)
+        inner = [{name: getattr(one, name) for name in (*INNER, "performance", "mu")} for one in outcomes]
+        answers.append({one.player: fields | {"sig": one.sigma} for one, fields in zip(outcomes, inner, strict=True)})
+    return answers
+
+
+def package(vector: Vector, step_by_step: bool = False) -> Answers:
+    """What the package answers; with ``step_by_step`` as large rounds are rated, and then with all inner numbers."""
+    params, given = TopCoder(**params_of(vector)), vector["params"].get("initial_state", {})
+    names = {row[0] for contest in vector["contests"] for row in contest["standings"]}
+    rows = {name: row for row, name in enumerate(sorted(names | set(given)))}
+    beliefs = SYSTEM.newcomers(params, len(rows))
+    for name, (mu, sigma, n) in given.items():
+        know(SYSTEM, params, beliefs, [rows[name]], mu, sigma, n)
+    answers = []
+    for contest in vector["contests"]:
+        names, lo, hi = zip(*contest["standings"], strict=True)
+        round = Rounds.from_columns(
+            [0, len(names)],
+            [rows[name] for name in names],
+            lo,
+            hi,
+            [contest.get("time", 0)],
+            [contest.get("weight", 1.0)],
+            [contest.get("perf_ceiling", math.inf)],
+        )
+        outcome, inner = _steps(params, beliefs, round) if step_by_step else (None, [{}] * len(names))
+        outcome = outcome or rate_rounds(SYSTEM, params, beliefs, round, Serial())
+        shown = zip(outcome.perf.tolist(), outcome.mu.tolist(), outcome.sigma.tolist(), strict=True)
+        fields = [{"performance": p, "mu": m, "sig": s} for p, m, s in shown]
+        answers.append({name: fields[i] | inner[i] for i, name in enumerate(names)})
+    return answers
+
+
+def _steps(params: TopCoder, beliefs: Beliefs, round: Rounds) -> tuple[Outcome, list[dict[str, float]]]:
+    """The four steps, and what the summary says of every participant."""
+    n = round.n_rows
+    outcome = Outcome.empty(n)
+    prior = outcome.prior
+    SYSTEM.prior(params, beliefs, round, 0, n, prior)
+    summary: Field = SYSTEM.summarise(params, prior, round, Serial().map)
+    SYSTEM.perform(params, summary, 0, len(summary.first) - 1, outcome.perf)
+    SYSTEM.absorb(params, beliefs, round, prior, summary, 0, n, outcome)
+    inner = []
+    for i in range(n):
+        field = VETERANS if summary.apart and prior.n_before[i] else 1 - VETERANS
+        constants = params.weight_noob, params.weight_limit, params.weight_multiplier, params.published_constants
+        weight, cap = step_size(prior.mu[i], prior.n_before[i], round.weight[0], *constants)
+        inner.append(
+            {
+                "expected_rank": 0.5 + summary.better[i],
+                "weight": weight,
+                "cap": cap,
+                "competition_factor": summary.factor[field],
+            }
+        )
+    return outcome, inner
