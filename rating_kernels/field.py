@@ -339,15 +339,28 @@ def table_start(target, low, high, guesses):
 
 
 @kernel
-def direct_sum(p, side, mu, rate, weight):
-    """``S(p)`` (``side`` +1) or ``M(p)`` (-1) and its slope, term by term: for fields too small to tabulate."""
-    value = 0.0
+def direct_sum(p, side, mu, rate, weight, start, stop):
+    """``S(p)`` (``side`` +1) or ``M(p)`` (-1) of terms ``start`` to ``stop - 1``, for fields too small to tabulate.
+
+    Returns
+    -------
+    whole, rest, slope
+        The sum in two parts, the limits of all terms and what they are off them: across a gap in the field limits may
+        cancel against other weights, and the rest decides.
+    """
+    whole = 0.0
+    rest = 0.0
     slope = 0.0
-    for j in range(len(mu)):
-        q = 1.0 / (1.0 + exp(side * (p - mu[j]) * rate[j]))
-        value += weight[j] * q
-        slope += weight[j] * rate[j] * q * (1.0 - q)
-    return value, -side * slope
+    for j in range(start, stop):
+        z = side * (p - mu[j]) * rate[j]
+        e = exp(-abs(z))
+        near = weight[j] / (1.0 + e)
+        far = near * e
+        counts = 1.0 if z < 0.0 else 0.0
+        whole += weight[j] * counts
+        rest += far * (1.0 - 2.0 * counts)
+        slope += rate[j] * far / (1.0 + e)
+    return whole, rest, -side * slope
 
 
 @exact

@@ -135,17 +135,21 @@ def solve_groups(
             if tabulated:
                 side = 1.0 if p >= middle else -1.0
                 value, slope = table_sum(p, side, middle, half_width, panel, offset, series)
+                rest = 0.0
             else:
                 side = 1.0 if below[g] >= above[g] else -1.0
-                value, slope = direct_sum(p, side, mu, omega, omega)
+                value, rest, slope = direct_sum(p, side, mu, omega, omega, 0, len(mu))
             outside = above[g] if side > 0 else below[g]
             if split:
-                q = side * (value - outside - 0.5 * tied)
-                slope = side * slope
-            else:
+                own, own_rest, own_slope = 0.5 * tied, 0.0, 0.0
+            elif tabulated:
                 own, own_slope = _own_terms(p, side, mu, omega, a, b)
-                q = side * (value - outside - own)
-                slope = side * slope - own_slope
+                own_rest = 0.0
+            else:
+                own, own_rest, own_slope = direct_sum(p, -side, mu, omega, omega, a, b)
+                own_slope *= side
+            q = side * ((value - outside - own) + (rest - own_rest))
+            slope = side * slope - own_slope
             if q > 0.0:
                 lower = p
             else:
