@@ -15,7 +15,7 @@ from ._jit import exact, kernel
 from .beliefs import LANES, NEVER, grow
 from .numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp, prefetch
 
-__all__ = ["absorb_rows", "diffuse_rows", "drift"]
+__all__ = ["absorb_rows", "diffuse_rows", "drift", "mode"]
 
 _CHUNK = 16  # rows: always whole, so that each row takes the vector path wherever a block begins
 _LINE = 8  # float64 a cache line
@@ -52,7 +52,7 @@ def diffuse_rows(
     """Time passes for rows ``player[begin:end]``, and each is given the ``beta`` of its coming performance.
 
     Variance grows by gamma^2 (:func:`drift`); a share 1 - kappa^rho of every factor becomes normal at the mode
-    (section 4). ``slope`` is that of the function whose zero the mode is (:func:`_mode`).
+    (section 4). ``slope`` is that of the function whose zero the mode is (:func:`mode`).
     """
     gamma2, variance = np.zeros(_CHUNK), np.ones(_CHUNK)
     kappa, kept, lost = np.empty(_CHUNK), np.empty(_CHUNK), np.empty(_CHUNK)
@@ -147,7 +147,9 @@ def absorb_rows(
                 row, shown[i], noise[i], history_len, deviation[i], normal_mu, normal_weight, shrink,
                 start, length, capacity, pool,
             )  # fmt: skip
-            f0, f1, f2, f3, f4, f5, f6, f7, rate[i] = _pull(guess[i], pool, start[row], capacity[row], length[row])
+            f0, f1, f2, f3, f4, f5, f6, f7, rate[i] = _pull(
+                guess[i], pool, start[row], start[row] + capacity[row], start[row] + 2 * capacity[row], length[row]
+            )
             series[0, i] = normal_weight[row] * (guess[i] - normal_mu[row]) + shrink[row] * f0
             series[1, i] = normal_weight[row] + shrink[row] * f1
             series[2, i], series[3, i], series[4, i] = shrink[row] * f2, shrink[row] * f3, shrink[row] * f4
@@ -173,9 +175,10 @@ def absorb_rows(
                     lower, upper = min(lower, normal_mu[row]), max(upper, normal_mu[row])
                     for k in range(start[row], start[row] + length[row]):
                         lower, upper = min(lower, pool[k]), max(upper, pool[k])
-                x, steep[i] = _mode(
-                    row, x, lower, upper, normal_mu, normal_weight, shrink, start, length, capacity, pool
-                )
+                x, steep[i] = mode(
+                    x, lower, upper, normal_mu[row], normal_weight[row], shrink[row],
+                    pool, start[row], start[row] + capacity[row], start[row] + 2 * capacity[row], length[row],
+                )  # fmt: skip
                 if math.isnan(x):
                     return chunk + i
             mu[row] = x
@@ -236,20 +239,21 @@ def _push(
 
 
 @exact
-def _mode(row, x, lower, upper, normal_mu, normal_weight, shrink, start, length, capacity, pool):
+def mode(x, lower, upper, normal_mu, normal_weight, shrink, pool, perf, force, inverse_width, length):
     """The zero of w_0 (x - p_0) + sum_k w_k beta_k^2 / b_k tanh((x - p_k) / 2 b_k) between two bounds, and the slope.
 
-    NaN if it is not found.
+    The search sets out from ``x``; NaN if it finds nothing. ``perf``, ``force`` and ``inverse_width`` are the places in
+    the pool where the factors' performances, forces and inverse widths begin.
     Halley's method, safeguarded: with f', f'' at hand the cube of the error costs no more than its square.
     """
     x = min(max(x, lower), upper)
     width = upper - lower
-    rise = normal_weight[row]
+    rise = normal_weight
     for _ in range(_STEPS):
-        f0, f1, f2, _, _, _, _, _, rate = _pull(x, pool, start[row], capacity[row], length[row])
-        value = normal_weight[row] * (x - normal_mu[row]) + shrink[row] * f0
-        rise = normal_weight[row] + shrink[row] * f1
-        bend = 2.0 * shrink[row] * f2
+        f0, f1, f2, _, _, _, _, _, rate = _pull(x, pool, perf, force, inverse_width, length)
+        value = normal_weight * (x - normal_mu) + shrink * f0
+        rise = normal_weight + shrink * f1
+        bend = 2.0 * shrink * f2
         if value < 0.0:
             lower = x
         else:
@@ -266,7 +270,7 @@ def _mode(row, x, lower, upper, normal_mu, normal_weight, shrink, start, length,
 
 
 @kernel
-def _pull(x, pool, at, room, length):
+def _pull(x, pool, perf, force, inverse_width, length):
     """Taylor series of the factors' pull, sum of force tanh((x - perf) inverse_width), and the largest inverse width.
 
     The derivatives of tanh are polynomials in t = tanh: T_1 = 1 - t^2, T_(n+1) = T_n' T_1; coefficient n is T_n / n!.
@@ -274,13 +278,13 @@ def _pull(x, pool, at, room, length):
     """
     f0 = f1 = f2 = f3 = f4 = f5 = f6 = f7 = 0.0
     widest = np.int64(0)
-    for k in range(at, at + (length + LANES - 1) // LANES * LANES):
-        q = pool[k + 2 * room]
-        e = exp(-2.0 * (x - pool[k]) * q)
+    for k in range((length + LANES - 1) // LANES * LANES):
+        q = pool[inverse_width + k]
+        e = exp(-2.0 * (x - pool[perf + k]) * q)
         t = (1.0 - e) / (1.0 + e)
         z = t * t
-        f0 += pool[k + room] * t
-        g = pool[k + room] * q * (1.0 - z)
+        f0 += pool[force + k] * t
+        g = pool[force + k] * q * (1.0 - z)
         f1 += g
         g *= q
         f2 -= g * t
