@@ -7,6 +7,8 @@ from .elo_mmr import SYSTEM as _ELO_MMR
 from .elo_mmr import EloMMR
 from .elo_mmx import SYSTEM as _ELO_MMX
 from .elo_mmx import EloMMX
+from .elo_r import SYSTEM as _ELO_R
+from .elo_r import EloR
 from .standings import Rounds, StandingsError, count_events
 from .system import ConvergenceError, Outcome, Prior, System
 from .topcoder import SYSTEM as _TOPCODER
@@ -19,6 +21,7 @@ __all__ = [
     "ConvergenceError",
     "EloMMR",
     "EloMMX",
+    "EloR",
     "Outcome",
     "Prior",
     "Rounds",
@@ -28,4 +31,4 @@ __all__ = [
     "count_events",
 ]
 
-SYSTEMS: dict[str, System] = {system.name: system for system in (_ELO_MMR, _ELO_MMX, _TOPCODER, _BAR)}
+SYSTEMS: dict[str, System] = {system.name: system for system in (_ELO_MMR, _ELO_MMX, _TOPCODER, _BAR, _ELO_R)}

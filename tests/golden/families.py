@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from golden import answers_bar, answers_elo_mmr, answers_topcoder
+from golden import answers_bar, answers_elo_mmr, answers_elo_r, answers_topcoder
 from golden.runner import Answers, Vector
 
 __all__ = ["FAMILIES", "Family"]
@@ -41,4 +41,11 @@ FAMILIES = {
     ),
     "topcoder": Family(answers_topcoder.package, answers_topcoder.twin, answers_topcoder.INNER),
     "bar": Family(answers_bar.package, answers_bar.twin),
+    "elo_r": Family(
+        answers_elo_r.package,
+        answers_elo_r.twin,
+        # Two players of equal weight, 0 and 5000, upside down: their limits cancel, and what is left to find the root
+        # by is 1e-8 of a term.
+        cancels={"elo_r-gap": 2e-8},
+    ),
 }

@@ -1,0 +1,294 @@
+"""Elo-R: past performances as a queue of logistic factors, with noise that leaves the rating where it is.
+
+Source: "Elo-R Competition Rating System" (2015, revised 2020). All standard deviations are in its barred units: a
+logistic factor of centre mu and width tau is proportional to cosh((s - mu) / tau)^-2 and weighs 1 / tau^2. A round adds
+noise (:mod:`.noise`), finds every player's performance and pushes it into the queue (:mod:`.queues`). The performance
+of player i is the root of
+
+    sum_won (tanh_j - 1) / delta_j + sum_lost (tanh_j + 1) / delta_j = 0,   tanh_j = tanh((p - r_j) / delta_j),
+
+in which the player itself counts among both sums and a tie as half a win and half a loss ("half") or, too, as both
+("full"). With omega = 2 / delta and F_j = (1 + tanh_j) / 2 its left side is -Q(p), where
+
+    Q(p) = S(p) - A - sum_own omega_j F_j(p) = B - M(p) + sum_own omega_j (1 - F_j(p))
+
+as in :mod:`.performance`: S and M are the field's weights above and below ``p``, "own" are those who count twice, and A
+and B are the weights of all others who finished above and below, to each of which a half tie gives one half. No side
+subtracts large numbers: the left form serves above the field's middle, the right one below. All ratings in rating
+points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._jit import exact
+from .beliefs import Beliefs, History, places_needed
+from .field import Table, plan_panels, tabulate
+from .noise import noise_rows
+from .performance import bracket, group_starts, solve_groups, weigh_groups
+from .queues import absorb_rows
+from .standings import Floats, Longs, Rounds
+from .system import (
+    ConvergenceError,
+    Map,
+    Outcome,
+    Prior,
+    System,
+    check_finite,
+    check_non_negative,
+    check_one_of,
+    check_positive,
+    settle_floats,
+)
+
+__all__ = ["SYSTEM", "EloR"]
+
+SMALL = 192  # participants up to which summing term by term beats a table and a trip to a second thread
+
+
+@dataclass(frozen=True, slots=True)
+class EloR:
+    """Hyperparameters of Elo-R.
+
+    Attributes
+    ----------
+    gamma : float
+        Width of a performance around skill, in a round of weight 1; rating points, > ``sigma_star``.
+    sigma_star : float
+        What sigma tends to after many rounds, rating points >= 0. Skills drift as fast as that takes; 0: not at all.
+    noise : str
+        "exact": noise keeps the mode. "simple": it widens all factors alike, which lets outliers gain weight.
+    tie_mode : str
+        "half": a tie is half a win and half a loss; players who tie show performances of their own. "full": a tie is a
+        win and a loss; they show the same.
+    max_len : int or None
+        Most factors kept apart, the normal one among them, at least 2; None keeps all that can still be measured (for
+        ever, if skills never drift).
+    mu_init, sigma_init : float
+        What is believed of a newcomer.
+    """
+
+    gamma: float = 250.0
+    sigma_star: float = 100.0
+    noise: str = "exact"
+    tie_mode: str = "half"
+    max_len: int | None = None
+    mu_init: float = 1500.0
+    sigma_init: float = 350.0
+
+    def __post_init__(self) -> None:
+        settle_floats(self)
+        check_non_negative("sigma_star", self.sigma_star)
+        check_positive("gamma", self.gamma)
+        if not self.gamma > self.sigma_star:
+            raise ValueError(f"gamma must be > sigma_star ({self.sigma_star} rating points), got {self.gamma}")
+        check_one_of("noise", self.noise, ("exact", "simple"))
+        check_one_of("tie_mode", self.tie_mode, ("half", "full"))
+        if self.max_len is not None and self.max_len < 2:
+            raise ValueError(f"max_len must be >= 2 or None (all that can be measured), got {self.max_len}")
+        check_finite("mu_init", self.mu_init)
+        check_positive("sigma_init", self.sigma_init)
+
+
+def state(params: EloR, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """One normal factor and no performances."""
+    return {"normal_mu": mu, "normal_weight": sigma**-2.0, "slope": sigma**-2.0}
+
+
+def sigma_limit(params: EloR) -> float:
+    """What sigma tends to after many rounds, of whatever weights."""
+    return params.sigma_star
+
+
+def spread(params: EloR, weight: float) -> tuple[float, float]:
+    """gamma of a round of this weight, and the eta^2 = 1 / (1 / sigma*^2 - 1 / gamma^2) - sigma*^2 that goes with it.
+
+    The source lets contests differ in gamma. A weight w stands for the gamma that makes eta^2 grow as w: that is
+    gamma^2 - sigma*^2 in proportion to 1 / w, as in Elo-MMR with its limits given. sigma* stays the fixed point.
+    """
+    gap = (params.gamma**2 - params.sigma_star**2) / weight
+    return math.sqrt(params.sigma_star**2 + gap), params.sigma_star**4 / gap
+
+
+def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: noise for the participants' beliefs, in place."""
+    _, eta2 = spread(params, round.weight[0])
+    failed = noise_rows(
+        start, stop, round.player, eta2, params.noise == "simple", *_store(beliefs),
+        prior.mu, prior.sigma, prior.n_before,
+    )  # fmt: skip
+    if failed >= 0:
+        raise ConvergenceError(f"no noise found for player {round.player[failed]} (row {failed} of the round)")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSummary:
+    """One round's field: everybody's performance before the round, weights by rank, and the table.
+
+    ``solved`` holds the first row of each set that shares a root: tie groups, or single players where ties are half.
+    """
+
+    mu: Floats
+    omega: Floats
+    first: Longs
+    solved: Longs
+    above: Floats
+    below: Floats
+    ceiling: float
+    gamma: float
+    table: Table
+
+
+def summarise(params: EloR, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
+    """Step 2: tabulate the sum over all opponents, in fixed blocks of participants."""
+    gamma, _ = spread(params, round.weight[0])
+    first, half = group_starts(round.lo), params.tie_mode == "half"
+    mu, omega = prior.mu, _omega(prior.sigma, gamma)
+    above, below = weigh_groups(omega, first)
+    table = tabulate(mu, omega, omega, plan_panels(*bracket(mu, omega, first, above, below, half)), map)
+    solved = first
+    if half:
+        solved, above, below = _single_out(omega, first, above, below)
+    return FieldSummary(mu, omega, first, solved, above, below, round.perf_ceiling[0], gamma, table)
+
+
+def perform(params: EloR, summary: FieldSummary, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: one root a player, or a tie group."""
+    s = summary
+    if params.tie_mode == "half":
+        start, stop = s.first[start], s.first[stop]
+    failed = solve_groups(
+        start, stop, s.mu, s.omega, s.solved, s.above, s.below, False, s.ceiling, True, *s.table.arrays, perf
+    )
+    if failed >= 0:
+        raise ConvergenceError(f"no performance found at position {s.solved[failed]}")
+
+
+def absorb(
+    params: EloR,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: FieldSummary,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4: push the performance, let the oldest factors go, find the mode."""
+    history = _history(beliefs)
+    claimed = history.claim(history.places_needed(start, stop, round.player))
+    gamma, _ = spread(params, round.weight[0])
+    failed = absorb_rows(
+        start, stop, round.player, round.time_seconds[0], gamma, params.max_len or 0, claimed,
+        prior.mu, prior.sigma, outcome.perf, *_store(beliefs), outcome.mu, outcome.sigma,
+    )  # fmt: skip
+    if failed >= 0:
+        raise ConvergenceError(f"no rating found for player {round.player[failed]} (row {failed} of the round)")
+
+
+def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds, one after the other, in one kernel call."""
+    done, bound, history = 0, params.max_len or 0, _history(beliefs)
+    gamma, eta2 = np.transpose([spread(params, weight) for weight in rounds.weight])
+    while done < len(rounds):
+        done, needed = _rate_small(
+            done, rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.perf_ceiling,
+            gamma, eta2, params.noise == "simple", params.tie_mode == "half", bound, history.used, *_store(beliefs),
+            outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+        )  # fmt: skip
+        if needed < 0:
+            raise ConvergenceError(f"no root found in round {done} of {len(rounds)} small rounds")
+        history.make_room(needed)
+
+
+def _history(beliefs: Beliefs) -> History:
+    assert beliefs.history is not None
+    return beliefs.history
+
+
+def _store(beliefs: Beliefs) -> tuple[Any, ...]:
+    state = beliefs.state
+    return (
+        beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time,
+        state["normal_mu"], state["normal_weight"], state["slope"], *_history(beliefs).arrays,
+    )  # fmt: skip
+
+
+@exact
+def _omega(sigma, gamma):
+    """2 / delta, where delta^2 = sigma^2 + gamma^2: the inverse scale of a performance around ``mu``."""
+    omega = np.empty(len(sigma))
+    for i in range(len(sigma)):
+        omega[i] = 2.0 / math.sqrt(sigma[i] * sigma[i] + gamma * gamma)
+    return omega
+
+
+@exact
+def _single_out(omega, first, group_above, group_below):
+    """Every player a set of its own, with the weights above and below it: half of those it tied with on either side."""
+    n = len(omega)
+    above, below = np.empty(n), np.empty(n)
+    for g in range(len(first) - 1):
+        tied = 0.0
+        for i in range(first[g], first[g + 1]):
+            tied += omega[i]
+        for i in range(first[g], first[g + 1]):
+            others = 0.5 * (tied - omega[i])
+            above[i], below[i] = group_above[g] + others, group_below[g] + others
+    return np.arange(n + 1), above, below
+
+
+@exact
+def _rate_small(
+    r, offsets, player, lo, time_seconds, perf_ceiling, gamma, eta2, simple, half, bound, used,
+    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, start, length, capacity, pool,
+    performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    """Rate from round ``r`` on; returns the next round and the pool places it needs, or -1 if it has no root."""
+    none, no_table, no_panels = np.empty(0), np.empty((0, 0)), np.empty(0, dtype=np.int64)
+    while r < len(offsets) - 1:
+        i, j = offsets[r], offsets[r + 1]
+        n, rows, result = j - i, player[i:j], performance[i:j]
+        needed = places_needed(0, n, rows, length, capacity, 2)
+        if used[0] + needed > len(pool):
+            return r, needed
+        failed = noise_rows(
+            0, n, rows, eta2[r], simple, mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope,
+            start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], n_before[i:j],
+        )  # fmt: skip
+        if failed >= 0:
+            return r, -1
+        omega = _omega(sigma_prior[i:j], gamma[r])
+        first = group_starts(lo[i:j])
+        above, below = weigh_groups(omega, first)
+        low, high, middle, top_rate, _ = bracket(mu_prior[i:j], omega, first, above, below, half)
+        if half:
+            first, above, below = _single_out(omega, first, above, below)
+        failed = solve_groups(
+            0, len(above), mu_prior[i:j], omega, first, above, below, False, perf_ceiling[r],
+            False, low, high, middle, top_rate, none, no_panels, no_panels, no_table, no_table, result,
+        )  # fmt: skip
+        if failed < 0:
+            claimed = used[0]
+            used[0] += needed
+            failed = absorb_rows(
+                0, n, rows, time_seconds[r], gamma[r], bound, claimed, mu_prior[i:j], sigma_prior[i:j], result,
+                mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, start, length, capacity, pool,
+                mu_after[i:j], sigma_after[i:j],
+            )  # fmt: skip
+        if failed >= 0:
+            return r, -1
+        r += 1
+    return r, 0
+
+
+SYSTEM = System(
+    name="elo-r", params=EloR, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    history=("perf", "inverse_tau"), deviations=2.0,
+)  # fmt: skip

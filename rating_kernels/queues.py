@@ -1,0 +1,110 @@
+"""Beliefs as queues of past performances: push one, let the oldest go, find the mode.
+
+Source: "Elo-R Competition Rating System" (2015, revised 2020). A belief is one normal factor of centre ``mu_0`` and
+width ``tau_0`` and logistic ones, oldest first; the mode is the zero of
+
+    (s - mu_0) / tau_0^2 + sum_k tanh((s - mu_k) / tau_k) / tau_k
+
+A factor that leaves the queue joins the normal one with the weight w = tanh(a / tau) / (a tau) that it has at the
+mode, a its distance from there: the mode stays, and 1 / sigma^2 = sum 1 / tau^2 loses what w falls short of 1 / tau^2.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ._jit import exact
+from .beliefs import grow
+from .factors import mode
+from .numerics import exp, prefetch
+
+__all__ = ["absorb_rows"]
+
+_GUESSES = 3  # Newton steps on the model that gives the first guess
+_SMALL_SHARE = 2.0**-30  # of the weight: over 64 sigma such a factor is normal, but for 1e-12 sigma of the mode
+_SMALL_ANGLE = 2.0**-9  # a / tau of such a factor whose centre lies within these 64 sigma
+_AHEAD = 4  # rows whose histories are asked for before they are needed
+_LINE = 8  # float64 a cache line
+
+
+@exact
+def absorb_rows(
+    begin, end, player, time_seconds, gamma, max_len, claimed, mu_prior, sigma_prior, performance,
+    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, start, length, capacity, pool,
+    mu_after, sigma_after,
+):  # fmt: skip
+    """Push performances of width ``gamma`` into the beliefs of rows ``player[begin:end]``.
+
+    ``claimed`` is where the pool places begin that were claimed for these rows (:func:`.beliefs.places_needed`).
+    ``max_len`` is the most factors kept, the normal one among them, or 0: then a factor leaves when its pull has become
+    that of a normal one.
+
+    Returns
+    -------
+    int
+        -1, or the first index whose mode was not found.
+    """
+    y = 1.0 / gamma
+    for i in range(begin, end):
+        ahead = player[min(i + _AHEAD, end - 1)]
+        for k in range(start[ahead], start[ahead] + length[ahead], _LINE):
+            prefetch(pool, k)
+            prefetch(pool, k + capacity[ahead])
+        row = player[i]
+        before, shown = mu_prior[i], performance[i]
+        if length[row] == capacity[row]:
+            claimed = grow(row, claimed, start, capacity, pool, 2)
+        precision = 1.0 / (sigma_prior[i] * sigma_prior[i])
+        merged = _shorten(row, before, precision, max_len, normal_mu, normal_weight, start, length, capacity, pool)
+        perf, inverse_tau, n = start[row], start[row] + capacity[row], length[row]
+        if merged and max_len > 0:
+            precision = normal_weight[row]
+            for k in range(inverse_tau, inverse_tau + n):
+                precision += pool[k] * pool[k]
+        precision += y * y
+        pool[perf + n], pool[inverse_tau + n] = shown, y
+        length[row] = n + 1
+        x = before + (shown - before) * (y * y / precision)
+        for _ in range(_GUESSES):  # the old belief as a parabola of its own slope
+            e = exp((x - shown) * (-2.0 * y))
+            t = (1.0 - e) / (1.0 + e)
+            x -= ((x - before) * slope[row] + y * t) / (slope[row] + y * y * (1.0 - t * t))
+        x, slope[row] = mode(
+            x, min(before, shown), max(before, shown), normal_mu[row], normal_weight[row], 1.0,
+            pool, perf, inverse_tau, inverse_tau, n + 1,
+        )  # fmt: skip
+        if math.isnan(x):
+            return i
+        mu[row], sigma[row] = x, 1.0 / math.sqrt(precision)
+        mu_after[i], sigma_after[i] = mu[row], sigma[row]
+        n_rounds[row] += 1
+        last_time[row] = max(last_time[row], time_seconds)
+    return -1
+
+
+@exact
+def _shorten(row, r, precision, max_len, normal_mu, normal_weight, start, length, capacity, pool):
+    """Merge the factors that are due into the normal one; tells whether there were any."""
+    perf, inverse_tau, n = start[row], start[row] + capacity[row], length[row]
+    merged = 0
+    while merged < n:
+        y = pool[inverse_tau + merged]
+        u = abs(r - pool[perf + merged]) * y
+        if max_len > 0:
+            due = merged == 0 and n + 1 >= max_len
+        else:
+            due = y * y <= _SMALL_SHARE * precision and u <= _SMALL_ANGLE
+        if not due:
+            break
+        w = y * y * (math.tanh(u) / u if u > 0.0 else 1.0)
+        normal_mu[row] += (pool[perf + merged] - normal_mu[row]) * (w / (normal_weight[row] + w))
+        normal_weight[row] += w
+        merged += 1
+    if merged > 0:
+        for part in (perf, inverse_tau):
+            for k in range(part, part + n - merged):
+                pool[k] = pool[k + merged]
+            for k in range(part + n - merged, part + n):
+                pool[k] = 0.0
+        length[row] = n - merged
+    return merged > 0

@@ -1,0 +1,138 @@
+"""Answers to the golden vectors of Elo-R (system ``elo_r``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from golden.runner import ABOUT, Answers, Vector, known
+from kernels.histories import four_steps
+from twins.elo_r import Factor, Player, Twin
+
+from flows.engines.serial import Serial
+from flows.rounds import rate_rounds
+from rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds
+
+__all__ = ["package", "params_of", "queue", "remember", "twin"]
+
+SYSTEM = SYSTEMS["elo-r"]
+_ELO_R = {"mu0": "mu_init", "sig0": "sigma_init", "sig_star": "sigma_star"} | {
+    name: name for name in ("gamma", "sigma_star", "noise", "tie_mode", "max_len", "mu_init", "sigma_init")
+}
+
+
+def params_of(vector: Vector) -> dict[str, Any]:
+    """The vector's hyperparameters in our spelling, without ``initial_state``; unknown names raise."""
+    known("key", vector, ABOUT)
+    known("parameter", vector["params"], {*_ELO_R, "initial_state"})
+    for contest in vector["contests"]:
+        known("contest key", contest, {"standings", "performances", "time", "weight", "perf_ceiling"})
+    return {_ELO_R[name]: value for name, value in vector["params"].items() if name in _ELO_R}
+
+
+def twin(vector: Vector) -> Answers:
+    """What the plain-Python twin answers."""
+    known_twin = Twin(**params_of(vector), initial_state=vector["params"].get("initial_state", {}))
+    answers = []
+    for contest in vector["contests"]:
+        how = {name: contest[name] for name in ("weight", "perf_ceiling") if name in contest}
+        if "performances" in contest:
+            outcomes = known_twin.absorb([(name, p) for name, p in contest["performances"]], **how)
+        else:
+            outcomes = known_twin.rate([(name, lo, hi) for name, lo, hi in contest["standings"]], **how)
+        answers.append(
+            {
+                outcome.player: {
+                    "mu": outcome.mu,
+                    "sig": outcome.sigma,
+                    "performance": outcome.performance,
+                    "public": outcome.public,
+                    "kappa2": outcome.kappa2,
+                    "factors": [list(factor) for factor in outcome.factors],
+                }
+                for outcome in outcomes
+            }
+        )
+    return answers
+
+
+def package(vector: Vector, step_by_step: bool = False) -> Answers:
+    """What ``SYSTEMS["elo-r"]`` answers.
+
+    With ``step_by_step`` each round, small as it is, goes through the four steps and the table that large ones need.
+    """
+    params = SYSTEM.params(**params_of(vector))
+    limit = SYSTEM.sigma_limit(params)
+    people = Twin(initial_state=vector["params"].get("initial_state", {})).players
+    contests = vector["contests"]
+    names = {row[0] for c in contests for row in c.get("performances") or c["standings"]} | set(people)
+    rows = {name: row for row, name in enumerate(sorted(names))}
+    beliefs = SYSTEM.newcomers(params, len(rows))
+    remember(beliefs, {rows[name]: player for name, player in people.items()})
+    answers = []
+    for contest in contests:
+        shown = "performances" in contest
+        standings = [(n, i, i) for i, (n, _) in enumerate(contest["performances"])] if shown else contest["standings"]
+        present, lo, hi = zip(*standings, strict=True)
+        round = Rounds.from_columns(
+            [0, len(present)],
+            [rows[name] for name in present],
+            lo,
+            hi,
+            [contest.get("time", 0)],
+            [contest.get("weight", 1.0)],
+            [contest.get("perf_ceiling", math.inf)],
+        )
+        kappa2 = _kappa2(params, beliefs, round)
+        if shown or step_by_step:
+            performances = [p for _, p in contest["performances"]] if shown else None
+            outcome = four_steps(SYSTEM, params, beliefs, round, performances)
+        else:
+            outcome = rate_rounds(SYSTEM, params, beliefs, round, Serial())
+        answers.append(
+            {
+                name: {
+                    "mu": float(outcome.mu[i]),
+                    "sig": float(outcome.sigma[i]),
+                    "performance": float(outcome.perf[i]),
+                    "public": float(outcome.mu[i] - SYSTEM.deviations * (outcome.sigma[i] - limit)),
+                    "kappa2": float(kappa2[i]),
+                    "factors": [list(factor) for factor in queue(beliefs, rows[name])],
+                }
+                for i, name in enumerate(present)
+            }
+        )
+    return answers
+
+
+def _kappa2(params: Any, beliefs: Beliefs, round: Rounds) -> Any:
+    """What the round's noise does to everybody's normal factor: it is the same kappa^2 for all of a belief."""
+    copy = SYSTEM.newcomers(params, len(beliefs))
+    copy.restore(beliefs.columns())
+    SYSTEM.prior(params, copy, round, 0, round.n_rows, Outcome.empty(round.n_rows).prior)
+    return beliefs.state["normal_weight"][round.player] / copy.state["normal_weight"][round.player]
+
+
+def remember(beliefs: Beliefs, people: Mapping[int, Player]) -> None:
+    """Believe of these rows what their queues say, and of all others that they are newcomers."""
+    columns: dict[str, Any] = beliefs.columns()
+    queues: list[Sequence[Factor]] = [people[row].queue[1:] if row in people else [] for row in range(len(beliefs))]
+    for row, player in people.items():
+        normal_mu, normal_tau = player.queue[0]
+        told = {"mu": player.r, "sigma": player.sigma, "n_rounds": player.n}
+        for name, value in (told | {"normal_mu": normal_mu, "normal_weight": normal_tau**-2}).items():
+            columns[name][row] = value
+    offsets = np.cumsum([0, *map(len, queues)])
+    columns["history_perf"] = offsets, np.array([mu for one in queues for mu, _ in one], dtype=float)
+    columns["history_inverse_tau"] = offsets, np.array([1 / tau for one in queues for _, tau in one], dtype=float)
+    beliefs.restore(columns)
+
+
+def queue(beliefs: Beliefs, row: int = 0) -> list[Factor]:
+    """A player's factors, oldest first: centre and width, the first one normal."""
+    parts = beliefs.history.ragged()
+    span = slice(*parts["perf"][0][row : row + 2])
+    normal = float(beliefs.state["normal_mu"][row]), float(beliefs.state["normal_weight"][row]) ** -0.5
+    return [normal, *zip(parts["perf"][1][span].tolist(), (1 / parts["inverse_tau"][1][span]).tolist(), strict=True)]
