@@ -3,6 +3,9 @@
 from .bar import BAR
 from .bar import SYSTEM as _BAR
 from .beliefs import Beliefs
+from .elo import SYSTEM as _ELO
+from .elo import Elo
+from .elo_games import IMPORTANCE, Games, rate_games
 from .elo_mmr import SYSTEM as _ELO_MMR
 from .elo_mmr import EloMMR
 from .elo_mmx import SYSTEM as _ELO_MMX
@@ -16,12 +19,15 @@ from .topcoder import TopCoder
 
 __all__ = [
     "BAR",
+    "IMPORTANCE",
     "SYSTEMS",
     "Beliefs",
     "ConvergenceError",
+    "Elo",
     "EloMMR",
     "EloMMX",
     "EloR",
+    "Games",
     "Outcome",
     "Prior",
     "Rounds",
@@ -29,6 +35,7 @@ __all__ = [
     "System",
     "TopCoder",
     "count_events",
+    "rate_games",
 ]
 
-SYSTEMS: dict[str, System] = {system.name: system for system in (_ELO_MMR, _ELO_MMX, _TOPCODER, _BAR, _ELO_R)}
+SYSTEMS: dict[str, System] = {system.name: system for system in (_ELO_MMR, _ELO_MMX, _TOPCODER, _BAR, _ELO_R, _ELO)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from golden import answers_bar, answers_elo_mmr, answers_elo_r, answers_topcoder
+from golden import answers_bar, answers_elo, answers_elo_mmr, answers_elo_r, answers_topcoder
 from golden.runner import Answers, Vector
 
 __all__ = ["FAMILIES", "Family"]
@@ -48,4 +48,5 @@ FAMILIES = {
         # by is 1e-8 of a term.
         cancels={"elo_r-gap": 2e-8},
     ),
+    "elo": Family(answers_elo.package, answers_elo.twin),
 }

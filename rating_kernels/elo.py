@@ -1,0 +1,305 @@
+"""Elo: for one-to-one games as they come, and for larger rounds read as one game between any two.
+
+Source: "The Math Behind ELO"; Elo's own curve is the normal one; K by tiers is FIDE's. With ``x`` the lead in points,
+
+    E(x) = 1 / (1 + 10^(-x/n))     logistic        E(x) = Phi(x sqrt(2) / n)     normal
+    R   += K sum_j (S_j - E(R - R_j)) / (N - 1)
+
+over the opponents ``j`` of a round of ``N``, where ``S_j`` is 1 for a win, 1/2 for a tie and 0 for a loss. The division
+keeps the meaning of K; two players leave the classic rule. A common K moves no points in or out. Both sums over the
+field run over one dimension (:mod:`.field`, :mod:`.pair_field`). All ratings in rating points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ._jit import exact
+from .beliefs import Beliefs
+from .field import direct_sums, field_sums
+from .numerics import exp
+from .pair_field import KINDS, pair_sums
+from .pair_field import direct_sums as pair_sums_direct
+from .performance import group_starts
+from .standings import Floats, Longs, Rounds
+from .system import (
+    Map,
+    Outcome,
+    Prior,
+    System,
+    check_finite,
+    check_non_negative,
+    check_one_of,
+    check_positive,
+    settle_floats,
+)
+
+__all__ = ["SYSTEM", "Elo", "curve", "expected_score", "factor_of", "move", "rule", "store", "surplus_of"]
+
+NORMAL = KINDS["normal"]
+SMALL = 256  # participants up to which summing term by term beats a table
+
+_DEFAULT_K = 32.0
+_GAMES, _MASTER = 30.0, 2400.0  # FIDE's tiers: completed games, and a rating once reached
+_K_NEW, _K_MASTER, _K_OTHERS = 40.0, 10.0, 20.0
+_DIGITS = 12  # decimals that a rating of thousands has, and no more
+
+
+@dataclass(frozen=True, slots=True)
+class Elo:
+    """Hyperparameters of Elo.
+
+    A player whose state column ``k`` is a number has that K whatever the rule; a contest's weight multiplies any K.
+
+    Attributes
+    ----------
+    n : float
+        Lead, in rating points, at which the favourite wins 10 games of 11 (logistic curve).
+    k : float or None
+        K of everybody, rating points >= 0; 32 if nothing is said. Goes with ``k_rule`` "fixed" alone.
+    k_rule : str
+        "fixed", or "fide": 40 until 30 games are completed, then 10 for life once 2400 was reached, else 20. A larger
+        round counts as one game with the mean of its pairs, as N - 1 games with their sum.
+    cdf : str
+        "logistic" or "normal": the curve of expected scores.
+    pairs : str
+        "mean": a round moves a rating as far as one game; "sum": as far as N - 1 games at the same ratings.
+    round_digits : int or None
+        Decimals to round to, halves away from zero; None keeps all.
+    round_what : str or None
+        "rating" (the default where anything is rounded) or "change"; what is rounded is what the next game sees.
+    mu_init : float
+        A newcomer's rating.
+    """
+
+    n: float = 400.0
+    k: float | None = None
+    k_rule: str = "fixed"
+    cdf: str = "logistic"
+    pairs: str = "mean"
+    round_digits: int | None = None
+    round_what: str | None = None
+    mu_init: float = 1500.0
+    sigma_init: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        settle_floats(self)
+        check_one_of("k_rule", self.k_rule, ("fixed", "fide"))
+        check_one_of("cdf", self.cdf, ("logistic", "normal"))
+        check_one_of("pairs", self.pairs, ("mean", "sum"))
+        if self.k_rule == "fide":
+            if self.k is not None:
+                raise ValueError(f"k goes with k_rule fixed, not with FIDE's tiers; got {self.k}")
+        elif self.k is None:
+            object.__setattr__(self, "k", _DEFAULT_K)
+        else:
+            check_non_negative("k", self.k)
+        if self.round_digits is None:
+            if self.round_what is not None:
+                raise ValueError(f"round_what needs round_digits, the decimals to round to; got {self.round_what!r}")
+        else:
+            if self.round_digits not in range(_DIGITS + 1):
+                raise ValueError(f"round_digits must be a whole number from 0 to {_DIGITS}, got {self.round_digits}")
+            if self.round_what is None:
+                object.__setattr__(self, "round_what", "rating")
+            check_one_of("round_what", str(self.round_what), ("rating", "change"))
+        check_positive("n", self.n)
+        check_finite("mu_init", self.mu_init)
+
+
+def state(params: Elo, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """A K of the player's own (NaN: by the rule), and what FIDE's tiers ask for: completed games, highest rating."""
+    return {"k": np.full_like(mu, np.nan), "games": np.zeros_like(mu), "peak": mu.copy()}
+
+
+def sigma_limit(params: Elo) -> float:
+    """Nothing is known of uncertainty."""
+    return 0.0
+
+
+def prior(params: Elo, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: ratings stay as they are."""
+    _read_rows(start, stop, round.player, beliefs.mu, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before)
+
+
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """What each participant is expected to lose to (``above``) and win against all others together."""
+
+    first: Longs
+    above: Floats
+    below: Floats
+
+
+def summarise(params: Elo, prior: Prior, round: Rounds, map: Map) -> Expectations:
+    """Step 2: the curve summed over all opponents."""
+    n, (rate, normal) = round.n_rows, curve(params)
+    if normal:
+        (above,) = pair_sums(("normal",), prior.mu, np.full(n, 0.25 / rate**2), map)
+        below = n - above
+    else:
+        above, below, _ = field_sums(prior.mu, np.full(n, rate), np.ones(n), map)
+    return Expectations(group_starts(round.lo), above - 0.5, below - 0.5)  # everybody is even with themselves
+
+
+def perform(params: Elo, summary: Expectations, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: there are no performances."""
+
+
+def absorb(
+    params: Elo,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Expectations,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4: K times what was scored beyond expectation."""
+    _move_rows(
+        start, stop, round.n_rows, round.player, round.lo, round.hi, round.time_seconds[0], round.weight[0],
+        summary.above, summary.below, *rule(params), params.pairs == "mean", *store(beliefs),
+        outcome.mu, outcome.sigma,
+    )  # fmt: skip
+
+
+def rate_small(params: Elo, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds, one after the other, in one kernel call."""
+    _rate_small(
+        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight,
+        *curve(params), *rule(params), params.pairs == "mean", *store(beliefs),
+        outcome.mu_prior, outcome.sigma_prior, outcome.n_before, outcome.mu, outcome.sigma,
+    )  # fmt: skip
+
+
+def curve(params: Elo) -> tuple[float, bool]:
+    """What a lead is multiplied by, and whether the curve is normal."""
+    normal = params.cdf == "normal"
+    return (1.0 if normal else math.log(10.0)) / params.n, normal
+
+
+def rule(params: Elo) -> tuple[float, float, bool]:
+    """K of everybody (NaN: by tiers), what a rounded number is multiplied by (0: nothing is), whether changes are."""
+    scale = 0.0 if params.round_digits is None else 10.0**params.round_digits
+    return math.nan if params.k is None else params.k, scale, params.round_what == "change"
+
+
+def store(beliefs: Beliefs) -> tuple[Any, ...]:
+    state = beliefs.state
+    return beliefs.mu, state["k"], state["games"], state["peak"], beliefs.n_rounds, beliefs.last_time
+
+
+@exact
+def expected_score(lead, rate, normal):
+    """Expected score at a lead."""
+    x = lead * rate
+    return 0.5 * math.erfc(-x) if normal else 1.0 / (1.0 + exp(-x))
+
+
+@exact
+def surplus_of(above, below, lost, games):
+    """Score beyond expectation when ``lost`` of ``games`` points were; from the side that is smaller and keeps digits.
+
+    So two players' surpluses are opposite to the bit.
+    """
+    return above - lost if above <= below else (games - lost) - below
+
+
+@exact
+def factor_of(row, k, own, games, peak):
+    """K of a player's next game."""
+    if not math.isnan(own[row]):
+        return own[row]
+    if not math.isnan(k):
+        return k
+    if games[row] < _GAMES:
+        return _K_NEW
+    return _K_MASTER if peak[row] >= _MASTER else _K_OTHERS
+
+
+@exact
+def _rounded(x, scale):
+    """``x`` to whole multiples of 1 / ``scale``, halves away from zero."""
+    size = abs(x) * scale
+    whole = np.floor(size)
+    return math.copysign((whole + 1.0 if size >= whole + 0.5 else whole) / scale, x)
+
+
+@exact
+def move(row, change, played, scale, rounds_change, mu, games, peak, n_rounds):
+    """Add a change to a rating."""
+    if scale > 0.0 and rounds_change:
+        change = _rounded(change, scale)
+    moved = mu[row] + change
+    if scale > 0.0 and not rounds_change:
+        moved = _rounded(moved, scale)
+    mu[row] = moved
+    peak[row] = max(peak[row], moved)
+    games[row] += played
+    n_rounds[row] += 1
+
+
+@exact
+def _read_rows(begin, end, player, mu, n_rounds, mu_prior, sigma_prior, n_before):
+    for i in range(begin, end):
+        row = player[i]
+        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], 0.0, n_rounds[row]
+
+
+@exact
+def _move_rows(
+    begin, end, n, player, lo, hi, time_seconds, weight, above, below, k, scale, rounds_change, mean,
+    mu, own, games, peak, n_rounds, last_time, mu_after, sigma_after,
+):  # fmt: skip
+    share = max(n - 1.0, 1.0) if mean else 1.0
+    played = min(n - 1.0, 1.0) if mean else n - 1.0
+    for i in range(begin, end):
+        row = player[i]
+        surplus = surplus_of(above[i], below[i], 0.5 * (lo[i] + hi[i]), n - 1.0)
+        # the division comes last: a product might be fused with the sum, here and not in a single game
+        change = factor_of(row, k, own, games, peak) * weight * surplus / share
+        move(row, change, played, scale, rounds_change, mu, games, peak, n_rounds)
+        last_time[row] = max(last_time[row], time_seconds)
+        mu_after[i], sigma_after[i] = mu[row], 0.0
+
+
+@exact
+def _rate_small(
+    offsets, player, lo, hi, time_seconds, weight, rate, normal, k, scale, rounds_change, mean,
+    mu, own, games, peak, n_rounds, last_time, mu_prior, sigma_prior, n_before, mu_after, sigma_after,
+):  # fmt: skip
+    above, below, slope = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    rates, ones, variances = np.full(SMALL, rate), np.ones(SMALL), np.full(SMALL, 0.25 / (rate * rate))
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        n = j - i
+        _read_rows(i, j, player, mu, n_rounds, mu_prior, sigma_prior, n_before)
+        field = mu_prior[i:j]
+        if n == 2:
+            above[0] = expected_score(field[1] - field[0], rate, normal)
+            below[0] = expected_score(field[0] - field[1], rate, normal)
+            above[1], below[1] = below[0], above[0]
+        else:
+            if normal:
+                pair_sums_direct(NORMAL, 0, n, field, variances, ones, above)
+                for a in range(n):
+                    below[a] = n - above[a]
+            else:
+                direct_sums(0, n, field, field, rates[:n], ones[:n], above, below, slope)
+            for a in range(n):
+                above[a], below[a] = above[a] - 0.5, below[a] - 0.5
+        _move_rows(
+            0, n, n, player[i:j], lo[i:j], hi[i:j], time_seconds[r], weight[r], above, below, k, scale, rounds_change,
+            mean, mu, own, games, peak, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+        )  # fmt: skip
+
+
+SYSTEM = System(
+    name="elo", params=Elo, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+)  # fmt: skip

@@ -1,0 +1,128 @@
+"""Single games of Elo, one after the other, and K by what a game is worth.
+
+Source: "The Math Behind ELO". A game between two players is what a round of two does to them, to the bit; here its
+score may be any number from 0 to 1, and each game may have a K of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from ._jit import exact
+from .beliefs import Beliefs
+from .elo import Elo, curve, expected_score, factor_of, move, rule, store, surplus_of
+from .standings import Floats
+
+__all__ = ["IMPORTANCE", "Games", "rate_games"]
+
+IMPORTANCE: Mapping[str, float] = MappingProxyType(
+    {
+        "world cup finals": 60.0,
+        "continental finals": 50.0,  # and intercontinental ones
+        "qualifiers": 40.0,
+        "other tournaments": 30.0,
+        "friendlies": 20.0,
+    }
+)
+"""K by the importance of a match, as the World Football Elo Ratings have it.
+
+The weight of a contest multiplies K, so that with ``k=1`` a match counts ``weight=IMPORTANCE["qualifiers"]``; in a list
+of single games (:func:`rate_games`) each may be given its ``k``.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Games:
+    """What single games did: one entry a game.
+
+    Attributes
+    ----------
+    expected_a, expected_b : float64[m]
+        Expected scores; they add up to 1.
+    mu_a, mu_b : float64[m]
+        Ratings after the game, rating points.
+    """
+
+    expected_a: Floats
+    expected_b: Floats
+    mu_a: Floats
+    mu_b: Floats
+
+
+def rate_games(
+    params: Elo,
+    beliefs: Beliefs,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    score: npt.ArrayLike,
+    k: npt.ArrayLike | None = None,
+) -> Games:
+    """Rate single games, each from the ratings that the one before left; ``beliefs`` is written in place.
+
+    Games are at no known time: the players' last time stays.
+
+    Parameters
+    ----------
+    a, b : m rows of the store
+    score : m numbers in [0, 1]
+        What ``a`` scored: 1 for a win, 1/2 for a draw, 0 for a loss.
+    k : m numbers >= 0, or one, or None
+        The K of both players in each game, rating points; NaN or None leaves it to the rules.
+
+    Raises
+    ------
+    ValueError
+        Columns of unequal length, or a game that cannot be; names the game.
+    """
+    scores = np.require(score, np.float64, ["C", "W"])
+    m = len(scores)
+    one, other = (np.require(rows, np.int64, ["C", "W"]) for rows in (a, b))
+    if not one.shape == other.shape == scores.shape == (m,):
+        raise ValueError(f"a, b and score must be equally long, got {one.shape}, {other.shape} and {scores.shape}")
+    factors = np.array(np.broadcast_to(np.asarray(math.nan if k is None else k, np.float64), (m,)))
+    rules = {
+        f"a and b must be two players of {len(beliefs)}": (one != other)
+        & ((one == a) & (other == b))  # whole numbers
+        & (np.minimum(one, other) >= 0)
+        & (np.maximum(one, other) < len(beliefs)),
+        "score must be in [0, 1]": (scores >= 0.0) & (scores <= 1.0),
+        "k must be a finite number >= 0": np.isnan(factors) | ((factors >= 0.0) & np.isfinite(factors)),
+    }
+    for wanted, holds in rules.items():
+        if not holds.all():
+            at = int(np.argmin(holds))
+            raise ValueError(
+                f"game {at}: {wanted}, got a = {one[at]}, b = {other[at]}, score = {scores[at]}, k = {factors[at]}"
+            )
+    games = Games(np.empty(m), np.empty(m), np.empty(m), np.empty(m))
+    _rate_games(
+        one, other, scores, factors, np.ones(1), *curve(params), *rule(params), *store(beliefs),
+        games.expected_a, games.expected_b, games.mu_a, games.mu_b,
+    )  # fmt: skip
+    return games
+
+
+@exact
+def _rate_games(
+    a, b, score, given, one, rate, normal, k, scale, rounds_change, mu, own, games, peak, n_rounds, last_time,
+    expected_a, expected_b, mu_a, mu_b,
+):  # fmt: skip
+    share = one[0]  # not known to the compiler: see _move_rows
+    for g in range(len(score)):
+        x, y = a[g], b[g]
+        win, loss = expected_score(mu[x] - mu[y], rate, normal), expected_score(mu[y] - mu[x], rate, normal)
+        lost = 1.0 - score[g]
+        k_x, k_y = factor_of(x, k, own, games, peak), factor_of(y, k, own, games, peak)
+        if not math.isnan(given[g]):
+            k_x, k_y = given[g], given[g]
+        up, down = k_x * surplus_of(loss, win, lost, 1.0) / share, k_y * surplus_of(win, loss, score[g], 1.0) / share
+        move(x, up, 1.0, scale, rounds_change, mu, games, peak, n_rounds)
+        move(y, down, 1.0, scale, rounds_change, mu, games, peak, n_rounds)
+        expected_a[g], expected_b[g] = win, loss
+        mu_a[g], mu_b[g] = mu[x], mu[y]

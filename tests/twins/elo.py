@@ -1,0 +1,135 @@
+"""Elo again, slowly: plain Python, one game after the other, one opponent after the other.
+
+Source: "The Math Behind ELO" for the curve, the change and K by importance; FIDE's tiers of K. Nothing is shared with
+the kernels: sums are exact (:func:`math.fsum`), powers of ten are taken as printed, decimals are rounded as decimals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+
+__all__ = ["Game", "Outcome", "Player", "Twin"]
+
+Standing = tuple[str, int, int]  # player, lo, hi
+
+
+@dataclass
+class Player:
+    """A rating; completed games and highest rating so far, for K by tiers; a K of the player's own."""
+
+    mu: float
+    peak: float
+    games: float = 0.0
+    k: float | None = None
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game: what was expected of both, and their ratings after it."""
+
+    expected_a: float
+    expected_b: float
+    mu_a: float
+    mu_b: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One participation in a round."""
+
+    player: str
+    mu_prior: float
+    mu: float
+
+
+@dataclass
+class Twin:
+    """All ratings, and the rules by which games move them. ``initial_k`` are the players' own K."""
+
+    n: float = 400.0
+    k: float = 32.0
+    k_rule: str = "fixed"
+    cdf: str = "logistic"
+    pairs: str = "mean"
+    round_digits: int | None = None
+    round_what: str = "rating"
+    initial: float = 1500.0
+    initial_ratings: Mapping[str, float] = field(default_factory=dict)
+    initial_k: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.players: dict[str, Player] = {}
+        for name in self.initial_ratings:
+            self.known(name)
+
+    def known(self, name: str) -> Player:
+        """The player of this name, created when first seen."""
+        mu = float(self.initial_ratings.get(name, self.initial))
+        return self.players.setdefault(name, Player(mu, mu, k=self.initial_k.get(name)))
+
+    def play(self, a: str, b: str, score: float, weight: float = 1.0, k: float | None = None) -> Game:
+        """One game; ``k`` replaces the K of both players."""
+        one, other = self.known(a), self.known(b)
+        expected_a, expected_b = self.expected(one.mu - other.mu), self.expected(other.mu - one.mu)
+        k_a, k_b = (weight * (self.k_of(player) if k is None else k) for player in (one, other))
+        self.move(one, k_a * (score - expected_a), 1)
+        self.move(other, k_b * ((1 - score) - expected_b), 1)
+        return Game(expected_a, expected_b, one.mu, other.mu)
+
+    def rate(self, standings: Sequence[Standing], weight: float = 1.0) -> list[Outcome]:
+        """A round as one game between any two, all from the ratings before it: the mean of the games, or their sum."""
+        players = [self.known(name) for name, _, _ in standings]
+        before = [player.mu for player in players]
+        n = len(standings)
+        changes = []
+        for i, player in enumerate(players):
+            terms = []
+            for j in range(n):
+                if j != i:
+                    lo, other_lo = standings[i][1], standings[j][1]
+                    score = 1.0 if lo < other_lo else 0.5 if lo == other_lo else 0.0
+                    terms += [score, -self.expected(before[i] - before[j])]
+            changes.append(
+                weight * self.k_of(player) * math.fsum(terms) / (max(n - 1, 1) if self.pairs == "mean" else 1)
+            )
+        games = min(n - 1, 1) if self.pairs == "mean" else n - 1
+        for player, change in zip(players, changes, strict=True):
+            self.move(player, change, games)
+        return [Outcome(name, mu, self.players[name].mu) for (name, _, _), mu in zip(standings, before, strict=True)]
+
+    def expected(self, x: float) -> float:
+        """Expected score at a lead of ``x`` points."""
+        if self.cdf == "normal":
+            return 0.5 * math.erfc(-x / self.n)  # Phi(x sqrt(2) / n)
+        power = 10.0 ** (-abs(x) / self.n)
+        return 1 / (1 + power) if x >= 0 else power / (1 + power)
+
+    def k_of(self, player: Player) -> float:
+        """How far this player's next game counts."""
+        if player.k is not None:
+            return player.k
+        if self.k_rule == "fixed":
+            return self.k
+        if player.games < 30:
+            return 40.0
+        return 10.0 if player.peak >= 2400 else 20.0
+
+    def move(self, player: Player, change: float, games: int) -> None:
+        """Add a change, rounded if asked for."""
+        if self.round_digits is not None and self.round_what == "change":
+            change = _rounded(change, self.round_digits)
+        player.mu += change
+        if self.round_digits is not None and self.round_what == "rating":
+            player.mu = _rounded(player.mu, self.round_digits)
+        player.peak = max(player.peak, player.mu)
+        player.games += games
+        player.n += 1
+
+
+def _rounded(x: float, digits: int) -> float:
+    """``x`` to ``digits`` decimals, halves away from zero."""
+    return float(Decimal(x).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP))
