@@ -12,6 +12,8 @@ from .elo_mmx import SYSTEM as _ELO_MMX
 from .elo_mmx import EloMMX
 from .elo_r import SYSTEM as _ELO_R
 from .elo_r import EloR
+from .elo_srm import SYSTEM as _ELO_SRM
+from .elo_srm import EloSRM
 from .standings import Rounds, StandingsError, count_events
 from .system import ConvergenceError, Outcome, Prior, System
 from .topcoder import SYSTEM as _TOPCODER
@@ -27,6 +29,7 @@ __all__ = [
     "EloMMR",
     "EloMMX",
     "EloR",
+    "EloSRM",
     "Games",
     "Outcome",
     "Prior",
@@ -38,4 +41,6 @@ __all__ = [
     "rate_games",
 ]
 
-SYSTEMS: dict[str, System] = {system.name: system for system in (_ELO_MMR, _ELO_MMX, _TOPCODER, _BAR, _ELO_R, _ELO)}
+SYSTEMS: dict[str, System] = {
+    system.name: system for system in (_ELO_MMR, _ELO_MMX, _TOPCODER, _BAR, _ELO_R, _ELO, _ELO_SRM)
+}

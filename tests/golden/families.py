@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from golden import answers_bar, answers_elo, answers_elo_mmr, answers_elo_r, answers_topcoder
+from golden import answers_bar, answers_elo, answers_elo_mmr, answers_elo_r, answers_elo_srm, answers_topcoder
 from golden.runner import Answers, Vector
 
 __all__ = ["FAMILIES", "Family"]
@@ -49,4 +49,5 @@ FAMILIES = {
         cancels={"elo_r-gap": 2e-8},
     ),
     "elo": Family(answers_elo.package, answers_elo.twin),
+    "elo_srm": Family(answers_elo_srm.package, answers_elo_srm.twin, answers_elo_srm.INNER),
 }

@@ -1,0 +1,268 @@
+"""EloSRM: an Elo for rounds of many, made for TopCoder's single round matches.
+
+Source: "An Elo-based rating system for TopCoder SRM", text, appendix and Table 5. Of a player at place ``r`` (tied
+places averaged) of a division, with ``w_j`` the logistic probability that ``j`` finishes before them,
+
+    rhat = 1 + sum_{j not tied} w_j + (number tied with) / 2          the expected place
+    P    = log2(rhat / r)                                             the surprise, in doublings of the place
+    P'   = (1 + sum_j w_j (1 - w_j)) / (1 + sum_j w_j)                how fast rhat changes with the rating
+    dR   = K Q / (Wt (1 + C P')),   Q = Pb / (1 + |Pb| / M),   Pb = P + B P' / K0
+
+where ``Wt`` is the root of the number of rounds, this one included. Divisions of one event are rounds apart; ratings of
+new players grow by N / 100 an event. The sum of ``w_j`` and of ``w_j (1 - w_j)`` are the field's table and its slope
+(:mod:`.field`); a tie group's own sum, which leaves ``rhat``, is that of a small field. All ratings in rating points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ._jit import exact
+from .beliefs import Beliefs, at_once
+from .field import BLOCK, direct_sums, field_sums
+from .performance import group_starts
+from .standings import Floats, Longs, Rounds
+from .system import Map, Outcome, Prior, System, check_finite, check_non_negative, check_one_of, settle_floats
+from .tie_field import sum_ties, tied_sums
+
+__all__ = ["K0", "PRESETS", "SYSTEM", "EloSRM", "newcomer"]
+
+SMALL = 256  # participants up to which a round is worth less than a trip to a second thread
+
+K0 = 400.0 * math.log10(2.0)
+_RATE = math.log(10.0) / 400.0  # of the logistic curve, per rating point
+
+PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "initial": {"k": K0, "c": 0.0, "m": math.inf, "b": 0.0, "n_inflation": 0.0, "use_weight": False},
+        "K": {"k": 65.0, "c": 0.0, "m": math.inf, "b": 0.0, "n_inflation": 0.0, "use_weight": False},
+        "W": {"k": 182.0, "c": 0.0, "m": math.inf, "b": 0.0, "n_inflation": 0.0, "use_weight": True},
+        "C": {"k": 415.0, "c": 4.0, "m": math.inf, "b": 0.0, "n_inflation": 0.0, "use_weight": True},
+        "Elo": {"k": 600.0, "c": 4.0, "m": 6.75, "b": 0.0, "n_inflation": 0.0, "use_weight": True},
+        "B": {"k": 600.0, "c": 4.0, "m": 6.75, "b": 6.0, "n_inflation": 0.0, "use_weight": True},
+        "Elo2": {"k": 600.0, "c": 4.0, "m": 6.75, "b": 27.0, "n_inflation": 63.0, "use_weight": True},
+    }
+)
+"""The rows of Table 5: each adds a refinement and tunes K to it."""
+
+_FINAL = "Elo2"
+_PLAIN: Mapping[str, Any] = PRESETS["W"]  # the refinements off; its K is never taken
+
+
+@dataclass(frozen=True, slots=True)
+class EloSRM:
+    """Hyperparameters of EloSRM.
+
+    What is not given is taken from a row of Table 5: from ``preset``, or without one from the final row, Elo2. But K is
+    tuned to the refinements it comes with: whoever gives ``k`` and no preset writes a row of their own, in which ``c``,
+    ``b`` and ``n_inflation`` are 0, ``m`` is infinite and ``use_weight`` true unless they are given too. Once built,
+    every attribute but ``preset`` has a value. What a contest weighs changes nothing.
+
+    Attributes
+    ----------
+    preset : str or None
+        "initial", "K", "W", "C", "Elo", "B" or "Elo2".
+    k : float
+        Rating points a doubling of the place is worth, >= 0.
+    c : float
+        How much less who has many near rivals moves, >= 0.
+    m : float
+        Bound of the surprise, > 0; infinite for none.
+    b : float
+        Bonus for taking part, rating points by K / K0, >= 0.
+    n_inflation : float
+        Hundredths of a point by which the rating of new players grows an event.
+    use_weight : bool
+        Whether experience slows a player down by the root of the rounds played.
+    mu_init : float
+        Rating of who is new in the first event.
+    """
+
+    preset: str | None = None
+    k: float | None = None
+    c: float | None = None
+    m: float | None = None
+    b: float | None = None
+    n_inflation: float | None = None
+    use_weight: bool | None = None
+    mu_init: float = 1200.0
+    sigma_init: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        if self.preset is None and self.k is None:
+            object.__setattr__(self, "preset", _FINAL)
+        if self.preset is not None:
+            check_one_of("preset", self.preset, tuple(PRESETS))
+        for name, value in (_PLAIN if self.preset is None else PRESETS[self.preset]).items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+        settle_floats(self)
+        for name in ("k", "c", "b"):
+            check_non_negative(name, getattr(self, name))
+        if not (self.m is not None and self.m > 0.0):
+            raise ValueError(f"m must be a number > 0, infinite for no bound, got {self.m}")
+        for name in ("n_inflation", "mu_init"):
+            check_finite(name, getattr(self, name))
+
+
+def newcomer(params: EloSRM, event: int) -> float:
+    """Rating of who is seen first after so many events."""
+    return params.mu_init + float(params.n_inflation or 0.0) / 100.0 * event
+
+
+def state(params: EloSRM, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """Nothing beside the rating and the number of rounds."""
+    return {}
+
+
+def sigma_limit(params: EloSRM) -> float:
+    """Nothing is known of uncertainty."""
+    return 0.0
+
+
+def prior(params: EloSRM, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: who is in the store as it was made, at ``mu_init`` and without a round, is new in this event."""
+    _read_rows(
+        start, stop, round.player, params.mu_init, newcomer(params, int(round.event[0])), beliefs.mu, beliefs.n_rounds,
+        prior.mu, prior.sigma, prior.n_before,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Surprises:
+    """One division as the document tabulates it: one entry a participant."""
+
+    first: Longs
+    expected_rank: Floats
+    actual_rank: Floats
+    p: Floats
+    p_prime: Floats
+
+
+def summarise(params: EloSRM, prior: Prior, round: Rounds, map: Map) -> Surprises:
+    """Steps 2 and 3: sums over the field and over each tie group, and what they say of each participant."""
+    n, mu, first = round.n_rows, prior.mu, group_starts(round.lo)
+    rate, ones = np.full(n, _RATE), np.ones(n)
+    map = map if n > BLOCK else at_once  # a trip to another thread would cost more than it saves
+    above, _, slope = field_sums(mu, rate, ones, map)
+    tied = tied_sums(mu, rate, ones, first, map)
+    surprises = Surprises(first, np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+
+    def surprise(start: int, stop: int) -> None:
+        _surprise_rows(
+            start, stop, n, round.lo, round.hi, above, slope, tied,
+            surprises.expected_rank, surprises.actual_rank, surprises.p, surprises.p_prime,
+        )  # fmt: skip
+
+    map(surprise, n)
+    return surprises
+
+
+def perform(params: EloSRM, summary: Surprises, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: there are no performances."""
+
+
+def absorb(
+    params: EloSRM,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Surprises,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4: move ratings by the bounded surprise."""
+    _move_rows(
+        start, stop, round.player, round.time_seconds[0], *_rule(params), prior.mu, summary.p, summary.p_prime,
+        *_store(beliefs), outcome.mu, outcome.sigma,
+    )  # fmt: skip
+
+
+def rate_small(params: EloSRM, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds, one after the other, in one kernel call."""
+    fresh = np.array([newcomer(params, event) for event in rounds.event.tolist()])
+    _rate_small(
+        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, params.mu_init, fresh,
+        *_rule(params), *_store(beliefs),
+        outcome.mu_prior, outcome.sigma_prior, outcome.n_before, outcome.mu, outcome.sigma,
+    )  # fmt: skip
+
+
+def _rule(params: EloSRM) -> tuple[Any, ...]:
+    return params.k, params.c, params.m, params.b, params.use_weight
+
+
+def _store(beliefs: Beliefs) -> tuple[Any, ...]:
+    return beliefs.mu, beliefs.n_rounds, beliefs.last_time
+
+
+@exact
+def _read_rows(begin, end, player, mu_init, fresh, mu, n_rounds, mu_prior, sigma_prior, n_before):
+    for i in range(begin, end):
+        row = player[i]
+        if n_rounds[row] == 0 and mu[row] == mu_init:
+            mu[row] = fresh
+        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], 0.0, n_rounds[row]
+
+
+@exact
+def _surprise_rows(start, stop, n, lo, hi, above, slope, tied, expected_rank, actual_rank, p, p_prime):
+    for i in range(start, stop):
+        ties = 0.5 * (hi[i] - lo[i])
+        apart = above[i] - tied[i] if hi[i] - lo[i] < n - 1 else 0.0  # where all tie nobody is left, to the bit
+        expected_rank[i], actual_rank[i] = 1.0 + apart + ties, 1.0 + lo[i] + ties
+        p[i] = math.log2(expected_rank[i] / actual_rank[i])
+        # one's own terms, w = 1/2 and w (1 - w) = 1/4, leave both sums
+        p_prime[i] = (0.75 - slope[i] / _RATE) / (0.5 + above[i])
+
+
+@exact
+def _move_rows(
+    begin, end, player, time_seconds, k, c, m, b, use_weight, mu_prior, p, p_prime,
+    mu, n_rounds, last_time, mu_after, sigma_after,
+):  # fmt: skip
+    for i in range(begin, end):
+        row = player[i]
+        raised = p[i] + b / K0 * p_prime[i]
+        bounded = raised / (1.0 + abs(raised) / m)
+        experience = math.sqrt(n_rounds[row] + 1.0) if use_weight else 1.0
+        mu[row] = mu_prior[i] + k * bounded / (experience * (1.0 + c * p_prime[i]))
+        n_rounds[row] += 1
+        last_time[row] = max(last_time[row], time_seconds)
+        mu_after[i], sigma_after[i] = mu[row], 0.0
+
+
+@exact
+def _rate_small(
+    offsets, player, lo, hi, time_seconds, mu_init, fresh, k, c, m, b, use_weight,
+    mu, n_rounds, last_time, mu_prior, sigma_prior, n_before, mu_after, sigma_after,
+):  # fmt: skip
+    above, below, slope, tied = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    rate, weight, scratch = np.full(SMALL, _RATE), np.ones(SMALL), np.empty(SMALL)
+    expected_rank, actual_rank, p, p_prime = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        n, field = j - i, mu_prior[i:j]
+        _read_rows(i, j, player, mu_init, fresh[r], mu, n_rounds, mu_prior, sigma_prior, n_before)
+        direct_sums(0, n, field, field, rate[:n], weight[:n], above, below, slope)
+        first = group_starts(lo[i:j])
+        for g in range(len(first) - 1):
+            sum_ties(first[g], first[g + 1], field, rate, weight, tied, below, scratch)
+        _surprise_rows(0, n, n, lo[i:j], hi[i:j], above, slope, tied, expected_rank, actual_rank, p, p_prime)
+        _move_rows(
+            0, n, player[i:j], time_seconds[r], k, c, m, b, use_weight, field, p, p_prime,
+            mu, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+        )  # fmt: skip
+
+
+SYSTEM = System(
+    name="elo-srm", params=EloSRM, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+)  # fmt: skip

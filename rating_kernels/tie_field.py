@@ -1,0 +1,77 @@
+"""The sum over one's own tie group: what a sum over all opponents holds too much where those tied with are left out.
+
+Each tie group is a small field of its own. A few players are summed one by one; many have a table (:mod:`.field`), so
+that a group of any size costs O(its size): half of a contest may have scored nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._jit import exact
+from .beliefs import Map
+from .field import BLOCK, DIRECT, NODES, accumulate, direct_sums, extremes, field_sums, finish, plan, read_table
+from .standings import Floats, Longs
+
+__all__ = ["sum_ties", "tied_sums"]
+
+
+def tied_sums(mu: Floats, rate: Floats, weight: Floats, first: Longs, map: Map) -> Floats:
+    """Everybody's ``S`` at their own ``mu`` (:func:`.field.field_sums`) over their own tie group, themselves included.
+
+    Parameters
+    ----------
+    first : int64[groups + 1]
+        First row of each tie group, and the number of rows.
+
+    Returns
+    -------
+    float64[n]
+    """
+    n = len(mu)
+    tied = np.empty(n)
+
+    def work(start: int, stop: int) -> None:  # the groups that begin between these rows
+        _tabulate_ties(*np.searchsorted(first, (start, stop)), first, mu, rate, weight, tied)
+
+    map(work, n)
+    for group in np.flatnonzero(np.diff(first) > BLOCK):  # each of them is worth several hands
+        rows = slice(first[group], first[group + 1])
+        tied[rows] = field_sums(mu[rows], rate[rows], weight[rows], map)[0]
+    return tied
+
+
+@exact
+def sum_ties(start, stop, mu, rate, weight, tied, below, slope):
+    """Write the sums of one tie group, rows ``start`` to ``stop - 1``, term by term; the last two are scratch."""
+    if stop - start == 1:
+        tied[start] = 0.5 * weight[start]
+    else:
+        field = mu[start:stop]
+        direct_sums(0, stop - start, field, field, rate[start:stop], weight[start:stop], tied[start:stop], below, slope)
+
+
+@exact
+def _tabulate_ties(start, stop, first, mu, rate, weight, tied):
+    """Groups ``start`` to ``stop - 1``, those of more than ``BLOCK`` players left out."""
+    below, slope = np.empty(BLOCK), np.empty(BLOCK)
+    for g in range(start, stop):
+        a, b = first[g], first[g + 1]
+        if b - a <= DIRECT:
+            sum_ties(a, b, mu, rate, weight, tied, below, slope)
+        elif b - a <= BLOCK:
+            field, total = mu[a:b], 0.0
+            for i in range(a, b):
+                total += weight[i]
+            low, high, middle, top_rate, bottom_rate = extremes(field, rate[a:b], weight[a:b])
+            half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
+            sums = np.zeros((1, offset[-1], 2, NODES // 2))
+            far = np.zeros((1, offset[-1] + len(panel), 2))
+            accumulate(
+                field, rate[a:b], weight[a:b], 0, b - a, middle, top_rate, half_width, panel, offset, sums[0], far[0]
+            )
+            series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
+            read_table(
+                0, b - a, field, total, low, high, middle, top_rate, half_width, panel, offset, series, guesses,
+                tied[a:b], below, slope,
+            )  # fmt: skip

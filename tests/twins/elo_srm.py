@@ -1,0 +1,84 @@
+"""EloSRM again, slowly: plain Python, pairwise sums, one player after the other.
+
+Source: "An Elo-based rating system for TopCoder SRM", text and appendix. Nothing is shared with the kernels: no tables,
+no arrays; sums are exact (:func:`math.fsum`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+__all__ = ["K0", "Outcome", "Twin"]
+
+Standing = tuple[str, int, int]  # player, lo, hi
+
+K0 = 400 * math.log10(2)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One participation, with the figures in between as the document calls them."""
+
+    player: str
+    mu_prior: float
+    expected_rank: float
+    actual_rank: float
+    p: float
+    p_prime: float
+    delta: float
+    mu: float
+    next_initial: float
+
+
+@dataclass
+class Twin:
+    """All ratings, and what the next new player gets. ``initial_state`` maps players to rating and earlier rounds."""
+
+    k: float = 600.0
+    c: float = 4.0
+    m: float | None = 6.75
+    b: float = 27.0
+    n_inflation: float = 63.0
+    use_weight: bool = True
+    initial: float = 1200.0
+    initial_state: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rating = {name: float(rating) for name, (rating, _) in self.initial_state.items()}
+        self.rounds = {name: rounds for name, (_, rounds) in self.initial_state.items()}
+        self.next_initial = self.initial  # R1
+
+    def rate(self, divisions: Sequence[Sequence[Standing]]) -> list[Outcome]:
+        """One event: its divisions apart, from the ratings before all of them."""
+        for name, _, _ in (row for standings in divisions for row in standings):
+            self.rating.setdefault(name, self.next_initial)
+            self.rounds.setdefault(name, 0)
+        self.next_initial += self.n_inflation / 100
+        outcomes = [self._outcome(row, standings) for standings in divisions for row in standings]
+        for outcome in outcomes:
+            self.rating[outcome.player] = outcome.mu
+            self.rounds[outcome.player] += 1
+        return outcomes
+
+    def _outcome(self, row: Standing, standings: Sequence[Standing]) -> Outcome:
+        name, lo, _ = row
+        mu = self.rating[name]
+        others = [(self._beats(self.rating[other], mu), other_lo) for other, other_lo, _ in standings if other != name]
+        ties = sum(other_lo == lo for _, other_lo in others) / 2
+        actual = 1 + sum(other_lo < lo for _, other_lo in others) + ties
+        expected = math.fsum([1, ties, *(w for w, other_lo in others if other_lo != lo)])
+        p = math.log2(expected / actual)
+        p_prime = math.fsum([1, *(w * (1 - w) for w, _ in others)]) / math.fsum([1, *(w for w, _ in others)])
+        raised = p + self.b / K0 * p_prime
+        bounded = raised if self.m is None else raised / (1 + abs(raised) / self.m)
+        experience = math.sqrt(self.rounds[name] + 1) if self.use_weight else 1.0
+        delta = self.k * bounded / (experience * (1 + self.c * p_prime))
+        return Outcome(name, mu, expected, actual, p, p_prime, delta, mu + delta, self.next_initial)
+
+    @staticmethod
+    def _beats(one: float, other: float) -> float:
+        """Probability that somebody rated ``one`` finishes before somebody rated ``other``."""
+        power = 10.0 ** (-abs(one - other) / 400)
+        return 1 / (1 + power) if one >= other else power / (1 + power)
