@@ -3,6 +3,10 @@
 from .bar import BAR
 from .bar import SYSTEM as _BAR
 from .beliefs import Beliefs
+from .cf_general import SYSTEM as _CF_GENERAL
+from .cf_general import CFGeneral
+from .codeforces import SYSTEM as _CODEFORCES
+from .codeforces import Codeforces
 from .elo import SYSTEM as _ELO
 from .elo import Elo
 from .elo_games import IMPORTANCE, Games, rate_games
@@ -24,6 +28,8 @@ __all__ = [
     "IMPORTANCE",
     "SYSTEMS",
     "Beliefs",
+    "CFGeneral",
+    "Codeforces",
     "ConvergenceError",
     "Elo",
     "EloMMR",
@@ -42,5 +48,6 @@ __all__ = [
 ]
 
 SYSTEMS: dict[str, System] = {
-    system.name: system for system in (_ELO_MMR, _ELO_MMX, _TOPCODER, _BAR, _ELO_R, _ELO, _ELO_SRM)
+    system.name: system
+    for system in (_ELO_MMR, _ELO_MMX, _TOPCODER, _BAR, _ELO_R, _CODEFORCES, _CF_GENERAL, _ELO, _ELO_SRM)
 }

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from golden import answers_bar, answers_elo, answers_elo_mmr, answers_elo_r, answers_elo_srm, answers_topcoder
+from golden import (
+    answers_bar,
+    answers_codeforces,
+    answers_elo,
+    answers_elo_mmr,
+    answers_elo_r,
+    answers_elo_srm,
+    answers_topcoder,
+)
 from golden.runner import Answers, Vector
 
 __all__ = ["FAMILIES", "Family"]
@@ -48,6 +56,10 @@ FAMILIES = {
         # by is 1e-8 of a term.
         cancels={"elo_r-gap": 2e-8},
     ),
+    **{
+        name: Family(answers_codeforces.package, answers_codeforces.twin, inner)
+        for name, inner in answers_codeforces.INNER.items()
+    },
     "elo": Family(answers_elo.package, answers_elo.twin),
     "elo_srm": Family(answers_elo_srm.package, answers_elo_srm.twin, answers_elo_srm.INNER),
 }

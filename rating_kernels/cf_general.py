@@ -1,0 +1,184 @@
+"""Codeforces' rule generalised: real numbers, any spread of performances, rounds that count more or less.
+
+Source: Ebtekar and Liu's engine, where it is called cfsys; the comparison of arXiv:2101.00400, section 5, uses it. A
+round asks of everybody the level at which the geometric mean of the place expected and the place reached would have
+been expected (:mod:`.needs`); that is the performance, and ``mu`` moves a part of the way there. ``sigma`` is carried
+along and neither used nor changed. All ratings in rating points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._jit import exact
+from .beliefs import Beliefs
+from .needs import TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
+from .numerics import C3
+from .performance import group_starts
+from .standings import Floats, Longs, Rounds
+from .system import (
+    ConvergenceError,
+    Map,
+    Outcome,
+    Prior,
+    System,
+    check_finite,
+    check_non_negative,
+    check_positive,
+    settle_floats,
+)
+
+__all__ = ["SYSTEM", "CFGeneral"]
+
+SMALL = 160  # participants up to which summing everything term by term beats a table
+_AVERAGE = TIE_SHARE["avg"]
+_BASE, _OWN = 0.5, 1.0  # cfsys among the conventions of :mod:`.needs`
+
+
+@dataclass(frozen=True, slots=True)
+class CFGeneral:
+    """Hyperparameters of the generalised Codeforces rule.
+
+    Attributes
+    ----------
+    beta : float
+        Standard deviation of a performance in a round of weight 1, rating points; by default such that 400 points are
+        odds of 10 to 1.
+    weight : float
+        How far a round of weight 1 moves ``mu``: weight / (1 + weight) of the way to the performance.
+    mu_init : float
+        Rating of a newcomer.
+    sigma_init : float
+        What is handed through as everybody's ``sigma``.
+    """
+
+    beta: float = 400.0 * C3 / math.log(10.0)
+    weight: float = 1.0
+    mu_init: float = 1500.0
+    sigma_init: float = 350.0
+
+    def __post_init__(self) -> None:
+        settle_floats(self)
+        check_positive("beta", self.beta)
+        check_positive("weight", self.weight)
+        check_finite("mu_init", self.mu_init)
+        check_non_negative("sigma_init", self.sigma_init)
+
+
+def state(params: CFGeneral, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """Nothing beside ``mu`` and ``sigma``."""
+    return {}
+
+
+def sigma_limit(params: CFGeneral) -> float:
+    """What ``sigma`` always is: the rating shown is ``mu``."""
+    return params.sigma_init
+
+
+def prior(params: CFGeneral, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: nothing drifts."""
+    bring_rows(
+        start, stop, round.player, beliefs.mu, beliefs.sigma, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Performances:
+    """What one round shows.
+
+    Attributes
+    ----------
+    first : int64[groups + 1]
+    seed, perf, mu : float64[n]
+        The place that was expected; the performance, at most the round's ceiling; the rating after.
+    """
+
+    first: Longs
+    seed: Floats
+    perf: Floats
+    mu: Floats
+
+
+def summarise(params: CFGeneral, prior: Prior, round: Rounds, map: Map) -> Performances:
+    """Steps 2 and 3: the sum over all opponents, everybody's root, and the mean of rating and performance."""
+    weight = round.weight[0]
+    rate = C3 * math.sqrt(weight) / params.beta
+    seed, need = needs(prior.mu, round.lo, round.hi, _AVERAGE, rate, _BASE, _OWN, False, map)
+    perf = np.minimum(need, round.perf_ceiling[0])
+    return Performances(
+        group_starts(round.lo), seed, perf, prior.mu + _share(weight, params.weight) * (perf - prior.mu)
+    )
+
+
+def perform(params: CFGeneral, summary: Performances, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: hand the performances out."""
+    rows = slice(summary.first[start], summary.first[stop])
+    perf[rows] = summary.perf[rows]
+
+
+def absorb(
+    params: CFGeneral,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Performances,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4: hand the ratings out."""
+    outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
+    leave_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *_store(beliefs))
+
+
+def rate_small(params: CFGeneral, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds, one after the other, in one kernel call."""
+    failed = _rate_small(
+        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
+        params.beta, params.weight, *_store(beliefs),
+        outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+    )  # fmt: skip
+    if failed >= 0:
+        raise ConvergenceError(f"no root found in round {failed} of {len(rounds)} small rounds")
+
+
+def _store(beliefs: Beliefs) -> tuple[Any, ...]:
+    return beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time
+
+
+@exact
+def _share(round_weight, weight):
+    """How far from the rating to the performance a round goes."""
+    return round_weight * weight / (1.0 + round_weight * weight)
+
+
+@exact
+def _rate_small(
+    offsets, player, lo, hi, time_seconds, weight, perf_ceiling, beta, own_weight, mu, sigma, n_rounds, last_time,
+    perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    """Rate all rounds; returns -1, or the round that has no root."""
+    seed = np.empty(SMALL)
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        n, rows, before, shown = j - i, player[i:j], mu_prior[i:j], perf[i:j]
+        bring_rows(0, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
+        rate = C3 * math.sqrt(weight[r]) / beta
+        if solve_directly(before, lo[i:j], hi[i:j], _AVERAGE, rate, _BASE, _OWN, False, seed, shown) >= 0:
+            return r
+        for k in range(n):
+            shown[k] = min(shown[k], perf_ceiling[r])
+            mu_after[i + k] = before[k] + _share(weight[r], own_weight) * (shown[k] - before[k])
+        sigma_after[i:j] = sigma_prior[i:j]
+        leave_rows(0, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)
+    return -1
+
+
+SYSTEM = System(
+    name="cf-general", params=CFGeneral, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+)  # fmt: skip

@@ -1,0 +1,258 @@
+"""Codeforces' rating, by the text of its author or by his program.
+
+Source: Mirzayanov, "Open Codeforces Rating System" (codeforces.com/blog/entry/20762, October 2015), and the program it
+links to. A round asks of everybody the rating at which the geometric mean of the place expected and the place reached
+would have been expected (:mod:`.needs`); half of the way there, less what keeps the sum of all ratings and those of the
+strongest from growing, is the change. The performance is the rating asked for. There is no uncertainty, and weights and
+ceilings of rounds mean nothing here. All ratings in rating points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ._jit import exact
+from .beliefs import Beliefs
+from .needs import HIGHEST_NEED, TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
+from .performance import group_starts
+from .promises import promises
+from .standings import Floats, Ints, Longs, Rounds
+from .system import ConvergenceError, Map, Outcome, Prior, System, check_finite, check_one_of, settle_floats
+
+__all__ = ["SYSTEM", "Codeforces"]
+
+SMALL = 160  # participants up to which summing everything term by term beats a table
+RATE = math.log(10.0) / 400.0  # 400 points are odds of 10 to 1
+
+_BASE = 1.0  # of the conventions of :mod:`.needs`
+_RULES = {"none": 0, "oct2015": 1, "r327": 2}
+_SHOWN = np.cumsum([0.0, 500.0, 350.0, 250.0, 150.0, 100.0, 50.0])  # of 1400 after so many rounds, entry 77890
+
+
+@dataclass(frozen=True, slots=True)
+class Codeforces:
+    """Hyperparameters of Codeforces' rating.
+
+    Attributes
+    ----------
+    rule : str
+        What keeps ratings from growing: "oct2015", "r327" (in use since round 327) or "none".
+    arithmetic : str
+        "real", or "integer": whole numbers, divided toward zero, and needs searched among 1 to 7999, as the program
+        has it. Official ratings come from the second.
+    tie_rank : str
+        The place of a tie group: its last ("max", the site's), its first ("min") or their mean ("avg").
+    need_excludes_self : bool
+        Whether the rating needed is measured against the others alone (the text and the site), or against the own
+        former rating too (the program).
+    initial : float or None
+        Rating of a newcomer; by default 1500, or 1400 with ``display_2020``.
+    display_2020 : bool
+        Show newcomers less than they have until their sixth round, as the site does since May 2020.
+    lone_player : str
+        "unchanged", or "literal": let the rule take a point from somebody who competes alone.
+    """
+
+    rule: str = "r327"
+    arithmetic: str = "real"
+    tie_rank: str = "max"
+    need_excludes_self: bool = True
+    initial: float | None = None
+    display_2020: bool = False
+    lone_player: str = "unchanged"
+
+    sigma_init: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        settle_floats(self)
+        check_one_of("rule", self.rule, tuple(_RULES))
+        check_one_of("arithmetic", self.arithmetic, ("integer", "real"))
+        check_one_of("tie_rank", self.tie_rank, tuple(TIE_SHARE))
+        check_one_of("lone_player", self.lone_player, ("unchanged", "literal"))
+        check_finite("initial", self.mu_init)
+        if self.whole and not self.mu_init.is_integer():
+            raise ValueError(f"initial must be a whole number with arithmetic 'integer', got {self.initial}")
+
+    @property
+    def mu_init(self) -> float:
+        """Rating of a newcomer."""
+        return (1400.0 if self.display_2020 else 1500.0) if self.initial is None else self.initial
+
+    @property
+    def whole(self) -> bool:
+        """Whether ratings are whole numbers."""
+        return self.arithmetic == "integer"
+
+    @property
+    def convention(self) -> tuple[float, float, float, bool]:
+        """What :func:`.needs.needs` wants to know after the places: rate, base, own, whole."""
+        return RATE, _BASE, 0.0 if self.need_excludes_self else 1.0, self.whole
+
+
+def state(params: Codeforces, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """Nothing beside ``mu``."""
+    return {}
+
+
+def sigma_limit(params: Codeforces) -> float:
+    """There is no uncertainty."""
+    return 0.0
+
+
+def offset(params: Codeforces, n_rounds: Ints) -> Floats:
+    """What the rating shown adds to ``mu``: with ``display_2020`` from -1400 at first to 0 from the sixth round on."""
+    missing: Floats = (_SHOWN - _SHOWN[-1])[np.minimum(n_rounds, len(_SHOWN) - 1)]
+    return missing if params.display_2020 else np.zeros_like(missing)
+
+
+def prior(params: Codeforces, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: nothing drifts."""
+    _check_whole(params, beliefs, round.player[start:stop])
+    bring_rows(
+        start, stop, round.player, beliefs.mu, beliefs.sigma, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one round asks of everybody and makes of them.
+
+    Attributes
+    ----------
+    first : int64[groups + 1]
+    seed, need, mu : float64[n]
+        The place that was expected; the rating that the geometric mean of it and the place reached asks for; the
+        rating after.
+    """
+
+    first: Longs
+    seed: Floats
+    need: Floats
+    mu: Floats
+
+
+def summarise(params: Codeforces, prior: Prior, round: Rounds, map: Map) -> Changes:
+    """Steps 2 and 3: the sum over all opponents, everybody's root, and the inflation step."""
+    share = TIE_SHARE[params.tie_rank]
+    seed, need = needs(prior.mu, round.lo, round.hi, share, *params.convention, map)
+    mu = np.empty_like(need)
+    _settle(prior.mu, _RULES[params.rule], params.whole, params.lone_player == "literal", need, mu)
+    return Changes(group_starts(round.lo), seed, need, mu)
+
+
+def perform(params: Codeforces, summary: Changes, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: hand the needs out."""
+    rows = slice(summary.first[start], summary.first[stop])
+    perf[rows] = summary.need[rows]
+
+
+def absorb(
+    params: Codeforces,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Changes,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4: hand the ratings out."""
+    outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
+    leave_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *_store(beliefs))
+
+
+def rate_small(params: Codeforces, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds, one after the other, in one kernel call."""
+    _check_whole(params, beliefs, rounds.player)
+    failed = _rate_small(
+        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, TIE_SHARE[params.tie_rank],
+        *params.convention, _RULES[params.rule], params.lone_player == "literal", *_store(beliefs),
+        outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+    )  # fmt: skip
+    if failed >= 0:
+        raise ConvergenceError(f"no root found in round {failed} of {len(rounds)} small rounds")
+
+
+def _check_whole(params: Codeforces, beliefs: Beliefs, player: Ints) -> None:
+    if params.whole:
+        mu = beliefs.mu[player]
+        wrong = np.flatnonzero(mu != np.floor(mu))
+        if len(wrong):
+            raise ValueError(
+                f"player {player[wrong[0]]} comes with rating {mu[wrong[0]]}; arithmetic 'integer' needs whole "
+                "numbers: round the beliefs, or choose arithmetic 'real'"
+            )
+
+
+def _store(beliefs: Beliefs) -> tuple[Any, ...]:
+    return beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time
+
+
+@exact
+def _divide(a, b, whole):
+    """``a / b``; of whole numbers toward zero, and never one too many: rounding moves a quotient by less than 1 / b."""
+    return np.trunc(a / b) if whole else a / b
+
+
+@exact
+def _settle(mu, rule, whole, literal, need, after):
+    """Write the new ratings, and the need of somebody alone for whom the rule is taken literally."""
+    n = len(mu)
+    if n == 1 and not literal:
+        after[0] = mu[0]
+        return
+    if n == 1 and whole:
+        need[0] = HIGHEST_NEED  # the program's search finds no end
+    change = np.empty(n)
+    total = 0.0
+    for i in range(n):
+        change[i] = _divide(need[i] - mu[i], 2.0, whole)
+        total += change[i]
+    size = min(n, 4 * math.floor(math.sqrt(n) + 0.5))
+    least = np.partition(mu, n - size)[n - size]
+    equals = size
+    for i in range(n):
+        equals -= mu[i] > least
+    top = 0.0
+    for i in range(n):  # of those who tie at the edge the first in the standings
+        if mu[i] > least or (mu[i] == least and equals > 0):
+            top += change[i]
+            equals -= mu[i] == least
+    shift = 0.0
+    if rule == 1:
+        shift = _divide(-top, size, whole)
+    elif rule == 2:
+        shift = _divide(-total, n, whole) - 1.0
+        shift += min(max(_divide(-(top + size * shift), size, whole), -10.0), 0.0)
+    for i in range(n):
+        after[i] = mu[i] + (change[i] + shift)
+
+
+@exact
+def _rate_small(
+    offsets, player, lo, hi, time_seconds, tie_share, rate, base, own, whole, rule, literal,
+    mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    """Rate all rounds; returns -1, or the round that has no root."""
+    seed = np.empty(SMALL)
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        n, rows, before, need = j - i, player[i:j], mu_prior[i:j], perf[i:j]
+        bring_rows(0, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
+        if solve_directly(before, lo[i:j], hi[i:j], tie_share, rate, base, own, whole, seed, need) >= 0:
+            return r
+        _settle(before, rule, whole, literal, need, mu_after[i:j])
+        sigma_after[i:j] = sigma_prior[i:j]
+        leave_rows(0, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)
+    return -1
+
+
+SYSTEM = System(
+    name="codeforces", params=Codeforces, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    deviations=0.0, offset=offset, promises=promises,
+)  # fmt: skip

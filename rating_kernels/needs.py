@@ -1,0 +1,266 @@
+"""The level that a place asks for, in Codeforces' rule and in its generalisation.
+
+Sources: Mirzayanov, "Open Codeforces Rating System" (codeforces.com/blog/entry/20762, October 2015), and the program
+it links to; Ebtekar and Liu's engine, which calls its form cfsys. With P(j beats x) = logistic((mu_j - x) rate),
+
+    seed_i = 1 + sum over j != i of P(j beats i)           the place that was expected of i
+    m_i    = sqrt(place_i seed_i)                          between it and the place reached
+    need_i = the level x with   base + sum over j of P(j beats x) = m_i
+
+Three conventions are in use, told apart by ``base`` and by how often i's own former rating counts in the last sum:
+
+    base = 1,   own = 0    Codeforces' text: the others alone
+    base = 1,   own = 1    Codeforces' program: everybody
+    base = 1/2, own = 1    cfsys: everybody, where oneself is half a loss
+
+With the first and the third need_i = mu_i if place_i = seed_i.
+
+All sums of a round are one function of the level (:mod:`.field`), but for one's own term.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ._jit import exact, kernel
+from .field import HALF_WIDTH, plan_panels, table_start, table_sum, tabulate
+from .numerics import C3, exp
+from .performance import TOLERANCE
+from .standings import Floats, Ints
+from .system import ConvergenceError, Map
+
+__all__ = ["TIE_SHARE", "bring_rows", "leave_rows", "needs", "solve_directly"]
+
+TIE_SHARE = {"max": 1.0, "avg": 0.5, "min": 0.0}  # a tie group's place: where between its first and its last position
+EQUAL = 1e-12  # of a sum: two that are closer are equal but for rounding
+LOWEST_NEED, HIGHEST_NEED = 1.0, 7999.0  # the program searches whole numbers in [1, 8000)
+
+_DOUBT = 1e-9  # of a sum: a root that is as near as that to a whole number is decided there
+_ALONE = 0.2  # only the first and the last of all ask for less; there one's own term in the table would cancel
+_PANELS_EACH, _PANELS = 4.0, 65_536.0  # a player, and in all: with more a table costs more than it saves
+_MARGIN = 0.01  # of a scale: no root lies on the edge of its bracket
+_TINY = 1e-300
+_STEPS = 200
+_NO_TABLE = np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 0)), np.empty((0, 0))
+
+
+def needs(
+    mu: Floats, lo: Ints, hi: Ints, tie_share: float, rate: float, base: float, own: float, whole: bool, map: Map
+) -> tuple[Floats, Floats]:
+    """What place was expected of everybody, and the level that the place reached asks for.
+
+    Parameters
+    ----------
+    mu, lo, hi
+        The ``n`` participants in standings order.
+    tie_share
+        One of :data:`TIE_SHARE`.
+    rate
+        1 / scale of the probability to win, per rating point.
+    base, own
+        The convention, as above.
+    whole
+        Search among the whole numbers 1 to 7999, as Codeforces' program does: the largest at which a place no better
+        than m is expected, or 1.
+
+    Returns
+    -------
+    seed, need : float64[n]
+        Places from 1; rating points.
+
+    Raises
+    ------
+    ConvergenceError
+        A root was not found.
+
+    Notes
+    -----
+    O(n), unless ratings lie so far apart that a table would have more panels than there are players: then O(n^2).
+    """
+    n = len(mu)
+    shape = crowd(mu, rate)
+    low, high, mean, _ = shape
+    reach = (math.log(n / _ALONE) + _MARGIN) / rate  # beyond the field by so much, no sum is above _ALONE
+    panels = (high - low + 2.0 * reach) * rate / (2.0 * HALF_WIDTH)
+    tabulated = panels < min(_PANELS_EACH * n, _PANELS)
+    table: tuple[Any, ...] = low, high, mean, rate, *_NO_TABLE
+    if tabulated:
+        plan = plan_panels(low - reach, high + reach, mean, rate, rate)
+        table = tabulate(mu, np.full(n, rate), np.ones(n), plan, map).arrays
+    seed, need = np.empty(n), np.empty(n)
+    failed: list[int] = []
+
+    def solve(start: int, stop: int) -> None:
+        failed.append(
+            solve_needs(
+                start, stop, mu, lo, hi, tie_share, rate, base, own, whole, *shape, tabulated, *table, seed, need
+            )
+        )
+
+    map(solve, n)
+    if max(failed) >= 0:
+        raise ConvergenceError(f"no need found for the player at position {max(failed)}")
+    return seed, need
+
+
+@exact
+def crowd(mu, rate):
+    """Lowest and highest rating, the mean, and how many times wider than one logistic law the field's sum is.
+
+    A normal law of variance v, seen through a logistic one of variance u = pi^2 / (3 rate^2), is about logistic with
+    variance u + v: that tells searches without a table where to begin.
+    """
+    low, high, total, squares = mu[0], mu[0], 0.0, 0.0
+    for i in range(len(mu)):
+        low, high = min(low, mu[i]), max(high, mu[i])
+        total += mu[i] - mu[0]
+    mean = mu[0] + total / len(mu)
+    for i in range(len(mu)):
+        squares += (mu[i] - mean) * (mu[i] - mean)
+    return low, high, min(max(mean, low), high), math.sqrt(1.0 + rate * rate * squares / (C3 * C3 * len(mu)))
+
+
+@kernel
+def _direct(p, side, i, own, mu, rate):
+    """How many are expected to beat ``p`` (``side`` +1) or to lose to it (-1), and how fast that changes with ``p``.
+
+    Row ``i`` counts ``own`` times.
+    """
+    value = 0.0
+    slope = 0.0
+    for j in range(len(mu)):
+        q = 1.0 / (1.0 + exp(side * (p - mu[j]) * rate))
+        share = own if j == i else 1.0
+        value += share * q
+        slope += share * q * (1.0 - q)
+    return value, slope * rate
+
+
+@exact
+def _from_table(p, side, i, own, mu, rate, middle, half_width, panel, offset, series):
+    """What :func:`_direct` gives, for the side of the middle where ``p`` is."""
+    value, slope = table_sum(p, side, middle, half_width, panel, offset, series)
+    q = 1.0 / (1.0 + exp(side * (p - mu[i]) * rate))
+    return value - (1.0 - own) * q, abs(slope) - (1.0 - own) * rate * q * (1.0 - q)
+
+
+@exact
+def _level(
+    i, above, below, own, whole, mu, rate, lowest, highest, mean, width,
+    tabulated, low, high, middle, half_width, panel, offset, series, guesses,
+):  # fmt: skip
+    """The level that ``above`` of the field are expected to beat, and ``below`` to lose to; NaN if it is not found.
+
+    Newton's method for the logarithm of the odds, which is nearly straight: at once in the tails too.
+    """
+    odds = math.log(above / below)
+    lower, upper = lowest - (odds + _MARGIN) / rate, highest - (odds - _MARGIN) / rate
+    p = mean - width * odds / rate
+    if tabulated:
+        p = table_start(above - below, low, high, guesses)
+        if own < 1.0:  # the table holds everybody
+            q = 1.0 / (1.0 + exp((p - mu[i]) * rate))
+            p = table_start(above - below + (1.0 - own) * (2.0 * q - 1.0), low, high, guesses)
+    p = min(max(p, lower), upper)
+    last = upper - lower
+    deciding = False
+    for _ in range(_STEPS):
+        if tabulated:
+            side = 1.0 if p >= middle else -1.0
+            value, slope = _from_table(p, side, i, own, mu, rate, middle, half_width, panel, offset, series)
+        else:
+            side = 1.0 if above <= below else -1.0
+            value, slope = _direct(p, side, i, own, mu, rate)
+        wanted, rest = (above, below) if side > 0.0 else (below, above)
+        if deciding:
+            return p if side * (value - wanted) >= -EQUAL * wanted else p - 1.0
+        value = max(value, _TINY)
+        others = max(wanted + rest - value, _TINY)
+        excess = side * math.log(value / wanted * (rest / others))
+        if excess > 0.0:
+            lower = p
+        else:
+            upper = p
+        step = excess * value * others / (slope * (wanted + rest)) if slope > 0.0 else math.inf
+        newton = lower <= p + step <= upper and abs(step) <= 0.5 * last
+        if not newton:
+            step = 0.5 * (lower + upper) - p
+        p += step
+        last = abs(step)
+        if last * rate <= (TOLERANCE if newton else 1e-13):
+            if not whole:
+                return p
+            nearest = math.floor(p + 0.5)
+            if abs(p - nearest) * slope > _DOUBT * wanted:
+                return math.floor(p)
+            p, deciding = nearest, True
+    return math.nan
+
+
+@exact
+def solve_needs(
+    start, stop, mu, lo, hi, tie_share, rate, base, own, whole, lowest, highest, mean, width,
+    tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, seed, need,
+):  # fmt: skip
+    """Write ``seed`` and ``need`` of rows ``start`` to ``stop - 1``; returns -1, or the first row without a root."""
+    n = len(mu)
+    end = base + n - 1.0 + own  # the sum takes m from base to here
+    for i in range(start, stop):
+        side = 1.0 if mu[i] >= middle else -1.0
+        near = 0.0
+        if tabulated:
+            near, _ = _from_table(mu[i], side, i, 0.0, mu, rate, middle, half_width, panel, offset, series)
+        if near < 0.5:
+            near, _ = _direct(mu[i], side, i, 0.0, mu, rate)
+        losses, wins = (near, n - 1.0 - near) if side > 0.0 else (n - 1.0 - near, near)
+        seed[i] = 1.0 + losses
+        place = 1.0 + lo[i] + tie_share * (hi[i] - lo[i])
+        m = math.sqrt(place * seed[i])
+        # m - base and end - m as sums of positive terms, which keep their digits where they are small
+        above = (place * losses + (place - base * base)) / (m + base)
+        below = (end * end - place * n + place * wins) / (end + m)
+        expected = (losses if above <= below else wins) + 0.5 * own
+        wanted = min(above, below)
+        p = mu[i]
+        if n > 1 and abs(expected - wanted) > EQUAL * wanted:  # else all is as expected: so too where the curve is flat
+            p = _level(
+                i, above, below, own, whole, mu, rate, lowest, highest, mean, width,
+                tabulated and wanted >= _ALONE,
+                low, high, middle, half_width, panel, offset, series, guesses,
+            )  # fmt: skip
+        if not math.isfinite(p):
+            return i
+        need[i] = min(max(p, LOWEST_NEED), HIGHEST_NEED) if whole and n > 1 else p
+    return -1
+
+
+@exact
+def solve_directly(mu, lo, hi, tie_share, rate, base, own, whole, seed, need):
+    """The same for all rows of a small round, without a table."""
+    low, high, mean, width = crowd(mu, rate)
+    return solve_needs(
+        0, len(mu), mu, lo, hi, tie_share, rate, base, own, whole, low, high, mean, width,
+        False, low, high, mean, rate, np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64),
+        np.empty((0, 0)), np.empty((0, 0)), seed, need,
+    )  # fmt: skip
+
+
+@exact
+def bring_rows(begin, end, player, mu, sigma, n_rounds, mu_prior, sigma_prior, n_before):
+    """Step 1 of systems in which nothing drifts: beliefs as they were left."""
+    for i in range(begin, end):
+        row = player[i]
+        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+
+
+@exact
+def leave_rows(begin, end, player, time_seconds, mu_after, sigma_after, mu, sigma, n_rounds, last_time):
+    """Step 4 of such systems: beliefs as the round leaves them."""
+    for i in range(begin, end):
+        row = player[i]
+        mu[row], sigma[row] = mu_after[i], sigma_after[i]
+        n_rounds[row] += 1
+        last_time[row] = max(last_time[row], time_seconds)

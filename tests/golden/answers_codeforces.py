@@ -1,0 +1,113 @@
+"""Answers to the vectors of the systems ``codeforces`` and ``cfsys``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from golden.runner import ABOUT, Answers, Vector, known
+from kernels.histories import know
+from twins.codeforces import CFTwin, CodeforcesTwin, Outcome
+
+from flows.engines.serial import Serial
+from flows.rounds import rate_rounds
+from rating_kernels import SYSTEMS, Beliefs, Rounds, System
+from rating_kernels import Outcome as Rated
+from rating_kernels.needs import TIE_SHARE
+
+__all__ = ["INNER", "package", "twin"]
+
+INNER = {
+    "codeforces": {"rank", "seed", "mid_rank", "raw_delta"},
+    "cfsys": {"actual_rank", "expected_rank"},
+}  # what a round of few participants does not tell
+NAMES = {"codeforces": "codeforces", "cfsys": "cf-general"}
+PARAMS = {
+    "codeforces": {"rule", "arithmetic", "tie_rank", "need_excludes_self", "initial", "display_2020"},
+    "cfsys": {"beta", "weight", "mu_init", "sigma_init"},
+}
+CONTEST = {"codeforces": {"standings", "time"}, "cfsys": {"standings", "time", "weight", "perf_ceiling"}}
+LITERAL = {"codeforces": {"lone_player": "literal"}, "cfsys": {}}  # vectors take the rules at their word
+
+
+def package(vector: Vector, step_by_step: bool = False) -> Answers:
+    """What ``SYSTEMS`` answers; with ``step_by_step`` every round goes through the four steps of a large one."""
+    system = SYSTEMS[NAMES[vector["system"]]]
+    params, ratings = system.params(**_params(vector)), vector["params"].get("initial_ratings", {})
+    names = sorted({row[0] for contest in vector["contests"] for row in contest["standings"]} | set(ratings))
+    beliefs = system.newcomers(params, len(names))
+    for name, mu in ratings.items():
+        know(system, params, beliefs, [names.index(name)], mu, params.sigma_init, 0)
+    answers = []
+    for contest in vector["contests"]:
+        players, lo, hi = zip(*contest["standings"], strict=True)
+        how = [[contest.get(name, other)] for name, other in (("time", 0), ("weight", 1.0), ("perf_ceiling", math.inf))]
+        round = Rounds.from_columns([0, len(players)], [names.index(name) for name in players], lo, hi, *how)
+        answer = _in_four_steps if step_by_step else _at_once
+        rows = answer(system, params, beliefs, round)
+        answers.append(dict(zip(players, rows, strict=True)))
+    return answers
+
+
+def twin(vector: Vector) -> Answers:
+    """What the plain-Python twin answers."""
+    kind = {"codeforces": CodeforcesTwin, "cfsys": CFTwin}[vector["system"]]
+    rater = kind(**_params(vector), initial_ratings=vector["params"].get("initial_ratings", {}))
+    answers = []
+    for contest in vector["contests"]:
+        how = {name: contest[name] for name in ("weight", "perf_ceiling") if name in contest}
+        rows = rater.rate([(name, lo, hi) for name, lo, hi in contest["standings"]], **how)
+        answers.append({row.player: _spell(rater, row) for row in rows})
+    return answers
+
+
+def _params(vector: Vector) -> dict[str, Any]:
+    """The vector's hyperparameters without ``initial_ratings``; unknown names raise."""
+    system = vector["system"]
+    known("key", vector, ABOUT)
+    known("parameter", vector["params"], PARAMS[system] | {"initial_ratings"})
+    for contest in vector["contests"]:
+        known("contest key", contest, CONTEST[system])
+    return {name: value for name, value in vector["params"].items() if name != "initial_ratings"} | LITERAL[system]
+
+
+def _spell(rater: CodeforcesTwin | CFTwin, row: Outcome) -> dict[str, float]:
+    if isinstance(rater, CFTwin):
+        shown = {"performance": row.need, "actual_rank": row.rank, "expected_rank": row.seed}
+        return {"mu": row.mu, "sig": rater.sigma_init} | shown
+    shown = {"need_rating": row.need, "raw_delta": row.raw_delta, "delta": row.delta, "displayed": row.displayed}
+    return {"mu": row.mu, "rank": row.rank, "seed": row.seed, "mid_rank": row.mid_rank} | shown
+
+
+def _at_once(system: System, params: Any, beliefs: Beliefs, round: Rounds) -> list[dict[str, float]]:
+    return _rows(system, params, rate_rounds(system, params, beliefs, round, Serial()))
+
+
+def _in_four_steps(system: System, params: Any, beliefs: Beliefs, round: Rounds) -> list[dict[str, float]]:
+    n = round.n_rows
+    outcome = Rated.empty(n)
+    system.prior(params, beliefs, round, 0, n, outcome.prior)
+    summary = system.summarise(params, outcome.prior, round, Serial().map)
+    system.perform(params, summary, 0, len(summary.first) - 1, outcome.perf)
+    system.absorb(params, beliefs, round, outcome.prior, summary, 0, n, outcome)
+    rows = _rows(system, params, outcome)
+    if system.name == "cf-general":
+        place = 1 + (round.lo + round.hi) / 2
+        inner = {"actual_rank": place, "expected_rank": summary.seed}
+    else:
+        place = 1 + round.lo + TIE_SHARE[params.tie_rank] * (round.hi - round.lo)
+        raw = (summary.need - outcome.mu_prior) / 2
+        raw = np.trunc(raw) if params.whole else raw
+        inner = {"rank": place, "seed": summary.seed, "mid_rank": np.sqrt(place * summary.seed), "raw_delta": raw}
+    return [row | {name: float(column[i]) for name, column in inner.items()} for i, row in enumerate(rows)]
+
+
+def _rows(system: System, params: Any, outcome: Rated) -> list[dict[str, float]]:
+    if system.name == "cf-general":
+        columns = {"mu": outcome.mu, "sig": outcome.sigma, "performance": outcome.perf}
+    else:
+        assert system.offset is not None
+        columns = {"mu": outcome.mu, "need_rating": outcome.perf, "delta": outcome.mu - outcome.mu_prior}
+        columns["displayed"] = outcome.mu + system.offset(params, outcome.n_before + np.int32(1))
+    return [{name: float(column[i]) for name, column in columns.items()} for i in range(len(outcome.mu))]
