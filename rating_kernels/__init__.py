@@ -22,6 +22,8 @@ from .standings import Rounds, StandingsError, count_events
 from .system import ConvergenceError, Outcome, Prior, System
 from .topcoder import SYSTEM as _TOPCODER
 from .topcoder import TopCoder
+from .trueskill import SYSTEM as _TRUESKILL
+from .trueskill import TrueSkill
 
 __all__ = [
     "BAR",
@@ -43,11 +45,23 @@ __all__ = [
     "StandingsError",
     "System",
     "TopCoder",
+    "TrueSkill",
     "count_events",
     "rate_games",
 ]
 
 SYSTEMS: dict[str, System] = {
     system.name: system
-    for system in (_ELO_MMR, _ELO_MMX, _TOPCODER, _BAR, _ELO_R, _CODEFORCES, _CF_GENERAL, _ELO, _ELO_SRM)
+    for system in (
+        _ELO_MMR,
+        _ELO_MMX,
+        _ELO_R,
+        _CODEFORCES,
+        _CF_GENERAL,
+        _TOPCODER,
+        _ELO_SRM,
+        _ELO,
+        _TRUESKILL,
+        _BAR,
+    )
 }

@@ -13,6 +13,7 @@ from golden import (
     answers_elo_r,
     answers_elo_srm,
     answers_topcoder,
+    answers_trueskill,
 )
 from golden.runner import Answers, Vector
 
@@ -62,4 +63,5 @@ FAMILIES = {
     },
     "elo": Family(answers_elo.package, answers_elo.twin),
     "elo_srm": Family(answers_elo_srm.package, answers_elo_srm.twin, answers_elo_srm.INNER),
+    "trueskill": Family(answers_trueskill.package, answers_trueskill.twin),
 }

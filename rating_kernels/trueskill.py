@@ -1,0 +1,293 @@
+"""TrueSkill: skills inferred from places by expectation propagation, each player a team of one.
+
+Source: model "adjacent" is Herbrich, Minka and Graepel, "TrueSkill: A Bayesian Skill Rating System" (NIPS 2006); model
+"place" is Nikolenko and Sirotkin, "Extensions of the TrueSkill rating system" (2010), as coded in the engine of Ebtekar
+and Liu (arXiv:2101.00400), whose hyperparameters it has by default. A performance is normal around the skill; places
+bound differences of performances. All that a round tells about anybody runs along one chain of neighbours
+(:mod:`.message_chain`), so that no sum over opponents is needed and a round costs O(n) a sweep.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from ._jit import exact
+from .beliefs import Beliefs
+from .message_chain import propagate
+from .performance import group_starts
+from .standings import Floats, Longs, Rounds
+from .system import (
+    ConvergenceError,
+    Map,
+    Outcome,
+    Prior,
+    System,
+    check_finite,
+    check_non_negative,
+    check_one_of,
+    check_positive,
+    settle_floats,
+)
+
+__all__ = ["SYSTEM", "TrueSkill"]
+
+SMALL = 1024  # participants up to which a round is worth less than a trip to a second thread
+_LEAST = 1e-100  # rating points: squares of bounds must not vanish
+
+
+@dataclass(frozen=True, slots=True)
+class TrueSkill:
+    """Hyperparameters of TrueSkill. None is replaced, when the object is built, by the default of the model.
+
+    Attributes
+    ----------
+    model : str
+        "adjacent" (2006): neighbours in the standings differ by more than eps, or by at most eps if they tie; players
+        of one tie group form a chain in the order in which they are listed. "place" (2010): everybody of a place
+        performs within eps of its level, and neighbouring levels differ by more than 2 eps.
+    convention : str
+        "exact", or "half_variance": truncated laws are taken to be sqrt(2) times narrower than they are, which
+        reproduces the engine and its over-confidence; for "place" alone. Its messages sometimes only creep towards
+        their limit, and are then taken as they are after 512 sweeps, far closer than the engine's 1e-4.
+    mu_init, sigma_init : float or None
+        What is believed of a newcomer, rating points: 25 and 25/3, or 1500 and 350.
+    beta : float or None
+        Standard deviation of a performance, rating points: sigma_init / 2, or 175; in a round of weight w it is
+        beta / sqrt(w).
+    tau : float or None
+        Standard deviation of a skill's drift from round to round, rating points: sigma_init / 100, or 35.
+    p_draw : float or None
+        "adjacent" alone: how often two equals tie, 0.1; eps is the quantile (1 + p_draw) / 2 of a difference of two
+        performances.
+    eps : float or None
+        "place" alone: rating points, 1.
+    """
+
+    model: str = "adjacent"
+    convention: str = "exact"
+    mu_init: float | None = None
+    sigma_init: float | None = None
+    beta: float | None = None
+    tau: float | None = None
+    p_draw: float | None = None
+    eps: float | None = None
+
+    def __post_init__(self) -> None:
+        check_one_of("model", self.model, ("adjacent", "place"))
+        check_one_of("convention", self.convention, ("exact", "half_variance"))
+        place = self.model == "place"
+        if self.convention == "half_variance" and not place:
+            raise ValueError("convention half_variance goes with model place, got model adjacent")
+        for name, model in (("p_draw", "adjacent"), ("eps", "place")):
+            if getattr(self, name) is not None and model != self.model:
+                raise ValueError(f"{name} goes with model {model}, got {name}={getattr(self, name)}")
+        settle_floats(self)
+        check_finite("mu_init", self._settle("mu_init", 1500.0 if place else 25.0))
+        sigma = self._settle("sigma_init", 350.0 if place else 25.0 / 3.0)
+        check_positive("sigma_init", sigma)
+        check_positive("beta", self._settle("beta", 175.0 if place else sigma / 2.0))
+        check_non_negative("tau", self._settle("tau", 35.0 if place else sigma / 100.0))
+        if place:
+            check_positive("eps", self._settle("eps", 1.0))
+        elif not 0.0 < self._settle("p_draw", 0.1) < 1.0:
+            raise ValueError(f"p_draw must be a number > 0 and < 1, got {self.p_draw}")
+        if margin(self) < _LEAST:
+            raise ValueError(f"ties need eps >= {_LEAST} rating points to be possible, got {margin(self)}")
+
+    def _settle(self, name: str, default: float) -> float:
+        """What a parameter is, once None is its default."""
+        value = getattr(self, name)
+        settled: float = default if value is None else value
+        object.__setattr__(self, name, settled)
+        return settled
+
+
+def margin(params: TrueSkill) -> float:
+    """How far apart two performances are that just tie, eps in rating points."""
+    if params.p_draw is None:
+        return _known(params.eps)
+    normal = NormalDist()
+    x = -normal.inv_cdf(0.5 * (1.0 - params.p_draw))
+    if x < 0.5:  # small quantiles have lost digits, or all
+        x += (params.p_draw - math.erf(x / math.sqrt(2.0))) / (2.0 * normal.pdf(x))
+    return x * math.sqrt(2.0) * _known(params.beta)
+
+
+def state(params: TrueSkill, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """Nothing beside ``mu`` and ``sigma``."""
+    return {}
+
+
+def sigma_limit(params: TrueSkill) -> float:
+    """0: how much a round tells depends on its places, so sigma has no limit; displays show mu - 3 sigma."""
+    return 0.0
+
+
+def prior(params: TrueSkill, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: variance grows by tau^2."""
+    _diffuse_rows(
+        start, stop, round.player, round.weight[0], *_noise(params), *_store(beliefs),
+        prior.mu, prior.sigma, prior.beta, prior.n_before,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """What one round's places say about each performance.
+
+    Attributes
+    ----------
+    first : int64[groups + 1]
+        First row of each tie group, and the number of rows.
+    precision, pull : float64[n]
+        As :func:`.message_chain.propagate` gives them.
+    sweeps : int
+        Passes down and up the chain.
+    """
+
+    first: Longs
+    precision: Floats
+    pull: Floats
+    sweeps: int
+
+
+def summarise(params: TrueSkill, prior: Prior, round: Rounds, map: Map) -> Messages:
+    """Steps 2 and 3: the whole inference, along the ranks and hence on one thread.
+
+    Raises
+    ------
+    ConvergenceError
+        If the messages do not settle.
+    """
+    n, first = len(prior.mu), group_starts(round.lo)
+    precision, pull = np.empty(n), np.empty(n)
+    sweeps = _infer(prior.mu, prior.sigma, prior.beta, round.lo, first, *_bounds(params), precision, pull)
+    if sweeps < 0 and params.convention == "exact":
+        raise ConvergenceError(f"messages do not settle in a round of {n} participants")
+    return Messages(first, precision, pull, abs(sweeps))
+
+
+def perform(params: TrueSkill, summary: Messages, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: nothing; places bound performances, but no one number is shown."""
+
+
+def absorb(
+    params: TrueSkill,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Messages,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4: the message to the performance, widened by beta, joins the belief in the skill."""
+    _absorb_rows(
+        start, stop, round.player, round.time_seconds[0], prior.mu, prior.sigma, prior.beta,
+        summary.precision, summary.pull, *_store(beliefs), outcome.mu, outcome.sigma,
+    )  # fmt: skip
+
+
+def rate_small(params: TrueSkill, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds, one after the other, in one kernel call."""
+    failed = _rate_small(
+        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, *_noise(params),
+        *_bounds(params), *_store(beliefs),
+        outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+    )  # fmt: skip
+    if failed >= 0:
+        raise ConvergenceError(f"messages do not settle in round {failed} of {len(rounds)} small rounds")
+
+
+def _noise(params: TrueSkill) -> tuple[float, float]:
+    """tau^2 and beta."""
+    return _known(params.tau) ** 2, _known(params.beta)
+
+
+def _bounds(params: TrueSkill) -> tuple[float, float, float]:
+    """Window, gap and sharpening of the chain (:func:`.message_chain.propagate`)."""
+    eps, sharpen = margin(params), 2.0 if params.convention == "half_variance" else 1.0
+    return (eps, 2.0 * eps, sharpen) if params.model == "place" else (0.0, eps, sharpen)
+
+
+def _known(value: float | None) -> float:
+    assert value is not None  # settled when the parameters were built
+    return value
+
+
+def _store(beliefs: Beliefs) -> tuple[Any, ...]:
+    return beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time
+
+
+@exact
+def _diffuse_rows(
+    begin, end, player, weight, tau2, beta, mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, noise, n_before
+):  # fmt: skip
+    for i in range(begin, end):
+        row = player[i]
+        sigma[row] = math.sqrt(sigma[row] * sigma[row] + tau2)
+        noise[i] = beta / math.sqrt(weight)
+        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+
+
+@exact
+def _infer(mu, sigma, noise, lo, first, window, gap, sharpen, precision, pull):
+    """Fill in what the places say about each performance; returns sweeps as :func:`.message_chain.propagate`."""
+    n = len(mu)
+    variance = np.empty(n)
+    for i in range(n):
+        variance[i] = sigma[i] * sigma[i] + noise[i] * noise[i]
+    levels = first if window > 0.0 else np.arange(n + 1)
+    return propagate(mu, variance, lo, levels, window, gap, sharpen, precision, pull)
+
+
+@exact
+def _absorb_rows(
+    begin, end, player, time_seconds, mu_prior, sigma_prior, noise, precision, pull,
+    mu, sigma, n_rounds, last_time, mu_after, sigma_after,
+):  # fmt: skip
+    for i in range(begin, end):
+        row = player[i]
+        variance = sigma_prior[i] * sigma_prior[i]
+        wider = 1.0 + precision[i] * (noise[i] * noise[i])  # than on the performance is the message on the skill
+        variance /= 1.0 + variance * precision[i] / wider
+        mu[row] = mu_prior[i] + variance * pull[i] / wider
+        sigma[row] = math.sqrt(variance)
+        mu_after[i], sigma_after[i] = mu[row], sigma[row]
+        n_rounds[row] += 1
+        last_time[row] = max(last_time[row], time_seconds)
+
+
+@exact
+def _rate_small(
+    offsets, player, lo, time_seconds, weight, tau2, beta, window, gap, sharpen,
+    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    """Rate all rounds; returns -1, or the round whose messages do not settle."""
+    noise, precision, pull = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        n, rows, before, spread = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j]
+        _diffuse_rows(
+            0, n, rows, weight[r], tau2, beta, mu, sigma, n_rounds, last_time, before, spread, noise, n_before[i:j]
+        )
+        places = lo[i:j]
+        sweeps = _infer(before, spread, noise, places, group_starts(places), window, gap, sharpen, precision, pull)
+        if sweeps < 0 and sharpen == 1.0:
+            return r
+        _absorb_rows(
+            0, n, rows, time_seconds[r], before, spread, noise, precision, pull, mu, sigma, n_rounds, last_time,
+            mu_after[i:j], sigma_after[i:j],
+        )  # fmt: skip
+    return -1
+
+
+SYSTEM = System(
+    name="trueskill", params=TrueSkill, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+)  # fmt: skip
