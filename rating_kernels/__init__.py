@@ -18,6 +18,12 @@ from .elo_r import SYSTEM as _ELO_R
 from .elo_r import EloR
 from .elo_srm import SYSTEM as _ELO_SRM
 from .elo_srm import EloSRM
+from .glicko import SYSTEM as _GLICKO
+from .glicko import Glicko
+from .glicko2 import SYSTEM as _GLICKO2
+from .glicko2 import Glicko2
+from .glicko_allpairs import SYSTEM as _GLICKO_ALLPAIRS
+from .glicko_allpairs import GlickoAllPairs
 from .standings import Rounds, StandingsError, count_events
 from .system import ConvergenceError, Outcome, Prior, System
 from .topcoder import SYSTEM as _TOPCODER
@@ -39,6 +45,9 @@ __all__ = [
     "EloR",
     "EloSRM",
     "Games",
+    "Glicko",
+    "Glicko2",
+    "GlickoAllPairs",
     "Outcome",
     "Prior",
     "Rounds",
@@ -61,6 +70,9 @@ SYSTEMS: dict[str, System] = {
         _TOPCODER,
         _ELO_SRM,
         _ELO,
+        _GLICKO,
+        _GLICKO2,
+        _GLICKO_ALLPAIRS,
         _TRUESKILL,
         _BAR,
     )

@@ -12,6 +12,7 @@ from golden import (
     answers_elo_mmr,
     answers_elo_r,
     answers_elo_srm,
+    answers_glicko,
     answers_topcoder,
     answers_trueskill,
 )
@@ -63,5 +64,7 @@ FAMILIES = {
     },
     "elo": Family(answers_elo.package, answers_elo.twin),
     "elo_srm": Family(answers_elo_srm.package, answers_elo_srm.twin, answers_elo_srm.INNER),
+    "glicko": Family(answers_glicko.package, answers_glicko.twin, answers_glicko.INNER),
+    "glicko2": Family(answers_glicko.package, answers_glicko.twin, answers_glicko.INNER),
     "trueskill": Family(answers_trueskill.package, answers_trueskill.twin),
 }

@@ -1,0 +1,211 @@
+"""Every pair of a round as one game: what each player's games tell, for all of Glicko's kin.
+
+Source: Glickman, "The Glicko system" (glicko.net/glicko/glicko.pdf), step 2; the same sums are in Glicko-2. A player
+who scored S_ij (1, 1/2 or 0) against opponents j, when E_ij was expected, is told by them
+
+    surprise    = sum_j g_j (S_ij - E_ij)           E_ij = logistic(q g_j (mu_i - mu_j))
+    information = sum_j g_j^2 E_ij (1 - E_ij)       g_j = 1 / sqrt(1 + 3 q^2 sigma_j^2 / pi^2)
+
+where q turns rating points into natural units. In a contest both are sums over the whole field that depend on ``mu_i``
+alone (:mod:`.field`, with weight g_j and rate q g_j) and the weight of those ranked above and below, so that a round
+costs O(n). Nobody plays against oneself: that term is 0 in the first sum and g_i^2 / 4 in the second.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ._jit import exact, kernel
+from .beliefs import NEVER, Beliefs, Map
+from .field import field_sums
+from .numerics import C3, exp
+from .performance import group_starts, weigh_groups
+from .scattered import is_scattered, scattered_sums
+from .standings import Floats, Ints, Longs
+
+__all__ = ["SMALL", "Duels", "Period", "compare", "compare_few", "days_since", "gather_games", "sum_games"]
+
+SMALL = 256  # participants up to which comparing every pair beats a table
+_DAY = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Duels:
+    """What a contest tells every participant.
+
+    Attributes
+    ----------
+    first : int64[groups + 1]
+        First row of each tie group, and the number of rows.
+    surprise, information : float64[n]
+        Pure numbers. Glicko's 1 / d^2 is q^2 ``information``; Glicko-2's v and Delta are 1 / ``information`` and
+        ``surprise`` / ``information``.
+    """
+
+    first: Longs
+    surprise: Floats
+    information: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """What the single games of a rating period tell those who played.
+
+    Attributes
+    ----------
+    player : int32[m]
+        Rows of the store, in order of first appearance.
+    surprise, information : float64[m]
+        As in :class:`Duels`.
+    """
+
+    player: Ints
+    surprise: Floats
+    information: Floats
+
+
+def compare(mu: Floats, sigma: Floats, lo: Ints, q: float, map: Map) -> Duels:
+    """All pairs of one contest, by way of the tabulated field.
+
+    Parameters
+    ----------
+    mu, sigma
+        float64[n]: beliefs before the contest, best place first; rating points.
+    lo
+        int32[n]: first place of each row's tie group.
+    q
+        Natural units a rating point.
+    """
+    g = 1.0 / np.sqrt(1.0 + (q / C3 * sigma) ** 2)
+    first = group_starts(lo)
+    duels = Duels(first, np.empty(len(mu)), np.empty(len(mu)))
+    sum_up = scattered_sums if is_scattered(mu, q * float(np.max(g))) else field_sums
+    sums = sum_up(mu, q * g, g, map)
+    _score(g, q, first, *weigh_groups(g, first), *sums, duels.surprise, duels.information)
+    return duels
+
+
+def gather_games(
+    beliefs: Beliefs, a: npt.ArrayLike, b: npt.ArrayLike, score: npt.ArrayLike
+) -> tuple[Period, Ints, Ints, Floats]:
+    """Who played the games, in order of first appearance, with sums still empty; and the games by place in that order.
+
+    Raises
+    ------
+    ValueError
+        Columns of unequal length, a player without a row or against oneself, a score outside [0, 1]; names the game.
+    """
+    one, other = _rows("a", a, len(beliefs)), _rows("b", b, len(beliefs))
+    # writable, though nobody writes: kernels would be compiled again for read-only arrays
+    scores = np.require(score, np.float64, ["C_CONTIGUOUS", "WRITEABLE"])
+    if not one.shape == other.shape == scores.shape:
+        raise ValueError(f"games need as many a as b and scores, got shapes {one.shape}, {other.shape}, {scores.shape}")
+    bad = np.flatnonzero(one == other)
+    if len(bad):
+        raise ValueError(f"game {bad[0]}: player {one[bad[0]]} plays against oneself")
+    bad = np.flatnonzero(~((scores >= 0.0) & (scores <= 1.0)))
+    if len(bad):
+        raise ValueError(f"game {bad[0]}: score must be between 0 and 1, got {scores[bad[0]]}")
+    place = np.zeros(len(beliefs), dtype=np.int32)
+    player, one, other = _number(one, other, place)
+    return Period(player, np.zeros(len(player)), np.zeros(len(player))), one, other, scores
+
+
+def _rows(name: str, given: npt.ArrayLike, n_players: int) -> Ints:
+    values = np.asarray(given)
+    if values.ndim != 1 or (len(values) and values.dtype.kind not in "iu"):
+        raise ValueError(f"{name} must be a list of whole numbers, got {values.dtype} of shape {values.shape}")
+    bad = np.flatnonzero((values < 0) | (values >= n_players))
+    if len(bad):
+        raise ValueError(f"game {bad[0]}: {name} must be a row of a store of {n_players} players, got {values[bad[0]]}")
+    return np.require(values, np.int32, ["C_CONTIGUOUS", "WRITEABLE"])
+
+
+@exact
+def days_since(last_time, time_seconds):
+    """Days from the last contest to this one: 0 if there was none at a known time, or if it ended later."""
+    return max(time_seconds - last_time, 0) / _DAY if last_time != NEVER else 0.0
+
+
+@exact
+def _certainty(q, sigma):
+    """g: how much a game counts against an opponent known this well; 1 if exactly."""
+    spread = q / C3 * sigma
+    return 1.0 / math.sqrt(1.0 + spread * spread)
+
+
+@exact
+def _score(g, q, first, over, under, above, below, slope, surprise, information):
+    """Turn the field's sums into surprise and information.
+
+    ``over`` and ``under`` are the weights of all who are placed above and below a tie group, ``above`` and ``below``
+    what the field expects there: of the two differences the one with the small numbers is taken.
+    """
+    for group in range(len(over)):
+        tied = 0.0
+        for i in range(first[group], first[group + 1]):
+            tied += g[i]
+        for i in range(first[group], first[group + 1]):
+            high = above[i] <= below[i]
+            surprise[i] = above[i] - over[group] - 0.5 * tied if high else under[group] + 0.5 * tied - below[i]
+            information[i] = max(-slope[i] / q - 0.25 * g[i] * g[i], 0.0)
+
+
+@kernel
+def compare_few(begin, end, lo, hi, q, mu, sigma, g, surprise, information):
+    """All pairs of the contest in rows ``begin`` to ``end - 1``, one by one; ``g`` has room for one contest."""
+    n = end - begin
+    for k in range(n):
+        g[k] = _certainty(q, sigma[begin + k])
+    for k in range(n):
+        i = begin + k
+        own = g[k]
+        g[k] = 0.0  # nobody plays against oneself
+        first, last, p = lo[i], hi[i], mu[i]
+        told = 0.0
+        known = 0.0
+        for j in range(n):
+            e = exp((mu[begin + j] - p) * q * g[j])
+            expected = 1.0 / (1.0 + e)
+            scored = 0.5 if j >= first else 0.0
+            scored = 1.0 if j > last else scored
+            told += g[j] * (scored - expected)
+            known += g[j] * g[j] * (e * expected) * expected
+        surprise[i], information[i] = told, known
+        g[k] = own
+
+
+@exact
+def _number(a, b, place):
+    """Players in order of first appearance, and games by these numbers; ``place`` is zero for every row of a store."""
+    player = np.empty(min(2 * len(a), len(place)), dtype=np.int32)
+    one, other = np.empty_like(a), np.empty_like(b)
+    found = 0
+    for i in range(len(a)):
+        for side, numbered in ((a, one), (b, other)):
+            row = side[i]
+            if place[row] == 0:
+                player[found] = row
+                found += 1
+                place[row] = found
+            numbered[i] = place[row] - 1
+    return player[:found].copy(), one, other
+
+
+@exact
+def sum_games(a, b, score, q, mu, sigma, surprise, information):
+    """Add games between places ``a`` and ``b`` of the given beliefs to the sums, in order."""
+    g = np.empty(len(mu))
+    for i in range(len(mu)):
+        g[i] = _certainty(q, sigma[i])
+    for i in range(len(a)):
+        one, other = a[i], b[i]
+        for me, you, scored in ((one, other, score[i]), (other, one, 1.0 - score[i])):
+            e = exp((mu[you] - mu[me]) * q * g[you])
+            expected = 1.0 / (1.0 + e)
+            surprise[me] += g[you] * (scored - expected)
+            information[me] += g[you] * g[you] * (e * expected) * expected

@@ -1,0 +1,300 @@
+"""Glicko, with every pair of a contest as one game.
+
+Source: Glickman, "The Glicko system" (1995, glicko.net/glicko/glicko.pdf). A contest is a rating period. Before it,
+step 1 widens what is believed of everybody for the time that has passed; then step 2 takes all games at once, with the
+sums of :mod:`.duels`:
+
+    1 / sigma'^2 = 1 / sigma^2 + q^2 information        mu' = mu + q sigma'^2 surprise        q = ln 10 / 400
+
+His RD is our ``sigma``, his c our ``sig_drift``. The games of one contest are taken for independent, which they are
+not: sigma falls with the root of the number of participants, and step 2, being one step of Newton's method, may throw a
+rating far out when thousands take part. Contests have no weights here. All ratings in rating points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._jit import exact
+from .beliefs import NEVER, Beliefs
+from .duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
+from .standings import Floats, Rounds
+from .system import Map, Outcome, Prior, System, check_finite, check_non_negative, check_positive, settle_floats
+
+__all__ = [
+    "SYSTEM",
+    "Glicko",
+    "Q",
+    "absorb_rows",
+    "check_beliefs",
+    "check_idle",
+    "check_time",
+    "diffuse_rows",
+    "idle_variance",
+    "perform",
+    "rate_each",
+    "rate_games",
+    "sit_out",
+    "state",
+    "store",
+]
+
+Q = math.log(10.0) / 400.0  # natural units a rating point
+
+
+@dataclass(frozen=True, slots=True)
+class Glicko:
+    """Hyperparameters of Glicko.
+
+    Attributes
+    ----------
+    sig_drift : float
+        Growth of sigma in a rating period: rating points per square root of a period. Newcomers have had none.
+    max_rd : float
+        Nobody is less certain than that, rating points.
+    period_days : float or None
+        Days a rating period: idle time counts. None: every contest is a period, and only periods played count.
+    mu_init, sigma_init : float
+        What is believed of a newcomer.
+    """
+
+    sig_drift: float = 35.0
+    max_rd: float = 350.0
+    period_days: float | None = None
+    mu_init: float = 1500.0
+    sigma_init: float = 350.0
+
+    def __post_init__(self) -> None:
+        settle_floats(self)
+        check_beliefs(self)
+        check_non_negative("sig_drift", self.sig_drift)
+        check_positive("max_rd", self.max_rd)
+        if self.sigma_init > self.max_rd:
+            raise ValueError(f"sigma_init must be at most max_rd = {self.max_rd} rating points, got {self.sigma_init}")
+
+
+def check_beliefs(params: Any) -> None:
+    """Raise ``ValueError`` unless newcomers and periods make sense; for all of Glicko's kin."""
+    check_finite("mu_init", params.mu_init)
+    check_positive("sigma_init", params.sigma_init)
+    if params.period_days is not None:
+        check_positive("period_days", params.period_days)
+
+
+def state(params: Glicko, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """Nothing beside ``mu`` and ``sigma``."""
+    return {}
+
+
+def sigma_limit(params: Glicko) -> float:
+    """0: what sigma tends to depends on how many take part."""
+    return 0.0
+
+
+def prior(params: Glicko, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: sigma grows with the periods since the last contest."""
+    diffuse_rows(
+        start, stop, round.player, round.time_seconds[0], *_drift(params), *store(beliefs),
+        prior.mu, prior.sigma, prior.n_before,
+    )  # fmt: skip
+
+
+def summarise(params: Glicko, prior: Prior, round: Rounds, map: Map) -> Duels:
+    """What everybody's games against all others tell."""
+    return compare(prior.mu, prior.sigma, round.lo, Q, map)
+
+
+def perform(params: Glicko, summary: Duels, start: int, stop: int, perf: Floats) -> None:
+    """Nothing: Glicko knows no performances, they stay NaN."""
+
+
+def absorb(
+    params: Glicko,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Duels,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 2: the new rating and its deviation."""
+    absorb_rows(
+        start, stop, round.player, round.time_seconds[0], Q, prior.mu, prior.sigma,
+        summary.surprise, summary.information, *store(beliefs), outcome.mu, outcome.sigma,
+    )  # fmt: skip
+
+
+def rate_small(params: Glicko, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """Both steps for many small rounds, one after the other, in one kernel call."""
+    rate_each(
+        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, Q, False,
+        *_drift(params), *store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
+        outcome.n_before,
+    )  # fmt: skip
+
+
+def rate_games(
+    params: Glicko,
+    beliefs: Beliefs,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    score: npt.ArrayLike,
+    time_seconds: int | None = None,
+) -> Period:
+    """Rate one period that is given as single games, as leagues have them; ``beliefs`` is written in place.
+
+    Parameters
+    ----------
+    a, b
+        Whole numbers[games]: rows of the store.
+    score
+        float64[games]: what ``a`` scored against ``b``, 0 to 1; ``b`` scored the rest.
+    time_seconds
+        End of the period, UTC since the epoch; needed if ``params.period_days`` is.
+
+    Returns
+    -------
+    Period
+        Who played, and what their games told. O(games).
+
+    Raises
+    ------
+    ValueError
+        Games that cannot be, or no time where idle time counts.
+
+    Notes
+    -----
+    Those who did not play keep their beliefs: see :func:`sit_out`.
+    """
+    now = check_time(params.period_days, time_seconds)
+    games, one, other, scores = gather_games(beliefs, a, b, score)
+    m = len(games.player)
+    mu_prior, sigma_prior, mu, sigma = np.empty((4, m))
+    diffuse_rows(
+        0, m, games.player, now, *_drift(params), *store(beliefs), mu_prior, sigma_prior, np.empty(m, np.int32)
+    )
+    sum_games(one, other, scores, Q, mu_prior, sigma_prior, games.surprise, games.information)
+    absorb_rows(
+        0, m, games.player, now, Q, mu_prior, sigma_prior, games.surprise, games.information, *store(beliefs),
+        mu, sigma,
+    )  # fmt: skip
+    return games
+
+
+def sit_out(params: Glicko, beliefs: Beliefs, rows: npt.NDArray[np.integer], periods: float = 1.0) -> None:
+    """Step 1 alone, for players who have no games in a period: sigma grows.
+
+    For leagues that name no times; otherwise idle time counts by itself.
+
+    Parameters
+    ----------
+    rows
+        Distinct rows of the store.
+    periods
+        How many went by, >= 0.
+
+    Raises
+    ------
+    ValueError
+        If ``params.period_days`` is given, or a negative number of periods.
+    """
+    check_idle(params.period_days, periods)
+    sigma = np.sqrt(beliefs.sigma[rows] ** 2 + params.sig_drift**2 * periods)
+    beliefs.sigma[rows] = np.minimum(sigma, params.max_rd)
+
+
+def check_time(period_days: float | None, time_seconds: int | None) -> int:
+    """The end of a period of games; :data:`NEVER` if it has none and needs none."""
+    if time_seconds is not None:
+        return int(time_seconds)
+    if period_days is not None:
+        raise ValueError(f"time_seconds must be given, as idle time counts (period_days = {period_days})")
+    return NEVER
+
+
+def check_idle(period_days: float | None, periods: float) -> None:
+    """Raise ``ValueError`` unless players can be told to sit out so many periods."""
+    check_non_negative("periods", periods)
+    if period_days is not None:
+        raise ValueError(f"nobody needs to sit out where idle time counts (period_days = {period_days})")
+
+
+def store(beliefs: Beliefs) -> tuple[Any, ...]:
+    """The store in the order in which kernels take it."""
+    return beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time
+
+
+def _drift(params: Glicko) -> tuple[float, float, bool, float]:
+    return *idle_variance(params.sig_drift, params.period_days), False, params.max_rd
+
+
+def idle_variance(sig_drift: float, period_days: float | None) -> tuple[float, float]:
+    """Squared points that every contest and that every day adds."""
+    return (sig_drift**2, 0.0) if period_days is None else (0.0, sig_drift**2 / period_days)
+
+
+@exact
+def diffuse_rows(
+    begin, end, player, time_seconds, each, daily, newcomers_too, most,
+    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, n_before,
+):  # fmt: skip
+    """Widen the beliefs of rows ``player[begin:end]``: variance ``each`` time and ``daily``, sigma ``most``."""
+    for i in range(begin, end):
+        row = player[i]
+        grown = daily * days_since(last_time[row], time_seconds)
+        if newcomers_too or n_rounds[row] > 0:
+            grown += each
+        sigma[row] = min(math.sqrt(sigma[row] * sigma[row] + grown), most)
+        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+
+
+@exact
+def absorb_rows(
+    begin, end, player, time_seconds, q, mu_prior, sigma_prior, surprise, information,
+    mu, sigma, n_rounds, last_time, mu_after, sigma_after,
+):  # fmt: skip
+    """Take what the games told into the beliefs of rows ``player[begin:end]``."""
+    for i in range(begin, end):
+        row = player[i]
+        variance = 1.0 / (1.0 / (sigma_prior[i] * sigma_prior[i]) + q * q * information[i])
+        mu[row] = mu_prior[i] + q * variance * surprise[i]
+        sigma[row] = math.sqrt(variance)
+        mu_after[i], sigma_after[i] = mu[row], sigma[row]
+        n_rounds[row] += 1
+        last_time[row] = max(last_time[row], time_seconds)
+
+
+@exact
+def rate_each(
+    offsets, player, lo, hi, time_seconds, weight, q, one_game, each, daily, newcomers_too, most,
+    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    """Rate all rounds; with ``one_game`` each counts as one (:mod:`.glicko_allpairs`), of its weight."""
+    g, surprise, information = np.empty(SMALL), np.empty(len(player)), np.empty(len(player))
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        scale = q * math.sqrt(weight[r]) if one_game else q
+        diffuse_rows(
+            i, j, player, time_seconds[r], each, daily, newcomers_too, most, mu, sigma, n_rounds, last_time,
+            mu_prior, sigma_prior, n_before,
+        )  # fmt: skip
+        compare_few(i, j, lo, hi, scale, mu_prior, sigma_prior, g, surprise, information)
+        if one_game:
+            for k in range(i, j):
+                surprise[k], information[k] = surprise[k] / (j - i), 0.25
+        absorb_rows(
+            i, j, player, time_seconds[r], scale, mu_prior, sigma_prior, surprise, information,
+            mu, sigma, n_rounds, last_time, mu_after, sigma_after,
+        )  # fmt: skip
+
+
+SYSTEM = System(
+    name="glicko", params=Glicko, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+)  # fmt: skip

@@ -1,0 +1,287 @@
+"""Glicko-2, with every pair of a contest as one game: Glicko whose players are more or less steady.
+
+Source: Glickman, "Example of the Glicko-2 system" (2012, glicko.net/glicko/glicko2.pdf). A contest is a rating period.
+With its sums (:mod:`.duels`: v is 1 / information, Delta is surprise / information) and f = sigma / scale,
+
+    s' = the new volatility (step 5)                         f*^2 = f^2 + s'^2
+    1 / f'^2 = 1 / f*^2 + information                        mu' = mu + scale f'^2 surprise
+
+His RD is our ``sigma``, and ``vol`` is the volatility s. A player who fails on purpose while a prize is out of reach is
+taken for unsteady and climbs faster afterwards: a lower place may be worth more later. As in Glicko, the games of one
+contest are taken for independent; where hundreds take part, volatilities explode and ratings with them. Contests have
+no weights here. All ratings but ``vol`` in rating points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._jit import exact
+from .beliefs import Beliefs
+from .duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
+from .glicko import check_beliefs, check_idle, check_time, perform
+from .numerics import exp
+from .standings import Floats, Rounds
+from .system import ConvergenceError, Map, Outcome, Prior, System, check_one_of, check_positive, settle_floats
+
+__all__ = ["SYSTEM", "Glicko2", "rate_games", "sit_out"]
+
+SCALES = {"printed": 173.7178, "exact": 400.0 / math.log(10.0)}  # rating points a unit of the Glicko-2 scale
+
+_PRECISION = 1e-12  # of ln s'^2: after this last step the error is below 1e-15, or what rounding leaves
+_STEPS = 200
+_LEAST = 1e-20  # information, far below any that a game between people gives: ln(v) must fit an exponential
+
+
+@dataclass(frozen=True, slots=True)
+class Glicko2:
+    """Hyperparameters of Glicko-2.
+
+    Attributes
+    ----------
+    tau : float
+        How fast volatility may change; 0.3 to 1.2 are reasonable.
+    scale : str
+        Rating points a unit: "printed" is the 173.7178 of the paper, "exact" 400 / ln 10.
+    period_days : float or None
+        Days a rating period: idle time counts. A contest is a period of its own, so that the first period since the
+        last contest adds nothing; every further one, or part of it, adds vol^2 to f^2 before the contest, as step 6
+        does for those who do not play. None: only periods played count.
+    mu_init, sigma_init, vol_init : float
+        What is believed of a newcomer; ``vol`` is a standard deviation in units of ``scale``.
+    """
+
+    tau: float = 0.5
+    scale: str = "printed"
+    period_days: float | None = None
+    mu_init: float = 1500.0
+    sigma_init: float = 350.0
+    vol_init: float = 0.06
+
+    def __post_init__(self) -> None:
+        settle_floats(self)
+        check_beliefs(self)
+        check_positive("tau", self.tau)
+        check_one_of("scale", self.scale, tuple(SCALES))
+        check_positive("vol_init", self.vol_init)
+
+
+def state(params: Glicko2, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """A newcomer's volatility."""
+    return {"vol": np.full_like(mu, params.vol_init)}
+
+
+def sigma_limit(params: Glicko2) -> float:
+    """0: what sigma tends to depends on how many take part and how steady they are."""
+    return 0.0
+
+
+def prior(params: Glicko2, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 6 for each idle period since the last contest, if idle time counts."""
+    _diffuse_rows(
+        start, stop, round.player, round.time_seconds[0], *_idle(params), *_store(beliefs),
+        prior.mu, prior.sigma, prior.n_before,
+    )  # fmt: skip
+
+
+def summarise(params: Glicko2, prior: Prior, round: Rounds, map: Map) -> Duels:
+    """Steps 3 and 4: what everybody's games against all others tell."""
+    return compare(prior.mu, prior.sigma, round.lo, 1.0 / SCALES[params.scale], map)
+
+
+def absorb(
+    params: Glicko2,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Duels,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Steps 5 to 8: the new volatility, deviation and rating."""
+    failed = _absorb_rows(
+        start, stop, round.player, round.time_seconds[0], SCALES[params.scale], params.tau, prior.mu, prior.sigma,
+        summary.surprise, summary.information, *_store(beliefs), outcome.mu, outcome.sigma,
+    )  # fmt: skip
+    _complain(failed, round.player)
+
+
+def rate_small(params: Glicko2, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All steps for many small rounds, one after the other, in one kernel call."""
+    failed = _rate_each(
+        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, SCALES[params.scale], params.tau,
+        *_idle(params), *_store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
+        outcome.n_before,
+    )  # fmt: skip
+    _complain(failed, rounds.player)
+
+
+def rate_games(
+    params: Glicko2,
+    beliefs: Beliefs,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    score: npt.ArrayLike,
+    time_seconds: int | None = None,
+) -> Period:
+    """Rate one period that is given as single games; all as in :func:`.glicko.rate_games`."""
+    now = check_time(params.period_days, time_seconds)
+    games, one, other, scores = gather_games(beliefs, a, b, score)
+    m, scale = len(games.player), SCALES[params.scale]
+    mu_prior, sigma_prior, mu, sigma = np.empty((4, m))
+    _diffuse_rows(
+        0, m, games.player, now, *_idle(params), *_store(beliefs), mu_prior, sigma_prior, np.empty(m, np.int32)
+    )
+    sum_games(one, other, scores, 1.0 / scale, mu_prior, sigma_prior, games.surprise, games.information)
+    failed = _absorb_rows(
+        0, m, games.player, now, scale, params.tau, mu_prior, sigma_prior, games.surprise, games.information,
+        *_store(beliefs), mu, sigma,
+    )  # fmt: skip
+    _complain(failed, games.player)
+    return games
+
+
+def sit_out(params: Glicko2, beliefs: Beliefs, rows: npt.NDArray[np.integer], periods: float = 1.0) -> None:
+    """Step 6 alone, for players who have no games in a period; all as in :func:`.glicko.sit_out`."""
+    check_idle(params.period_days, periods)
+    drift = SCALES[params.scale] * beliefs.state["vol"][rows]
+    beliefs.sigma[rows] = np.sqrt(beliefs.sigma[rows] ** 2 + drift**2 * periods)
+
+
+def _store(beliefs: Beliefs) -> tuple[Any, ...]:
+    return beliefs.mu, beliefs.sigma, beliefs.state["vol"], beliefs.n_rounds, beliefs.last_time
+
+
+def _idle(params: Glicko2) -> tuple[float, float]:
+    """Periods a day, and rating points a unit."""
+    return 0.0 if params.period_days is None else 1.0 / params.period_days, SCALES[params.scale]
+
+
+def _complain(failed: int, player: npt.NDArray[np.int32]) -> None:
+    if failed >= 0:
+        raise ConvergenceError(f"no volatility found for player {player[failed]} (row {failed})")
+
+
+@exact
+def _diffuse_rows(
+    begin, end, player, time_seconds, periods_a_day, scale,
+    mu, sigma, vol, n_rounds, last_time, mu_prior, sigma_prior, n_before,
+):  # fmt: skip
+    for i in range(begin, end):
+        row = player[i]
+        idle = max(days_since(last_time[row], time_seconds) * periods_a_day - 1.0, 0.0)
+        drift = scale * vol[row]
+        sigma[row] = math.sqrt(sigma[row] * sigma[row] + drift * drift * idle)
+        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+
+
+@exact
+def _pull(x, a, half_tau2, surprise2, information, k):
+    """tau^2 F(x) of step 5 and its slope, without v, which may be infinite: f^2 + v is k / information."""
+    y = exp(x)
+    over = k + information * y
+    inverse = 1.0 / over
+    share = half_tau2 * y * inverse * inverse
+    return (
+        share * (surprise2 - information * over) - (x - a),
+        share * (surprise2 * (k - information * y) * inverse - information * k) - 1.0,
+    )
+
+
+@exact
+def _new_volatility(vol, f2, surprise, information, tau):
+    """Step 5 by Newton's method; NaN if it does not end.
+
+    F(a) < 0 leaves one zero, at most tau^2 / 2 below a, as the first term of F is above -1/2. Otherwise all are between
+    a and ln(Delta^2 - f^2 - v), and a great upset may leave three. The nearest to the old volatility is found, as by
+    the paper's procedure: F is convex from a to ``bend``, so that Newton's steps pass no zero there, and if there is
+    none before ``bend`` there is one beyond.
+    """
+    if vol == 0.0:
+        return 0.0  # known for ever steady
+    information = max(information, _LEAST)
+    surprise2, k, half_tau2 = surprise * surprise, information * f2 + 1.0, 0.5 * tau * tau
+    a = 2.0 * math.log(abs(vol))
+    x = a
+    value, slope = _pull(x, a, half_tau2, surprise2, information, k)
+    lower, upper, bend = a - half_tau2, a, -math.inf
+    if value > 0.0:
+        excess = surprise2 - information * k
+        root = math.sqrt(3.0 * surprise2 * surprise2 + k * k * information * information)
+        lower, upper = a, math.log(excess) - 2.0 * math.log(information)
+        bend = math.log(k * excess / (2.0 * surprise2 + root)) - math.log(information)
+    last = upper - lower
+    for _ in range(_STEPS):
+        step = -value / slope if slope < 0.0 else math.inf
+        if x < bend < x + step:
+            x = bend
+        else:
+            if x >= bend and not (lower <= x + step <= upper and abs(step) <= 0.5 * last):
+                step = 0.5 * (lower + upper) - x
+            x += step
+            last = abs(step)
+            if last <= _PRECISION * max(1.0, abs(x)):
+                return exp(0.5 * x)
+        value, slope = _pull(x, a, half_tau2, surprise2, information, k)
+        if value > 0.0:
+            lower = x
+        else:
+            upper, bend = x, -math.inf  # the zero has been passed
+    return math.nan
+
+
+@exact
+def _absorb_rows(
+    begin, end, player, time_seconds, scale, tau, mu_prior, sigma_prior, surprise, information,
+    mu, sigma, vol, n_rounds, last_time, mu_after, sigma_after,
+):  # fmt: skip
+    """Steps 5 to 8 for rows ``player[begin:end]``; returns -1, or the first index that has no new volatility."""
+    failed = -1
+    for i in range(begin, end):
+        row = player[i]
+        f = sigma_prior[i] / scale
+        changed = _new_volatility(vol[row], f * f, surprise[i], information[i], tau)
+        if failed < 0 and not changed >= 0.0:
+            failed = i
+        vol[row] = changed
+        f2 = 1.0 / (1.0 / (f * f + changed * changed) + information[i])
+        mu[row] = mu_prior[i] + scale * f2 * surprise[i]
+        sigma[row] = scale * math.sqrt(f2)
+        mu_after[i], sigma_after[i] = mu[row], sigma[row]
+        n_rounds[row] += 1
+        last_time[row] = max(last_time[row], time_seconds)
+    return failed
+
+
+@exact
+def _rate_each(
+    offsets, player, lo, hi, time_seconds, scale, tau, periods_a_day, points,
+    mu, sigma, vol, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    g, surprise, information = np.empty(SMALL), np.empty(len(player)), np.empty(len(player))
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        _diffuse_rows(
+            i, j, player, time_seconds[r], periods_a_day, points, mu, sigma, vol, n_rounds, last_time,
+            mu_prior, sigma_prior, n_before,
+        )  # fmt: skip
+        compare_few(i, j, lo, hi, 1.0 / scale, mu_prior, sigma_prior, g, surprise, information)
+        failed = _absorb_rows(
+            i, j, player, time_seconds[r], scale, tau, mu_prior, sigma_prior, surprise, information,
+            mu, sigma, vol, n_rounds, last_time, mu_after, sigma_after,
+        )  # fmt: skip
+        if failed >= 0:
+            return failed
+    return -1
+
+
+SYSTEM = System(
+    name="glicko2", params=Glicko2, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+)  # fmt: skip

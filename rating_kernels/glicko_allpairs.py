@@ -1,0 +1,119 @@
+"""Glicko as the Elo-MMR engine reads it: a contest against all pairs counts as one game.
+
+Source: the system "glicko" of the engine published with Ebtekar and Liu, arXiv:2101.00400, of which it is a baseline.
+Its players update by the mean over all participants, themselves included, as if that were one game at even odds:
+
+    1 / sigma'^2 = 1 / sigma^2 + q^2 / 4        mu' = mu + q sigma'^2 surprise / N        q = (pi / sqrt 3) / beta
+
+So ``surprise`` / N and 1/4 take the place of :mod:`.glicko`'s sums, and beta that of its fixed scale: at the default
+they are the same. A contest of weight w has beta / sqrt(w). There is no ceiling on sigma. All ratings in rating points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .beliefs import Beliefs
+from .duels import SMALL, Duels, compare
+from .glicko import Q, absorb_rows, check_beliefs, diffuse_rows, idle_variance, perform, rate_each, state, store
+from .numerics import C3
+from .standings import Rounds
+from .system import Map, Outcome, Prior, System, check_non_negative, check_positive, settle_floats
+
+__all__ = ["SYSTEM", "GlickoAllPairs"]
+
+EVEN = 0.25  # information of a game at even odds against somebody known exactly
+
+
+@dataclass(frozen=True, slots=True)
+class GlickoAllPairs:
+    """Hyperparameters of the engine's Glicko.
+
+    Attributes
+    ----------
+    beta : float
+        Standard deviation of what one game shows around skill, rating points.
+    sig_drift : float
+        Growth of sigma before a contest, newcomers' included: rating points per square root of a period.
+    period_days : float or None
+        Days a period: idle time counts, and newcomers have had none. None: every contest is a period.
+    mu_init, sigma_init : float
+        What is believed of a newcomer.
+    """
+
+    beta: float = C3 / Q  # where g_j is Glicko's own
+    sig_drift: float = 35.0
+    period_days: float | None = None
+    mu_init: float = 1500.0
+    sigma_init: float = 350.0
+
+    def __post_init__(self) -> None:
+        settle_floats(self)
+        check_beliefs(self)
+        check_positive("beta", self.beta)
+        check_non_negative("sig_drift", self.sig_drift)
+
+
+def sigma_limit(params: GlickoAllPairs) -> float:
+    """The fixed point of 1 / sigma'^2 = 1 / (sigma^2 + sig_drift^2) + q^2 / 4: one contest of weight 1 a period."""
+    drift, noise = params.sig_drift, 2.0 * params.beta / C3
+    return math.sqrt(2.0 * drift / (drift + math.hypot(drift, 2.0 * noise))) * noise
+
+
+def prior(params: GlickoAllPairs, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: sigma grows."""
+    diffuse_rows(
+        start, stop, round.player, round.time_seconds[0], *_drift(params), *store(beliefs),
+        prior.mu, prior.sigma, prior.n_before,
+    )  # fmt: skip
+
+
+def summarise(params: GlickoAllPairs, prior: Prior, round: Rounds, map: Map) -> Duels:
+    """What the contest tells everybody, as one game."""
+    n = round.n_rows
+    duels = compare(prior.mu, prior.sigma, round.lo, _natural(params, round), map)
+    return Duels(duels.first, duels.surprise / n, np.full(n, EVEN))
+
+
+def absorb(
+    params: GlickoAllPairs,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Duels,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4: the new rating and its deviation."""
+    absorb_rows(
+        start, stop, round.player, round.time_seconds[0], _natural(params, round), prior.mu, prior.sigma,
+        summary.surprise, summary.information, *store(beliefs), outcome.mu, outcome.sigma,
+    )  # fmt: skip
+
+
+def rate_small(params: GlickoAllPairs, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds, one after the other, in one kernel call."""
+    rate_each(
+        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, C3 / params.beta, True,
+        *_drift(params), *store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
+        outcome.n_before,
+    )  # fmt: skip
+
+
+def _natural(params: GlickoAllPairs, round: Rounds) -> float:
+    """q: natural units a rating point, in a contest of this weight."""
+    return C3 / params.beta * math.sqrt(round.weight[0])
+
+
+def _drift(params: GlickoAllPairs) -> tuple[float, float, bool, float]:
+    return *idle_variance(params.sig_drift, params.period_days), True, math.inf
+
+
+SYSTEM = System(
+    name="glicko-allpairs", params=GlickoAllPairs, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+)  # fmt: skip
