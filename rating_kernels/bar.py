@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._jit import exact
-from .beliefs import Beliefs, at_once
+from .beliefs import Beliefs
 from .numerics import C3
 from .pair_field import KINDS, direct_sums, pair_sums
 from .performance import group_starts
@@ -43,7 +43,6 @@ from .system import (
 __all__ = ["BAR", "DEFAULTS", "SYSTEM", "Duels"]
 
 SMALL = 400  # participants up to which summing term by term beats a table
-SHARED = 2048  # participants from which on the sums are worth a trip to a second thread
 DEFAULTS = {
     "allpairs_mean": {"beta": C3 * 400.0 / math.log(10.0), "sig_drift": 35.0, "mu_init": 1500.0, "sigma_init": 350.0},
     "btfull": {"beta": 25.0 / 6.0, "sig_drift": 0.0, "mu_init": 25.0, "sigma_init": 25.0 / 3.0},
@@ -157,7 +156,6 @@ def summarise(params: BAR, prior: Prior, round: Rounds, map: Map) -> Duels:
     unit, power, _, beta2 = _rules(params, round.weight[0])
     first, variance = group_starts(round.lo), np.empty(len(prior.mu))
     _widen(prior.sigma, beta2, unit, variance)
-    map = map if len(variance) > SHARED else at_once
     sums = pair_sums(["logistic", f"spread{power}"] if power else ["logistic"], prior.mu, variance, map)
     return Duels(first, worse_sums(first, variance, map), sums[0], sums[-1])
 

@@ -21,10 +21,9 @@ import numpy.typing as npt
 
 from ._jit import exact, kernel
 from .beliefs import NEVER, Beliefs, Map
-from .field import field_sums
+from .field_sums import field_sums
 from .numerics import C3, exp
 from .performance import group_starts, weigh_groups
-from .scattered import is_scattered, scattered_sums
 from .standings import Floats, Ints, Longs
 
 __all__ = ["SMALL", "Duels", "Period", "compare", "compare_few", "days_since", "gather_games", "sum_games"]
@@ -83,8 +82,7 @@ def compare(mu: Floats, sigma: Floats, lo: Ints, q: float, map: Map) -> Duels:
     g = 1.0 / np.sqrt(1.0 + (q / C3 * sigma) ** 2)
     first = group_starts(lo)
     duels = Duels(first, np.empty(len(mu)), np.empty(len(mu)))
-    sum_up = scattered_sums if is_scattered(mu, q * float(np.max(g))) else field_sums
-    sums = sum_up(mu, q * g, g, map)
+    sums = field_sums(mu, q * g, g, map)
     _score(g, q, first, *weigh_groups(g, first), *sums, duels.surprise, duels.information)
     return duels
 

@@ -20,7 +20,8 @@ import numpy as np
 
 from ._jit import exact
 from .beliefs import Beliefs
-from .field import direct_sums, field_sums
+from .field import direct_sums
+from .field_sums import field_sums
 from .numerics import exp
 from .pair_field import KINDS, pair_sums
 from .pair_field import direct_sums as pair_sums_direct

@@ -25,7 +25,8 @@ import numpy as np
 
 from ._jit import exact
 from .beliefs import Beliefs, at_once
-from .field import BLOCK, direct_sums, field_sums
+from .field import BLOCK, direct_sums
+from .field_sums import field_sums
 from .performance import group_starts
 from .standings import Floats, Longs, Rounds
 from .system import Map, Outcome, Prior, System, check_finite, check_non_negative, check_one_of, settle_floats

@@ -35,7 +35,6 @@ __all__ = [
     "direct_sum",
     "direct_sums",
     "extremes",
-    "field_sums",
     "finish",
     "plan",
     "plan_panels",
@@ -138,22 +137,6 @@ def tabulate(mu: Floats, rate: Floats, weight: Floats, plan: Plan, map: Map) -> 
 
     map(build, len(starts) - 1)
     return Table(plan, *finish(sums, far, plan.low, plan.high, *plan.grid))
-
-
-def field_sums(mu: Floats, rate: Floats, weight: Floats, map: Map) -> tuple[Floats, Floats, Floats]:
-    """Everybody's ``S``, ``M`` and slope of ``S`` at their own ``mu``, the term of their own included.
-
-    Each of ``S`` and ``M`` keeps its digits where it is small. float64[n] each; O(n).
-    """
-    n = len(mu)
-    above, below, slope = np.empty(n), np.empty(n), np.empty(n)
-    if n <= DIRECT:
-        direct_sums(0, n, mu, mu, rate, weight, above, below, slope)
-        return above, below, slope
-    table = tabulate(mu, rate, weight, plan_panels(*extremes(mu, rate, weight)), map)
-    total = float(np.sum(weight))
-    map(lambda start, stop: read_table(start, stop, mu, total, *table.arrays, above, below, slope), n)
-    return above, below, slope
 
 
 def block_starts(n: int) -> Longs:

@@ -19,6 +19,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .beliefs import at_once
+from .field import BLOCK
 from .pair_table import REACH, SPACING, Nodes, add_limits, add_table
 from .pair_terms import KINDS, LOGISTIC, add_near, direct_sums
 from .standings import Floats, Longs
@@ -61,6 +63,7 @@ def pair_sums(kinds: Sequence[str], mu: Floats, variance: Floats, map: Map, weig
     sums = np.zeros((len(codes), len(mu)))
     if len(mu) == 0:
         return sums
+    map = map if len(mu) > BLOCK else at_once  # so few are not worth a trip to another thread
     if not variance.min() > 0.0:
         raise ValueError(f"variances must be > 0, got {variance.min()}")
     least, most = variance.min(), variance.max()

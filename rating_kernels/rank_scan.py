@@ -13,7 +13,8 @@ import math
 import numpy as np
 
 from ._jit import exact, kernel
-from .field import block_starts
+from .beliefs import at_once
+from .field import BLOCK, block_starts
 from .standings import Floats, Longs
 from .system import Map
 
@@ -48,6 +49,7 @@ def worse_sums(first: Longs, variance: Floats, map: Map) -> Floats:
     if n <= DIRECT:
         direct_worse_sums(0, len(first) - 1, first, variance, sums)
         return sums
+    map = map if n > BLOCK else at_once  # so few are not worth a trip to another thread
     least = variance.min()
     bottom, top = math.log(2.0 * least), math.log(least + variance.max())
     panels = max(math.ceil((top - bottom) / (2.0 * HALF_WIDTH)), 1)

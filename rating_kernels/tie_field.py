@@ -10,14 +10,15 @@ import numpy as np
 
 from ._jit import exact
 from .beliefs import Map
-from .field import BLOCK, DIRECT, NODES, accumulate, direct_sums, extremes, field_sums, finish, plan, read_table
+from .field import BLOCK, DIRECT, NODES, accumulate, direct_sums, extremes, finish, plan, read_table
+from .field_sums import field_sums
 from .standings import Floats, Longs
 
 __all__ = ["sum_ties", "tied_sums"]
 
 
 def tied_sums(mu: Floats, rate: Floats, weight: Floats, first: Longs, map: Map) -> Floats:
-    """Everybody's ``S`` at their own ``mu`` (:func:`.field.field_sums`) over their own tie group, themselves included.
+    """Everybody's ``S`` (:func:`.field_sums.field_sums`) over their own tie group, themselves included.
 
     Parameters
     ----------

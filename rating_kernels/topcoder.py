@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ._jit import exact, kernel
-from .beliefs import Beliefs, at_once
+from .beliefs import Beliefs
 from .numerics import normal_quantile
 from .pair_field import KINDS, direct_sums, pair_sums
 from .performance import group_starts
@@ -28,7 +28,6 @@ from .system import Map, Outcome, Prior, System, check_finite, check_positive, s
 __all__ = ["SYSTEM", "Field", "TopCoder", "competition_factor", "step_size"]
 
 SMALL = 512  # participants up to which summing term by term beats a table
-SHARED = 2048  # participants from which on the sums are worth a trip to a second thread
 VETERANS, EVERYBODY = 0, 1  # the two fields of a round
 NORMAL = KINDS["normal"]
 LEAST = 1e-300  # variance; with less of it the chance to win against one's like is 0 / 0
@@ -144,7 +143,6 @@ class Field:
 def summarise(params: TopCoder, prior: Prior, round: Rounds, map: Map) -> Field:
     """Step 2: the expected ranks, one sum over all pairs; a second one if veterans are rated apart."""
     mu, sigma, first = prior.mu, prior.sigma, group_starts(round.lo)
-    map = map if len(mu) > SHARED else at_once
     counts = _count(first, prior.n_before)
     apart = bool(params.two_phase and 0 < counts[-1, VETERANS] < len(mu))
     variance, everybody = sigma * sigma / round.weight[0], np.ones(len(mu))

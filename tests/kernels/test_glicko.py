@@ -18,7 +18,7 @@ from twins.glicko import Glicko as Twin
 from flows.engines.serial import Serial
 from flows.engines.threads import Threads
 from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Glicko, GlickoAllPairs, Rounds, duels, glicko, scattered
+from rating_kernels import SYSTEMS, Beliefs, Glicko, GlickoAllPairs, Rounds, duels, field_sums, glicko
 
 GLICKO, ALLPAIRS = SYSTEMS["glicko"], SYSTEMS["glicko-allpairs"]
 TWINS = {"glicko": Twin, "glicko-allpairs": AllPairs}
@@ -179,7 +179,7 @@ def test_duels__of_a_scattered_field_agree_with_sums_pair_by_pair(n: int, reach:
     mu, sigma, lo = field = thrown(n, reach, sigma_reach)
     surprise, information = direct_duels(field, Q)
     found = duels.compare(mu, sigma, lo, Q, Serial().map)
-    assert scattered.is_scattered(mu, Q) == (reach > 1e5)
+    assert field_sums.is_scattered(mu, Q) == (reach > 1e5)
     assert found.surprise == pytest.approx(surprise, abs=1e-13 * n)
     assert found.information == pytest.approx(information, abs=1e-12 * n)
 
@@ -200,7 +200,7 @@ def test_field__of_islands_is_summed_alike_together_and_apart() -> None:
     home = rng.normal(0, 300, 100)
     mu = np.concatenate([home + 1e7 * k for k in range(20)])
     rate = np.full(len(mu), Q)
-    above, below, slope = scattered.scattered_sums(mu, rate, np.ones(len(mu)), Serial().map)
+    above, below, slope = field_sums.scattered_sums(mu, rate, np.ones(len(mu)), Serial().map)
     z = np.clip(Q * (home[:, None] - home[None, :]), -700, 700)
     at_home = (1 / (1 + np.exp(z))).sum(axis=1)
     for k in range(20):

@@ -1,7 +1,8 @@
-"""The sums of :mod:`.field` over a scattered field: islands of players, and nothing between them.
+"""Everybody's own place in the field: the sums of :mod:`.field` at each player's rating, however the field lies.
 
-Where every pair counts as a game, a rating can be thrown millions of points away. A table from the lowest to the
-highest would be empty almost everywhere. Here terms are first sorted by rate into levels that cover a factor of four.
+A few are summed term by term, a crowd is read from one table. But where every pair counts as a game, a rating can be
+thrown millions of points away, and a table from the lowest to the highest would be empty almost everywhere. A field so
+scattered is one of islands, with nothing between them. Terms are first sorted by rate into levels of a factor of four.
 In each, gaps are cut short where all terms have reached their limits, so that the table has panels around islands only;
 and islands that are not worth their panels are summed term by term. What is left out is below e^-45 of a term, as in
 any table. O(n log n).
@@ -12,16 +13,46 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .beliefs import Map
-from .field import HALF_WIDTH, LEVEL_RATIO, NEAR, direct_sums, extremes, plan_panels, read_table, tabulate
+from .beliefs import Map, at_once
+from .field import (
+    BLOCK,
+    DIRECT,
+    HALF_WIDTH,
+    LEVEL_RATIO,
+    NEAR,
+    direct_sums,
+    extremes,
+    plan_panels,
+    read_table,
+    tabulate,
+)
 from .standings import Floats, Longs
 
-__all__ = ["is_scattered", "scattered_sums"]
+__all__ = ["field_sums", "is_scattered", "scattered_sums"]
 
 FEW = 24  # terms up to which a level has no table
 _PANEL = 400  # terms that are read in the time that one panel takes to build
 _REACH = NEAR + 4.0 * HALF_WIDTH  # scales: so far from a term no panel holds more of it than its limit
 _NEGLIGIBLE = 2.0**-60  # a term of this share of the total weight is below the rounding of the sum
+
+
+def field_sums(mu: Floats, rate: Floats, weight: Floats, map: Map) -> tuple[Floats, Floats, Floats]:
+    """Everybody's ``S``, ``M`` and slope of ``S`` at their own ``mu``, the term of their own included.
+
+    Each of ``S`` and ``M`` keeps its digits where it is small. float64[n] each; O(n), scattered O(n log n).
+    """
+    n = len(mu)
+    above, below, slope = np.empty(n), np.empty(n), np.empty(n)
+    if n <= DIRECT:
+        direct_sums(0, n, mu, mu, rate, weight, above, below, slope)
+        return above, below, slope
+    if is_scattered(mu, float(np.max(rate))):
+        return scattered_sums(mu, rate, weight, map)
+    table = tabulate(mu, rate, weight, plan_panels(*extremes(mu, rate, weight)), map)
+    total = float(np.sum(weight))
+    map = map if n > BLOCK else at_once  # reading so few is not worth a trip to another thread
+    map(lambda start, stop: read_table(start, stop, mu, total, *table.arrays, above, below, slope), n)
+    return above, below, slope
 
 
 def is_scattered(mu: Floats, top_rate: float) -> bool:
@@ -31,7 +62,7 @@ def is_scattered(mu: Floats, top_rate: float) -> bool:
 
 
 def scattered_sums(mu: Floats, rate: Floats, weight: Floats, map: Map) -> tuple[Floats, Floats, Floats]:
-    """What :func:`.field.field_sums` gives: everybody's ``S``, ``M`` and slope of ``S`` at their own ``mu``."""
+    """What :func:`field_sums` gives, of a scattered field."""
     n = len(mu)
     sums, part = np.zeros((3, n)), np.empty((3, n))
     terms = np.flatnonzero(weight > _NEGLIGIBLE * np.sum(weight))
