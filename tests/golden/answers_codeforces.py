@@ -25,9 +25,10 @@ INNER = {
 NAMES = {"codeforces": "codeforces", "cfsys": "cf-general"}
 PARAMS = {
     "codeforces": {"rule", "arithmetic", "tie_rank", "need_excludes_self", "initial", "display_2020"},
-    "cfsys": {"beta", "weight", "mu_init", "sigma_init"},
+    "cfsys": {"beta", "weight", "mu_init", "sigma_init", "mu0", "sig0"},
 }
 CONTEST = {"codeforces": {"standings", "time"}, "cfsys": {"standings", "time", "weight", "perf_ceiling"}}
+SPELLED = {"mu0": "mu_init", "sig0": "sigma_init"}
 LITERAL = {"codeforces": {"lone_player": "literal"}, "cfsys": {}}  # vectors take the rules at their word
 
 
@@ -69,7 +70,8 @@ def _params(vector: Vector) -> dict[str, Any]:
     known("parameter", vector["params"], PARAMS[system] | {"initial_ratings"})
     for contest in vector["contests"]:
         known("contest key", contest, CONTEST[system])
-    return {name: value for name, value in vector["params"].items() if name != "initial_ratings"} | LITERAL[system]
+    params = {SPELLED.get(name, name): value for name, value in vector["params"].items() if name != "initial_ratings"}
+    return params | LITERAL[system]
 
 
 def _spell(rater: CodeforcesTwin | CFTwin, row: Outcome) -> dict[str, float]:

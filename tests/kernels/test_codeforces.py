@@ -94,7 +94,7 @@ def test_inflation_step__takes_those_who_come_first_where_equals_tie_for_the_top
     twin = CodeforcesTwin(**chosen, initial_ratings=dict(zip(names, mu, strict=True)))
     expected = twin.rate([(name, lo, hi) for name, (lo, hi) in zip(names, spots, strict=True)])
     lo, hi = zip(*spots, strict=True)
-    outcome = shown(SYSTEM.params(**chosen), mu, Rounds.from_columns([0, 30], np.arange(33), lo, hi))
+    outcome = shown(SYSTEM.params(**chosen), mu, Rounds.from_columns([0, 33], np.arange(33), lo, hi))
     assert outcome.mu == pytest.approx([one.mu for one in expected], abs=POINTS)
 
 
