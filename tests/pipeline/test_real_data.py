@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pipeline.lakes import start
 
+from rating_kernels import SYSTEMS
 from storage import Dataset, Lake, Run
 
 PATIENCE = 600.0
@@ -75,6 +78,24 @@ def test_ctf__names_that_differ_by_case_or_white_space_are_different_players(arc
     assert "'unknown\\t'" in err
     table, _ = run("leaderboard", "--run", "ctf-elo-mmr", "--top", "1000", "--lake", lake)
     assert all(c.isprintable() or c in "\n\u00a0" for c in table)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", ["reddit", "ctf", "codeforces", "tennis"])
+def test_every_system__rates_every_real_history(archives: Path, tmp_path: Path, data: str) -> None:
+    lake = str(tmp_path / "lake")
+    path = archives / f"{data}.tar.xz" if data != "tennis" else archives.parent / "tennis_atp.parquet"
+    columns = ("--column", "contest=contest_id", "--column", "player=player_id") if data == "tennis" else ()
+    run("ingest", "files", str(path), "--dataset", data, "--on-error", "skip", *columns, "--lake", lake)
+    contests = Dataset.open(Lake.open(lake), data).contests.num_rows
+    for system in SYSTEMS:
+        out, _ = run("rate", "--dataset", data, "--system", system, "--lake", lake)
+        assert f"rated {contests:,} with " in out
+        rows = Run.open(Lake.open(lake), f"{data}-{system}").read_rounds(columns=["mu", "sigma"])
+        assert all(np.isfinite(rows.column(name).to_numpy()).all() for name in rows.column_names)
+        out, _ = run("leaderboard", "--run", f"{data}-{system}", "--top", "3", "--lake", lake)
+        assert "3 of " in out
+        shutil.rmtree(tmp_path / "lake" / "runs")
 
 
 @pytest.mark.slow
