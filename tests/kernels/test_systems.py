@@ -10,6 +10,7 @@ import pytest
 from kernels.histories import four_steps, know, ladder, same_bits
 
 from flows.engines.serial import Serial
+from flows.engines.threads import Threads
 from flows.rounds import rate_rounds
 from rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 
@@ -139,3 +140,13 @@ def test_system__beliefs_are_restored_to_the_bit(system: System) -> None:
     assert same_bits(other, beliefs)
     again = [rate_rounds(system, params, known, round, Serial()) for known in (beliefs, other)]
     assert same_bits(*again)
+
+
+@pytest.mark.slow
+def test_system__rates_a_million_at_once(system: System) -> None:
+    params = system.params()
+    beliefs, round = crowd(system, params, 1_000_000)
+    with Threads(2) as engine:
+        outcome = rate_rounds(system, params, beliefs, round, engine)
+    assert np.isfinite(outcome.mu).all()
+    assert np.isfinite(outcome.sigma).all()
