@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from .terminal import dataset_option, lake_option, run_option
+from .terminal import print_table as _print
+from .terminal import progress as _progress
+from .terminal import usage as _usage
+from .terminal import write_rows as _write
 
+if TYPE_CHECKING:
     from storage import Contest
 
     from .rate import Progress
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["cli", "main"]
 
 _SWITCH_SECONDS = 2e-4  # kernels and writes are short: their threads should not wait 5 ms for the interpreter
-_LOG_SECONDS = 5.0  # between lines of progress where there is no terminal
-
-lake_option = click.option(
-    "--lake", required=True, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake."
-)
-dataset_option = click.option("--dataset", required=True, help="Name of the data set in the lake.")
-run_option = click.option("--run", required=True, help="Name of the run, as `ranklake runs` lists it.")
 
 
 def _finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
@@ -243,55 +237,6 @@ def _ingest(lake: str, dataset: str, contests: Iterator[Contest], report: Ingest
         click.echo(line, err=line.startswith(("time", "left", "duplicate")))
     told = ", ".join(f"{changes[kind]:,} {kind}" for kind in ("new", "corrected", "unchanged") if changes[kind])
     click.echo(f"data set {dataset}: {told or 'nothing came in'}")
-
-
-@contextmanager
-def _usage() -> Iterator[None]:
-    """What a person typed is wrong: exit code 2."""
-    try:
-        yield
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int | None, str], None]]:
-    """A function that shows how far long work has come: a bar on a terminal, a line now and then in a log."""
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-        with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("", total=None)
-            yield lambda done, total, told: bar.update(task, completed=done, total=total, description=told)
-        return
-    told_at = time.monotonic()
-
-    def tell(done: int, total: int | None, told: str) -> None:
-        nonlocal told_at
-        if time.monotonic() - told_at >= _LOG_SECONDS:
-            told_at = time.monotonic()
-            click.echo(f"{what}: {done:,}{f' of {total:,}' if total else ''} contests, {told}", err=True)
-
-    yield tell
-
-
-def _print(table: Any) -> None:
-    from rich.console import Console
-
-    console = Console(emoji=False)
-    (console if console.is_terminal else Console(width=160, emoji=False)).print(table)
-
-
-def _write(table: pa.Table, form: str) -> None:
-    if form == "csv":
-        from pyarrow import csv
-
-        csv.write_csv(table, sys.stdout.buffer)
-    else:
-        json.dump(table.to_pylist(), sys.stdout, ensure_ascii=False)
-        sys.stdout.write("\n")
 
 
 def main() -> None:

@@ -1,0 +1,76 @@
+"""What the commands share: their options, and how they speak to a person or a log."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["dataset_option", "lake_option", "print_table", "progress", "run_option", "usage", "write_rows"]
+
+_LOG_SECONDS = 5.0  # between lines of progress where there is no terminal
+
+lake_option = click.option(
+    "--lake", required=True, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake."
+)
+dataset_option = click.option("--dataset", required=True, help="Name of the data set in the lake.")
+run_option = click.option("--run", required=True, help="Name of the run, as `ranklake runs` lists it.")
+
+
+@contextmanager
+def usage() -> Iterator[None]:
+    """What a person typed is wrong: exit code 2."""
+    try:
+        yield
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int | None, str], None]]:
+    """A function that shows how far long work has come: a bar on a terminal, a line now and then in a log."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+        with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("", total=None)
+            yield lambda done, total, told: bar.update(task, completed=done, total=total, description=told)
+        return
+    told_at = time.monotonic()
+
+    def tell(done: int, total: int | None, told: str) -> None:
+        nonlocal told_at
+        if time.monotonic() - told_at >= _LOG_SECONDS:
+            told_at = time.monotonic()
+            click.echo(f"{what}: {done:,}{f' of {total:,}' if total else ''} contests, {told}", err=True)
+
+    yield tell
+
+
+def print_table(table: Any) -> None:
+    """A table of rich's, as wide as the terminal."""
+    from rich.console import Console
+
+    console = Console(emoji=False)
+    (console if console.is_terminal else Console(width=160, emoji=False)).print(table)
+
+
+def write_rows(table: pa.Table, form: str) -> None:
+    """A table for other programs: ``csv`` or ``json``, in full precision."""
+    if form == "csv":
+        from pyarrow import csv
+
+        csv.write_csv(table, sys.stdout.buffer)
+    else:
+        json.dump(table.to_pylist(), sys.stdout, ensure_ascii=False)
+        sys.stdout.write("\n")
