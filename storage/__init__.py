@@ -2,12 +2,13 @@
 
 from storage.checkpoints import Run
 from storage.contests import Contest
-from storage.datasets import Dataset, StandingsPart
+from storage.datasets import Dataset
 from storage.errors import DamagedError, FormatError, LakeError, MissingError
 from storage.ingest import Ingest
 from storage.lake import Lake
 from storage.schemas import FORMAT_VERSION
 from storage.segments import Chain, RoundEntry, Segment
+from storage.standings import StandingsPart
 
 __all__ = [
     "FORMAT_VERSION",

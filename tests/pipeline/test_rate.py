@@ -32,6 +32,7 @@ from strategies import histories, repeatable
 import flows.commit
 import flows.rate
 import storage.ingest
+import storage.standings
 from flows.engines.base import Engine
 from flows.engines.serial import Serial
 from flows.engines.threads import Threads
@@ -52,6 +53,7 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flows.commit, "SEGMENT_ROWS", SEGMENT_ROWS)
     monkeypatch.setattr(flows.commit, "SEGMENT_SECONDS", np.inf)
     monkeypatch.setattr(storage.ingest, "_FILE_ROWS", 24)
+    monkeypatch.setattr(storage.standings, "_STRETCH_ROWS", 1)  # read a file at a time
 
 
 CONTESTS_MADE = made_up(60)

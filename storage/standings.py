@@ -1,0 +1,163 @@
+"""Stored standings of a data set in rated order, however its contests lie in files; as its source gave them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from storage import layout
+from storage.errors import DamagedError
+from storage.lake import Lake
+
+__all__ = ["StandingsPart", "StoredStandings"]
+
+# A corrected contest lies in a file of its own amid those of an older file: this many shared files stay at hand.
+_FILES_AT_HAND = 4
+# Contests that lie one after the other are handed out as they are from so many rows on. Shorter stretches, as after
+# corrections and sorting, are gathered until there are many: each costs a few array operations, and so does a file.
+_STRETCH_ROWS = 1_000
+_GATHERED_ROWS = 1 << 18
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StandingsPart:
+    """Standings of consecutive contests, best first within each.
+
+    Attributes
+    ----------
+    first_contest : int
+        Place of the first contest in rated order.
+    offsets : int64[k + 1]
+        Contest ``first_contest + i`` has the rows from ``offsets[i]`` to ``offsets[i + 1]``.
+    player, lo, hi : int32[n]
+        Dense index of the player; first and last place of the tie group, zero-based, inclusive. Read-only.
+    """
+
+    first_contest: int
+    offsets: npt.NDArray[np.int64]
+    player: npt.NDArray[np.int32]
+    lo: npt.NDArray[np.int32]
+    hi: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def contest(self, place: int) -> StandingsPart:
+        """The one contest at a place in rated order; a view."""
+        a, b = self.offsets[place - self.first_contest :][:2].tolist()
+        return StandingsPart(place, np.array([0, b - a]), self.player[a:b], self.lo[a:b], self.hi[a:b])
+
+    def contests_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Place in rated order of the contest of each of ``rows``."""
+        return np.searchsorted(self.offsets, rows, side="right") - 1 + self.first_contest
+
+
+class StoredStandings:
+    """The standings files behind a table of contests.
+
+    Parameters
+    ----------
+    contests
+        In rated order; see ``schemas.CONTESTS``.
+    """
+
+    def __init__(self, lake: Lake, dataset: str, contests: pa.Table) -> None:
+        self._lake, self._dataset, self._contests = lake, dataset, contests
+        files = contests.column("file").combine_chunks().dictionary_encode()
+        self._names: list[str] = files.dictionary.to_pylist()
+        self._file: npt.NDArray[np.int32] = files.indices.to_numpy()
+        self._first_row: npt.NDArray[np.int64] = contests.column("row_start").to_numpy()
+        self._n_rows: npt.NDArray[np.int64] = contests.column("n_players").to_numpy().astype(np.int64)
+        wanted = np.bincount(self._file, weights=self._n_rows, minlength=len(self._names))
+        self._rows_wanted: list[int] = wanted.astype(np.int64).tolist()
+        self._at_hand: OrderedDict[int, pa.Table] = OrderedDict()
+
+    def parts(self, start: int = 0, stop: int | None = None) -> Iterator[StandingsPart]:
+        """Standings of the contests from ``start`` to ``stop``, in rated order, many contests at a time.
+
+        Raises
+        ------
+        MissingError, DamagedError
+            A standings file is gone, or does not hold its contests.
+        """
+        start, stop, _ = slice(start, stop).indices(len(self._file))
+        if start >= stop:
+            return
+        file, first_row = self._file[start:stop], self._first_row[start:stop]
+        n_rows = self._n_rows[start:stop]
+        goes_on = (file[1:] == file[:-1]) & (first_row[1:] == first_row[:-1] + n_rows[:-1])
+        cuts = np.concatenate([[0], np.flatnonzero(~goes_on) + 1])  # where stretches begin
+        rows = np.add.reduceat(n_rows, cuts)
+        long = rows >= _STRETCH_ROWS
+        gathered = np.cumsum(np.where(long, 0, rows)) // _GATHERED_ROWS
+        begins = np.flatnonzero(long[1:] | long[:-1] | (gathered[1:] != gathered[:-1])) + 1
+        bounds = [0, *begins.tolist(), len(cuts)]
+        ends = [*(cuts + start).tolist(), stop]
+        for a, b in pairwise(bounds):
+            yield self._stretch(ends[a], ends[b]) if b - a == 1 else self._gathered(ends[a], ends[b])
+
+    def _stretch(self, begin: int, end: int) -> StandingsPart:
+        """Contests that lie one after the other in one file: a view of it."""
+        offsets = self._offsets(begin, end)
+        table = self._table(int(self._file[begin]), int(offsets[-1]))
+        rows = table.slice(int(self._first_row[begin]), int(offsets[-1]))
+        return StandingsPart(begin, offsets, *(rows.column(name).to_numpy() for name in ("player", "lo", "hi")))
+
+    def _gathered(self, begin: int, end: int) -> StandingsPart:
+        """Contests from here and there, copied together."""
+        offsets, file = self._offsets(begin, end), self._file[begin:end]
+        numbers = np.unique(file)
+        tables = [self._table(number) for number in numbers.tolist()]
+        base = np.zeros(len(self._names), np.int64)
+        base[numbers] = np.cumsum([0, *(table.num_rows for table in tables[:-1])])
+        shift = base[file] + self._first_row[begin:end] - offsets[:-1]
+        rows = np.repeat(shift, np.diff(offsets)) + np.arange(offsets[-1])
+        columns = pa.concat_tables(tables).combine_chunks()
+        return StandingsPart(
+            begin, offsets, *(columns.column(name).to_numpy()[rows] for name in ("player", "lo", "hi"))
+        )
+
+    def _offsets(self, begin: int, end: int) -> npt.NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum(self._n_rows[begin:end])])
+
+    def _table(self, number: int, rows: int = 0) -> pa.Table:
+        """A file's columns; it stays at hand for a while if more than these ``rows`` of it may be asked for."""
+        table = self._at_hand.get(number)
+        if table is None:
+            table = self._read(self._names[number], self._rows_wanted[number])
+            if rows < table.num_rows:
+                self._at_hand[number] = table
+                if len(self._at_hand) > _FILES_AT_HAND:
+                    self._at_hand.popitem(last=False)
+        return table
+
+    def _read(self, file: str, rows_wanted: int) -> pa.Table:
+        path = layout.standings_file(self._dataset, file)
+        table = self._lake.read_table(path, "standings", ["player", "lo", "hi"])
+        # More rows are right only if some of its contests have since been corrected or removed.
+        if table.num_rows != rows_wanted and not self._holds_its_contests(path, file):
+            raise DamagedError(
+                f"{path}: has {table.num_rows} rows, its contests have {rows_wanted} players; "
+                "restore it or ingest into a new data set",
+                path=path,
+            )
+        return table
+
+    def _holds_its_contests(self, path: str, file: str) -> bool:
+        ids = self._lake.read_table(path, "standings", ["contest_id"]).column("contest_id")
+        mine = np.flatnonzero(self._file == self._names.index(file))
+        first_row, n_rows = self._first_row[mine], self._n_rows[mine]
+        if np.any(first_row + n_rows > len(ids)):
+            return False
+        wanted = self._contests.column("contest_id").take(pa.array(mine))
+        rows = np.repeat(first_row - np.cumsum(n_rows) + n_rows, n_rows) + np.arange(n_rows.sum())
+        expected = wanted.take(pa.array(np.repeat(np.arange(len(mine)), n_rows)))
+        n_mine: int = pc.sum(pc.is_in(ids, value_set=wanted.combine_chunks())).as_py() or 0
+        return n_mine == len(rows) and bool(pc.all(pc.equal(ids.take(pa.array(rows)), expected)).as_py())
