@@ -6,6 +6,7 @@ from storage.datasets import Dataset
 from storage.errors import DamagedError, FormatError, LakeError, MissingError
 from storage.ingest import Ingest
 from storage.lake import Lake
+from storage.log import Entry, Log
 from storage.schemas import FORMAT_VERSION
 from storage.segments import Chain, RoundEntry, Segment
 from storage.standings import StandingsPart
@@ -16,10 +17,12 @@ __all__ = [
     "Contest",
     "DamagedError",
     "Dataset",
+    "Entry",
     "FormatError",
     "Ingest",
     "Lake",
     "LakeError",
+    "Log",
     "MissingError",
     "RoundEntry",
     "Run",

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage import layout
+from storage.effective import Corrections, took_part
 from storage.errors import MissingError
-from storage.ingest import Ingest
+from storage.ingest import Ingest, IngestOrder
 from storage.lake import Lake
+from storage.log import Log
 from storage.parquet import metadata_of
 from storage.players import read_handles
 from storage.standings import StandingsPart, StoredStandings
@@ -20,9 +22,9 @@ __all__ = ["Dataset"]
 
 
 class Dataset:
-    """What a data set held when it was opened. Made by ``Dataset.open``; grows by ``Dataset.ingest``.
+    """What a data set held when it was opened. Made by ``Dataset.open``; changed by ``Dataset.ingest``.
 
-    Standings files that the next ingest replaces stay until the one after it, so an open data set survives one commit.
+    Files that the next ingest replaces stay until the one after it, so an open data set survives one commit.
 
     Attributes
     ----------
@@ -39,6 +41,8 @@ class Dataset:
         self.contests = contests
         self.n_players = int(facts["n_players"])
         self.n_player_parts = int(facts["player_parts"])
+        self._log_file = facts.get("log", "")
+        self._log: Log | None = None
         self._handles: pa.StringArray | None = None
 
     @classmethod
@@ -73,13 +77,22 @@ class Dataset:
         return found
 
     @classmethod
-    def ingest(cls, lake: Lake, name: str) -> Ingest:
-        """A ``with`` block that adds contests to ``name``, made if need be; all of them or, if it raises, none."""
+    def ingest(cls, lake: Lake, name: str, *, order: IngestOrder = "source", mirror: bool = False) -> Ingest:
+        """A ``with`` block that changes ``name``, made if need be; in full or, if it raises, not at all.
+
+        Parameters
+        ----------
+        order
+            ``source``: contests of this ingest come to stand in the order in which they are added, others keep their
+            places. ``time``: then the whole data set is sorted by time; of one time they stay as they are.
+        mirror
+            Contests that are not added are taken out.
+        """
         try:
             current = cls.open(lake, name)
         except MissingError:
-            return Ingest(lake, name)
-        return Ingest(lake, name, current.contests, current.handles())
+            return Ingest(lake, name, order=order, mirror=mirror)
+        return Ingest(lake, name, current.contests, current.handles(), current.log(), order=order, mirror=mirror)
 
     def handles(self) -> pa.StringArray:
         """Handle of each player, by index."""
@@ -92,16 +105,35 @@ class Dataset:
         index: int = pc.index(self.handles(), pa.scalar(handle, pa.string())).as_py()
         return index if index >= 0 else None
 
+    def log(self) -> Log:
+        """What was corrected by hand."""
+        if self._log is None:
+            self._log = Log.read(self.lake, self.name, self._log_file) if self._log_file else Log()
+        return self._log
+
     def standings(self, start: int = 0, stop: int | None = None) -> Iterator[StandingsPart]:
-        """Standings of the contests from ``start`` to ``stop``, in rated order, many contests at a time.
+        """Standings that count of the contests from ``start`` to ``stop``, in rated order, many contests at a time.
+
+        The disqualified are left out, and players have the index of the name that counts.
 
         Raises
         ------
         MissingError, DamagedError
             A standings file is gone, or does not hold its contests.
         """
-        return self._stored.parts(start, stop)
+        parts = self._stored.parts(start, stop)
+        return parts if self._corrections is None else map(self._corrections.apply, parts)
+
+    def took_part(self, contest: int, handle: str) -> bool:
+        """Whether who is called ``handle`` took part in the contest at a place in order, disqualified or not."""
+        time_seconds = self.contests.column("time_seconds")[contest].as_py()
+        names = (self.handles().take(pa.array(part.player)) for part in self._stored.parts(contest, contest + 1))
+        return any(took_part(handle, some.to_pylist(), self.log().aliases, time_seconds) for some in names)
 
     @cached_property
     def _stored(self) -> StoredStandings:
         return StoredStandings(self.lake, self.name, self.contests)
+
+    @cached_property
+    def _corrections(self) -> Corrections | None:
+        return Corrections.of(self.log(), self.handles, self.contests)

@@ -12,6 +12,8 @@ __all__ = [
     "contests_file",
     "contests_folder",
     "dataset_folder",
+    "log_file",
+    "log_folder",
     "number_of",
     "numbered",
     "players_file",
@@ -97,6 +99,16 @@ def dataset_folder(dataset: str) -> str:
 def run_folder(run: str) -> str:
     """Folder of all that belongs to a run."""
     return f"{RUNS}/{check_run_name(run)}"
+
+
+def log_folder(dataset: str) -> str:
+    """Folder of the log of corrections."""
+    return f"{check_dataset_name(dataset)}/log"
+
+
+def log_file(dataset: str, file: str) -> str:
+    """Path of the log of corrections, given its name in the table of contests."""
+    return f"{log_folder(dataset)}/{file}"
 
 
 def run_file(run: str) -> str:

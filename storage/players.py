@@ -29,6 +29,10 @@ class PlayerIndex:
         """Index of each handle, in order of first appearance where new."""
         return np.fromiter(map(self._index.__getitem__, handles.to_pylist()), np.int32, len(handles))
 
+    def known(self, handles: Iterable[str]) -> list[int]:
+        """Indices of those of ``handles`` that have one."""
+        return [self._index[handle] for handle in handles if handle in self._index]
+
     def since(self, player: int) -> pa.StringArray:
         """Handles from index ``player`` on."""
         return pa.array(islice(self._index, player, None), pa.string(), size=len(self) - player)

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from storage.errors import DamagedError, FormatError
 
-__all__ = ["CONTESTS", "FORMAT_VERSION", "PLAYERS", "ROUNDS", "STANDINGS", "TABLES", "check_format", "conform"]
+__all__ = ["CONTESTS", "FORMAT_VERSION", "LOG", "PLAYERS", "ROUNDS", "STANDINGS", "TABLES", "check_format", "conform"]
 
 FORMAT_VERSION = 1
 
@@ -80,16 +80,37 @@ CONTESTS = pa.schema(
             "rating points",
             nullable=True,
         ),
-        _field("n_players", pa.int32(), "participations", "players"),
+        _field("n_players", pa.int32(), "participations that count", "players"),
         _field("content_digest", pa.string(), "BLAKE2b-128 of all that ratings depend on", "hex"),
         _field("file", pa.string(), "name of the standings file that holds it"),
         _field("row_start", pa.int64(), "where its rows begin in that file", "row"),
+        _field("n_rows", pa.int32(), "its rows there: participations before anybody was disqualified", "rows"),
+        _field("source_digest", pa.string(), "content_digest as the source gave it, before corrections", "hex"),
     ]
 )
 
 STANDINGS = pa.schema([_CONTEST_ID, _PLAYER, _HANDLE, _LO, _HI])
 
 PLAYERS = pa.schema([_PLAYER, _HANDLE])
+
+LOG = pa.schema(
+    [
+        _field("kind", pa.string(), "what was done: remove, disqualify, reinstate, alias or unalias"),
+        _field("contest_id", pa.string(), "the contest it was done to; null for names", nullable=True),
+        _field("handle", pa.string(), "the player, or the old name; null for whole contests", nullable=True),
+        _field("new_handle", pa.string(), "the name that counts instead; null if none", nullable=True),
+        _field(
+            "since_seconds",
+            pa.int64(),
+            "when the old name was given up; null for always",
+            "UTC seconds since the epoch",
+            nullable=True,
+        ),
+        _field("who", pa.string(), "who did it, user@host"),
+        _field("time_seconds", pa.int64(), "when it was done", "UTC seconds since the epoch"),
+        _field("why", pa.string(), "in their own words; may be empty"),
+    ]
+)
 
 ROUNDS = pa.schema(
     [
@@ -107,4 +128,4 @@ ROUNDS = pa.schema(
     ]
 )
 
-TABLES = {"contests": CONTESTS, "standings": STANDINGS, "players": PLAYERS, "rounds": ROUNDS}
+TABLES = {"contests": CONTESTS, "standings": STANDINGS, "players": PLAYERS, "log": LOG, "rounds": ROUNDS}

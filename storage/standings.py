@@ -74,7 +74,7 @@ class StoredStandings:
         self._names: list[str] = files.dictionary.to_pylist()
         self._file: npt.NDArray[np.int32] = files.indices.to_numpy()
         self._first_row: npt.NDArray[np.int64] = contests.column("row_start").to_numpy()
-        self._n_rows: npt.NDArray[np.int64] = contests.column("n_players").to_numpy().astype(np.int64)
+        self._n_rows: npt.NDArray[np.int64] = contests.column("n_rows").to_numpy().astype(np.int64)
         wanted = np.bincount(self._file, weights=self._n_rows, minlength=len(self._names))
         self._rows_wanted: list[int] = wanted.astype(np.int64).tolist()
         self._at_hand: OrderedDict[int, pa.Table] = OrderedDict()

@@ -19,7 +19,7 @@ AFTER = [
     contest("d", field("new", 2300)),
     contest("e", ["p1", "Q1"]),
 ]
-MERGED = [AFTER[0], BEFORE[1], AFTER[1], BEFORE[3], AFTER[2], AFTER[3]]
+MERGED = [AFTER[0], BEFORE[1], AFTER[1], AFTER[2], AFTER[3], BEFORE[3]]  # d and e follow b as they do in AFTER
 N_WRITES = 5  # three standings files, a part of the player index, the table of contests
 
 

@@ -13,6 +13,7 @@ FIXED = {
     "contests": "contest_id name url time_seconds weight perf_ceiling n_players content_digest",
     "standings": "contest_id player handle lo hi",
     "players": "player handle",
+    "log": "kind contest_id handle new_handle since_seconds who time_seconds why",
     "rounds": "round_index contest_id player lo hi perf mu_prior sigma_prior mu sigma n_before",
 }
 
@@ -28,6 +29,8 @@ EXAMPLES = {
         "content_digest": ["00", "ff"],
         "file": ["x.parquet", "y.parquet"],
         "row_start": [0, 2**40],
+        "n_rows": [3, 0],
+        "source_digest": ["01", "ff"],
     },
     "standings": {
         "contest_id": ["a", "a"],
@@ -37,6 +40,16 @@ EXAMPLES = {
         "hi": [0, 1],
     },
     "players": {"player": [0, 1], "handle": ["", "\u0000"]},
+    "log": {
+        "kind": ["disqualify", "alias"],
+        "contest_id": ["a", None],
+        "handle": ["Ünal", ""],
+        "new_handle": [None, "ann"],
+        "since_seconds": [None, -(2**62)],
+        "who": ["root@host", "x@y"],
+        "time_seconds": [1_700_000_000, 0],
+        "why": ["", "two accounts"],
+    },
     "rounds": rounds(7, [3, 0, 4])[0].to_pydict(),
 }
 

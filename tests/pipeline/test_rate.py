@@ -551,7 +551,7 @@ def test_rate__beliefs_from_a_snapshot_are_those_of_the_whole_history(tmp_path: 
     lake = lake_of(tmp_path / "lake", contests[:60])
     rate_run(lake, rho=0.3)
     Run.open(lake, "run").prune_snapshots(keep)
-    ingest(lake, [contests[57], *contests[60:]])  # 57 as it was
+    ingest(lake, contests[57:])  # 57 to 59 as they were
     report = rate_run(lake, rho=0.3)
     assert (report.kept, report.replayed, report.rated) == (60, 0 if keep else 60, 20)
     assert same_tables(rated(lake), rated(fresh(tmp_path, contests, rho=0.3)))

@@ -1,0 +1,126 @@
+"""Standings that count: stored ones under the names that count, without the disqualified, places closed up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from storage.aliases import Alias, canonical, turning_point
+from storage.log import Log
+from storage.standings import StandingsPart
+
+__all__ = ["Corrections", "took_part"]
+
+Players = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+
+_NOBODY = -1
+
+
+def took_part(handle: str, names: Iterable[str], aliases: Mapping[str, Alias], time_seconds: int) -> bool:
+    """Whether who is called ``handle`` is among those called ``names`` in standings of that time."""
+    same = canonical(aliases, handle, time_seconds)
+    return any(name == handle or canonical(aliases, name, time_seconds) == same for name in names)
+
+
+class Corrections:
+    """What a log of corrections makes of stored standings.
+
+    Parameters
+    ----------
+    handles
+        Of all players, by index.
+    contests
+        In rated order; see ``schemas.CONTESTS``.
+    """
+
+    def __init__(self, log: Log, handles: pa.StringArray, contests: pa.Table) -> None:
+        self._times: npt.NDArray[np.int64] = contests.column("time_seconds").to_numpy()
+        ids = contests.column("contest_id")
+        rows = pc.index_in(pa.array(log.disqualified, pa.string()), value_set=ids.combine_chunks()).to_pylist()
+        amended = {
+            row: players for row, players in zip(rows, log.disqualified.values(), strict=True) if row is not None
+        }
+        turns = {old: turning_point(log.aliases, old) for old in log.aliases}
+        same = {
+            (row, handle): canonical(log.aliases, handle, int(self._times[row]))
+            for row, players in amended.items()
+            for handle in players
+        }
+        index = _index_of(
+            [*turns, *(name for turn in turns.values() for name in turn[1:]), *(h for _, h in same), *same.values()],
+            handles,
+        )
+
+        self._turn = np.full(len(handles), _NOBODY, np.int32)  # of each player, where its name's turning point is
+        known = [old for old in turns if index(old) != _NOBODY]
+        self._turn[[index(old) for old in known]] = np.arange(len(known))
+        self._until = np.array([turns[old][0] for old in known], np.int64)
+        self._before = np.array([index(turns[old][1]) for old in known], np.int32)
+        self._after = np.array([index(turns[old][2]) for old in known], np.int32)
+        self._amended = np.array(sorted(amended), np.int64)
+        self._out = {row: [(index(h), index(same[row, h])) for h in players] for row, players in amended.items()}
+
+    @classmethod
+    def of(cls, log: Log, handles: Callable[[], pa.StringArray], contests: pa.Table) -> Corrections | None:
+        """None if nothing is in force, so that reading costs nothing more."""
+        return cls(log, handles(), contests) if log.aliases or log.disqualified else None
+
+    def apply(self, part: StandingsPart) -> StandingsPart:
+        """The standings that count."""
+        player = self.named(part)
+        first, last = np.searchsorted(self._amended, [part.first_contest, part.first_contest + len(part)])
+        if first == last:
+            return part if player is part.player else replace(part, player=player)
+        keep = np.ones(len(player), np.bool_)
+        lo, hi = part.lo.copy(), part.hi.copy()
+        for contest in self._amended[first:last].tolist():
+            a, b = part.offsets[contest - part.first_contest :][:2].tolist()
+            for handle, same in self._out[contest]:
+                keep[a:b] &= ~_rows_of(part.player[a:b], player[a:b], handle, same)
+            rows = np.flatnonzero(keep[a:b]) + a
+            lo[rows], hi[rows] = _close_up(lo[rows])
+        offsets = np.concatenate([[0], np.cumsum(keep)])[part.offsets]
+        return StandingsPart(part.first_contest, offsets, player[keep], lo[keep], hi[keep])
+
+    def named(self, part: StandingsPart) -> Players:
+        """The player of each stored row under the name that counts; the part's own array if no name is another."""
+        if len(self._until) == 0:
+            return part.player
+        turn = self._turn[part.player]
+        rows = np.flatnonzero(turn != _NOBODY)
+        if len(rows) == 0:
+            return part.player
+        turn = turn[rows]
+        player = part.player.copy()
+        early = self._times[part.contests_of(rows)] < self._until[turn]
+        player[rows] = np.where(early, self._before[turn], self._after[turn])
+        return player
+
+
+def _rows_of(stored: Players, named: Players, handle: int, same: int) -> Mask:
+    """Rows of who is disqualified: under exactly that handle, or else under another name of the same player.
+
+    The source may put a new name for the old one long after the player was disqualified.
+    """
+    rows: Mask = stored == handle
+    return rows if handle != _NOBODY and rows.any() else (named == same) & (same != _NOBODY)
+
+
+def _close_up(lo: Players) -> tuple[Players, Players]:
+    """First and last place of each tie group when others have left; ``lo`` tells the groups apart."""
+    n = len(lo)
+    starts = np.flatnonzero(np.diff(lo, prepend=-1) != 0)
+    sizes = np.diff(starts, append=n)
+    return np.repeat(starts, sizes).astype(np.int32), np.repeat(starts + sizes - 1, sizes).astype(np.int32)
+
+
+def _index_of(names: list[str], handles: pa.StringArray) -> Callable[[str], int]:
+    distinct = list(dict.fromkeys(names))
+    found = pc.index_in(pa.array(distinct, pa.string()), value_set=handles).fill_null(_NOBODY).to_pylist()
+    return dict(zip(distinct, found, strict=True)).__getitem__

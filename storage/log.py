@@ -1,0 +1,117 @@
+"""What people corrected by hand in a data set: who, when, why; append-only, and what of it is in force."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import socket
+import time
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from storage import layout
+from storage.aliases import Alias
+from storage.lake import Lake, digest_of
+from storage.schemas import LOG
+
+__all__ = ["Entry", "Kind", "Log", "author"]
+
+Kind: TypeAlias = Literal["remove", "disqualify", "reinstate", "alias", "unalias"]
+
+
+class Entry(NamedTuple):
+    """One row of the log, columns in the order of ``schemas.LOG``."""
+
+    kind: Kind
+    contest_id: str | None
+    handle: str | None
+    new_handle: str | None
+    since_seconds: int | None
+    who: str
+    time_seconds: int
+    why: str
+
+
+class Log:
+    """The corrections of a data set.
+
+    Attributes
+    ----------
+    entries : list of Entry
+        All there ever were, in order.
+    disqualified : dict of str to dict of str to Entry
+        In force: by contest, by handle.
+    aliases : dict of str to Alias
+        In force: by old handle.
+    """
+
+    entries: list[Entry]
+    disqualified: dict[str, dict[str, Entry]]
+    aliases: dict[str, Alias]
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.entries, self.disqualified, self.aliases = [], {}, {}
+        self._latest: dict[tuple[str | None, str | None], Entry] = {}  # by contest and handle
+        for entry in entries:
+            self._take(entry)
+
+    @classmethod
+    def read(cls, lake: Lake, dataset: str, file: str) -> Log:
+        """The log in a file named by the table of contests."""
+        columns = lake.read_table(layout.log_file(dataset, file), "log").columns
+        return cls(map(Entry, *(column.to_pylist() for column in columns)))
+
+    @property
+    def file(self) -> str:
+        """A name for the file that holds exactly these entries."""
+        return f"{digest_of(json.dumps(self.entries).encode())}.parquet"
+
+    @property
+    def table(self) -> pa.Table:
+        """The entries, one row each; see ``schemas.LOG``."""
+        return pa.Table.from_pylist([entry._asdict() for entry in self.entries], schema=LOG)
+
+    def note(
+        self,
+        kind: Kind,
+        *,
+        contest_id: str | None = None,
+        handle: str | None = None,
+        alias: Alias | None = None,
+        why: str = "",
+    ) -> None:
+        """Add what is done now, by whoever runs this."""
+        new, since = (None, None) if alias is None else alias
+        self._take(Entry(kind, contest_id, handle, new, since, author(), int(time.time()), why))
+
+    def in_force(self, entry: Entry) -> bool:
+        """Whether nothing has been said since of the same contest and handle."""
+        return self._latest.get((entry.contest_id, entry.handle)) is entry
+
+    def _take(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self._latest[entry.contest_id, entry.handle] = entry
+        contest_id, handle = entry.contest_id or "", entry.handle or ""
+        if entry.kind == "disqualify":
+            self.disqualified.setdefault(contest_id, {})[handle] = entry
+        elif entry.kind == "reinstate":
+            players = self.disqualified.get(contest_id, {})
+            players.pop(handle, None)
+            if not players:
+                self.disqualified.pop(contest_id, None)
+        elif entry.kind == "alias":
+            self.aliases[handle] = Alias(entry.new_handle or "", entry.since_seconds)
+        elif entry.kind == "unalias":
+            self.aliases.pop(handle, None)
+
+
+def author() -> str:
+    """Who runs this: user@host."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container may run as a number that has no name
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"

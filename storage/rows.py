@@ -1,0 +1,56 @@
+"""Rows of the table of contests while a data set is being changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+import pyarrow as pa
+
+from storage.contests import Contest
+from storage.schemas import CONTESTS
+
+__all__ = ["Row", "rows_of", "table_of"]
+
+
+@dataclass(slots=True)
+class Row:
+    """One row, columns in the order of ``schemas.CONTESTS``."""
+
+    contest_id: str
+    name: str
+    url: str | None
+    time_seconds: int
+    weight: float
+    perf_ceiling: float | None
+    n_players: int
+    content_digest: str
+    file: str
+    row_start: int
+    n_rows: int
+    source_digest: str
+
+    @classmethod
+    def of(cls, contest: Contest, digest: str) -> Row:
+        """A contest as its source gives it, not in a file yet."""
+        n = len(contest)
+        ceiling = None if contest.perf_ceiling == math.inf else contest.perf_ceiling
+        facts = (contest.contest_id, contest.name, contest.url or None, contest.time_seconds, contest.weight, ceiling)
+        return cls(*facts, n, digest, "", 0, n, digest)
+
+
+assert [field.name for field in fields(Row)] == CONTESTS.names
+
+
+def rows_of(contests: pa.Table) -> dict[str, Row]:
+    """The rows of a table of contests by contest, in rated order."""
+    columns = [column.to_pylist() for column in contests.select(CONTESTS.names).columns]
+    return {row.contest_id: row for row in map(Row, *columns)}
+
+
+def table_of(rows: Iterable[Row]) -> pa.Table:
+    """The table of contests."""
+    rows = list(rows)
+    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in CONTESTS]
+    return pa.Table.from_arrays(columns, schema=CONTESTS)

@@ -1,0 +1,124 @@
+"""What corrections make of contests: their size and digest as ratings see them, and whether they make sense."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from storage.aliases import Alias, canonical, turning_point
+from storage.contests import Contest
+from storage.effective import Corrections, took_part
+from storage.errors import LakeError
+from storage.log import Log
+from storage.rows import Row
+from storage.standings import StandingsPart, StoredStandings
+
+__all__ = ["contests_at", "contests_with", "renamed", "settle"]
+
+_FEW = 32  # so many contests are read one by one, more with all that lies between
+
+
+def renamed(before: Mapping[str, Alias], after: Mapping[str, Alias]) -> list[str]:
+    """Handles that lead elsewhere under other aliases."""
+    handles = dict.fromkeys([*before, *after])
+    return [handle for handle in handles if turning_point(before, handle) != turning_point(after, handle)]
+
+
+def contests_with(stored: StoredStandings, players: Iterable[int], n_players: int) -> set[int]:
+    """Places in rated order of the contests in which any of ``players`` stands; reads all standings."""
+    wanted = np.zeros(n_players, np.bool_)
+    wanted[list(players)] = True
+    found: set[int] = set()
+    for part in stored.parts():
+        found.update(np.unique(part.contests_of(np.flatnonzero(wanted[part.player]))).tolist())
+    return found
+
+
+def contests_at(
+    stored: StoredStandings, corrections: Corrections | None, places: Sequence[int]
+) -> Iterator[tuple[int, StandingsPart, StandingsPart]]:
+    """The contests at ``places``, ascending: each with its standings as stored, and those that count."""
+    if not places:
+        return
+    spans = [(place, place + 1) for place in places] if len(places) <= _FEW else [(places[0], places[-1] + 1)]
+    for part in (part for span in spans for part in stored.parts(*span)):
+        counted = part if corrections is None else corrections.apply(part)
+        first, stop = (bisect_left(places, at) for at in (part.first_contest, part.first_contest + len(part)))
+        for place in places[first:stop]:
+            yield place, part.contest(place), counted.contest(place)
+
+
+def settle(
+    row: Row,
+    stored: StandingsPart,
+    part: StandingsPart,
+    log: Log,
+    handles: pa.StringArray,
+    newly_disqualified: Iterable[str] = (),
+) -> bool:
+    """Give a contest the size and the digest of the standings that count.
+
+    Parameters
+    ----------
+    stored, part
+        The contest as its source gave it, and as it counts.
+    newly_disqualified
+        Handles that must stand in it.
+
+    Returns
+    -------
+    bool
+        Whether they are others than before.
+
+    Raises
+    ------
+    LakeError
+        Two handles in it are one player, nobody would be left, or somebody to be disqualified does not stand in it.
+    """
+    for handle in newly_disqualified:
+        _check_stands(row, stored, log, handles, handle)
+    _check_distinct(row, stored, part, log, handles)
+    if len(part.player) == 0 < row.n_rows:
+        raise LakeError(
+            f"contest {row.contest_id}: nobody would be left of its {row.n_rows} players; remove the whole contest "
+            f"(`ranklake remove`), or take disqualifications back (`ranklake amend {row.contest_id} --undo`) and pass "
+            "it over (`ranklake rate --exclude`)"
+        )
+    ceiling = math.inf if row.perf_ceiling is None else row.perf_ceiling
+    counted = handles.take(pa.array(part.player))
+    facts = (row.contest_id, "", "", row.time_seconds, counted, part.lo, part.hi, row.weight, ceiling)
+    digest = Contest(*facts).content_digest
+    changed = digest != row.content_digest
+    row.n_players, row.content_digest = len(part.player), digest
+    return changed
+
+
+def _check_stands(row: Row, stored: StandingsPart, log: Log, handles: pa.StringArray, handle: str) -> None:
+    names = handles.take(pa.array(stored.player)).to_pylist()
+    if not took_part(handle, names, log.aliases, row.time_seconds):
+        folded = handle.strip().casefold()
+        alike = [repr(name) for name in names if name.strip().casefold() == folded]
+        hint = f"there is {', '.join(alike)}" if alike else "give the handle as its source spells it"
+        raise LakeError(f"contest {row.contest_id}: nobody called {handle!r} took part; {hint}")
+
+
+def _check_distinct(row: Row, stored: StandingsPart, part: StandingsPart, log: Log, handles: pa.StringArray) -> None:
+    players, counts = np.unique(part.player, return_counts=True)
+    if np.all(counts == 1):
+        return
+    name = handles[int(players[np.argmax(counts)])].as_py()
+    out = log.disqualified.get(row.contest_id, {})
+    both = [
+        handle
+        for handle in handles.take(pa.array(stored.player)).to_pylist()
+        if canonical(log.aliases, handle, row.time_seconds) == name and handle not in out
+    ]
+    raise LakeError(
+        f"contest {row.contest_id}: {' and '.join(map(repr, both))} both took part, and by their aliases are one "
+        f"player, {name!r}; disqualify one of them first (`ranklake amend {row.contest_id} --remove HANDLE`), or take "
+        "the alias back (`ranklake unalias`)"
+    )

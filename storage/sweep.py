@@ -1,0 +1,45 @@
+"""Files that a data set does not refer to: left behind by a crash, or replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from storage import layout
+from storage.errors import LakeError, MissingError
+from storage.lake import Lake
+from storage.parquet import metadata_of
+
+__all__ = ["discard", "referenced", "sweep"]
+
+
+def referenced(name: str, files: Iterable[str], facts: Mapping[str, str]) -> set[str]:
+    """Paths of all files of a data set whose table of contests names these standings ``files`` and these facts."""
+    paths = {layout.contests_file(name)} | {layout.standings_file(name, file) for file in set(files)}
+    paths |= {layout.players_file(name, part) for part in range(int(facts.get("player_parts", 0)))}
+    return paths | ({layout.log_file(name, facts["log"])} if "log" in facts else set())
+
+
+def discard(lake: Lake, name: str, written: Iterable[str]) -> None:
+    """Remove what a failed ingest wrote, save what counts after all: a commit may succeed and yet raise."""
+    # What cannot be read or removed now is harmless, and the next ingest sweeps it.
+    with suppress(LakeError):
+        try:
+            table = lake.read_table(layout.contests_file(name), "contests", ["file"])
+            committed = referenced(name, table.column("file").to_pylist(), metadata_of(table.schema))
+        except MissingError:
+            committed = set()
+        for path in reversed(list(written)):
+            if path not in committed:
+                lake.delete(path)
+
+
+def sweep(lake: Lake, name: str, kept: set[str]) -> None:
+    """Remove whatever is not among the paths ``kept``."""
+    folders = (layout.standings_folder, layout.players_folder, layout.contests_folder, layout.log_folder)
+    # The data are committed: failing to tidy up is no failure.
+    with suppress(LakeError):
+        for folder in folders:
+            for file in lake.list(folder(name)):
+                if (path := f"{folder(name)}/{file}") not in kept:
+                    lake.delete(path)
