@@ -27,10 +27,13 @@ class Occasions:
     event: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, contests: pa.Table) -> Occasions:
+    def of(cls, contests: pa.Table, counts: npt.NDArray[np.bool_]) -> Occasions:
+        """Of a table of contests; only those that count make events."""
         ceilings = pc.fill_null(contests.column("perf_ceiling"), np.inf)
         time_seconds = np.array(contests.column("time_seconds"))
-        return cls(time_seconds, np.array(contests.column("weight")), np.array(ceilings), count_events(time_seconds))
+        event = np.zeros(len(time_seconds), dtype=np.int64)
+        event[counts] = count_events(time_seconds[counts])
+        return cls(time_seconds, np.array(contests.column("weight")), np.array(ceilings), event)
 
     def rounds(self, part: StandingsPart) -> Rounds:
         """Stored standings of consecutive contests as rounds; they were checked when they came in."""

@@ -40,6 +40,8 @@ class RunConfig:
         The system's hyperparameters.
     skip_uninformative : bool
         Leave out contests in which nobody can be told apart: they count for nothing, and nobody is created.
+    exclude, include : tuple of str
+        Contests that the run is to pass over from now on; those it is to rate again. Others stay as the run has them.
     """
 
     dataset: str
@@ -47,9 +49,11 @@ class RunConfig:
     system: str
     params: Any
     skip_uninformative: bool = True
+    exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """What ``run.json`` says."""
+        """What ``run.json`` says, beside the contests it excludes."""
         return {
             "dataset": self.dataset,
             "system": self.system,

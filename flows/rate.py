@@ -12,16 +12,16 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import blake2b
 
 import numpy as np
 
-from storage import Dataset, Lake, MissingError, Run, layout
+from storage import Dataset, Lake, Run, layout
 from storage.lease import Lease, hold
 
 from .commit import Committer
 from .config import RunConfig, find_system
 from .engines.base import Engine
+from .plan import Plan
 from .walk import Walk
 
 __all__ = ["Progress", "RateReport", "rate"]
@@ -42,7 +42,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class RateReport:
-    """What a walk did.
+    """What a walk did, or would do.
 
     Attributes
     ----------
@@ -50,11 +50,15 @@ class RateReport:
         Rounds that still held; of these, computed once more to come from a snapshot to the end; rated now; of
         these, passed over because they tell nobody apart.
     rows : int
-        Participations rated now.
+        Participations rated now; when planned, at most.
     why : str
         Why rounds that had been committed were not kept; empty if all were.
     broken : dict of str to int
         How often the rounds rated now broke what the system is expected to keep.
+    excluded : int
+        Of the rounds rated now, passed over because they were to be.
+    planned : bool
+        Nothing was done: a dry run.
     """
 
     kept: int
@@ -65,14 +69,19 @@ class RateReport:
     seconds: float
     why: str
     broken: dict[str, int] = field(default_factory=dict)
+    excluded: int = 0
+    planned: bool = False
 
     def line(self) -> str:
         """The report in one line."""
-        told = f"kept {self.kept:,} rounds"
+        kept, replayed, rated = ("kept", "replayed", "rated") if not self.planned else ("would keep", "replay", "rate")
+        took = f"in {self.seconds:.1f} s" if not self.planned else "at most"
+        told = f"{kept} {self.kept:,} rounds"
         told += f" ({self.why})" if self.why else ""
-        told += f", replayed {self.replayed:,}" if self.replayed else ""
-        told += f", rated {self.rated:,} with {self.rows:,} participations in {self.seconds:.1f} s"
+        told += f", {replayed} {self.replayed:,}" if self.replayed else ""
+        told += f", {rated} {self.rated:,} with {self.rows:,} participations {took}"
         told += f"; {self.skipped:,} of them told nobody apart and were skipped" if self.skipped else ""
+        told += f"; {self.excluded:,} of them excluded" if self.excluded else ""
         return told + "".join(f"; {what}: {count:,}" for what, count in self.broken.items())
 
 
@@ -83,6 +92,7 @@ def rate(
     max_rounds: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
     steal: bool = False,
+    dry_run: bool = False,
 ) -> RateReport:
     """Bring one run up to date with its data set: keep the rounds that still hold, rate the others.
 
@@ -92,19 +102,25 @@ def rate(
         Rate only the first so many contests of the data set; rounds committed beyond them stay.
     steal
         Take the run over from a writer who is dead for certain.
+    dry_run
+        Only tell what would be done; write nothing.
 
     Raises
     ------
     LakeError
-        The data set is missing or damaged, replayed rounds do not give the ratings on record, or somebody else is
-        writing the run.
+        The data set or a contest to be excluded is missing, something is damaged, replayed rounds do not give the
+        ratings on record, or somebody else is writing the run.
     """
+    dataset = Dataset.open(lake, config.dataset)
+    if dry_run:
+        return _foretell(lake, dataset, config, max_rounds)
     with hold(lake, layout.run_folder(config.run), f"rate {config.run}", steal=steal) as lease:
-        return _rate(lake, config, engine, max_rounds, on_progress, lease)
+        return _rate(lake, dataset, config, engine, max_rounds, on_progress, lease)
 
 
 def _rate(
     lake: Lake,
+    dataset: Dataset,
     config: RunConfig,
     engine: Engine,
     max_rounds: int | None,
@@ -112,21 +128,20 @@ def _rate(
     lease: Lease,
 ) -> RateReport:
     began = time.perf_counter()
-    dataset = Dataset.open(lake, config.dataset)
-    wanted = _chain(config, dataset)
-    run, kept, why = _cut(lake, config, wanted, lease)
-    n_rounds = len(wanted) if max_rounds is None else min(max_rounds, len(wanted))
-    if kept > n_rounds or kept == 0 == n_rounds or (kept == n_rounds and kept - 1 in run.snapshots()):
-        return RateReport(kept, 0, 0, 0, 0, time.perf_counter() - began, why)
+    plan = Plan.of(lake, config, dataset, max_rounds)
+    run, kept, n_rounds = _cut(lake, config, plan, lease), plan.kept, plan.n_rounds
+    if plan.done:
+        return RateReport(kept, 0, 0, 0, 0, time.perf_counter() - began, plan.why)
 
     system = find_system(config.system)
-    walk = Walk(dataset, system, config.params, config.skip_uninformative, engine)
-    replayed = walk.resume(run, kept, wanted)
+    walk = Walk(dataset, system, config.params, config.skip_uninformative, engine, plan.excluded)
+    replayed = walk.resume(run, kept, plan.digests)
     contest_ids = dataset.contests.column("contest_id").to_pylist()
-    skipped = rows = 0
+    excluded = int(np.count_nonzero(plan.excluded[kept:n_rounds]))
+    skipped, rows = -excluded, 0
     broken: Counter[str] = Counter()
     start = kept
-    with Committer(run, contest_ids, wanted) as committer:
+    with Committer(run, contest_ids, plan.digests) as committer:
         for stop in _snapshot_stops(dataset, kept, n_rounds):
             for rated in walk.rate(start, stop):
                 committer.add(rated)
@@ -137,7 +152,19 @@ def _rate(
             committer.snapshot(stop - 1, walk.beliefs.columns(engine.map), SNAPSHOTS_KEPT)
             start = stop
     seconds = time.perf_counter() - began
-    return RateReport(kept, replayed, n_rounds - kept, skipped, rows, seconds, why, dict(broken))
+    return RateReport(kept, replayed, n_rounds - kept, skipped, rows, seconds, plan.why, dict(broken), excluded)
+
+
+def _foretell(lake: Lake, dataset: Dataset, config: RunConfig, max_rounds: int | None) -> RateReport:
+    """What :func:`rate` would report."""
+    plan = Plan.of(lake, config, dataset, max_rounds)
+    if plan.done:
+        return RateReport(plan.kept, 0, 0, 0, 0, 0.0, plan.why, planned=True)
+    to_rate = slice(plan.kept, plan.n_rounds)
+    excluded = plan.excluded[to_rate]
+    rows = int(dataset.contests.column("n_players").to_numpy()[to_rate][~excluded].sum())
+    replayed, rated, n_out = plan.kept - plan.resumes_at, plan.n_rounds - plan.kept, int(np.count_nonzero(excluded))
+    return RateReport(plan.kept, replayed, rated, 0, rows, 0.0, plan.why, excluded=n_out, planned=True)
 
 
 def _snapshot_stops(dataset: Dataset, start: int, stop: int) -> list[int]:
@@ -147,36 +174,12 @@ def _snapshot_stops(dataset: Dataset, start: int, stop: int) -> list[int]:
     return [*due[(due > start) & (due < stop)].tolist(), stop]
 
 
-def _chain(config: RunConfig, dataset: Dataset) -> list[str]:
-    """The digest that each round must have: of its contest, and of all before it."""
-    digest, chain = config.digest, []
-    for content in dataset.contests.column("content_digest").to_pylist():
-        digest = blake2b(digest + bytes.fromhex(content), digest_size=16).digest()
-        chain.append(digest.hex())
-    return chain
-
-
-def _cut(lake: Lake, config: RunConfig, wanted: list[str], lease: Lease) -> tuple[Run, int, str]:
-    """The run, made if need be, without the rounds that no longer hold; how many are left, and why not all."""
-    try:
-        run = Run.open(lake, config.run)
-    except MissingError:
-        run = Run.create(lake, config.run, config.to_json())
-        run.lease = lease
-        return run, 0, ""
+def _cut(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:
+    """The run, made if need be, without the rounds that no longer hold."""
+    run = Run.create(lake, config.run, plan.config) if plan.run is None else plan.run
     run.lease = lease
-    chain, why = run.segments(), ""
-    found = [digest for segment in chain.segments for digest in segment.digests]
-    same = (a == b for a, b in zip(found, wanted, strict=False))
-    holds = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(wanted)))
-    changed = run.config != config.to_json()
-    if holds < len(found):
-        contest = next(s.contest_ids[holds - s.first_round] for s in chain.segments if holds < s.stop_round)
-        fate = "changed" if holds < len(wanted) else "is no longer there"
-        why = "other parameters" if changed else f"round {holds}, contest {contest}, {fate}"
-    elif chain.rest:
-        why = chain.reason
-    chain = run.truncate(holds)  # sweeps what a crash left half written, too
-    if changed:
-        run.configure(config.to_json())
-    return run, chain.stop_round, why
+    if plan.run is not None:
+        run.truncate(plan.holds)  # sweeps what a crash left half written, too
+        if run.config != plan.config:
+            run.configure(plan.config)
+    return run

@@ -32,7 +32,7 @@ class Rated:
     Attributes
     ----------
     informative : bool[stop - start]
-        Which of them were rated; the others tell nobody apart.
+        Which of them were rated; the others tell nobody apart or are excluded.
     rounds, outcome
         The informative ones, and what they did.
     """
@@ -45,7 +45,7 @@ class Rated:
 
 
 class Walk:
-    """A system on its way through a data set.
+    """A system on its way through a data set; contests of the mask ``excluded`` count for nothing.
 
     Attributes
     ----------
@@ -53,16 +53,27 @@ class Walk:
         What is believed after the rounds walked so far.
     """
 
-    def __init__(self, dataset: Dataset, system: System, params: Any, skip_uninformative: bool, engine: Engine) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        system: System,
+        params: Any,
+        skip_uninformative: bool,
+        engine: Engine,
+        excluded: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
         self._dataset, self._system, self._params, self._engine = dataset, system, params, engine
-        self._skip, self._occasions = skip_uninformative, Occasions.of(dataset.contests)
+        self._counts = np.ones(dataset.contests.num_rows, dtype=bool) if excluded is None else ~excluded
+        self._skip, self._occasions = skip_uninformative, Occasions.of(dataset.contests, self._counts)
         self.beliefs: Beliefs = system.newcomers(params, dataset.n_players)
 
     def rate(self, start: int, stop: int) -> Iterator[Rated]:
         """Rate contests ``start`` to ``stop - 1``, which must be the next; a part at a time, as they lie in files."""
         for part in _read_ahead(self._dataset.standings(start, stop)):
             rounds = self._occasions.rounds(part)
-            informative = rounds.informative if self._skip else np.ones(len(rounds), dtype=bool)
+            informative = self._counts[part.first_contest : part.first_contest + len(part)].copy()
+            if self._skip:
+                informative &= rounds.informative
             rounds = rounds.keep(informative)
             outcome = rate_rounds(self._system, self._params, self.beliefs, rounds, self._engine)
             yield Rated(part.first_contest, part.first_contest + len(part), informative, rounds, outcome)

@@ -240,6 +240,10 @@ class Run:
         """Every player's belief after ``last_round``; see ``snapshots.read_snapshot``."""
         return snapshots.read_snapshot(self.lake, layout.snapshot_folder(self.name, last_round), last_round)
 
+    def snapshot_digest(self, last_round: int) -> str:
+        """Chain digest of the snapshot after ``last_round``; see ``snapshots.read_digest``."""
+        return snapshots.read_digest(self.lake, layout.snapshot_folder(self.name, last_round))
+
     def snapshots(self) -> list[int]:
         """Last rounds of the complete snapshots, ascending."""
         return [number for number, complete in self._snapshot_folders() if complete]

@@ -16,7 +16,7 @@ from storage.errors import DamagedError, LakeError
 from storage.lake import Lake, digest_of
 from storage.schemas import FORMAT_VERSION, check_format
 
-__all__ = ["SNAPSHOT_MANIFEST", "Column", "read_snapshot", "write_snapshot"]
+__all__ = ["SNAPSHOT_MANIFEST", "Column", "read_digest", "read_snapshot", "write_snapshot"]
 
 Array: TypeAlias = npt.NDArray[Any]
 Column: TypeAlias = Array | tuple[Array, Array]  # one value a player; or offsets[n + 1] and values, a list a player
@@ -102,6 +102,20 @@ def read_snapshot(lake: Lake, folder: str, last_round: int) -> tuple[dict[str, C
     tables = [_read_part(lake, folder, number, *part) for number, part in enumerate(parts)]
     names = tables[0].column_names
     return {name: _to_numpy([table.column(name) for table in tables]) for name in names}, digest
+
+
+def read_digest(lake: Lake, folder: str) -> str:
+    """The chain digest of a snapshot, from its manifest alone.
+
+    Raises
+    ------
+    MissingError, DamagedError
+        There is no manifest, or it cannot be read.
+    """
+    try:
+        return str(json.loads(lake.read_bytes(f"{folder}/{SNAPSHOT_MANIFEST}"))["digest"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged(folder, f"its manifest is not readable ({error!r})") from error
 
 
 def _read_part(lake: Lake, folder: str, number: int, rows: int, size: int, digest: str) -> pa.Table:

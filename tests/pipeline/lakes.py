@@ -109,12 +109,15 @@ def rate_run(
     skip_uninformative: bool = True,
     steal: bool = False,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    exclude: tuple[str, ...] = (),
+    include: tuple[str, ...] = (),
+    dry_run: bool = False,
     **settings: Any,
 ) -> RateReport:
     """Bring a run up to date."""
     params = build_params(find_system(system), settings)
-    config = RunConfig(dataset, run, system, params, skip_uninformative)
-    return rate(lake, config, engine or Serial(), max_rounds, on_progress, steal)
+    config = RunConfig(dataset, run, system, params, skip_uninformative, exclude, include)
+    return rate(lake, config, engine or Serial(), max_rounds, on_progress, steal, dry_run)
 
 
 def rated(lake: Lake, run: str = "run") -> pa.Table:

@@ -1,0 +1,143 @@
+"""What rating a run comes to, found by comparing digests; nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from storage import Chain, Dataset, Lake, MissingError, Run
+
+from .config import RunConfig
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be kept of a run, and what is to be rated.
+
+    Attributes
+    ----------
+    run : Run or None
+        As it is; None if it has to be made.
+    config : dict
+        What its ``run.json`` is to say.
+    digests : list of str
+        The digest that each round must have: of its contest, and of all before it.
+    excluded : bool[n]
+        Contests that are passed over.
+    n_rounds : int
+        How many rounds the run is to have.
+    holds, kept : int
+        Rounds whose digests still hold; of these, in segments that need not be cut.
+    snapshots : list of int
+        Last rounds of the snapshots that stay.
+    why : str
+        Why committed rounds are not kept; empty if all are.
+    """
+
+    run: Run | None
+    config: dict[str, Any]
+    digests: list[str]
+    excluded: npt.NDArray[np.bool_]
+    n_rounds: int
+    holds: int
+    kept: int
+    snapshots: list[int]
+    why: str
+
+    @classmethod
+    def of(cls, lake: Lake, config: RunConfig, dataset: Dataset, max_rounds: int | None = None) -> Plan:
+        """Compare a run with its data set.
+
+        Raises
+        ------
+        MissingError
+            A contest to be excluded is not in the data set, or one to be taken back was not excluded.
+        """
+        try:
+            run = Run.open(lake, config.run)
+        except MissingError:
+            run = None
+        before: list[str] = [] if run is None else run.config.get("exclude", [])
+        contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
+        exclude = _excluded(config, before, contest_ids)
+        excluded = np.fromiter((one in exclude for one in contest_ids), np.bool_, len(contest_ids))
+        digests = _chain(config, dataset, contest_ids, exclude)
+        wanted = config.to_json() | ({"exclude": sorted(exclude)} if exclude else {})
+        n_rounds = len(digests) if max_rounds is None else min(max_rounds, len(digests))
+        if run is None:
+            return cls(None, wanted, digests, excluded, n_rounds, 0, 0, [], "")
+
+        chain, why = run.segments(), ""
+        found = [digest for segment in chain.segments for digest in segment.digests]
+        same = (a == b for a, b in zip(found, digests, strict=False))
+        holds = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(digests)))
+        kept = max((segment.stop_round for segment in chain.segments if segment.stop_round <= holds), default=0)
+        if holds < len(found):
+            other = {key: value for key, value in run.config.items() if key != "exclude"} != config.to_json()
+            why = "other parameters" if other else _first_break(holds, chain, contest_ids, set(before), exclude)
+        elif chain.rest:
+            why = chain.reason
+        snapshots = [number for number in run.snapshots() if number < kept]
+        return cls(run, wanted, digests, excluded, n_rounds, holds, kept, snapshots, why)
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to rate, nor a snapshot to be made of its end."""
+        if self.kept == self.n_rounds:
+            return self.kept == 0 or self.kept - 1 in self.snapshots
+        return self.kept > self.n_rounds
+
+    @property
+    def resumes_at(self) -> int:
+        """The round after the newest snapshot that holds; 0 if none does."""
+        assert self.run is not None or not self.snapshots
+        for number in reversed(self.snapshots):
+            if self.run is not None and self.run.snapshot_digest(number) == self.digests[number]:
+                return number + 1
+        return 0
+
+
+def _excluded(config: RunConfig, before: Sequence[str], contest_ids: Sequence[str]) -> set[str]:
+    """The contests that a run passes over: those it did, and what is to change."""
+    if both := sorted(set(config.exclude) & set(config.include)):
+        raise ValueError(f"contest {both[0]!r} is both to be excluded and to be taken back; choose one")
+    if unknown := sorted(set(config.exclude) - set(contest_ids)):
+        raise MissingError(f"no contest {unknown[0]!r} in data set {config.dataset}; `ranklake player` shows their ids")
+    if never := sorted(set(config.include) - set(before)):
+        there_are = f"excluded are: {', '.join(map(repr, before))}" if before else "it excludes none"
+        raise MissingError(f"contest {never[0]!r} is not excluded from run {config.run}; {there_are}")
+    return (set(before) | set(config.exclude)) - set(config.include)
+
+
+def _chain(config: RunConfig, dataset: Dataset, contest_ids: Sequence[str], exclude: set[str]) -> list[str]:
+    digest, chain = config.digest, []
+    contents = dataset.contests.column("content_digest").to_pylist()
+    for contest_id, content in zip(contest_ids, contents, strict=True):
+        # of an excluded contest nothing matters but that it is there
+        update = b"excluded " + contest_id.encode() if contest_id in exclude else bytes.fromhex(content)
+        digest = blake2b(digest + update, digest_size=16).digest()
+        chain.append(digest.hex())
+    return chain
+
+
+def _first_break(at: int, chain: Chain, contest_ids: Sequence[str], before: set[str], exclude: set[str]) -> str:
+    """What became of the first round that no longer holds, in words."""
+    rated = [contest_id for segment in chain.segments for contest_id in segment.contest_ids]
+    contest, now = rated[at], contest_ids[at] if at < len(contest_ids) else None
+    if contest == now:
+        fate = "changed" if (contest in before) == (contest in exclude) else "is included again"
+        fate = "is excluded" if contest in exclude - before else fate
+    elif contest not in set(contest_ids):
+        fate = "is no longer there"
+    elif now not in set(rated):
+        contest, fate = str(now), "came in between"
+    else:
+        contest, fate = str(now), "was moved here"
+    return f"round {at}, contest {contest}, {fate}"
