@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .corrections import COMMANDS
 from .terminal import dataset_option, lake_option, run_option
 from .terminal import print_table as _print
 from .terminal import progress as _progress
@@ -18,6 +19,7 @@ from .terminal import write_rows as _write
 
 if TYPE_CHECKING:
     from storage import Contest
+    from storage.ingest import IngestOrder
 
     from .rate import Progress
     from .sources.base import IngestReport
@@ -52,6 +54,10 @@ def cli(debug: bool) -> None:
     """
 
 
+for command in COMMANDS:
+    cli.add_command(command)
+
+
 @cli.group()
 def ingest() -> None:
     """Bring contests into the lake; contests that are there already and unchanged stay as they are."""
@@ -64,15 +70,16 @@ def ingest() -> None:
 @click.option(
     "--order",
     type=click.Choice(["number", "time", "given"]),
-    help="What comes first is rated first: by file number (default for folders and archives), by time, or as given "
-    "(default for tables).",
+    help="What comes first is rated first: by file number (default for folders and archives), as given (default for "
+    "tables), or by time: then all the data set is kept in order of time, whatever was in it before.",
 )
 @click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="A table's name for contest, player, "
               "rank, lo, hi, time, weight, perf_ceiling, name or url; repeatable.")  # fmt: skip
 @click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
               help="At a contest with a fault: stop with nothing ingested, or leave it out and list it.")  # fmt: skip
 @click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one.")
-def ingest_files(path: str, dataset: str, lake: str, columns: tuple[str, ...], **choices: Any) -> None:
+@click.option("--mirror", is_flag=True, help="Take contests out of the data set that are not in PATH.")
+def ingest_files(path: str, dataset: str, lake: str, columns: tuple[str, ...], mirror: bool, **choices: Any) -> None:
     """Ingest a folder or archive (.tar.xz, .zip) of contests N.json, or a .csv or .parquet of results."""
     from .sources.base import IngestReport
     from .sources.files import Columns, read_contests
@@ -80,7 +87,8 @@ def ingest_files(path: str, dataset: str, lake: str, columns: tuple[str, ...], *
     with _usage():
         parsed = Columns.parse(columns)
     report = IngestReport()
-    _ingest(lake, dataset, read_contests(path, columns=parsed, report=report, **choices), report)
+    order: IngestOrder = "time" if choices["order"] == "time" else "source"
+    _ingest(lake, dataset, read_contests(path, columns=parsed, report=report, **choices), report, order, mirror)
 
 
 @ingest.command("synthetic")
@@ -115,6 +123,9 @@ def ingest_synthetic(preset: str, seed: int, dataset: str | None, settings: tupl
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
 @click.option("--max-rounds", type=click.IntRange(min=0), help="Rate only the first so many contests.")
 @click.option("--keep-uninformative", is_flag=True, help="Rate contests in which everybody ties, too.")
+@click.option("--exclude", multiple=True, metavar="CONTEST", help="Pass over this contest from now on; repeatable.")
+@click.option("--include", multiple=True, metavar="CONTEST", help="Take an exclusion back; repeatable.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be rated again and why; write nothing.")
 @click.option("--steal", is_flag=True, help="Take the run over from a writer who is dead for certain.")
 @lake_option
 def rate(
@@ -126,6 +137,9 @@ def rate(
     workers: int | None,
     max_rounds: int | None,
     keep_uninformative: bool,
+    exclude: tuple[str, ...],
+    include: tuple[str, ...],
+    dry_run: bool,
     steal: bool,
     lake: str,
 ) -> None:
@@ -144,14 +158,14 @@ def rate(
         contests_file(dataset)  # names that no folder can have are told at once
         run_file(run)
         hands = open_engine(engine, workers)
-    config = RunConfig(dataset, run, system, params, not keep_uninformative)
+    config = RunConfig(dataset, run, system, params, not keep_uninformative, exclude, include)
     sys.setswitchinterval(_SWITCH_SECONDS)
     with hands, _progress("rating") as tell:
 
         def on_progress(progress: Progress) -> None:
             tell(progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s")
 
-        report = bring_up_to_date(Lake.open(lake), config, hands, max_rounds, on_progress, steal)
+        report = bring_up_to_date(Lake.open(lake), config, hands, max_rounds, on_progress, steal, dry_run)
     click.echo(f"run {run}: {report.line()}")
 
 
@@ -189,7 +203,7 @@ def leaderboard(run: str, top: int, everybody: bool, form: str, deviations: floa
 @deviations_option
 @lake_option
 def player(handle: str, run: str, form: str, deviations: float | None, lake: str) -> None:
-    """Every rated round of one player, in order."""
+    """Every rated round of one player, in order; an old name leads to the new one."""
     from storage import Lake
     from storage.layout import run_file
 
@@ -197,13 +211,15 @@ def player(handle: str, run: str, form: str, deviations: float | None, lake: str
 
     with _usage():
         run_file(run)
-    rows = player_history(Lake.open(lake), run, handle, deviations)
+    history = player_history(Lake.open(lake), run, handle, deviations)
+    if history.note:
+        click.echo(history.note, err=True)
     if form == "table":
         from .show import player_table
 
-        _print(player_table(handle, rows))
+        _print(player_table(history.handle, history.rows))
     else:
-        _write(rows, form)
+        _write(history.rows, form)
 
 
 @cli.command()
@@ -218,7 +234,14 @@ def runs(lake: str) -> None:
         _print(table)
 
 
-def _ingest(lake: str, dataset: str, contests: Iterator[Contest], report: IngestReport) -> None:
+def _ingest(
+    lake: str,
+    dataset: str,
+    contests: Iterator[Contest],
+    report: IngestReport,
+    order: IngestOrder = "source",
+    mirror: bool = False,
+) -> None:
     """Add contests to a data set, all or none, and tell what came of it."""
     from collections import Counter
 
@@ -229,13 +252,17 @@ def _ingest(lake: str, dataset: str, contests: Iterator[Contest], report: Ingest
         contests_file(dataset)  # a name that no folder can have is told before anything is read
     changes: Counter[str] = Counter()
     opened = Lake.open(lake, create=True)
-    with _progress("ingesting") as tell, Dataset.ingest(opened, dataset) as adding:
+    with _progress("ingesting") as tell, Dataset.ingest(opened, dataset, order=order, mirror=mirror) as adding:
         for contest in contests:
             changes[adding.add(contest)] += 1
             tell(report.contests, None, f"{report.participations:,} participations")
+        for left_out in report.left_out:
+            adding.keep(left_out.contest)
+    changes["removed"], changes["moved"] = len(adding.removed), adding.moved
     for line in report.lines():
         click.echo(line, err=line.startswith(("time", "left", "duplicate")))
-    told = ", ".join(f"{changes[kind]:,} {kind}" for kind in ("new", "corrected", "unchanged") if changes[kind])
+    kinds = ("new", "corrected", "removed", "unchanged", "moved")
+    told = ", ".join(f"{changes[kind]:,} {kind}" for kind in kinds if changes[kind])
     click.echo(f"data set {dataset}: {told or 'nothing came in'}")
 
 

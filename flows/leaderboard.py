@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rating_kernels import System
 from storage import Dataset, Lake, LakeError, Run
+from storage.aliases import NEVER, turning_point
 
 from .config import build_params, find_system
 
-__all__ = ["COLOURS", "TITLES", "Display", "leaderboard", "player_history", "titles"]
+__all__ = ["COLOURS", "TITLES", "Display", "PlayerHistory", "leaderboard", "player_history", "rated_contests", "titles"]
 
 TITLES = (  # Codeforces' ladder: the least rating, the title and its colour
     (-np.inf, "newbie", "bright_black"),
@@ -91,7 +94,7 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None) -> p
     by_handle = np.argsort(handles.to_numpy(zero_copy_only=False).astype(str), kind="stable")
     order = by_handle[np.argsort(-rating[by_handle], kind="stable")]
     rows, rating = rows[order], rating[order]
-    ends = dataset.contests.column("time_seconds").to_numpy()
+    ends = rated_contests(run, dataset).column("time_seconds").fill_null(0).to_numpy()  # 0 is unknown
     return pa.table(
         {
             "place": np.searchsorted(-rating, -rating, side="left") + 1,
@@ -107,13 +110,27 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None) -> p
     )
 
 
-def player_history(lake: Lake, run_name: str, handle: str, deviations: float | None = None) -> pa.Table:
-    """Every rated round of one player, in order, with what the contest was.
+@dataclass(frozen=True, slots=True)
+class PlayerHistory:
+    """One player's rated rounds.
 
-    Returns
-    -------
-    pa.Table
+    Attributes
+    ----------
+    handle : str
+        The name that counts.
+    rows : pa.Table
         The rounds table's columns, and ``name, time_seconds, n_players, rating``.
+    note : str
+        How that name relates to the one asked for; empty if it is the same.
+    """
+
+    handle: str
+    rows: pa.Table
+    note: str
+
+
+def player_history(lake: Lake, run_name: str, handle: str, deviations: float | None = None) -> PlayerHistory:
+    """Every rated round of one player, in order, with what the contest was; old names lead to the new one.
 
     Raises
     ------
@@ -122,21 +139,56 @@ def player_history(lake: Lake, run_name: str, handle: str, deviations: float | N
     """
     run = Run.open(lake, run_name)
     dataset = Dataset.open(lake, run.config["dataset"])
-    player = dataset.find(handle)
-    if player is None:
+    names = _names_of(dataset, handle)
+    players = {name: player for name in names if (player := dataset.find(name)) is not None}
+    if not players:
         folded = handle.strip().casefold()
         alike = [repr(name) for name in dataset.handles().to_pylist() if name.strip().casefold() == folded]
         hint = f"; there is {', '.join(alike[:5])}" if alike else ""
         raise LakeError(f"no player {handle!r} in data set {dataset.name}{hint}")
-    parts = [table.filter(pa.compute.equal(table.column("player"), player)) for _, table in run.iter_segments()]
+    wanted = pa.array(players.values(), pa.int32())
+    parts = [table.filter(pc.is_in(table.column("player"), wanted)) for _, table in run.iter_segments()]
     rows = pa.concat_tables(
         [part.replace_schema_metadata() for part in parts if part.num_rows] or [run.read_rounds(0, 0)]
     )
-    if rows.num_rows == 0:
+    rated = set(rows.column("player").unique().to_pylist())
+    shown = next((name for name, player in players.items() if player in rated), None)
+    if shown is None:
         raise LakeError(f"player {handle!r} has no rated rounds in run {run_name}")
-    contests = dataset.contests.select(["name", "time_seconds", "n_players"]).take(rows.column("round_index"))
+    rows = rows.filter(pc.equal(rows.column("player"), players[shown]))
+    contests = rated_contests(run, dataset).select(["name", "time_seconds", "n_players"])
+    contests = contests.take(rows.column("round_index"))
     for name in contests.column_names:
         rows = rows.append_column(name, contests.column(name))
     mu, sigma, n_before = (rows.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
     rating = Display.of(run, deviations).rating(mu, sigma, n_before + np.int32(1))
-    return rows.append_column("rating", pa.array(rating))
+    return PlayerHistory(shown, rows.append_column("rating", pa.array(rating)), _explained(dataset, handle, shown))
+
+
+def rated_contests(run: Run, dataset: Dataset) -> pa.Table:
+    """What the data set says now of the contest of each round of a run; nulls for contests that are no longer there."""
+    ids = [contest_id for segment in run.segments().segments for contest_id in segment.contest_ids]
+    places = pc.index_in(pa.array(ids, pa.string()), value_set=dataset.contests.column("contest_id").combine_chunks())
+    return dataset.contests.take(places)
+
+
+def _names_of(dataset: Dataset, handle: str) -> list[str]:
+    """Names under which the rounds of who is or was called ``handle`` may be rated, likeliest first."""
+    until, before, after = turning_point(dataset.log().aliases, handle)
+    # a name given up at some time may have rounds of its own from then on; if the alias is younger than the run, too
+    return list(dict.fromkeys([before, handle] if until == NEVER else [after, before, handle]))
+
+
+def _explained(dataset: Dataset, handle: str, shown: str) -> str:
+    """What to say when a handle has more than one name; empty if it has one."""
+    aliases = dataset.log().aliases
+    until, before, after = turning_point(aliases, handle)
+    if handle not in aliases:
+        return ""
+    if until == NEVER:
+        return f"{handle!r} is now {before!r}" + ("; `ranklake rate` has not been told yet" if shown != before else "")
+    try:
+        time = datetime.fromtimestamp(until, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):  # beyond the calendar
+        time = f"{until} s"
+    return f"{handle!r} is {before!r} before {time}, {after!r} from then on; shown is {shown!r}"

@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 from rich.table import Table
 from rich.text import Text
 
-from storage import Dataset, Lake, Run
+from storage import Dataset, Entry, Lake, Run
 
 from .leaderboard import COLOURS, titles
 
-__all__ = ["leaderboard_table", "player_table", "runs_tables"]
+__all__ = ["leaderboard_table", "log_table", "player_table", "runs_tables"]
 
 
 def leaderboard_table(rows: pa.Table, n_players: int) -> Table:
@@ -47,9 +47,9 @@ def player_table(handle: str, rows: pa.Table) -> Table:
         table.add_row(
             f"{row['round_index']:,}",
             _day(row["time_seconds"]),
-            Text(_plain(row["name"])),
+            Text(_plain(row["name"] or row["contest_id"])),
             place,
-            f"{row['n_players']:,}",
+            "" if row["n_players"] is None else f"{row['n_players']:,}",
             "" if row["perf"] is None else f"{row['perf']:.0f}",
             Text(f"{row['rating']:.0f}", COLOURS[title]),
             "" if before is None else f"{row['rating'] - before:+.0f}",
@@ -57,6 +57,22 @@ def player_table(handle: str, rows: pa.Table) -> Table:
             f"{row['sigma']:.1f}",
         )
         before = row["rating"]
+    return table
+
+
+def log_table(title: str, entries: list[tuple[Entry, str]]) -> Table:
+    """Corrections, each with what has become of it."""
+    table = Table(title=Text(title))
+    _columns(table, (), ("when", "what", "contest", "player", "new name", "since", "who", "why", ""), ())
+    for entry, state in entries:
+        texts = (entry.contest_id, entry.handle, entry.new_handle)
+        table.add_row(
+            _day(entry.time_seconds),
+            entry.kind,
+            *(Text("" if text is None else _plain(text)) for text in texts),
+            _day(entry.since_seconds),
+            *(Text(_plain(text)) for text in (entry.who, entry.why, state)),
+        )
     return table
 
 

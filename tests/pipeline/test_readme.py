@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -90,3 +91,22 @@ def test_readme__systems_are_those_there_are() -> None:
 def test_project__extras_are_those_promised() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert {"cluster", "flows", "publish", "report", "all", "test"} <= set(extras)
+
+
+def test_readme__corrections_do_what_it_says(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    for i in range(5):
+        standings = [["ada", 0, 0], ["mallory", 1, 1], ["grace", 2, 2]]
+        text = json.dumps({"name": f"Round {i}", "time_seconds": 1_500_000_000 + i, "standings": standings})
+        (tmp_path / "site" / f"{i}.json").write_text(text, encoding="utf-8")
+    there = ["--dataset", "site", "--lake", "lake"]
+    run(["ingest", "files", "site", *there], tmp_path)
+    run(["rate", *there], tmp_path)
+    amended, aliased, removed, foretold, log = (run(arguments, tmp_path) for arguments in commands("amend 2"))
+    assert "1 contest changed" in amended
+    assert "5 contests changed" in aliased
+    assert "1 removed" in removed
+    assert (
+        "would keep 0 rounds (round 0, contest 0, changed), rate 4 with 8 participations at most; 1 of them" in foretold
+    )
+    assert all(word in log for word in ("mallory", "lovelace", "two accounts", "a test"))

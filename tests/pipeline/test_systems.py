@@ -52,7 +52,7 @@ def test_leaderboard__shows_every_system(tmp_path: Path, name: str) -> None:
     assert np.isfinite(shown).all()
     assert (np.diff(shown) <= 0).all()
     best = board.column("handle")[0].as_py()
-    history = player_history(lake, "run", best)
+    history = player_history(lake, "run", best).rows
     assert history.column("rating")[-1].as_py() == shown[0]
     assert np.max(history.column("rating").to_numpy()) == board.column("max_rating")[0].as_py()
 

@@ -1,0 +1,186 @@
+"""Commands that correct a data set by hand: contests removed, players disqualified, names that were changed."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from .terminal import dataset_option, lake_option, print_table, usage, write_rows
+
+if TYPE_CHECKING:
+    from storage import Dataset, Entry, Ingest, Log
+
+__all__ = ["COMMANDS"]
+
+why_option = click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
+
+
+def _moment(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """A date or time as UTC seconds."""
+    if value is None:
+        return None
+    if re.fullmatch(r"-?[0-9]{9,18}", value):
+        return int(value)
+    try:
+        moment = datetime.fromisoformat(value)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        rule = f"must be a time as 2020-01-31, 2020-01-31T18:00+03:00 or 1580428800, got {value!r}"
+        raise click.BadParameter(rule) from None
+
+
+@click.command()
+@click.argument("contests", nargs=-1, required=True, metavar="CONTEST...")
+@dataset_option
+@why_option
+@lake_option
+def remove(contests: tuple[str, ...], dataset: str, why: str, lake: str) -> None:
+    """Take contests out of a data set.
+
+    A source that still has a contest brings it back; `ranklake rate --exclude` passes it over for good.
+    """
+    distinct = list(dict.fromkeys(contests))
+    with _changing(lake, dataset) as ingest:
+        for contest in distinct:
+            ingest.remove(contest, why)
+    click.echo(f"data set {dataset}: {len(distinct):,} removed")
+
+
+@click.command()
+@click.argument("contest")
+@click.option("--remove", "handles", multiple=True, metavar="HANDLE", help="Who is to be taken out; repeatable.")
+@click.option("--undo", is_flag=True, help="Take the disqualification of these players back.")
+@dataset_option
+@why_option
+@lake_option
+def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why: str, lake: str) -> None:
+    """Disqualify players of a contest in retrospect; without --remove, list what is on record.
+
+    Their places close up. It outlasts corrections by the source: who is no longer in the standings then is not missed.
+    """
+    if not handles:
+        with usage():
+            if undo or why:
+                raise ValueError("name the players with --remove HANDLE")
+        _list_amendments(_open(lake, dataset), contest)
+        return
+    with _changing(lake, dataset) as ingest:
+        for handle in dict.fromkeys(handles):
+            if undo:
+                ingest.reinstate(contest, handle, why)
+            elif not ingest.disqualify(contest, handle, why):
+                click.echo(f"contest {contest}: {handle!r} is out already")
+    _tell(dataset, ingest)
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[OLD NEW]")
+@click.option("--since", callback=_moment, metavar="TIME", help="When the old name was given up, UTC; contests from "
+              "then on are those of whoever took it. By default it was always the same player.")  # fmt: skip
+@click.option("--list", "listing", is_flag=True, help="List the aliases there are.")
+@dataset_option
+@why_option
+@lake_option
+def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str, why: str, lake: str) -> None:
+    """Say that a player called OLD is called NEW: one history, under NEW."""
+    with usage():
+        if len(names) != (0 if listing else 2):
+            raise ValueError("give an old and a new name, or --list alone")
+        if listing and (since is not None or why):
+            raise ValueError("--list goes alone")
+    if listing:
+        from .show import log_table
+
+        log = _open(lake, dataset).log()
+        rows = [entry for entry in log.entries if entry.kind == "alias" and log.in_force(entry)]
+        print_table(log_table(f"aliases of {dataset}", [(entry, "") for entry in rows]))
+        return
+    old, new = names
+    with _changing(lake, dataset) as ingest:
+        known = ingest.alias(old, new, since, why)
+    if not known:
+        click.echo(f"{old!r} is {new!r} already")
+    _tell(dataset, ingest)
+
+
+@click.command()
+@click.argument("old")
+@dataset_option
+@why_option
+@lake_option
+def unalias(old: str, dataset: str, why: str, lake: str) -> None:
+    """Take an alias back: what was played as OLD is OLD's own again."""
+    with _changing(lake, dataset) as ingest:
+        ingest.unalias(old, why)
+    _tell(dataset, ingest)
+
+
+@click.command()
+@dataset_option
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@lake_option
+def log(dataset: str, form: str, lake: str) -> None:
+    """Who corrected what by hand, when and why."""
+    found = _open(lake, dataset).log()
+    if form == "table":
+        from .show import log_table
+
+        print_table(log_table(f"corrections of {dataset}", [(entry, _state(found, entry)) for entry in found.entries]))
+    else:
+        write_rows(found.table, form)
+
+
+COMMANDS = (remove, amend, alias, unalias, log)
+
+
+def _open(lake: str, dataset: str) -> Dataset:
+    from storage import Dataset, Lake
+    from storage.layout import contests_file
+
+    with usage():
+        contests_file(dataset)
+    return Dataset.open(Lake.open(lake), dataset)
+
+
+def _changing(lake: str, dataset: str) -> Ingest:
+    """A data set that must be there, to be changed in full or not at all."""
+    from storage import Dataset
+
+    return Dataset.ingest(_open(lake, dataset).lake, dataset)
+
+
+def _tell(dataset: str, ingest: Ingest) -> None:
+    n = ingest.resettled
+    then = "; `ranklake rate` rates again from the first of them on" if n else ""
+    click.echo(f"data set {dataset}: {n:,} contest{'' if n == 1 else 's'} changed{then}")
+
+
+def _list_amendments(dataset: Dataset, contest: str) -> None:
+    from storage import LakeError
+
+    from .show import log_table
+
+    ids = dataset.contests.column("contest_id").to_pylist()
+    entries = [entry for entry in dataset.log().entries if entry.contest_id == contest]
+    if not entries and contest not in ids:
+        raise LakeError(f"no contest {contest!r} in data set {dataset.name}, and nothing on record about it")
+    if not entries:
+        click.echo(f"contest {contest}: nothing on record")
+        return
+    states = [_state(dataset.log(), entry) for entry in entries]
+    if contest in ids:
+        missed = {entry.handle for entry in entries if not dataset.took_part(ids.index(contest), entry.handle or "")}
+        harmless = "in force, but not in the standings"
+        states = [
+            harmless if s == "in force" and e.handle in missed else s for e, s in zip(entries, states, strict=True)
+        ]
+    print_table(log_table(f"contest {contest}", list(zip(entries, states, strict=True))))
+
+
+def _state(log: Log, entry: Entry) -> str:
+    if entry.kind not in ("disqualify", "alias"):
+        return ""
+    return "in force" if log.in_force(entry) else "taken back"
