@@ -300,7 +300,8 @@ def test_ingest__files_of_every_kind_are_rated_alike(ranklake: Command, tmp_path
     rows = sum(map(len, contests))
     assert (answer.code, answer.out) == (0, f"read 12 contests, {rows} participations\ndata set games: 12 new\n")
     answer = ranklake("rate", "--dataset", "games", "--lake", url)
-    assert (answer.code, answer.err) == (0, "")
+    told = [line for line in answer.err.splitlines() if not line.startswith("rating: ")]  # if compiling takes its time
+    assert (answer.code, told) == (0, [])
     assert answer.out.startswith(f"run games-elo-mmr: kept 0 rounds, rated 12 with {rows} participations in ")
     other = lake_of(tmp_path / "other", contests)
     rate_run(other)
