@@ -27,6 +27,7 @@ __all__ = ["BEAT_SECONDS", "EXPIRY_BEATS", "Holder", "Lease", "hold", "holder"]
 
 BEAT_SECONDS = 10.0
 EXPIRY_BEATS = 6  # a heart that missed so many has stopped
+_FORGOTTEN_SECONDS = 30 * 86_400.0  # after which nobody comes back
 _PREFIX = "lease-"
 _SUFFIX = ".json"
 
@@ -95,14 +96,17 @@ class Lease:
         LeaseHeldError
             Somebody else has taken over; names them.
         """
-        if self._lake.exists(_path(self._folder, self._number + 1)):
-            found = _highest(self._lake, self._folder)
-            by = found[1].who if found else "somebody"
-            raise LeaseHeldError(
-                f"{self._folder}: {by} took over from this process, which showed no sign of life; it stops here, "
-                "and what it committed stays",
-                path=self._folder,
-            )
+        try:  # to read is one request to a store, to ask whether a file exists may be two
+            self._lake.read_bytes(_path(self._folder, self._number + 1))
+        except MissingError:
+            return
+        found = _highest(self._lake, self._folder)
+        by = found[1].who if found else "somebody"
+        raise LeaseHeldError(
+            f"{self._folder}: {by} took over from this process, which showed no sign of life; it stops here, "
+            "and what it committed stays",
+            path=self._folder,
+        )
 
     def release(self) -> None:
         """Give it back; nothing happens if it was taken."""
@@ -161,12 +165,11 @@ def hold(
         number = found[0] + 1 if found else 0
         mine = Holder.here(purpose, time.time())
         if lake.create_bytes(_path(folder, number), _encode(mine)):
-            break
+            if max(_numbers(lake, folder)) == number:
+                break
+            lake.delete(_path(folder, number))  # it had been held, given back and swept since we looked
         steal = False  # somebody was faster, and is alive
-    for name in lake.list(folder):
-        old = _number(name)
-        if old is not None and old < number:
-            lake.delete(f"{folder}/{name}")
+    _sweep(lake, folder, number)
     lease = Lease(lake, folder, number, mine, beat_seconds)
     try:
         yield lease
@@ -209,12 +212,30 @@ def _held(folder: str, by: Holder) -> LeaseHeldError:
     )
 
 
+def _sweep(lake: Lake, folder: str, number: int) -> None:
+    """Remove the leases before ``number`` of those who will not come back.
+
+    Of one who may, the successor's stays, too: it is what tells him.
+    """
+    stays = False
+    for old in sorted(old for old in _numbers(lake, folder) if old < number):
+        with suppress(MissingError):
+            was = _decode(lake.read_bytes(_path(folder, old)), _path(folder, old))
+            gone = was.released or was.died or time.time() - was.time_seconds > _FORGOTTEN_SECONDS
+            if gone and not stays:
+                lake.delete(_path(folder, old))
+            stays = not gone
+
+
 def _highest(lake: Lake, folder: str) -> tuple[int, Holder] | None:
-    numbers = [number for name in lake.list(folder) if (number := _number(name)) is not None]
-    for number in sorted(numbers, reverse=True):
+    for number in sorted(_numbers(lake, folder), reverse=True):
         with suppress(MissingError):  # its successor has just removed it
             return number, _decode(lake.read_bytes(_path(folder, number)), _path(folder, number))
     return None
+
+
+def _numbers(lake: Lake, folder: str) -> list[int]:
+    return [number for name in lake.list(folder) if (number := _number(name)) is not None]
 
 
 def _number(name: str) -> int | None:

@@ -41,6 +41,11 @@ def file(lake: Lake, number: int) -> dict[str, object]:
     return told
 
 
+def leases(lake: Lake) -> list[int]:
+    """Numbers of the lease files there are."""
+    return [int(name[6:12]) for name in lake.list(FOLDER) if name.startswith("lease-")]
+
+
 def pretend(lake: Lake, number: int, **facts: object) -> None:
     """A lease file as somebody else would have written it."""
     mine = replace(Holder.here("rate run", time.time()), **facts)  # type: ignore[arg-type]
@@ -127,7 +132,42 @@ def test_hold__a_number_used_again_is_another_process(lake: Lake) -> None:
 def test_hold__somebody_elsewhere_expires_when_no_heartbeat_comes(lake: Lake) -> None:
     pretend(lake, 3, machine="elsewhere", time_seconds=time.time() - 2 * EXPIRY_BEATS * BEAT)
     with hold(lake, FOLDER, "rate", beat_seconds=BEAT):
-        assert [name for name in lake.list(FOLDER) if name.startswith("lease-")] == ["lease-000004.json"]
+        assert leases(lake) == [3, 4]
+
+
+def test_hold__one_who_comes_back_after_several_others_finds_that_it_was_taken(lake: Lake) -> None:
+    with hold(lake, FOLDER, "rate run", beat_seconds=BEAT) as suspended:
+        machine = file(lake, 0)["machine"]
+        for _ in range(3):
+            told = file(lake, 0) | {"machine": "elsewhere"}  # where nobody can tell that it lives
+            lake.write_bytes(f"{FOLDER}/lease-000000.json", json.dumps(told).encode())
+            with hold(lake, FOLDER, "rate again", steal=True):
+                pass
+        assert machine != "elsewhere"
+        with pytest.raises(LeaseHeldError, match="took over from this process"):
+            suspended.check()
+    with hold(lake, FOLDER, "rate"):
+        assert len(leases(lake)) == 1  # it has given up: nobody has to be told any more
+
+
+def test_hold__a_number_that_was_given_back_and_swept_is_not_taken_again(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, raced = Lake.create_bytes, False
+
+    def late(self: Lake, path: str, data: bytes) -> bool:
+        nonlocal raced
+        if not raced:
+            raced = True
+            for _ in range(2):  # the number that we chose comes and goes
+                with hold(lake, FOLDER, "faster"):
+                    pass
+        return create(self, path, data)
+
+    monkeypatch.setattr(Lake, "create_bytes", late)
+    with hold(lake, FOLDER, "rate", wait_seconds=PATIENCE) as mine:
+        mine.check()
+        assert leases(lake) == [2]
 
 
 @pytest.mark.parametrize("clock", [-1e6, 0.0])
