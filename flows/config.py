@@ -23,7 +23,7 @@ __all__ = [
     "parse_settings",
 ]
 
-NUMERICS = 1  # raise it when a release changes the bits of any rating: runs then begin anew
+NUMERICS = 2  # raise it when a release changes the bits of any rating: runs then begin anew
 
 
 @dataclass(frozen=True, slots=True)
