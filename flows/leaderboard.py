@@ -7,16 +7,30 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rating_kernels import System
-from storage import Dataset, Lake, LakeError, Run
+from storage import Chain, Dataset, Lake, LakeError, Run
 from storage.aliases import NEVER, turning_point
+from storage.schemas import PUBLISHED
 
 from .config import build_params, find_system
 
-__all__ = ["COLOURS", "TITLES", "Display", "PlayerHistory", "leaderboard", "player_history", "rated_contests", "titles"]
+__all__ = [
+    "COLOURS",
+    "FOLDED",
+    "TITLES",
+    "Display",
+    "PlayerHistory",
+    "Standing",
+    "check_rated",
+    "leaderboard",
+    "player_history",
+    "rated_contests",
+    "titles",
+]
 
 TITLES = (  # Codeforces' ladder: the least rating, the title and its colour
     (-np.inf, "newbie", "bright_black"),
@@ -30,13 +44,14 @@ TITLES = (  # Codeforces' ladder: the least rating, the title and its colour
     (2600, "international grandmaster", "red"),
     (3000, "legendary grandmaster", "red"),
 )
+FOLDED = ("round_index", "player", "mu", "sigma", "n_before")  # columns of rounds that a standing is made of
 COLOURS = {title: colour for _, title, colour in TITLES}
 
 
-def titles(rating: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, Any]:
+def titles(rating: npt.NDArray[np.float64]) -> pa.StringArray:
     """The title of each display rating."""
     least, names, _ = zip(*TITLES, strict=True)
-    return np.array(names, dtype=object)[np.searchsorted(least, rating, side="right") - 1]
+    return pa.array(names, pa.string()).take(pa.array(np.searchsorted(least, rating, side="right") - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +78,78 @@ class Display:
         return shown if self.system.offset is None else shown + self.system.offset(self.params, n_rounds)
 
 
+class Standing:
+    """What rounds of a run left of each player, folded one stretch of rounds after the other.
+
+    Parameters
+    ----------
+    contests
+        Of every round, as :func:`rated_contests` gives them.
+
+    Attributes
+    ----------
+    n_rounds : int32[n]
+        Rounds rated; 0 for players who have none.
+    mu, sigma, rating, max_rating : float64[n]
+        After the last round; the display rating then, and the highest ever. Undefined without rounds.
+    last_time_seconds : int64[n]
+        End of the last contest, UTC.
+    """
+
+    def __init__(self, n_players: int, contests: pa.Table, display: Display) -> None:
+        self._ends = contests.column("time_seconds").fill_null(0).to_numpy()  # 0 is unknown
+        self._display = display
+        self.n_rounds = np.zeros(n_players, dtype=np.int32)
+        self.mu, self.sigma, self.rating = np.zeros(n_players), np.zeros(n_players), np.zeros(n_players)
+        self.max_rating = np.full(n_players, -np.inf)
+        self.last_time_seconds = np.zeros(n_players, dtype=np.int64)
+
+    def restore(self, table: pa.Table) -> None:
+        """Begin where a table that :meth:`table` gave ended, with the display it was made with."""
+        players = table.column("player").to_numpy()
+        for name in ("n_rounds", "mu", "sigma", "rating", "max_rating", "last_time_seconds"):
+            getattr(self, name)[players] = table.column(name).to_numpy()
+
+    def fold(self, rounds: pa.Table) -> None:
+        """Take in the rows of the rounds that come next; see ``FOLDED``."""
+        round_index, player, mu, sigma, n_before = (rounds.column(name).to_numpy() for name in FOLDED)
+        shown = self._display.rating(mu, sigma, n_before + np.int32(1))
+        np.maximum.at(self.max_rating, player, shown)
+        self.mu[player], self.sigma[player], self.rating[player] = mu, sigma, shown  # of several rows the last stays
+        self.n_rounds[player] = n_before + np.int32(1)
+        self.last_time_seconds[player] = self._ends[round_index]
+
+    def table(self, handles: pa.StringArray) -> pa.Table:
+        """Everybody who was rated, best first; equals by handle. See ``PUBLISHED["leaderboard"]``."""
+        players = np.flatnonzero(self.n_rounds > 0).astype(np.int32)
+        shown = pa.table({"rating": self.rating[players], "handle": handles.take(pa.array(players))})
+        order = pc.sort_indices(shown, sort_keys=[("rating", "descending"), ("handle", "ascending")])
+        players, shown = players[order.to_numpy()], shown.take(order)
+        rating = shown.column("rating").to_numpy()
+        columns = {
+            "place": np.searchsorted(-rating, -rating, side="left") + 1,
+            "handle": shown.column("handle"),
+            "rating": rating,
+            "mu": self.mu[players],
+            "sigma": self.sigma[players],
+            "n_rounds": self.n_rounds[players],
+            "last_time_seconds": self.last_time_seconds[players],
+            "max_rating": self.max_rating[players],
+            "title": titles(rating),
+            "player": players,
+        }
+        schema = PUBLISHED["leaderboard"]
+        return pa.table([columns[name] for name in schema.names], schema=schema)
+
+
 def leaderboard(lake: Lake, run_name: str, deviations: float | None = None) -> pa.Table:
     """Everybody who was rated, best first.
 
     Returns
     -------
     pa.Table
-        ``place`` (from 1, equals share), ``handle, rating, mu, sigma, n_rounds, last_time_seconds, max_rating, title``;
-        ratings in full precision.
+        ``place`` (from 1, equals share), ``handle, rating, mu, sigma, n_rounds, last_time_seconds, max_rating, title,
+        player``; ratings in full precision.
 
     Raises
     ------
@@ -78,36 +157,31 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None) -> p
         There is no such run, or it has no rounds yet.
     """
     run = Run.open(lake, run_name)
-    dataset, display = Dataset.open(lake, run.config["dataset"]), Display.of(run, deviations)
-    rounds = run.read_rounds(columns=["round_index", "player", "mu", "sigma", "n_before"])
-    if rounds.num_rows == 0:
-        raise LakeError(f"run {run_name} has no rated rounds yet; `ranklake rate` makes them")
-    round_index, player, mu, sigma, n_before = (column.to_numpy() for column in rounds.columns)
-    last = np.full(dataset.n_players, -1, dtype=np.int64)
-    last[player] = np.arange(len(player))  # of rows with the same player the last one stays
-    highest = np.full(dataset.n_players, -np.inf)
-    shown = display.rating(mu, sigma, n_before + np.int32(1))
-    np.maximum.at(highest, player, shown)
-    rows = last[last >= 0]
-    rating = shown[rows]
-    handles = dataset.handles().take(pa.array(player[rows]))
-    by_handle = np.argsort(handles.to_numpy(zero_copy_only=False).astype(str), kind="stable")
-    order = by_handle[np.argsort(-rating[by_handle], kind="stable")]
-    rows, rating = rows[order], rating[order]
-    ends = rated_contests(run, dataset).column("time_seconds").fill_null(0).to_numpy()  # 0 is unknown
-    return pa.table(
-        {
-            "place": np.searchsorted(-rating, -rating, side="left") + 1,
-            "handle": handles.take(pa.array(order)),
-            "rating": rating,
-            "mu": mu[rows],
-            "sigma": sigma[rows],
-            "n_rounds": n_before[rows] + np.int32(1),
-            "last_time_seconds": ends[round_index[rows]],
-            "max_rating": highest[player[rows]],
-            "title": pa.array(titles(rating)),
-        }
-    )
+    dataset = Dataset.open(lake, run.config["dataset"])
+    chain = run.segments()
+    check_rated(run, chain)
+    standing = Standing(dataset.n_players, rated_contests(chain, dataset), Display.of(run, deviations))
+    for _, rounds in run.iter_segments(0, None, FOLDED, chain=chain):
+        standing.fold(rounds)
+    return standing.table(dataset.handles())
+
+
+def rated_contests(chain: Chain, dataset: Dataset) -> pa.Table:
+    """What the data set says now of the contest of each round; nulls for contests that are no longer there."""
+    ids = pa.array([contest_id for segment in chain.segments for contest_id in segment.contest_ids], pa.string())
+    return dataset.contests.take(pc.index_in(ids, value_set=dataset.contests.column("contest_id").combine_chunks()))
+
+
+def check_rated(run: Run, chain: Chain) -> None:
+    """Refuse a run that has rated nobody.
+
+    Raises
+    ------
+    LakeError
+        Names the way out.
+    """
+    if not any(segment.n_rows for segment in chain.segments):
+        raise LakeError(f"run {run.name} has no rated rounds yet; `ranklake rate` makes them")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,20 +230,13 @@ def player_history(lake: Lake, run_name: str, handle: str, deviations: float | N
     if shown is None:
         raise LakeError(f"player {handle!r} has no rated rounds in run {run_name}")
     rows = rows.filter(pc.equal(rows.column("player"), players[shown]))
-    contests = rated_contests(run, dataset).select(["name", "time_seconds", "n_players"])
+    contests = rated_contests(run.segments(), dataset).select(["name", "time_seconds", "n_players"])
     contests = contests.take(rows.column("round_index"))
     for name in contests.column_names:
         rows = rows.append_column(name, contests.column(name))
     mu, sigma, n_before = (rows.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
     rating = Display.of(run, deviations).rating(mu, sigma, n_before + np.int32(1))
     return PlayerHistory(shown, rows.append_column("rating", pa.array(rating)), _explained(dataset, handle, shown))
-
-
-def rated_contests(run: Run, dataset: Dataset) -> pa.Table:
-    """What the data set says now of the contest of each round of a run; nulls for contests that are no longer there."""
-    ids = [contest_id for segment in run.segments().segments for contest_id in segment.contest_ids]
-    places = pc.index_in(pa.array(ids, pa.string()), value_set=dataset.contests.column("contest_id").combine_chunks())
-    return dataset.contests.take(places)
 
 
 def _names_of(dataset: Dataset, handle: str) -> list[str]:

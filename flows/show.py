@@ -42,7 +42,7 @@ def player_table(handle: str, rows: pa.Table) -> Table:
     table = Table(title=Text(_plain(handle)))
     _columns(table, ("round", "day"), ("contest",), ("place", "of", "performance", "rating", "change", "mu", "sigma"))
     before = None
-    for row, title in zip(rows.to_pylist(), titles(rows.column("rating").to_numpy()), strict=True):
+    for row, title in zip(rows.to_pylist(), titles(rows.column("rating").to_numpy()).to_pylist(), strict=True):
         place = f"{row['lo'] + 1:,}" + (f"-{row['hi'] + 1:,}" if row["hi"] > row["lo"] else "")
         table.add_row(
             f"{row['round_index']:,}",

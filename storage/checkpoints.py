@@ -203,18 +203,24 @@ class Run:
         self.lake.delete_folder(layout.snapshots_folder(self.name))
 
     def iter_segments(
-        self, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None, *, verify: bool = False
+        self,
+        start: int = 0,
+        stop: int | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        verify: bool = False,
+        chain: Chain | None = None,
     ) -> Iterator[tuple[Segment, pa.Table]]:
         """Committed segments with rounds from ``start`` to ``stop``, each with its rows of those rounds.
 
-        ``verify`` compares each file with the digest in its manifest.
+        ``verify`` compares each file with the digest in its manifest; ``chain`` spares reading the manifests again.
 
         Raises
         ------
         DamagedError
             A file is not what its manifest says.
         """
-        for segment in self.segments().segments:
+        for segment in (chain or self.segments()).segments:
             first, last = max(segment.first_round, start), segment.stop_round
             last = last if stop is None else min(last, stop)
             if first < last:

@@ -6,7 +6,18 @@ import pyarrow as pa
 
 from storage.errors import DamagedError, FormatError
 
-__all__ = ["CONTESTS", "FORMAT_VERSION", "LOG", "PLAYERS", "ROUNDS", "STANDINGS", "TABLES", "check_format", "conform"]
+__all__ = [
+    "CONTESTS",
+    "FORMAT_VERSION",
+    "LOG",
+    "PLAYERS",
+    "PUBLISHED",
+    "ROUNDS",
+    "STANDINGS",
+    "TABLES",
+    "check_format",
+    "conform",
+]
 
 FORMAT_VERSION = 1
 
@@ -129,3 +140,53 @@ ROUNDS = pa.schema(
 )
 
 TABLES = {"contests": CONTESTS, "standings": STANDINGS, "players": PLAYERS, "log": LOG, "rounds": ROUNDS}
+
+_TIME = _field("time_seconds", pa.int64(), "end of the contest; null if unknown", "UTC seconds since the epoch")
+_RATING = _field("rating", pa.float64(), "the conservative rating that people are shown", "rating points")
+
+_RATINGS = pa.schema(
+    [
+        *(ROUNDS.field(name) for name in ("round_index", "contest_id", "player")),
+        _HANDLE,
+        *(ROUNDS.field(name) for name in ("lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma")),
+        _RATING,
+        ROUNDS.field("n_before"),
+        _TIME,
+        _field("year", pa.int32(), "of the end of the contest, UTC; null if unknown or beyond the calendar", "year"),
+    ]
+)
+
+_LEADERBOARD = pa.schema(
+    [
+        _field("place", pa.int64(), "from 1, best first; equals share", "place"),
+        _HANDLE,
+        _RATING,
+        _field("mu", pa.float64(), "mean of the belief after the last round", "rating points"),
+        _field("sigma", pa.float64(), "its standard deviation", "rating points"),
+        _field("n_rounds", pa.int32(), "rounds rated", "rounds"),
+        _field("last_time_seconds", pa.int64(), "end of the last contest; 0 if unknown", "UTC seconds since the epoch"),
+        _field("max_rating", pa.float64(), "highest rating after any round", "rating points"),
+        _field("title", pa.string(), "Codeforces' title for the rating"),
+        _PLAYER,
+    ]
+)
+
+_CONTESTS = pa.schema(
+    [
+        ROUNDS.field("round_index"),
+        *(CONTESTS.field(name) for name in ("contest_id", "name", "url", "time_seconds", "weight", "perf_ceiling")),
+        *(CONTESTS.field(name) for name in ("n_players", "content_digest")),
+        _field("skipped", pa.bool_(), "whether it was passed over: it tells nobody apart, or was excluded"),
+    ]
+)
+
+# What consumers read. A column that a later release adds is null in what earlier ones published: all may have nulls.
+PUBLISHED = {
+    name: pa.schema([field.with_nullable(True) for field in schema])
+    for name, schema in {
+        "players": PLAYERS,
+        "contests": _CONTESTS,
+        "ratings": _RATINGS,
+        "leaderboard": _LEADERBOARD,
+    }.items()
+}
