@@ -223,6 +223,25 @@ def player(handle: str, run: str, form: str, deviations: float | None, lake: str
 
 
 @cli.command()
+@run_option
+@deviations_option
+@click.option("--maintain", is_flag=True, help="Also merge small files, and remove old ones after a week.")
+@click.option("--steal", is_flag=True, help="Take the run over from a writer who is dead for certain.")
+@lake_option
+def publish(run: str, deviations: float | None, maintain: bool, steal: bool, lake: str) -> None:
+    """Publish a run as tables that any data tool reads: leaderboard, ratings, players, contests."""
+    from storage import Lake
+    from storage.layout import run_file
+
+    from .publish import publish as publish_run
+
+    with _usage():
+        run_file(run)
+    report = publish_run(Lake.open(lake), run, deviations, maintain, steal)
+    click.echo(f"run {run}: {report.line()}")
+
+
+@cli.command()
 @lake_option
 def runs(lake: str) -> None:
     """The data sets and runs of a lake, and how far each has come."""
@@ -289,6 +308,7 @@ def _expected(error: Exception) -> bool:
     """Whether an error was put into words for a person; any other is our bug and shows its traceback."""
     from storage import LakeError
 
+    from .extras import MissingExtraError
     from .sources.base import SourceError
 
-    return isinstance(error, LakeError | SourceError | ValueError | ArithmeticError | OSError)
+    return isinstance(error, LakeError | MissingExtraError | SourceError | ValueError | ArithmeticError | OSError)

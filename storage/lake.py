@@ -66,6 +66,12 @@ class Lake:
     def __repr__(self) -> str:
         return f"Lake({self.url!r})"
 
+    def uri(self, path: str) -> str:
+        """Where a file or folder is, as other tools name it: an absolute path on a disk, an address elsewhere."""
+        if self._local:
+            return self._full(path)
+        return f"{self.url.rstrip('/')}/{path}"
+
     def read_bytes(self, path: str) -> bytes:
         """All of a file.
 

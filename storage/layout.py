@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 __all__ = [
+    "PUBLISHED",
     "RUNS",
     "TEMPORARY_PREFIX",
     "check_dataset_name",
@@ -18,6 +19,7 @@ __all__ = [
     "numbered",
     "players_file",
     "players_folder",
+    "published_folder",
     "rounds_folder",
     "run_file",
     "run_folder",
@@ -28,9 +30,10 @@ __all__ = [
 ]
 
 RUNS = "runs"
+PUBLISHED = "published"
 TEMPORARY_PREFIX = ".tmp-"  # followed by no suffix: readers' globs match dot-files too
 
-_RESERVED = frozenset({"raw", RUNS, "published"})
+_RESERVED = frozenset({"raw", RUNS, PUBLISHED})
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _NUMBER = re.compile(r"[0-9]{6,}")
 
@@ -129,6 +132,11 @@ def snapshots_folder(run: str) -> str:
 def snapshot_folder(run: str, last_round: int) -> str:
     """Folder of the snapshot taken after ``last_round``."""
     return f"{snapshots_folder(run)}/{numbered(last_round)}"
+
+
+def published_folder(run: str) -> str:
+    """Folder of the tables that consumers of a run read."""
+    return f"{PUBLISHED}/{check_run_name(run)}"
 
 
 def numbered(number: int, suffix: str = "") -> str:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from storage.errors import DamagedError
 from storage.schemas import FORMAT_VERSION, TABLES, check_format, conform
 
-__all__ = ["SNAPSHOT", "decode", "encode", "metadata_of"]
+__all__ = ["SNAPSHOT", "decode", "encode", "metadata_of", "plain"]
 
 SNAPSHOT = "snapshot"  # the one kind of table whose columns are the writer's own
 
@@ -46,6 +46,13 @@ def encode(table: pa.Table, name: str, metadata: Mapping[str, str] | None = None
     table = table.replace_schema_metadata({_PREFIX + key: value for key, value in facts.items()})
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, **_OPTIONS[name])
+    return sink.getvalue()
+
+
+def plain(table: pa.Table, repeated: Sequence[str] = ()) -> pa.Buffer:
+    """Parquet bytes of any table, for readers who know nothing of us; ``repeated`` are columns of few values."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", compression_level=1, use_dictionary=list(repeated))
     return sink.getvalue()
 
 

@@ -1,0 +1,207 @@
+"""A published table: a Delta Lake table whose newest commit says what is in it. Needs the extra ``publish``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+from deltalake.exceptions import DeltaError
+
+from storage import DamagedError, Lake, LakeError
+
+__all__ = ["PublishedTable", "check_lake"]
+
+_STATE = "ranklake"  # our key in a commit's metadata
+_KEPT_HOURS = 7 * 24  # older versions are readable for so long
+_UNCHANGED = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})  # commits after which a table reads the same
+_ROW_GROUP = 1 << 17  # rows: bounds a writer's memory, and lets readers pass over rounds they do not want
+_DISTINCT = ("player", "handle", "lo", "hi", "place")  # as all doubles: dictionaries cost more than they save
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
+_REFUSED = set("#?%[]^|\\") | {chr(code) for code in range(32)}  # the library loses files, or its way, below such names
+
+
+def check_lake(lake: Lake) -> None:
+    """Refuse a lake at a place that the Delta library cannot write to.
+
+    Raises
+    ------
+    LakeError
+        Names the characters.
+    """
+    if odd := sorted(_REFUSED.intersection(lake.uri(""))):
+        named = " or ".join(map(repr, odd))
+        raise LakeError(f"{lake.url}: Delta tables cannot be written where a name has {named}; move the lake")
+
+
+class PublishedTable:
+    """A table of a run for consumers, in one folder of the lake. What it was before can be read for a week.
+
+    Parameters
+    ----------
+    folder
+        Its place in the lake.
+    schema
+        Its columns; see ``storage.schemas.PUBLISHED``.
+    partitions
+        Names of the columns by which its files are parted.
+
+    Attributes
+    ----------
+    state : dict or None
+        What was said of its content when that was last written; None if there is no table, or others wrote to it.
+
+    Raises
+    ------
+    DamagedError
+        It cannot be read, or files of it are missing or torn.
+    """
+
+    def __init__(self, lake: Lake, folder: str, schema: pa.Schema, partitions: Sequence[str] = ()) -> None:
+        self._lake, self._folder, self._schema, self._partitions = lake, folder, schema, list(partitions)
+        self._uri = lake.uri(folder)
+        self._options = _options(self._uri)
+        self._table: DeltaTable | None = None
+        self.state: dict[str, Any] | None = None
+        distinct = [field.name for field in schema if pa.types.is_floating(field.type) or field.name in _DISTINCT]
+        self._writer = WriterProperties(
+            compression="ZSTD",
+            compression_level=1,
+            max_row_group_size=_ROW_GROUP,
+            column_properties=dict.fromkeys(distinct, ColumnProperties(dictionary_enabled=False)),
+        )
+        with self._reading():
+            if DeltaTable.is_deltatable(self._uri, self._options):
+                self._table = self._open()
+                self.state = _state_of(self._table)
+                self._check_files()
+
+    @property
+    def version(self) -> int:
+        """The newest version; -1 if there is no table."""
+        return -1 if self._table is None else int(self._table.version())
+
+    def append(self, rows: Iterable[pa.RecordBatch], state: Mapping[str, Any]) -> None:
+        """Add rows, in one commit."""
+        self._write(rows, state, mode="append", schema_mode="merge")
+
+    def replace(self, rows: Iterable[pa.RecordBatch], state: Mapping[str, Any], where: str | None = None) -> None:
+        """Put ``rows`` in the place of those for which the condition ``where`` holds, or of all; in one commit."""
+        if where is None:
+            self._write(rows, state, mode="overwrite", schema_mode="overwrite", partition_by=self._partitions)
+        else:
+            self._write(rows, state, mode="overwrite", schema_mode="merge", predicate=where)
+
+    def read(self) -> pa.Table:
+        """All rows, in any order; its columns may be another release's."""
+        assert self._table is not None
+        with self._reading():
+            return self._table.to_pyarrow_table()
+
+    def maintain(self) -> tuple[int, int]:
+        """Merge small files; remove those that no version of the last week refers to, and what a crash left.
+
+        Returns
+        -------
+        int, int
+            Files merged; files removed.
+        """
+        assert self._table is not None
+        said = self._said(self.state or {})
+        with self._writing():
+            merged = self._table.optimize.compact(writer_properties=self._writer, commit_properties=said)
+            removed = self._table.vacuum(_KEPT_HOURS, dry_run=False, full=True, commit_properties=said)
+        return int(merged["numFilesRemoved"]), len(removed)
+
+    def _write(self, rows: Iterable[pa.RecordBatch], state: Mapping[str, Any], **how: Any) -> None:
+        failures: list[BaseException] = []
+
+        def guarded() -> Iterator[pa.RecordBatch]:
+            try:
+                yield from rows
+            except BaseException as error:  # the library would pass on no more than its words
+                failures.append(error)
+                raise
+
+        reader = pa.RecordBatchReader.from_batches(self._schema, guarded())
+        how |= {"writer_properties": self._writer, "commit_properties": self._said(state)}
+        with self._writing():
+            try:
+                write_deltalake(self._table or self._uri, reader, storage_options=self._options, **how)
+            except Exception:
+                if failures:
+                    raise failures[0] from None
+                raise
+            self._table = self._table or self._open()
+        self.state = dict(state)
+
+    def _open(self) -> DeltaTable:
+        return DeltaTable(self._uri, storage_options=self._options)
+
+    def _said(self, state: Mapping[str, Any]) -> CommitProperties:
+        """What a commit says. Of two who append to the same version, thanks to the transaction, one fails."""
+        transaction = Transaction(_STATE, self.version + 1)
+        return CommitProperties(custom_metadata={_STATE: json.dumps(state)}, app_transactions=[transaction])
+
+    def _check_files(self) -> None:
+        """Compare the sizes of the files with those in the table's log."""
+        assert self._table is not None
+        actions = pa.table(self._table.get_add_actions(flatten=True))
+        folders: dict[str, dict[str, int]] = {}
+        for path, size in zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True):
+            folder, _, name = f"{self._folder}/{path}".rpartition("/")
+            if folder not in folders:
+                folders[folder] = self._lake.sizes(folder)
+            if folders[folder].get(name) != size:
+                found = folders[folder].get(name)
+                raise self._damaged(f"{path} " + ("is missing" if found is None else f"has {found} bytes, not {size}"))
+
+    def _damaged(self, reason: str) -> DamagedError:
+        return DamagedError(
+            f"{self._folder}: damaged table, {reason}; delete that folder and publish again", path=self._folder
+        )
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (DeltaError, pa.ArrowException, OSError, ValueError, KeyError) as error:
+            raise self._damaged(_reason(error)) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except (DeltaError, pa.ArrowException, OSError, ValueError) as error:
+            way_out = "mend that and publish again, or delete that folder before"
+            raise LakeError(f"{self._folder}: cannot write: {_reason(error)}; {way_out}", path=self._folder) from error
+
+
+def _state_of(table: DeltaTable) -> dict[str, Any] | None:
+    """The newest of our states, if nobody else has written anything since."""
+    for limit in (1, None):
+        for commit in table.history(limit):
+            if _STATE in commit:
+                return json.loads(commit[_STATE]) or None
+            if commit.get("operation") not in _UNCHANGED:
+                return None
+    return None
+
+
+def _options(uri: str) -> dict[str, str]:
+    """What the Delta library needs to be told of a store beside what it reads from the environment itself."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+    if not uri.startswith("s3://") or not endpoint:
+        return {}
+    return {"endpoint_url": endpoint, "allow_http": str(endpoint.startswith("http://")).lower()}
+
+
+def _reason(error: Exception) -> str:
+    """What the library says, in one line: its first one, and the causes it lists below."""
+    first, *more = _COLOUR.sub("", str(error)).strip().splitlines() or [type(error).__name__]
+    return ": ".join([first, *(line.strip("↳ ") for line in more if line.lstrip().startswith("↳"))])

@@ -1,0 +1,207 @@
+"""Publish a run: tables that consumers read, derived from it and made again whenever that is wanted.
+
+Each is a Delta Lake table, one commit a publish, so that nobody sees half of one and last week's version can still be
+read; the leaderboard is also one plain Parquet file. A commit tells what it was made of. Up to the first round that is
+no longer the run's the ratings stay, those from there on are replaced; if none has changed, what came after is added.
+Killed anywhere, each table is as one publish or the other left it, and the next publish brings it up to date.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from storage import Lake, MissingError, Run, layout
+from storage.lease import Lease, hold
+from storage.parquet import plain
+from storage.schemas import PUBLISHED
+
+from .extras import need
+from .published import Content
+
+if TYPE_CHECKING:
+    from .delta import PublishedTable
+
+__all__ = ["LATEST", "PublishReport", "publish"]
+
+LATEST = "latest.parquet"
+_LATEST_OF = "latest.json"  # which version of the leaderboard that is; written last
+
+
+@dataclass(frozen=True, slots=True)
+class PublishReport:
+    """What a publish did.
+
+    Attributes
+    ----------
+    rounds : int
+        Rounds that are published now.
+    kept, added : int
+        Of these, rounds whose ratings were published already; rows of ratings written.
+    tables : tuple of str
+        Tables that have a new version.
+    merged, removed : int
+        Small files merged; files removed that nobody needs any more.
+    """
+
+    rounds: int
+    kept: int
+    added: int
+    tables: tuple[str, ...]
+    seconds: float
+    merged: int = 0
+    removed: int = 0
+
+    def line(self) -> str:
+        """The report in one line."""
+        told = f"{self.rounds:,} rounds are published already"
+        if self.tables:
+            told = f"published {self.rounds:,} rounds, {self.kept:,} of them as before, {self.added:,} ratings written"
+            told += f" in {self.seconds:.1f} s; new: {', '.join(self.tables)}"
+        told += f"; {self.merged:,} small files merged" if self.merged else ""
+        return told + (f"; {self.removed:,} old files removed" if self.removed else "")
+
+
+def publish(
+    lake: Lake, run_name: str, deviations: float | None = None, maintain: bool = False, steal: bool = False
+) -> PublishReport:
+    """Publish a run as it stands.
+
+    Parameters
+    ----------
+    deviations
+        As for the leaderboard.
+    maintain
+        Also merge small files, and remove those that no version of the last week refers to.
+    steal
+        Take the run over from a writer who is dead for certain.
+
+    Raises
+    ------
+    LakeError
+        There is no such run, it has no rounds yet, somebody else is writing it, or a published table is damaged.
+    MissingExtraError
+        The package deltalake is not installed.
+    """
+    need("deltalake", "publish", "publishing")
+    from .delta import check_lake
+
+    check_lake(lake)
+    Run.open(lake, run_name)
+    with hold(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal) as lease:
+        return _Publisher(lake, run_name, deviations, lease).publish(maintain)
+
+
+class _Publisher:
+    def __init__(self, lake: Lake, run_name: str, deviations: float | None, lease: Lease) -> None:
+        from .delta import PublishedTable
+
+        self._began = time.perf_counter()
+        self._lake, self._lease, self._folder = lake, lease, layout.published_folder(run_name)
+        self._content = Content(lake, run_name, deviations)
+        self._tables = {
+            name: PublishedTable(lake, f"{self._folder}/{name}", schema, ("year",) if name == "ratings" else ())
+            for name, schema in PUBLISHED.items()
+        }
+        self._new: list[str] = []
+
+    def publish(self, maintain: bool) -> PublishReport:
+        """All tables; what ratings refer to comes first, so that whoever joins them finds everything."""
+        self._publish_list("players")
+        self._publish_list("contests")
+        kept, added = self._publish_ratings()
+        self._publish_leaderboard()
+        merged = removed = 0
+        if maintain:
+            for table in self._tables.values():
+                self._lease.check()
+                more_merged, more_removed = table.maintain()
+                merged, removed = merged + more_merged, removed + more_removed
+        seconds = time.perf_counter() - self._began
+        return PublishReport(self._content.n_rounds, kept, added, tuple(self._new), seconds, merged, removed)
+
+    def _publish_list(self, name: str) -> None:
+        """Players or contests: what came after is added; if anything else has changed, all are replaced."""
+        rows, before = getattr(self._content, name), self._tables[name].state or {}
+        n, state = rows.num_rows, {"rows": rows.num_rows, "digest": self._content.digest(name, rows.num_rows)}
+        if before == state:
+            return
+        published = int(before.get("rows", 0))
+        added = 0 < published < n and self._content.digest(name, published) == before.get("digest")
+        table = self._commit(name)
+        if added:
+            table.append(rows.slice(published).to_batches(), state)
+        else:
+            table.replace(rows.to_batches(), state)
+
+    def _publish_ratings(self) -> tuple[int, int]:
+        """One row a participation. Returns the rounds that were published already, and the rows written."""
+        kept, published = self._before("ratings")
+        if kept == published == self._content.n_rounds:
+            return kept, 0
+        added = 0
+
+        def rows() -> Iterator[pa.RecordBatch]:
+            nonlocal added
+            for batch in self._content.ratings(kept):
+                added += batch.num_rows
+                yield batch
+
+        table, state = self._commit("ratings"), self._content.state()
+        if kept == published > 0:
+            table.append(rows(), state)
+        else:
+            table.replace(rows(), state, f"round_index >= {kept}" if kept else None)
+        return kept, added
+
+    def _publish_leaderboard(self) -> None:
+        kept, published = self._before("leaderboard")
+        board = None
+        if not kept == published == self._content.n_rounds:
+            if kept == published > 0:
+                board = self._content.leaderboard(self._tables["leaderboard"].read(), published)
+            else:
+                board = self._content.leaderboard()
+            self._commit("leaderboard").replace(board.to_batches(), self._content.state())
+        self._publish_latest(board)
+
+    def _publish_latest(self, board: pa.Table | None) -> None:
+        """The leaderboard as one file, unless the one that is there is of its newest version."""
+        table, folder = self._tables["leaderboard"], self._folder
+        sizes = self._lake.sizes(folder)
+        for name in sizes:
+            if name.startswith(layout.TEMPORARY_PREFIX):  # a crash left it
+                self._lake.delete(f"{folder}/{name}")
+        if board is None:
+            if LATEST in sizes and self._latest() == {"version": table.version, "size": sizes[LATEST]}:
+                return
+            board = table.read().sort_by([("place", "ascending"), ("handle", "ascending")])
+        data = plain(board, ["title"])
+        self._lease.check()
+        self._lake.write_bytes(f"{folder}/{LATEST}", data)
+        told = {"version": table.version, "size": data.size}
+        self._lake.write_bytes(f"{folder}/{_LATEST_OF}", json.dumps(told).encode())
+        self._new.append(LATEST)
+
+    def _latest(self) -> Any:
+        """Which version the plain leaderboard is of, and its size in bytes; None if that is not known."""
+        try:
+            return json.loads(self._lake.read_bytes(f"{self._folder}/{_LATEST_OF}"))
+        except (MissingError, ValueError):
+            return None
+
+    def _before(self, name: str) -> tuple[int, int]:
+        """Of the rounds that a table holds, how many are still the run's; and how many it holds."""
+        state = self._tables[name].state
+        return (0, 0) if state is None else (self._content.kept(state), int(state.get("rows", 0)))
+
+    def _commit(self, name: str) -> PublishedTable:
+        """The table, about to have a new version."""
+        self._lease.check()
+        self._new.append(name)
+        return self._tables[name]

@@ -1,0 +1,140 @@
+"""What the published tables of a run hold, and how much of what was published before still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from storage import Dataset, Lake, Run
+from storage.schemas import PUBLISHED, ROUNDS
+
+from .leaderboard import FOLDED, Display, Standing, check_rated, rated_contests
+from .marks import Marks, as_bytes, digest_of_rows
+
+__all__ = ["Content"]
+
+_MEANING = 1  # raised when the same rounds give other rows than in a release before: all are then published anew
+_RATED = [name for name in ROUNDS.names if name != "contest_id"]  # that one is found faster by the round's number
+_YEARS = (1, 9999)  # of the calendar
+_UNKNOWN = np.iinfo(np.int64).min
+
+
+class Content:
+    """A run as it stands, as tables for consumers; see ``PUBLISHED`` for their columns.
+
+    Parameters
+    ----------
+    deviations
+        As for the leaderboard.
+
+    Attributes
+    ----------
+    n_rounds : int
+        Rounds rated, those that were passed over included.
+
+    Raises
+    ------
+    LakeError
+        There is no such run, or it has rated nobody yet.
+    """
+
+    def __init__(self, lake: Lake, run_name: str, deviations: float | None) -> None:
+        self._run = Run.open(lake, run_name)
+        self._chain = self._run.segments()
+        check_rated(self._run, self._chain)
+        self._dataset = Dataset.open(lake, self._run.config["dataset"])
+        self._display = Display.of(self._run, deviations)
+        self._contests = rated_contests(self._chain, self._dataset)
+        self._digests: dict[tuple[str, int], str] = {}
+        self.n_rounds = self._chain.stop_round
+
+    @cached_property
+    def players(self) -> pa.Table:
+        """Everybody in the data set."""
+        handles = self._dataset.handles()
+        return pa.table([np.arange(len(handles), dtype=np.int32), handles], schema=PUBLISHED["players"])
+
+    @cached_property
+    def contests(self) -> pa.Table:
+        """The contest of each round, as the data set tells of it now."""
+        skipped = [index for segment in self._chain.segments for index in segment.skipped]
+        columns = {name: self._contests.column(name) for name in self._contests.column_names} | {
+            "round_index": pa.array(np.arange(self.n_rounds, dtype=np.int32)),
+            "contest_id": self._ids,
+            "skipped": pa.array(np.isin(np.arange(self.n_rounds), skipped)),
+        }
+        schema = PUBLISHED["contests"]
+        return pa.table([columns[name] for name in schema.names], schema=schema)
+
+    def ratings(self, start: int) -> Iterator[pa.RecordBatch]:
+        """One row a participation in the rounds from ``start`` on, in order."""
+        times = self._contests.column("time_seconds").combine_chunks()
+        years, handles = _years(times), self._dataset.handles()
+        for _, rows in self._run.iter_segments(start, None, _RATED, chain=self._chain):
+            columns = {name: rows.column(name).combine_chunks() for name in _RATED}
+            index, mu, sigma, n_before = (columns[name] for name in ("round_index", "mu", "sigma", "n_before"))
+            rating = self._display.rating(mu.to_numpy(), sigma.to_numpy(), n_before.to_numpy() + np.int32(1))
+            columns |= {
+                "contest_id": self._ids.take(index),
+                "handle": handles.take(columns["player"]),
+                "rating": pa.array(rating),
+                "time_seconds": times.take(index),
+                "year": years.take(index),
+            }
+            yield pa.record_batch([columns[name] for name in PUBLISHED["ratings"].names], schema=PUBLISHED["ratings"])
+
+    def leaderboard(self, before: pa.Table | None = None, start: int = 0) -> pa.Table:
+        """Who stands where; from the first round on, or from what the leaderboard was before round ``start``."""
+        standing = Standing(self._dataset.n_players, self._contests, self._display)
+        if before is not None:
+            standing.restore(before)
+        for _, rows in self._run.iter_segments(start, None, FOLDED, chain=self._chain):
+            standing.fold(rows)
+        return standing.table(self._dataset.handles())
+
+    def digest(self, name: str, n_rows: int) -> str:
+        """A digest of the first rows of ``players`` or ``contests``."""
+        key = name, n_rows
+        if key not in self._digests:
+            self._digests[key] = digest_of_rows(getattr(self, name).slice(0, n_rows))
+        return self._digests[key]
+
+    def state(self) -> dict[str, Any]:
+        """What :meth:`kept` needs to know when this has been published."""
+        n = self._dataset.n_players
+        return {"players": n, **asdict(Marks.of(self._rounds, self._seed(n)))}
+
+    def kept(self, state: Mapping[str, Any]) -> int:
+        """How many rounds from the first on are what they were when a run had that state; all are if none changed."""
+        try:
+            return Marks.from_json(state).kept(self._rounds, self._seed(int(state["players"])))
+        except (KeyError, TypeError, ValueError):  # another release's
+            return 0
+
+    @cached_property
+    def _ids(self) -> pa.StringArray:
+        return pa.array([contest for segment in self._chain.segments for contest in segment.contest_ids], pa.string())
+
+    @cached_property
+    def _rounds(self) -> npt.NDArray[np.uint8]:
+        """What the rows of each round are made of: its chain digest, and its time, of which no digest may know yet."""
+        digests = bytes.fromhex("".join(digest for segment in self._chain.segments for digest in segment.digests))
+        times = self._contests.column("time_seconds").fill_null(_UNKNOWN).to_numpy()
+        return as_bytes(np.frombuffer(digests, np.uint8).reshape(self.n_rounds, -1), times)
+
+    def _seed(self, n_players: int) -> str:
+        """What all rows are made of: how they are shown, and whose the numbers of the first players are."""
+        return f"{_MEANING} {self._display.deviations!r} {self.digest('players', n_players)}"
+
+
+def _years(times: pa.Int64Array) -> pa.Int32Array:
+    """Calendar year, UTC; null if unknown or beyond the calendar."""
+    seconds = times.fill_null(_UNKNOWN).to_numpy().astype("datetime64[s]")  # the least integer is no time there, either
+    years = seconds.astype("datetime64[Y]").astype(np.int64) + 1970
+    return pa.array(years, mask=(years < _YEARS[0]) | (years > _YEARS[1])).cast(pa.int32(), safe=False)

@@ -1,0 +1,78 @@
+"""Marks along a sequence tell where it has changed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import repeatable
+
+import flows.marks
+from flows.marks import Marks, as_bytes, digest_of_rows
+
+
+def sequence(values: list[int]) -> np.ndarray:
+    return as_bytes(np.array(values, dtype=np.int32))
+
+
+def common(one: list[int], other: list[int]) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+values = st.lists(st.integers(0, 2), max_size=40)
+
+
+@repeatable(200)
+@given(before=values, after=values)
+def test_marks__tell_the_first_row_that_changed(before: list[int], after: list[int]) -> None:
+    marks = Marks.from_json(json.loads(json.dumps(asdict(Marks.of(sequence(before))))))
+    assert marks.kept(sequence(after)) == common(before, after)
+    assert marks.kept(sequence(before)) == len(before)
+
+
+@repeatable(200)
+@given(before=values, data=st.data())
+def test_marks__of_a_long_sequence_may_tell_of_a_change_a_little_too_early_but_never_too_late(
+    before: list[int], data: st.DataObject
+) -> None:
+    after = before[: data.draw(st.integers(0, len(before)))] + data.draw(values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flows.marks, "MOST", 4)
+        marks = Marks.of(sequence(before))
+    assert len(marks.digests) <= 4 * 12
+    same, kept = common(before, after), marks.kept(sequence(after))
+    assert same - marks.step < kept <= same
+    if before == after[: len(before)]:
+        assert kept == len(before)
+
+
+def test_marks__of_another_seed_say_nothing() -> None:
+    assert Marks.of(sequence([1, 2, 3]), "a").kept(sequence([1, 2, 3]), "b") == 0
+
+
+def test_marks__that_are_none_are_refused() -> None:
+    for facts in ({}, {"rows": 1, "step": 1}, {"rows": "many", "step": 1, "digests": ""}):
+        with pytest.raises((KeyError, ValueError)):
+            Marks.from_json(facts)
+    assert Marks.from_json({"rows": 3, "step": 0, "digests": "abc"}).kept(sequence([1, 2, 3])) == 0
+
+
+def test_digest_of_rows__tells_values_apart_and_not_how_they_lie_in_memory() -> None:
+    whole = pa.table(
+        {"name": ["a", "", None, "ü", "b"], "n": [1, None, 0, 4, 5], "is": [True, None, False, True, True]}
+    )
+    pieces = pa.concat_tables([whole.slice(0, 2), whole.slice(2)])
+    assert digest_of_rows(pieces) == digest_of_rows(whole) == digest_of_rows(whole.take([0, 1, 2, 3, 4]))
+    assert digest_of_rows(whole.slice(1, 3)) == digest_of_rows(whole.take([1, 2, 3]))
+    others = (
+        whole.set_column(0, "name", pa.array(["a", None, "", "ü", "b"])),
+        whole.set_column(0, "name", pa.array(["a", "", None, "üb", ""])),
+        whole.set_column(1, "n", pa.array([1, 0, None, 4, 5])),
+        whole.slice(0, 4),
+    )
+    assert len({digest_of_rows(table) for table in (whole, *others)}) == 5
