@@ -18,6 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from against_peer import codeforces_200, codeforces_all, ctf, reddit, tennis
+from changes import corrections, publish
 from million import million, systems_million
 from phases import profile
 from rich.console import Console
@@ -32,6 +33,8 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "reddit": reddit,
     "codeforces-all": codeforces_all,
     "codeforces-lake": codeforces_lake,
+    "corrections": corrections,
+    "publish": publish,
     "million": million,
     "tennis": tennis,
     "tennis-lake": tennis_lake,

@@ -1,0 +1,98 @@
+"""Rows about a history that changes: a correction in its middle, and tables published of it again and again."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from against_peer import CODEFORCES
+from timing import Command, Options, Result, ranklake, run_command
+
+from storage import Dataset, Lake
+
+__all__ = ["corrections", "publish"]
+
+REPEATS = 3  # the first may still have to compile; the best counts
+RUN = "r"
+
+
+def corrections(options: Options) -> Iterator[Result]:
+    """A player disqualified in the middle of Codeforces, and back in: what `ranklake rate` takes to follow."""
+    with _lake(options) as (lake, data, n_rounds):
+        middle = n_rounds // 2
+        contest = data.contests.column("contest_id")[middle].as_py()
+        loser = data.handles()[int(next(data.standings(middle, middle + 1)).player[-1])].as_py()
+        _rate(lake, RUN, n_rounds)
+        after, again, nothing = [], [], []
+        for turn, undo in enumerate(((), ("--undo",), ())):
+            _rate(lake, f"{RUN}{turn}", middle)
+            after.append(_inside(_rate(lake, f"{RUN}{turn}", n_rounds)))
+            run_command(ranklake(), "amend", contest, "--remove", loser, *undo, "--dataset", "d", "--lake", lake)
+            again.append(_rate(lake, RUN, n_rounds))
+            nothing.append(_rate(lake, RUN, n_rounds))
+    best, bound = min(again, key=_inside), min(after) + 0.5
+    yield Result(
+        "corrections",
+        f"ranklake rate after a player was taken out of contest {middle:,}; itself it reports {_inside(best):.1f} s, "
+        f"and the rounds from there on alone {min(after):.1f} s",
+        best.seconds,
+        targets={f"at most 0.5 s beside the rounds after: {_inside(best) - min(after):.1f} s": _inside(best) <= bound},
+        figures={"reported_seconds": _inside(best), "after_seconds": min(after), "cpu_seconds": best.cpu_seconds},
+    )
+    idle = min(nothing, key=lambda command: command.seconds)
+    yield Result(
+        "corrections", f"ranklake rate, nothing changed; itself it reports {_inside(idle):.1f} s", idle.seconds,
+        targets={f"at most 1 s after its start: {_inside(idle):.1f} s": _inside(idle) <= 1.0},
+        figures={"reported_seconds": _inside(idle), "cpu_seconds": idle.cpu_seconds},
+    )  # fmt: skip
+
+
+def publish(options: Options) -> Iterator[Result]:
+    """All of Codeforces as tables: at once, one more round, and nothing new."""
+    done: dict[str, list[Command]] = {"a whole run": [], "one more round": [], "nothing new": []}
+    with _lake(options) as (lake, _, n_rounds):
+        for turn in range(REPEATS):
+            _rate(lake, f"{RUN}{turn}", n_rounds - 1)
+            done["a whole run"].append(_publish(lake, f"{RUN}{turn}"))
+            _rate(lake, f"{RUN}{turn}", n_rounds)
+            done["one more round"].append(_publish(lake, f"{RUN}{turn}"))
+            done["nothing new"].append(_publish(lake, f"{RUN}{turn}"))
+    for what, limit in (("a whole run", 10.0), ("one more round", 1.0), ("nothing new", None)):
+        best = min(done[what], key=lambda command: command.seconds)
+        told = f"ranklake publish, {what}; {best.cpu_seconds:.1f} s of all cores; peak {best.peak_bytes / 1e9:.2f} GB"
+        figures = {"cpu_seconds": best.cpu_seconds, "peak_bytes": best.peak_bytes}
+        if limit is None:
+            yield Result("publish", told, best.seconds, figures=figures)
+            continue
+        inside = min(_inside(command) for command in done[what])
+        target = {f"at most {limit:.0f} s by its own account: {inside:.1f} s": inside <= limit}
+        yield Result("publish", told, best.seconds, targets=target, figures=figures | {"reported_seconds": inside})
+
+
+@contextmanager
+def _lake(options: Options) -> Iterator[tuple[str, Dataset, int]]:
+    """A lake with the contests of Codeforces, and how many of them are to be rated."""
+    path = options.file(CODEFORCES)
+    with tempfile.TemporaryDirectory() as lake:
+        run_command(ranklake(), "ingest", "files", path, "--dataset", "d", "--lake", lake)
+        data = Dataset.open(Lake.open(lake), "d")
+        yield lake, data, options.least(data.contests.num_rows)
+
+
+def _rate(lake: str, run: str, n_rounds: int) -> Command:
+    bound = ("--max-rounds", str(n_rounds))
+    return run_command(ranklake(), "rate", "--dataset", "d", "--run", run, "--lake", lake, *bound)
+
+
+def _publish(lake: str, run: str) -> Command:
+    return run_command(ranklake(), "publish", "--run", run, "--lake", lake)
+
+
+def _inside(command: Command) -> float:
+    """Seconds that a command reports of itself, in tenths."""
+    found = re.search(r" in ([0-9.]+) s", command.output)
+    if found is None:
+        raise RuntimeError(f"the command did not tell its seconds: {command.output}")
+    return float(found[1])
