@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import dataset_option, lake_option, print_table, usage, write_rows
+from .terminal import dataset_option, lake_option, print_table, tell_wait, usage, write_rows
 
 if TYPE_CHECKING:
     from storage import Dataset, Entry, Ingest, Log
@@ -145,11 +146,11 @@ def _open(lake: str, dataset: str) -> Dataset:
     return Dataset.open(Lake.open(lake), dataset)
 
 
-def _changing(lake: str, dataset: str) -> Ingest:
+def _changing(lake: str, dataset: str) -> AbstractContextManager[Ingest]:
     """A data set that must be there, to be changed in full or not at all."""
     from storage import Dataset
 
-    return Dataset.ingest(_open(lake, dataset).lake, dataset)
+    return Dataset.ingest(_open(lake, dataset).lake, dataset, on_wait=tell_wait)
 
 
 def _tell(dataset: str, ingest: Ingest) -> None:

@@ -14,7 +14,19 @@ import click
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["dataset_option", "lake_option", "print_table", "progress", "run_option", "usage", "write_rows"]
+    from storage.lease import Holder
+
+__all__ = [
+    "dataset_option",
+    "lake_option",
+    "print_table",
+    "progress",
+    "run_option",
+    "steal_option",
+    "tell_wait",
+    "usage",
+    "write_rows",
+]
 
 _LOG_SECONDS = 5.0  # between lines of progress where there is no terminal
 
@@ -22,6 +34,7 @@ lake_option = click.option(
     "--lake", required=True, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake."
 )
 dataset_option = click.option("--dataset", required=True, help="Name of the data set in the lake.")
+steal_option = click.option("--steal", is_flag=True, help="Take over from a writer who is dead for certain.")
 run_option = click.option("--run", required=True, help="Name of the run, as `ranklake runs` lists it.")
 
 
@@ -55,6 +68,11 @@ def progress(what: str) -> Iterator[Callable[[int, int | None, str], None]]:
             click.echo(f"{what}: {done:,}{f' of {total:,}' if total else ''} contests, {told}", err=True)
 
     yield tell
+
+
+def tell_wait(by: Holder) -> None:
+    """Say whose end is waited for."""
+    click.echo(f"waiting for {by.who} to end", err=True)
 
 
 def print_table(table: Any) -> None:

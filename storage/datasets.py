@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage import layout
+from storage.checkpoints import Run
 from storage.effective import Corrections, took_part
 from storage.errors import MissingError
 from storage.ingest import Ingest, IngestOrder
 from storage.lake import Lake
+from storage.lease import Holder, Lease, hold
 from storage.log import Log
+from storage.mending import damaged
 from storage.parquet import metadata_of
 from storage.players import read_handles
 from storage.standings import StandingsPart, StoredStandings
+from storage.sweep import referenced, strays
 
 __all__ = ["Dataset"]
+
+_PATIENCE_SECONDS = 600.0
 
 
 class Dataset:
@@ -40,7 +47,7 @@ class Dataset:
         self.name = name
         self.contests = contests
         self.n_players = int(facts["n_players"])
-        self.n_player_parts = int(facts["player_parts"])
+        self._player_parts = facts["player_parts"].split()
         self._log_file = facts.get("log", "")
         self._log: Log | None = None
         self._handles: pa.StringArray | None = None
@@ -77,8 +84,20 @@ class Dataset:
         return found
 
     @classmethod
-    def ingest(cls, lake: Lake, name: str, *, order: IngestOrder = "source", mirror: bool = False) -> Ingest:
+    def ingest(
+        cls,
+        lake: Lake,
+        name: str,
+        *,
+        order: IngestOrder = "source",
+        mirror: bool = False,
+        rewrite: bool = False,
+        steal: bool = False,
+        on_wait: Callable[[Holder], None] = lambda _: None,
+    ) -> AbstractContextManager[Ingest]:
         """A ``with`` block that changes ``name``, made if need be; in full or, if it raises, not at all.
+
+        Of several who change it at once, each waits until the others have ended.
 
         Parameters
         ----------
@@ -87,17 +106,79 @@ class Dataset:
             places. ``time``: then the whole data set is sorted by time; of one time they stay as they are.
         mirror
             Contests that are not added are taken out.
+        rewrite
+            Contests that are added are written again even if they have not changed: what is damaged is mended.
+        steal
+            Take over from somebody who is dead for certain.
+        on_wait
+            Called once, if somebody else is at work, with who it is.
+
+        Raises
+        ------
+        LeaseHeldError
+            Somebody else is at work for longer than ten minutes.
+        LakeError
+            The table of contests is gone, and runs over it are there.
         """
+        layout.check_dataset_name(name)
+        return cls._ingesting(lake, name, order, mirror, rewrite, steal, on_wait)
+
+    @classmethod
+    @contextmanager
+    def _ingesting(
+        cls,
+        lake: Lake,
+        name: str,
+        order: IngestOrder,
+        mirror: bool,
+        rewrite: bool,
+        steal: bool,
+        on_wait: Callable[[Holder], None],
+    ) -> Iterator[Ingest]:
+        purpose, folder = f"ingest into {name}", layout.dataset_folder(name)
+        with hold(lake, folder, purpose, steal=steal, wait_seconds=_PATIENCE_SECONDS, on_wait=on_wait) as lease:
+            before = cls._before(lake, name)
+            facts = () if before is None else (before.contests, before.handles(), before.log())
+            with Ingest(lake, name, *facts, order=order, mirror=mirror, rewrite=rewrite, lease=lease) as ingest:
+                yield ingest
+
+    @classmethod
+    def _before(cls, lake: Lake, name: str) -> Dataset | None:
         try:
-            current = cls.open(lake, name)
-        except MissingError:
-            return Ingest(lake, name, order=order, mirror=mirror)
-        return Ingest(lake, name, current.contests, current.handles(), current.log(), order=order, mirror=mirror)
+            return cls.open(lake, name)
+        except MissingError as error:
+            if orphans := Run.over(lake, name):
+                # Made anew, it might number its players otherwise.
+                problem = f"there is no such file, but runs of it are there: {', '.join(orphans)}"
+                raise damaged(error.path, problem) from error
+            return None
+
+    @staticmethod
+    def delete(lake: Lake, name: str, lease: Lease) -> None:
+        """Remove a data set, or what is left of one; runs over it are the caller's to remove first.
+
+        From the first moment on there is no such data set; what a crash leaves is removed by the next who delete it or
+        ingest into it. Its lease stays.
+        """
+        lease.check()
+        lake.delete(layout.contests_file(name))
+        for folder in (layout.contests_folder, layout.standings_folder, layout.players_folder, layout.log_folder):
+            lake.delete_folder(folder(name))
+
+    @property
+    def log_path(self) -> str:
+        """Where its log of corrections is, inside the lake; empty if there is none."""
+        return layout.log_file(self.name, self._log_file) if self._log_file else ""
+
+    @property
+    def corrected(self) -> bool:
+        """Whether corrections are in force."""
+        return self._corrections is not None
 
     def handles(self) -> pa.StringArray:
         """Handle of each player, by index."""
         if self._handles is None:
-            self._handles = read_handles(self.lake, self.name, self.n_player_parts, self.n_players)
+            self._handles = read_handles(self.lake, self.name, self._player_parts, self.n_players)
         return self._handles
 
     def find(self, handle: str) -> int | None:
@@ -129,6 +210,11 @@ class Dataset:
         time_seconds = self.contests.column("time_seconds")[contest].as_py()
         names = (self.handles().take(pa.array(part.player)) for part in self._stored.parts(contest, contest + 1))
         return any(took_part(handle, some.to_pylist(), self.log().aliases, time_seconds) for some in names)
+
+    def strays(self) -> list[str]:
+        """Files that it does not refer to: left by a crash, or kept for those who read what was before."""
+        kept = referenced(self.name, self.contests.column("file").to_pylist(), metadata_of(self.contests.schema))
+        return strays(self.lake, self.name, kept)
 
     @cached_property
     def _stored(self) -> StoredStandings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from types import TracebackType
 from typing import Literal, TypeAlias
 
@@ -10,15 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import layout
+from storage import layout, parquet
 from storage.contests import Contest
 from storage.corrector import Corrector
 from storage.lake import Lake
+from storage.lease import Lease
 from storage.log import Log
 from storage.order import merge_order, n_moved
 from storage.parquet import metadata_of
-from storage.players import PlayerIndex, write_handles
+from storage.players import PlayerIndex, encode_part, parts_that_stay
 from storage.rows import Row, rows_of, table_of
+from storage.standings import standings_name
 from storage.sweep import discard, referenced, sweep
 
 __all__ = ["Ingest", "IngestOrder"]
@@ -53,17 +54,20 @@ class Ingest(Corrector):
         *,
         order: IngestOrder = "source",
         mirror: bool = False,
+        rewrite: bool = False,
+        lease: Lease | None = None,
     ) -> None:
         contests = table_of([]) if contests is None else contests
         handles = pa.array([], pa.string()) if handles is None else handles
         rows, players = rows_of(contests), PlayerIndex(handles)
         super().__init__(lake, layout.check_dataset_name(name), rows, players, () if log is None else log.entries)
         self.moved = 0
-        self._order, self._mirror = order, mirror
+        self._order, self._mirror, self._rewrite = order, mirror, rewrite
+        self._lease = lease
         facts = metadata_of(contests.schema)
         self._order_before = list(rows)  # rated order
         self._files_before = referenced(name, (row.file for row in rows.values()), facts)
-        self._n_parts = int(facts.get("player_parts", 0))
+        self._parts = facts.get("player_parts", "").split()
         self._n_players_before = len(players)
         self._kept: set[str] = set()
         self._pending: list[tuple[Contest, Row]] = []
@@ -111,7 +115,8 @@ class Ingest(Corrector):
             if (known.name, known.url) != (contest.name, url):
                 known.name, known.url = contest.name, url
                 self._changed = True
-            return "unchanged"
+            if not self._rewrite:
+                return "unchanged"
 
         if max(len(contest), self._pending_rows) >= _FILE_ROWS:
             self._flush()
@@ -123,7 +128,9 @@ class Ingest(Corrector):
         self._pending_rows += len(contest)
         if self._pending_rows >= _FILE_ROWS:
             self._flush()
-        return "new" if known is None else "corrected"
+        if known is None:
+            return "new"
+        return "unchanged" if known.source_digest == digest else "corrected"
 
     def keep(self, contest_id: str) -> None:
         """A contest that the source has, though it could not be read: a mirror does not take it out."""
@@ -160,12 +167,9 @@ class Ingest(Corrector):
                 "hi": np.concatenate([contest.hi for contest in contests], dtype=np.int32),
             }
         )
-        members = "".join(row.source_digest for row in rows)
-        file = f"{hashlib.blake2b(members.encode(), digest_size=16).hexdigest()}.parquet"
-        path = layout.standings_file(self._name, file)
-        # Never skipped when there is such a file: a crashed ingest may have given its players other indices.
-        self._written.append(path)
-        self._lake.write_table(path, table, "standings")
+        data = parquet.encode(table, "standings")
+        file = standings_name(data)
+        self._write(layout.standings_file(self._name, file), data)
         for row, row_start in zip(rows, (np.cumsum(sizes) - sizes).tolist(), strict=True):
             row.file, row.row_start = file, row_start
         if self._log.aliases:
@@ -193,21 +197,26 @@ class Ingest(Corrector):
             self.moved = n_moved(self._order_before, ordered)
         self._rows = {contest_id: self._rows[contest_id] for contest_id in ordered}
 
+    def _write(self, path: str, data: pa.Buffer) -> None:
+        self._written.append(path)
+        self._lake.write_bytes(path, data)
+
     def _commit(self) -> set[str]:
         """Make it count; returns the files it refers to."""
-        n_parts = self._n_parts
+        parts = self._parts
         if len(self._players) > self._n_players_before:
-            self._written.append(layout.players_file(self._name, n_parts))
-            handles = self._players.since(self._n_players_before)
-            write_handles(self._lake, self._name, n_parts, self._n_players_before, handles)
-            n_parts += 1
-        facts = {"player_parts": str(n_parts), "n_players": str(len(self._players))}
+            parts, first = parts_that_stay(parts, self._n_players_before)
+            file, data = encode_part(first, self._players.since(first))
+            self._write(layout.players_file(self._name, file), data)
+            parts = [*parts, file]
+        facts = {"player_parts": " ".join(parts), "n_players": str(len(self._players))}
         if self._log.entries:
             facts["log"] = self._log.file
             path = layout.log_file(self._name, facts["log"])
             if path not in self._files_before:
-                self._written.append(path)
-                self._lake.write_table(path, self._log.table, "log")
+                self._write(path, parquet.encode(self._log.table, "log"))
         rows = self._rows.values()
+        if self._lease is not None:
+            self._lease.check()
         self._lake.write_table(layout.contests_file(self._name), table_of(rows), "contests", metadata=facts)
         return referenced(self._name, (row.file for row in rows), facts)

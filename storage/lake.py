@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
 from typing import NamedTuple
 
 import fsspec
@@ -16,8 +18,12 @@ from fsspec.implementations.local import LocalFileSystem
 from storage import parquet
 from storage.errors import LakeError, MissingError
 from storage.layout import TEMPORARY_PREFIX
+from storage.stores import bucket_of, connect, explained
 
 __all__ = ["Lake", "Written", "digest_of"]
+
+_AT_ONCE = 16  # requests to an object store under way at the same time
+_TRIES = 3
 
 
 class Written(NamedTuple):
@@ -36,12 +42,21 @@ class Lake:
     """Files of a lake, by their path inside it, ``/`` between the parts.
 
     A file is there in full or not at all: writes replace it in one step. Made by ``Lake.open``.
+
+    Attributes
+    ----------
+    url : str
+        Where it is, as it was opened.
+    local : bool
+        Whether it is on a disk of this machine, and its files therefore at hand.
     """
 
     def __init__(self, filesystem: fsspec.AbstractFileSystem, root: str, url: str) -> None:
-        self._filesystem = filesystem
+        self._connection = filesystem
+        self._process = os.getpid()
         self._root = root.rstrip("/")
-        self._local = isinstance(filesystem, LocalFileSystem)
+        self.local = isinstance(filesystem, LocalFileSystem)
+        self._bucket = bucket_of(filesystem, self._root)
         self.url = url
 
     @classmethod
@@ -51,16 +66,21 @@ class Lake:
         Raises
         ------
         LakeError
-            There is no folder and ``create`` is false, or it cannot be made.
+            There is no folder and ``create`` is false, or it cannot be made; a bucket is never made.
         """
         url = os.fspath(url)
-        # A listing remembered from before our own writes would hide them.
-        filesystem, root = fsspec.core.url_to_fs(url, use_listings_cache=False)
-        if create:
-            with _explained("make the lake", url):
+        filesystem, root = connect(url)
+        bucket = bucket_of(filesystem, root)
+        if create and not bucket:
+            with explained("make the lake", url):
                 filesystem.makedirs(root, exist_ok=True)
-        elif not filesystem.isdir(root):
-            raise MissingError(f"no lake at {url}; `ranklake ingest` makes one")
+            return cls(filesystem, root, url)
+        with explained("open the lake", url, bucket):
+            if not filesystem.isdir(root):
+                if bucket and not filesystem.exists(bucket):
+                    raise MissingError(f"{url}: bucket {bucket} is not there; make it, or mend the lake's address")
+                if not create:
+                    raise MissingError(f"no lake at {url}; `ranklake ingest` makes one")
         return cls(filesystem, root, url)
 
     def __repr__(self) -> str:
@@ -68,7 +88,7 @@ class Lake:
 
     def uri(self, path: str) -> str:
         """Where a file or folder is, as other tools name it: an absolute path on a disk, an address elsewhere."""
-        if self._local:
+        if self.local:
             return self._full(path)
         return f"{self.url.rstrip('/')}/{path}"
 
@@ -80,23 +100,44 @@ class Lake:
         MissingError
             There is none.
         """
-        with _explained("read", path):
+        with self._explained("read", path):
             data: bytes = self._filesystem.cat_file(self._full(path))
         return data
+
+    def read_each(self, paths: Sequence[str]) -> Iterator[bytes | LakeError]:
+        """All of each of some files, or why it cannot be read; from an object store, many at a time."""
+        if self.local or len(paths) < 2:
+            yield from map(self._attempt, paths)
+            return
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-get") as pool:
+            ahead: deque[Future[bytes | LakeError]] = deque()
+            try:
+                for path in paths:
+                    ahead.append(pool.submit(self._attempt, path))
+                    if len(ahead) == _AT_ONCE:
+                        yield ahead.popleft().result()
+                while ahead:
+                    yield ahead.popleft().result()
+            finally:
+                for future in ahead:
+                    future.cancel()
 
     def write_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
         """Make or replace a file in one step; parents are made as needed."""
         full = self._full(path)
-        put = self._replace if self._local else self._put
-        with _explained("write", path):
+        put = self._replace if self.local else self._put
+        with self._explained("write", path):
             try:
                 put(full, data)
             except FileNotFoundError:
-                self._filesystem.makedirs(full.rpartition("/")[0], exist_ok=True)
+                self._make_parents(full)
                 put(full, data)
 
     def create_bytes(self, path: str, data: bytes) -> bool:
         """Make a file unless there is one; of several who try at once, one succeeds.
+
+        ``data`` must be the caller's alone: an object store may be asked twice, and what is found there then tells
+        whether the first request got through.
 
         Returns
         -------
@@ -104,17 +145,18 @@ class Lake:
             Whether it was made.
         """
         full = self._full(path)
-        create = self._create if self._local else self._create_remotely
-        with _explained("create", path):
+        create = self._create if self.local else self._create_remotely
+        with self._explained("create", path):
             try:
                 return create(full, data)
             except FileNotFoundError:
-                self._filesystem.makedirs(full.rpartition("/")[0], exist_ok=True)
+                self._make_parents(full)
                 return create(full, data)
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
-        return bool(self._filesystem.exists(self._full(path)))
+        with self._explained("look for", path):
+            return bool(self._filesystem.exists(self._full(path)))
 
     def list(self, folder: str) -> list[str]:
         """Names in a folder, sorted; none if there is no such folder."""
@@ -122,21 +164,30 @@ class Lake:
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Names in a folder and their sizes in bytes (0 for folders), in one listing."""
+        full = self._full(folder)
         try:
-            with _explained("list", folder):
-                entries = self._filesystem.ls(self._full(folder), detail=True)
+            with self._explained("list", folder):
+                entries = self._filesystem.ls(full, detail=True)
         except MissingError:
             return {}
-        return {entry["name"].rstrip("/").rpartition("/")[2]: entry["size"] or 0 for entry in entries}
+        found = {entry["name"].rstrip("/"): entry["size"] or 0 for entry in entries}
+        found.pop(full, None)  # stores may list the folder itself
+        return {name.rpartition("/")[2]: size for name, size in found.items()}
+
+    def size_below(self, folder: str) -> int:
+        """Bytes of all files below a folder."""
+        with self._explained("list", folder):
+            files = self._filesystem.find(self._full(folder), detail=True)
+        return sum(entry["size"] or 0 for entry in files.values())
 
     def delete(self, path: str) -> None:
         """Remove a file; nothing happens if there is none."""
-        with suppress(MissingError), _explained("delete", path):
+        with suppress(MissingError), self._explained("delete", path):
             self._filesystem.rm_file(self._full(path))
 
     def delete_folder(self, folder: str) -> None:
         """Remove a folder and what is left in it; nothing happens if there is none."""
-        with suppress(MissingError), _explained("delete", folder):
+        with suppress(MissingError), self._explained("delete", folder):
             self._filesystem.rm(self._full(folder), recursive=True)
 
     def write_table(
@@ -161,7 +212,43 @@ class Lake:
         MissingError, DamagedError, FormatError
             There is no such file; it cannot be read or holds something else; it is of another format.
         """
-        return parquet.decode(self.read_bytes(path), name, path, columns)
+        return next(self.read_tables([path], name, columns))
+
+    def read_tables(self, paths: Sequence[str], name: str, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Tables of kind ``name``, in the order of their paths; from an object store, many are fetched at a time.
+
+        Raises
+        ------
+        MissingError, DamagedError, FormatError
+            As for ``read_table``.
+        """
+        for path, data in zip(paths, self.read_each(paths), strict=True):
+            if isinstance(data, LakeError):
+                raise data
+            yield parquet.decode(data, name, path, columns)
+
+    @property
+    def _filesystem(self) -> fsspec.AbstractFileSystem:
+        if self._process != os.getpid():
+            # A connection does not survive a fork; nor may the child let go of it, which would close the parent's.
+            self._inherited = self._connection
+            self._connection, _ = connect(self.url)
+            self._process = os.getpid()
+        return self._connection
+
+    def _explained(self, action: str, path: str) -> AbstractContextManager[None]:
+        return explained(action, path, self._bucket)
+
+    def _attempt(self, path: str) -> bytes | LakeError:
+        try:
+            return self.read_bytes(path)
+        except LakeError as error:
+            return error
+
+    def _make_parents(self, full: str) -> None:
+        if self._bucket:
+            raise FileNotFoundError(self._bucket)  # some clients would make the bucket
+        self._filesystem.makedirs(full.rpartition("/")[0], exist_ok=True)
 
     def _full(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
@@ -191,23 +278,16 @@ class Lake:
         return True
 
     def _create_remotely(self, full: str, data: bytes) -> bool:
-        try:
-            self._filesystem.pipe_file(full, data, mode="create")
-        except FileExistsError:
-            return False
-        return True
+        refused = OSError()
+        for _ in range(_TRIES):
+            try:
+                self._filesystem.pipe_file(full, data, mode="create")
+                return True
+            except OSError as error:  # there is one, or somebody makes it right now; clients differ in their words
+                refused = error
+            with suppress(FileNotFoundError):
+                return bool(self._filesystem.cat_file(full) == data)
+        raise refused
 
     def _put(self, full: str, data: bytes | pa.Buffer) -> None:
         self._filesystem.pipe_file(full, bytes(data))
-
-
-@contextmanager
-def _explained(action: str, path: str) -> Iterator[None]:
-    """Turn the system's errors into ours, which name the place inside the lake."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise MissingError(f"{path}: there is no such file; restore it or make it again", path=path) from error
-    except OSError as error:
-        reason = error.strerror or str(error) or type(error).__name__
-        raise LakeError(f"{path}: cannot {action}: {reason}; mend that and run again", path=path) from error

@@ -89,9 +89,9 @@ def players_folder(dataset: str) -> str:
     return f"{check_dataset_name(dataset)}/players"
 
 
-def players_file(dataset: str, part: int) -> str:
-    """Part number ``part`` of the player index, from 0."""
-    return f"{players_folder(dataset)}/{numbered(part, '.parquet')}"
+def players_file(dataset: str, file: str) -> str:
+    """Path of a part of the player index, given its name in the table of contests."""
+    return f"{players_folder(dataset)}/{file}"
 
 
 def dataset_folder(dataset: str) -> str:

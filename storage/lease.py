@@ -14,14 +14,15 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from storage.errors import DamagedError, LakeError, LeaseHeldError, MissingError
+from storage.errors import LakeError, LeaseHeldError, MissingError
 from storage.lake import Lake
 from storage.layout import number_of, numbered
+from storage.mending import damaged
 
 __all__ = ["BEAT_SECONDS", "EXPIRY_BEATS", "Holder", "Lease", "hold", "holder"]
 
@@ -133,6 +134,7 @@ def hold(
     *,
     steal: bool = False,
     wait_seconds: float = 0.0,
+    on_wait: Callable[[Holder], None] = lambda _: None,
     beat_seconds: float = BEAT_SECONDS,
 ) -> Iterator[Lease]:
     """Be the only writer of a folder of the lake for the length of a ``with`` block.
@@ -145,6 +147,8 @@ def hold(
         Take over whoever holds it: for an operator who knows that they are dead.
     wait_seconds
         How long to wait for a living holder to end.
+    on_wait
+        Called once, when waiting begins, with the holder.
     beat_seconds
         Between heartbeats. A holder on another machine is taken for dead when its clock and ours are
         ``EXPIRY_BEATS`` apart and no heartbeat comes for three of them: a clock alone proves nothing.
@@ -154,11 +158,14 @@ def hold(
     LeaseHeldError
         Somebody else is at work there; names them, the age of their last heartbeat and the way out.
     """
-    deadline = time.monotonic() + wait_seconds
+    deadline, told = time.monotonic() + wait_seconds, False
     while True:
         found = _highest(lake, folder)
         if found is not None and not steal and not _free(lake, folder, found, beat_seconds):
             if time.monotonic() < deadline:
+                if not told:
+                    on_wait(found[1])
+                    told = True
                 time.sleep(min(0.2, beat_seconds))
                 continue
             raise _held(folder, found[1])
@@ -254,8 +261,7 @@ def _decode(data: bytes, path: str) -> Holder:
     try:
         return Holder(**json.loads(data))
     except (ValueError, TypeError) as error:
-        problem = f"{path}: not a readable lease ({error!r}); delete it if nobody is at work there"
-        raise DamagedError(problem, path=path) from error
+        raise damaged(path, f"not a readable lease ({error!r})") from error
 
 
 def _machine() -> str:

@@ -8,19 +8,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from storage.errors import DamagedError
+from storage.mending import damaged
 from storage.schemas import FORMAT_VERSION, TABLES, check_format, conform
 
-__all__ = ["SNAPSHOT", "decode", "encode", "metadata_of", "plain"]
-
-SNAPSHOT = "snapshot"  # the one kind of table whose columns are the writer's own
+__all__ = ["decode", "encode", "metadata_of", "plain"]
 
 _PREFIX = "ranklake."
 
 # Dictionaries cost more than they save in columns of distinct values, and so do statistics nobody filters by.
 # Rounds are written while ratings wait: Snappy, which every reader knows, takes 0.3 ms for 3,500 rows, zstd 0.7 ms for
-# 15 % less. Standings are written once, read for ever, and shrink to half with zstd. The doubles of a snapshot hardly
-# shrink; LZ4 passes over them at the speed of no compression at all and still packs the integers.
+# 15 % less. Standings are written once, read for ever, and shrink to half with zstd.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "contests": {"compression": "zstd", "compression_level": 1, "use_dictionary": ["file"]},
     "standings": {
@@ -32,7 +29,6 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "players": {"compression": "zstd", "compression_level": 1, "use_dictionary": False, "write_statistics": ["player"]},
     "log": {"compression": "zstd", "compression_level": 1},
     "rounds": {"compression": "snappy", "use_dictionary": ["contest_id"], "write_statistics": ["round_index"]},
-    SNAPSHOT: {"compression": "lz4", "use_dictionary": False, "write_statistics": False},
 }
 
 # Below this many bytes a thread pool costs more than it gains, and rounds are read while workers rate.
@@ -41,7 +37,7 @@ _THREADS_FROM = 1 << 22
 
 def encode(table: pa.Table, name: str, metadata: Mapping[str, str] | None = None) -> pa.Buffer:
     """Parquet bytes of ``table``, a table of kind ``name``, carrying the format version and ``metadata``."""
-    table = conform(table, name) if name in TABLES else table
+    table = conform(table, name)
     facts = {"format": str(FORMAT_VERSION), "table": name, **(metadata or {})}
     table = table.replace_schema_metadata({_PREFIX + key: value for key, value in facts.items()})
     sink = pa.BufferOutputStream()
@@ -69,17 +65,14 @@ def decode(data: bytes, name: str, path: str, columns: Sequence[str] | None = No
     try:
         # Closing it would close nothing but the buffer, and costs a third of a small read.
         file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
-        facts = metadata_of(file.schema_arrow)
-        _check(facts, name, path)
+        _check(file.schema_arrow, name, path)
         table = file.read(columns=columns, use_threads=len(data) >= _THREADS_FROM)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
-        raise DamagedError(
-            f"{path}: not a readable Parquet file ({reason}); restore it or make it again", path=path
-        ) from error
-    wanted = columns if columns is not None else TABLES[name].names if name in TABLES else table.column_names
+        raise damaged(path, f"not a readable Parquet file ({reason})") from error
+    wanted = TABLES[name].names if columns is None else columns
     if absent := [column for column in wanted if column not in table.column_names]:
-        raise DamagedError(f"{path}: has no column {', '.join(absent)}; restore it or make it again", path=path)
+        raise damaged(path, f"has no column {', '.join(absent)}")
     return table.select(wanted)
 
 
@@ -89,10 +82,13 @@ def metadata_of(schema: pa.Schema) -> dict[str, str]:
     return {key.removeprefix(_PREFIX): value for key, value in pairs if key.startswith(_PREFIX)}
 
 
-def _check(facts: Mapping[str, str], name: str, path: str) -> None:
+def _check(schema: pa.Schema, name: str, path: str) -> None:
+    facts = metadata_of(schema)
     version = facts.get("format", "none")
     check_format(int(version) if version.isdecimal() else version, path)
     if facts.get("table") != name:
-        raise DamagedError(
-            f"{path}: holds {facts.get('table')}, expected {name}; restore it or make it again", path=path
-        )
+        raise damaged(path, f"holds {facts.get('table')}, expected {name}")
+    for field in TABLES[name]:
+        index = schema.get_field_index(field.name)
+        if index >= 0 and schema.field(index).type != field.type:
+            raise damaged(path, f"column {field.name} is {schema.field(index).type}, expected {field.type}")

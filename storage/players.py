@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage import layout
-from storage.errors import DamagedError
-from storage.lake import Lake
+from storage import layout, parquet
+from storage.errors import LakeError
+from storage.lake import Lake, digest_of
+from storage.mending import damaged
 
-__all__ = ["PlayerIndex", "read_handles", "write_handles"]
+__all__ = ["PlayerIndex", "encode_part", "parts_that_stay", "read_handles"]
+
+_PART_PLAYERS = 1 << 16
 
 
 class PlayerIndex:
@@ -38,36 +41,52 @@ class PlayerIndex:
         return pa.array(islice(self._index, player, None), pa.string(), size=len(self) - player)
 
 
-def read_handles(lake: Lake, dataset: str, n_parts: int, n_players: int) -> pa.StringArray:
-    """Handle of each of the ``n_players`` in the first ``n_parts`` parts.
+def read_handles(lake: Lake, dataset: str, files: Sequence[str], n_players: int) -> pa.StringArray:
+    """Handle of each of the ``n_players`` in some parts.
 
     Raises
     ------
-    DamagedError
-        The parts do not hold the players 0, 1, 2, ...; names the part.
+    MissingError, DamagedError
+        A part is gone, or they do not hold the players 0, 1, 2, ...; names the part.
     """
     parts = []
     start = 0
-    for number in range(n_parts):
-        path = layout.players_file(dataset, number)
-        table = lake.read_table(path, "players")
+    paths = [layout.players_file(dataset, file) for file in files]
+    for path, data in zip(paths, lake.read_each(paths), strict=True):
+        if isinstance(data, LakeError):
+            raise data
+        if digest_of(data) not in path:
+            raise damaged(path, "is not what its name says")
+        table = parquet.decode(data, "players", path)
         stop = start + table.num_rows
-        last = stop == n_players if number == n_parts - 1 else stop <= n_players
+        last = stop == n_players if path == paths[-1] else stop <= n_players
         if not (last and np.array_equal(table.column("player").to_numpy(), np.arange(start, stop))):
-            raise DamagedError(
-                f"{path}: does not hold the players from {start} on, of {n_players}; restore it or ingest again",
-                path=path,
-            )
+            raise damaged(path, f"does not hold the players from {start} on, of {n_players}")
         parts.extend(table.column("handle").chunks)
         start = stop
     return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
 
 
-def write_handles(lake: Lake, dataset: str, part: int, first_player: int, handles: pa.StringArray) -> None:
-    """Write part number ``part``: ``handles`` of the players from ``first_player`` on."""
+def encode_part(first_player: int, handles: pa.StringArray) -> tuple[str, pa.Buffer]:
+    """File name and bytes of a part: ``handles`` of the players from ``first_player`` on.
+
+    The name tells the bytes, so that no writer ever puts other players in the place of those that a data set has.
+    """
     players = np.arange(first_player, first_player + len(handles), dtype=np.int32)
-    table = pa.table({"player": players, "handle": handles})
-    lake.write_table(layout.players_file(dataset, part), table, "players")
+    data = parquet.encode(pa.table({"player": players, "handle": handles}), "players")
+    return f"{layout.numbered(first_player)}-{digest_of(data)}.parquet", data
+
+
+def parts_that_stay(files: Sequence[str], n_players: int) -> tuple[list[str], int]:
+    """Parts that a new one does not take in, and the first player of the new one.
+
+    Small parts are taken in, so that however often a few players come, the parts are few.
+    """
+    stay, first = list(files), n_players
+    while stay and n_players - (start := int(stay[-1].partition("-")[0])) < _PART_PLAYERS:
+        stay.pop()
+        first = start
+    return stay, first
 
 
 class _Numbering(dict[str, int]):

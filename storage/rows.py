@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from storage.contests import Contest
@@ -38,6 +40,12 @@ class Row:
         ceiling = None if contest.perf_ceiling == math.inf else contest.perf_ceiling
         facts = (contest.contest_id, contest.name, contest.url or None, contest.time_seconds, contest.weight, ceiling)
         return cls(*facts, n, digest, "", 0, n, digest)
+
+    def digest_of(self, handles: pa.StringArray, lo: npt.NDArray[np.int32], hi: npt.NDArray[np.int32]) -> str:
+        """The contest's content digest if these were its standings."""
+        ceiling = math.inf if self.perf_ceiling is None else self.perf_ceiling
+        facts = (self.contest_id, "", "", self.time_seconds, handles, lo, hi, self.weight, ceiling)
+        return Contest(*facts).content_digest
 
 
 assert [field.name for field in fields(Row)] == CONTESTS.names

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from storage.errors import DamagedError, FormatError
+from storage.errors import FormatError
+from storage.mending import damaged, way_out
 
 __all__ = [
     "CONTESTS",
@@ -33,14 +34,10 @@ def check_format(found: object, path: str) -> None:
         ``found`` is no version at all.
     """
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise DamagedError(
-            f"{path}: says format {found!r}, which no release wrote; delete it and make it again", path=path
-        )
+        raise damaged(path, f"says format {found!r}, which no release wrote")
     if found != FORMAT_VERSION:
-        way_out = "update ranklake" if found > FORMAT_VERSION else "make it again or use an older release"
-        raise FormatError(
-            f"{path} is format {found}, this code reads {FORMAT_VERSION}; {way_out}", path=path, found=found
-        )
+        way = "update ranklake" if found > FORMAT_VERSION else f"use an older release, or {way_out(path)}"
+        raise FormatError(f"{path} is format {found}, this code reads {FORMAT_VERSION}; {way}", path=path, found=found)
 
 
 def conform(table: pa.Table, name: str) -> pa.Table:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from storage.errors import DamagedError, MissingError
+from storage.errors import DamagedError, LakeError, MissingError
 from storage.lake import Lake, Written
 from storage.layout import number_of, numbered
+from storage.mending import damaged
 from storage.schemas import FORMAT_VERSION, check_format
 
 __all__ = ["DATA", "MANIFEST", "Chain", "RoundEntry", "Segment", "merged_file", "read_chain"]
@@ -143,9 +144,9 @@ class Segment:
             files = numbered(segment.first_round, DATA), merged_file(segment.first_round, segment.stop_round - 1)
             sound = sound and segment.file in files
         except (ValueError, KeyError, TypeError) as error:
-            raise DamagedError(f"{path}: not a readable manifest ({error!r}); rate the run again", path=path) from error
+            raise damaged(path, f"not a readable manifest ({error!r})") from error
         if not sound:
-            raise DamagedError(f"{path}: its lists of rounds do not fit each other; rate the run again", path=path)
+            raise damaged(path, "its lists of rounds do not fit each other")
         return segment
 
 
@@ -195,35 +196,34 @@ def read_chain(lake: Lake, folder: str) -> Chain:
     """
     sizes = lake.sizes(folder)
     numbers = sorted(number for name in sizes if (number := number_of(name, MANIFEST)) is not None)
+    manifests = lake.read_each([f"{folder}/{numbered(number, MANIFEST)}" for number in numbers])
     segments: list[Segment] = []
-    for at, number in enumerate(numbers):
+    for at, (number, manifest) in enumerate(zip(numbers, manifests, strict=True)):
         if segments and number < segments[-1].stop_round:
             continue
         try:
-            segments.append(_follow(lake, folder, number, sizes, segments[-1] if segments else None))
+            segments.append(_follow(manifest, folder, number, sizes, segments[-1] if segments else None))
         except (DamagedError, MissingError) as error:
             return Chain(tuple(segments), tuple(numbers[at:]), str(error))
     return Chain(tuple(segments), (), "")
 
 
-def _follow(lake: Lake, folder: str, number: int, sizes: dict[str, int], before: Segment | None) -> Segment:
+def _follow(
+    manifest: bytes | LakeError, folder: str, number: int, sizes: dict[str, int], before: Segment | None
+) -> Segment:
     path = f"{folder}/{numbered(number, MANIFEST)}"
+    if isinstance(manifest, LakeError):
+        raise manifest
     next_round, parent = (before.stop_round, before.last_digest) if before else (0, "")
     if number != next_round:
-        raise DamagedError(f"{path}: expected round {next_round} next; rate the run again", path=path)
-    segment = Segment.from_json(lake.read_bytes(path), path)
+        raise damaged(path, f"expected round {next_round} next")
+    segment = Segment.from_json(manifest, path)
     if segment.first_round != number:
-        raise DamagedError(f"{path}: says it begins at round {segment.first_round}; rate the run again", path=path)
+        raise damaged(path, f"says it begins at round {segment.first_round}")
     if segment.parent != parent:
-        raise DamagedError(
-            f"{path}: continues {segment.parent!r}, the round before is {parent!r}; rate the run again",
-            path=path,
-        )
+        raise damaged(path, f"continues {segment.parent!r}, the round before is {parent!r}")
     data = segment.file
     if sizes.get(data) != segment.file_size:
         found = f"has {sizes[data]} bytes" if data in sizes else "is missing"
-        raise DamagedError(
-            f"{folder}/{data}: {found}, its manifest says {segment.file_size} bytes; rate the run again",
-            path=f"{folder}/{data}",
-        )
+        raise damaged(f"{folder}/{data}", f"{found}, its manifest says {segment.file_size} bytes")
     return segment

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -10,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from storage.aliases import Alias, canonical, turning_point
-from storage.contests import Contest
 from storage.effective import Corrections, took_part
 from storage.errors import LakeError
 from storage.log import Log
@@ -88,10 +86,7 @@ def settle(
             f"(`ranklake remove`), or take disqualifications back (`ranklake amend {row.contest_id} --undo`) and pass "
             "it over (`ranklake rate --exclude`)"
         )
-    ceiling = math.inf if row.perf_ceiling is None else row.perf_ceiling
-    counted = handles.take(pa.array(part.player))
-    facts = (row.contest_id, "", "", row.time_seconds, counted, part.lo, part.hi, row.weight, ceiling)
-    digest = Contest(*facts).content_digest
+    digest = row.digest_of(handles.take(pa.array(part.player)), part.lo, part.hi)
     changed = digest != row.content_digest
     row.n_players, row.content_digest = len(part.player), digest
     return changed

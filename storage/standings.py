@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage import layout
-from storage.errors import DamagedError
-from storage.lake import Lake
+from storage.lake import Lake, digest_of
+from storage.mending import damaged
 
-__all__ = ["StandingsPart", "StoredStandings"]
+__all__ = ["StandingsPart", "StoredStandings", "standings_name", "stretches"]
+
+Longs = npt.NDArray[np.int64]
 
 # A corrected contest lies in a file of its own amid those of an older file: this many shared files stay at hand.
 _FILES_AT_HAND = 4
@@ -57,6 +59,18 @@ class StandingsPart:
     def contests_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Place in rated order of the contest of each of ``rows``."""
         return np.searchsorted(self.offsets, rows, side="right") - 1 + self.first_contest
+
+
+def standings_name(data: pa.Buffer) -> str:
+    """File name of standings: it tells the bytes, so that no writer ever puts others in their place."""
+    return f"{digest_of(data)}.parquet"
+
+
+def stretches(starts: Longs, sizes: Longs) -> Longs:
+    """Numbers of the rows of stretches that begin at ``starts`` and have these sizes, one stretch after the other."""
+    ends = np.cumsum(sizes)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.repeat(starts - ends + sizes, sizes) + np.arange(total)
 
 
 class StoredStandings:
@@ -112,17 +126,15 @@ class StoredStandings:
 
     def _gathered(self, begin: int, end: int) -> StandingsPart:
         """Contests from here and there, copied together."""
-        offsets, file = self._offsets(begin, end), self._file[begin:end]
+        file = self._file[begin:end]
         numbers = np.unique(file)
         tables = [self._table(number) for number in numbers.tolist()]
         base = np.zeros(len(self._names), np.int64)
         base[numbers] = np.cumsum([0, *(table.num_rows for table in tables[:-1])])
-        shift = base[file] + self._first_row[begin:end] - offsets[:-1]
-        rows = np.repeat(shift, np.diff(offsets)) + np.arange(offsets[-1])
+        rows = stretches(base[file] + self._first_row[begin:end], self._n_rows[begin:end])
         columns = pa.concat_tables(tables).combine_chunks()
-        return StandingsPart(
-            begin, offsets, *(columns.column(name).to_numpy()[rows] for name in ("player", "lo", "hi"))
-        )
+        arrays = (columns.column(name).to_numpy()[rows] for name in ("player", "lo", "hi"))
+        return StandingsPart(begin, self._offsets(begin, end), *arrays)
 
     def _offsets(self, begin: int, end: int) -> npt.NDArray[np.int64]:
         return np.concatenate([[0], np.cumsum(self._n_rows[begin:end])])
@@ -143,11 +155,7 @@ class StoredStandings:
         table = self._lake.read_table(path, "standings", ["player", "lo", "hi"])
         # More rows are right only if some of its contests have since been corrected or removed.
         if table.num_rows != rows_wanted and not self._holds_its_contests(path, file):
-            raise DamagedError(
-                f"{path}: has {table.num_rows} rows, its contests have {rows_wanted} players; "
-                "restore it or ingest into a new data set",
-                path=path,
-            )
+            raise damaged(path, f"has {table.num_rows} rows, its contests have {rows_wanted} players")
         return table
 
     def _holds_its_contests(self, path: str, file: str) -> bool:
@@ -157,7 +165,7 @@ class StoredStandings:
         if np.any(first_row + n_rows > len(ids)):
             return False
         wanted = self._contests.column("contest_id").take(pa.array(mine))
-        rows = np.repeat(first_row - np.cumsum(n_rows) + n_rows, n_rows) + np.arange(n_rows.sum())
+        rows = stretches(first_row, n_rows)
         expected = wanted.take(pa.array(np.repeat(np.arange(len(mine)), n_rows)))
         n_mine: int = pc.sum(pc.is_in(ids, value_set=wanted.combine_chunks())).as_py() or 0
         return n_mine == len(rows) and bool(pc.all(pc.equal(ids.take(pa.array(rows)), expected)).as_py())

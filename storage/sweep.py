@@ -10,13 +10,13 @@ from storage.errors import LakeError, MissingError
 from storage.lake import Lake
 from storage.parquet import metadata_of
 
-__all__ = ["discard", "referenced", "sweep"]
+__all__ = ["discard", "referenced", "strays", "sweep"]
 
 
 def referenced(name: str, files: Iterable[str], facts: Mapping[str, str]) -> set[str]:
     """Paths of all files of a data set whose table of contests names these standings ``files`` and these facts."""
     paths = {layout.contests_file(name)} | {layout.standings_file(name, file) for file in set(files)}
-    paths |= {layout.players_file(name, part) for part in range(int(facts.get("player_parts", 0)))}
+    paths |= {layout.players_file(name, part) for part in facts.get("player_parts", "").split()}
     return paths | ({layout.log_file(name, facts["log"])} if "log" in facts else set())
 
 
@@ -36,10 +36,14 @@ def discard(lake: Lake, name: str, written: Iterable[str]) -> None:
 
 def sweep(lake: Lake, name: str, kept: set[str]) -> None:
     """Remove whatever is not among the paths ``kept``."""
-    folders = (layout.standings_folder, layout.players_folder, layout.contests_folder, layout.log_folder)
     # The data are committed: failing to tidy up is no failure.
     with suppress(LakeError):
-        for folder in folders:
-            for file in lake.list(folder(name)):
-                if (path := f"{folder(name)}/{file}") not in kept:
-                    lake.delete(path)
+        for path in strays(lake, name, kept):
+            lake.delete(path)
+
+
+def strays(lake: Lake, name: str, kept: set[str]) -> list[str]:
+    """Files of a data set that are not among the paths ``kept``."""
+    folders = (layout.standings_folder, layout.players_folder, layout.contests_folder, layout.log_folder)
+    paths = (f"{folder(name)}/{file}" for folder in folders for file in lake.list(folder(name)))
+    return [path for path in paths if path not in kept]

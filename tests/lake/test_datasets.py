@@ -4,6 +4,7 @@ import pytest
 from lake.builders import content, contest, expected, field, ingest
 
 from storage import DamagedError, Dataset, LakeError, MissingError
+from storage.players import encode_part
 
 
 @pytest.fixture
@@ -108,17 +109,35 @@ def test_standings__a_missing_file_is_named(lake, games):
 
 def test_players__parts_that_do_not_fit_are_damage(lake):
     ingest(lake, [contest("a", ["x", "y"])])
-    ingest(lake, [contest("b", ["z", "y"])])
-    lake.write_bytes("games/players/000001.parquet", lake.read_bytes("games/players/000000.parquet"))
-    with pytest.raises(DamagedError, match=r"games/players/000001\.parquet: does not hold the players from 2 on, of 3"):
+    (file,) = lake.list("games/players")
+    data = lake.read_bytes(f"games/players/{file}")
+    lake.write_bytes(f"games/players/{file}", data[:50] + bytes([data[50] ^ 1]) + data[51:])
+    with pytest.raises(DamagedError, match=rf"games/players/{file}: is not what its name says; restore it, or `"):
+        Dataset.open(lake, "games").handles()
+    contests, (other, part) = Dataset.open(lake, "games").contests, encode_part(1, pa.array(["y"]))
+    lake.write_bytes(f"games/players/{other}", part)
+    facts = {"player_parts": other, "n_players": "2"}
+    lake.write_table("games/contests/contests.parquet", contests, "contests", metadata=facts)
+    with pytest.raises(DamagedError, match=rf"games/players/{other}: does not hold the players from 0 on, of 2"):
         Dataset.open(lake, "games").handles()
 
 
-def test_players__parts_beyond_the_committed_ones_are_ignored_and_then_swept(lake):
+def test_players__parts_other_than_the_committed_ones_are_ignored_and_then_swept(lake):
     ingest(lake, [contest("a", ["x", "y"])])
     for part in ("000001", "000002"):
         lake.write_bytes(f"games/players/{part}.parquet", b"torn")
     assert Dataset.open(lake, "games").handles().to_pylist() == ["x", "y"]
+    before = lake.list("games/players")
     ingest(lake, [contest("b", ["z", "y"])])
     assert Dataset.open(lake, "games").handles().to_pylist() == ["x", "y", "z"]
-    assert lake.list("games/players") == ["000000.parquet", "000001.parquet"]
+    assert len(lake.list("games/players")) == 2  # what was replaced, for those who read it
+    assert not set(before[1:]) & set(lake.list("games/players"))
+
+
+def test_players__parts_are_few_however_often_a_few_players_come(lake, monkeypatch):
+    monkeypatch.setattr("storage.players._PART_PLAYERS", 8)
+    for number in range(30):
+        ingest(lake, [contest(f"c{number}", [f"x{number}", f"y{number}"])])
+    handles = Dataset.open(lake, "games").handles().to_pylist()
+    assert handles == [f"{name}{number}" for number in range(30) for name in "xy"]
+    assert len(lake.list("games/players")) <= 60 / 8 + 2

@@ -33,7 +33,6 @@ def test_ingest__players_are_numbered_by_first_appearance(lake):
     assert Dataset.open(lake, "games").handles().to_pylist() == ["x", "y", "z"]
     ingest(lake, [contest("c", ["w", "x"])])
     assert Dataset.open(lake, "games").handles().to_pylist() == ["x", "y", "z", "w"]
-    assert lake.list("games/players") == ["000000.parquet", "000001.parquet"]
 
 
 def test_ingest__again_changes_nothing(lake, tmp_path):
@@ -218,8 +217,9 @@ def test_ingest__into_a_newer_format_stops(lake, tmp_path, monkeypatch):
         patch.setattr("storage.parquet.FORMAT_VERSION", 2)
         ingest(lake, BEFORE)
     before = tree(tmp_path / "lake")
-    with pytest.raises(FormatError, match=r"games/contests/contests\.parquet is format 2"):
-        Dataset.ingest(lake, "games")
+    problem = r"games/contests/contests\.parquet is format 2, this code reads 1; update ranklake"
+    with pytest.raises(FormatError, match=problem), Dataset.ingest(lake, "games"):
+        pass
     assert tree(tmp_path / "lake") == before
 
 

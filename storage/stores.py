@@ -1,0 +1,73 @@
+"""File systems behind an address: how they are reached, how they differ, and their errors in our words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import fsspec
+from fsspec.utils import get_protocol
+
+from storage.errors import LakeError, MissingError
+from storage.mending import way_out
+
+__all__ = ["bucket_of", "connect", "explained"]
+
+_BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
+_EXTRAS = {"s3": "s3", "s3a": "s3"}  # what to install, of ours
+
+# By default a file's size is asked for before it is read, and where there is no file its folder is listed.
+_OPTIONS: dict[str, dict[str, Any]] = {"s3": {"max_concurrency": 1}, "s3a": {"max_concurrency": 1}}
+
+
+def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
+    """The file system behind an address, and the path in it.
+
+    Raises
+    ------
+    LakeError
+        What reads such addresses is not installed.
+    """
+    protocol = get_protocol(url)
+    options = _OPTIONS.get(protocol, {})
+    if protocol in _BUCKETS:
+        # One that was opened before may have had other credentials, or another place in the environment.
+        options = {**options, "skip_instance_cache": True}
+    try:
+        # A listing remembered from before our own writes would hide them.
+        filesystem, root = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
+    except ImportError as error:
+        package = f"'ranklake[{_EXTRAS[protocol]}]'" if protocol in _EXTRAS else "what it names"
+        raise LakeError(f"{url}: {error}; `pip install {package}`") from error
+    return filesystem, root
+
+
+def bucket_of(filesystem: fsspec.AbstractFileSystem, root: str) -> str:
+    """The bucket of a path in an object store; empty where folders are real.
+
+    In a bucket, folders are there while files are, and need not be made; the bucket itself is its owner's to make.
+    """
+    protocols = filesystem.protocol
+    names = {protocols} if isinstance(protocols, str) else set(protocols)
+    return root.partition("/")[0] if names & _BUCKETS else ""
+
+
+@contextmanager
+def explained(action: str, path: str, bucket: str = "") -> Iterator[None]:
+    """Turn the system's errors into ours, which name the place inside the lake."""
+    try:
+        yield
+    except LakeError:
+        raise
+    except FileNotFoundError as error:
+        if bucket and action in ("write", "create"):
+            problem = f"{path}: cannot {action}: bucket {bucket} is not there; make it, or mend the lake's address"
+            raise LakeError(problem, path=path) from error
+        raise MissingError(f"{path}: there is no such file; {way_out(path)}", path=path) from error
+    except Exception as error:
+        # Clients of object stores have errors of their own for want of credentials or of a connection.
+        if not isinstance(error, OSError) and not bucket:
+            raise
+        reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).partition("\n")[0]
+        raise LakeError(f"{path}: cannot {action}: {reason}; mend that and run again", path=path) from error

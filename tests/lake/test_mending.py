@@ -1,0 +1,39 @@
+"""The command that mends a file is known by the file's place in the lake."""
+
+import pytest
+
+from storage import DamagedError
+from storage.mending import damaged, way_out
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("runs/x/run.json", "`ranklake delete --run x` and rate again"),
+        ("runs/x/rounds/000412.json", "`ranklake rate --run x --from 412` rates it again"),
+        ("runs/x/rounds/000412.parquet", "`ranklake rate --run x --from 412` rates it again"),
+        ("runs/x/rounds/1000412-1000500.parquet", "`ranklake rate --run x --from 1000412` rates it again"),
+        ("runs/x/snapshots/000499", "`ranklake compact --run x` removes it, and an older one serves"),
+        ("runs/x/snapshots/000499/part-0000.arrow", "`ranklake compact --run x` removes it, and an older one serves"),
+        ("runs/x/lease-000003.json", "delete it if nobody is at work there"),
+        ("d/lease-000003.json", "delete it if nobody is at work there"),
+        ("d/contests/contests.parquet", "restore it, or `ranklake delete --dataset d --with-runs` and ingest again"),
+        ("d/players/000000-ab.parquet", "restore it, or `ranklake delete --dataset d --with-runs` and ingest again"),
+        ("d/log/ab.parquet", "restore it, or `ranklake delete --dataset d --with-runs` and ingest again"),
+        ("d/standings/ab.parquet", "restore it, or ingest d again with --rewrite"),
+        ("published/x/ratings", "`ranklake publish --run x` makes it again once that folder is deleted"),
+        ("raw/site/1.json", "restore it or make it again"),
+        ("runs", "restore it or make it again"),
+        ("runs/x", "restore it or make it again"),
+        ("", "restore it or make it again"),
+    ],
+)
+def test_way_out__is_told_by_the_path(path, said):
+    assert way_out(path) == said
+
+
+def test_damaged__names_the_file_what_is_wrong_and_the_way_out():
+    error = damaged("runs/x/rounds/000412.json", "is torn")
+    assert isinstance(error, DamagedError)
+    assert error.path == "runs/x/rounds/000412.json"
+    assert str(error) == "runs/x/rounds/000412.json: is torn; `ranklake rate --run x --from 412` rates it again"

@@ -1,0 +1,133 @@
+"""An object store for tests: moto's server in a process of its own, and a proxy before it that counts and fails."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+__all__ = ["PATIENCE", "Proxy", "environment", "proxy", "server"]
+
+PATIENCE = 60.0
+_HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "date", "server"}
+
+
+@contextmanager
+def server(folder: Path, **variables: str) -> Iterator[str]:
+    """Start a store on a free port of this machine; its address."""
+    log = folder / "moto.log"
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+    with log.open("wb") as out, subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env={**os.environ, **variables}
+    ) as process:  # fmt: skip
+        try:
+            give_up = time.monotonic() + PATIENCE
+            while (found := re.search(rb"Running on (http://127\.0\.0\.1:[0-9]+)", log.read_bytes())) is None:
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < give_up, "the store did not start"
+                time.sleep(0.02)
+            yield found[1].decode()
+        finally:
+            process.kill()
+
+
+def environment(address: str) -> dict[str, str]:
+    """What tells every client where the store is, and who asks."""
+    return {
+        "AWS_ENDPOINT_URL": address,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_MAX_ATTEMPTS": "3",
+    }
+
+
+class Proxy(ThreadingHTTPServer):
+    """Passes requests on to a store.
+
+    Attributes
+    ----------
+    seen : list of str
+        ``METHOD key`` of each request, ``LIST prefix`` of listings; as they came.
+    fault : (str) -> str
+        What to do with such a request: ``""`` pass it on, ``"lose"`` its answer, ``"refuse"`` it once.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, address: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.host = urlsplit(address).netloc
+        self.seen: list[str] = []
+        self.fault: Callable[[str], str] = lambda _: ""
+        self.address = f"http://127.0.0.1:{self.server_address[1]}"
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is none of ours."""
+
+
+@contextmanager
+def proxy(address: str) -> Iterator[Proxy]:
+    """A proxy before the store at ``address``."""
+    with Proxy(address) as made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield made
+        finally:
+            made.shutdown()
+            thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Proxy
+
+    def _pass_on(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        _, _, path, query, _ = urlsplit(self.path)
+        prefix = re.search("prefix=([^&]*)", query)
+        what = f"LIST {prefix[1] if prefix else ''}" if "list-type" in query else f"{self.command} {path}"
+        self.server.seen.append(what)
+        fault = self.server.fault(what)
+        if fault == "refuse":
+            self._answer(503, {}, b"<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>")
+            return
+        connection = http.client.HTTPConnection(self.server.host, timeout=PATIENCE)
+        try:
+            connection.request(self.command, self.path, body, dict(self.headers.items()))
+            answer = connection.getresponse()
+            data, headers = answer.read(), dict(answer.getheaders())
+        finally:
+            connection.close()
+        if fault == "lose":
+            self.close_connection = True
+            self.connection.close()
+            return
+        self._answer(answer.status, headers, data)
+
+    def _answer(self, status: int, headers: dict[str, str], data: bytes) -> None:
+        self.send_response(status)
+        length = headers.get("Content-Length", "0") if self.command == "HEAD" else str(len(data))
+        for name, value in headers.items():
+            if name.lower() not in _HOP_BY_HOP:
+                self.send_header(name, value)
+        self.send_header("Content-Length", length)
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _pass_on
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
