@@ -16,11 +16,13 @@ import pyarrow as pa
 from storage import RoundEntry, Run
 
 from .adapters import to_table
+from .schedule import Schedule
 from .walk import Rated
 
 __all__ = ["Committer"]
 
 SEGMENT_ROWS = 2_000  # a segment closes when it has so many rows
+REMOTE_SEGMENT_ROWS = 50_000  # in an object store, where each takes a tenth of a second to commit
 SEGMENT_SECONDS = 5.0  # or has been open so long
 _WAITING = 8  # writes that may lag behind: bounds memory
 
@@ -39,6 +41,7 @@ class Committer:
 
     def __init__(self, run: Run, contest_ids: Sequence[str], digests: Sequence[str]) -> None:
         self._run, self._contest_ids, self._digests = run, contest_ids, digests
+        self._segment_rows = SEGMENT_ROWS if run.lake.local else REMOTE_SEGMENT_ROWS
         self._open: list[_Piece] = []
         self._opened = time.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ranklake-write")
@@ -55,25 +58,26 @@ class Committer:
             self._opened = time.monotonic()
         while start < len(sizes):
             done = int(ends[start - 1]) if start else 0
-            room = SEGMENT_ROWS - sum(piece.n_rows for piece in self._open)
+            room = self._segment_rows - sum(piece.n_rows for piece in self._open)
             stop = min(int(np.searchsorted(ends, done + room)) + 1, len(sizes))
             self._open.append(_Piece(rated, start, stop, sizes[start:stop]))
             late = stop == len(sizes) and time.monotonic() - self._opened > SEGMENT_SECONDS
             if int(ends[stop - 1]) - done >= room or late:
-                self._close()
+                self.close()
             start = stop
 
-    def snapshot(self, last_round: int, columns: dict[str, Any], keep: int) -> None:
-        """Commit what was added and then every player's belief after ``last_round``; keep so many snapshots."""
-        self._close()
+    def snapshot(self, last_round: int, columns: dict[str, Any], schedule: Schedule) -> None:
+        """Commit what was added and then every player's belief after ``last_round``; prune older snapshots."""
+        self.close()
 
         def write() -> None:
             self._run.write_snapshot(last_round, columns, self._digests[last_round])
-            self._run.prune_snapshots(keep)
+            self._run.prune_snapshots(schedule.keep, schedule.rows, schedule.gap)
 
         self._submit(write)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """End the segment with what was added so far."""
         pieces, self._open, self._opened = self._open, [], time.monotonic()
         if pieces:
             self._submit(lambda: self._write(pieces))
@@ -107,7 +111,7 @@ class Committer:
     ) -> None:
         try:
             if error is None:
-                self._close()
+                self.close()
             while self._waiting:  # what was rated before an error or an interrupt is not lost
                 self._waiting.popleft().result()
         finally:

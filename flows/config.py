@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rating_kernels import SYSTEMS, System
+from storage import Run
+from storage.layout import run_file
+from storage.mending import damaged
 
 __all__ = [
     "RunConfig",
@@ -51,6 +54,23 @@ class RunConfig:
     skip_uninformative: bool = True
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, run: Run) -> RunConfig:
+        """What a run computes, as its ``run.json`` says.
+
+        Raises
+        ------
+        DamagedError
+            It does not say what this release can compute.
+        """
+        try:
+            facts = run.config
+            system = find_system(facts["system"])
+            params = build_params(system, facts["params"])
+            return cls(facts["dataset"], run.name, system.name, params, facts["skip_uninformative"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise damaged(run_file(run.name), f"not what this release can rate ({error})") from error
 
     def to_json(self) -> dict[str, Any]:
         """What ``run.json`` says, beside the contests it excludes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from storage import Chain, Dataset, Lake, MissingError, Run
+from storage import Chain, DamagedError, Dataset, Lake, MissingError, Run
 
 from .config import RunConfig
 
@@ -34,7 +35,7 @@ class Plan:
     n_rounds : int
         How many rounds the run is to have.
     holds, kept : int
-        Rounds whose digests still hold; of these, in segments that need not be cut.
+        Rounds that are to be kept because their digests still hold; of these, in segments that need not be cut.
     snapshots : list of int
         Last rounds of the snapshots that stay.
     why : str
@@ -52,8 +53,15 @@ class Plan:
     why: str
 
     @classmethod
-    def of(cls, lake: Lake, config: RunConfig, dataset: Dataset, max_rounds: int | None = None) -> Plan:
+    def of(
+        cls, lake: Lake, config: RunConfig, dataset: Dataset, max_rounds: int | None = None, start: int | None = None
+    ) -> Plan:
         """Compare a run with its data set.
+
+        Parameters
+        ----------
+        max_rounds, start
+            As for ``rate``.
 
         Raises
         ------
@@ -78,14 +86,17 @@ class Plan:
         found = [digest for segment in chain.segments for digest in segment.digests]
         same = (a == b for a, b in zip(found, digests, strict=False))
         holds = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(digests)))
-        kept = max((segment.stop_round for segment in chain.segments if segment.stop_round <= holds), default=0)
-        if holds < len(found):
+        wished = holds if start is None else min(start, holds)
+        kept = max((segment.stop_round for segment in chain.segments if segment.stop_round <= wished), default=0)
+        if wished < holds:
+            why = f"from round {wished} on, as was asked for"
+        elif holds < len(found):
             other = {key: value for key, value in run.config.items() if key != "exclude"} != config.to_json()
             why = "other parameters" if other else _first_break(holds, chain, contest_ids, set(before), exclude)
         elif chain.rest:
             why = chain.reason
         snapshots = [number for number in run.snapshots() if number < kept]
-        return cls(run, wanted, digests, excluded, n_rounds, holds, kept, snapshots, why)
+        return cls(run, wanted, digests, excluded, n_rounds, wished, kept, snapshots, why)
 
     @property
     def done(self) -> bool:
@@ -99,8 +110,9 @@ class Plan:
         """The round after the newest snapshot that holds; 0 if none does."""
         assert self.run is not None or not self.snapshots
         for number in reversed(self.snapshots):
-            if self.run is not None and self.run.snapshot_digest(number) == self.digests[number]:
-                return number + 1
+            with suppress(DamagedError):  # an older one serves
+                if self.run is not None and self.run.snapshot_digest(number) == self.digests[number]:
+                    return number + 1
         return 0
 
 

@@ -22,12 +22,10 @@ from .commit import Committer
 from .config import RunConfig, find_system
 from .engines.base import Engine
 from .plan import Plan
+from .schedule import Schedule
 from .walk import Walk
 
 __all__ = ["Progress", "RateReport", "rate"]
-
-SNAPSHOT_ROWS = 3_000_000  # participations between snapshots: about a second of rating
-SNAPSHOTS_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +57,8 @@ class RateReport:
         Of the rounds rated now, passed over because they were to be.
     planned : bool
         Nothing was done: a dry run.
+    unsound : tuple of str
+        Snapshots that were damaged, and removed.
     """
 
     kept: int
@@ -71,6 +71,7 @@ class RateReport:
     broken: dict[str, int] = field(default_factory=dict)
     excluded: int = 0
     planned: bool = False
+    unsound: tuple[str, ...] = ()
 
     def line(self) -> str:
         """The report in one line."""
@@ -82,7 +83,8 @@ class RateReport:
         told += f", {rated} {self.rated:,} with {self.rows:,} participations {took}"
         told += f"; {self.skipped:,} of them told nobody apart and were skipped" if self.skipped else ""
         told += f"; {self.excluded:,} of them excluded" if self.excluded else ""
-        return told + "".join(f"; {what}: {count:,}" for what, count in self.broken.items())
+        told += "".join(f"; {what}: {count:,}" for what, count in self.broken.items())
+        return told + "".join(f"; damaged, removed, and an older one served: {path}" for path in self.unsound)
 
 
 def rate(
@@ -93,6 +95,7 @@ def rate(
     on_progress: Callable[[Progress], None] = lambda _: None,
     steal: bool = False,
     dry_run: bool = False,
+    start: int | None = None,
 ) -> RateReport:
     """Bring one run up to date with its data set: keep the rounds that still hold, rate the others.
 
@@ -104,6 +107,8 @@ def rate(
         Take the run over from a writer who is dead for certain.
     dry_run
         Only tell what would be done; write nothing.
+    start
+        Rate again from this round on at the latest, whatever is on record.
 
     Raises
     ------
@@ -111,53 +116,60 @@ def rate(
         The data set or a contest to be excluded is missing, something is damaged, replayed rounds do not give the
         ratings on record, or somebody else is writing the run.
     """
+    began = time.perf_counter()
     dataset = Dataset.open(lake, config.dataset)
     if dry_run:
-        return _foretell(lake, dataset, config, max_rounds)
+        return _foretell(dataset, Plan.of(lake, config, dataset, max_rounds, start))
     with hold(lake, layout.run_folder(config.run), f"rate {config.run}", steal=steal) as lease:
-        return _rate(lake, dataset, config, engine, max_rounds, on_progress, lease)
+        plan = Plan.of(lake, config, dataset, max_rounds, start)
+        return _rate(dataset, config, plan, engine, on_progress, lease, began)
 
 
 def _rate(
-    lake: Lake,
     dataset: Dataset,
     config: RunConfig,
+    plan: Plan,
     engine: Engine,
-    max_rounds: int | None,
     on_progress: Callable[[Progress], None],
     lease: Lease,
+    began: float,
 ) -> RateReport:
-    began = time.perf_counter()
-    plan = Plan.of(lake, config, dataset, max_rounds)
-    run, kept, n_rounds = _cut(lake, config, plan, lease), plan.kept, plan.n_rounds
+    run, kept, n_rounds = _cut(dataset.lake, config, plan, lease), plan.kept, plan.n_rounds
     if plan.done:
         return RateReport(kept, 0, 0, 0, 0, time.perf_counter() - began, plan.why)
 
     system = find_system(config.system)
     walk = Walk(dataset, system, config.params, config.skip_uninformative, engine, plan.excluded)
     replayed = walk.resume(run, kept, plan.digests)
+    for last_round in walk.unsound:
+        run.remove_snapshot(last_round)
     contest_ids = dataset.contests.column("contest_id").to_pylist()
     excluded = int(np.count_nonzero(plan.excluded[kept:n_rounds]))
     skipped, rows = -excluded, 0
     broken: Counter[str] = Counter()
     start = kept
+    schedule = Schedule(dataset.contests, kept, n_rounds, kept - replayed - 1)
+    walked = time.perf_counter()
     with Committer(run, contest_ids, plan.digests) as committer:
-        for stop in _snapshot_stops(dataset, kept, n_rounds):
+        for stop in schedule.stops:
             for rated in walk.rate(start, stop):
                 committer.add(rated)
                 skipped += int(np.count_nonzero(~rated.informative))
                 rows += rated.rounds.n_rows
                 broken.update(system.broken(rated.rounds, rated.outcome))
                 on_progress(Progress(rated.stop, n_rounds, rows, time.perf_counter() - began))
-            committer.snapshot(stop - 1, walk.beliefs.columns(engine.map), SNAPSHOTS_KEPT)
+            committer.close()
+            if schedule.due(stop, time.perf_counter() - walked):
+                committer.snapshot(stop - 1, walk.beliefs.columns(engine.map), schedule)
             start = stop
     seconds = time.perf_counter() - began
-    return RateReport(kept, replayed, n_rounds - kept, skipped, rows, seconds, plan.why, dict(broken), excluded)
+    unsound = tuple(map(run.path_of_snapshot, walk.unsound))
+    told = (kept, replayed, n_rounds - kept, skipped, rows, seconds, plan.why, dict(broken), excluded)
+    return RateReport(*told, unsound=unsound)
 
 
-def _foretell(lake: Lake, dataset: Dataset, config: RunConfig, max_rounds: int | None) -> RateReport:
+def _foretell(dataset: Dataset, plan: Plan) -> RateReport:
     """What :func:`rate` would report."""
-    plan = Plan.of(lake, config, dataset, max_rounds)
     if plan.done:
         return RateReport(plan.kept, 0, 0, 0, 0, 0.0, plan.why, planned=True)
     to_rate = slice(plan.kept, plan.n_rounds)
@@ -165,13 +177,6 @@ def _foretell(lake: Lake, dataset: Dataset, config: RunConfig, max_rounds: int |
     rows = int(dataset.contests.column("n_players").to_numpy()[to_rate][~excluded].sum())
     replayed, rated, n_out = plan.kept - plan.resumes_at, plan.n_rounds - plan.kept, int(np.count_nonzero(excluded))
     return RateReport(plan.kept, replayed, rated, 0, rows, 0.0, plan.why, excluded=n_out, planned=True)
-
-
-def _snapshot_stops(dataset: Dataset, start: int, stop: int) -> list[int]:
-    """Rounds before which a snapshot is due: where the data set says, wherever a walk begins, and at its end."""
-    rows = np.cumsum(dataset.contests.column("n_players").to_numpy(), dtype=np.int64)
-    due = np.flatnonzero(np.diff(rows // SNAPSHOT_ROWS, prepend=0)) + 1
-    return [*due[(due > start) & (due < stop)].tolist(), stop]
 
 
 def _cut(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:

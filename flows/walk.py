@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from rating_kernels import Beliefs, Outcome, Rounds, System
-from storage import Dataset, LakeError, Run
+from storage import DamagedError, Dataset, LakeError, Run, Segment
+from storage.mending import way_out
 
 from .adapters import Occasions
 from .engines.base import Engine
@@ -51,6 +53,8 @@ class Walk:
     ----------
     beliefs : Beliefs
         What is believed after the rounds walked so far.
+    unsound : list of int
+        Last rounds of the snapshots that were damaged, so that it could not be gone on from them.
     """
 
     def __init__(
@@ -66,6 +70,7 @@ class Walk:
         self._counts = np.ones(dataset.contests.num_rows, dtype=bool) if excluded is None else ~excluded
         self._skip, self._occasions = skip_uninformative, Occasions.of(dataset.contests, self._counts)
         self.beliefs: Beliefs = system.newcomers(params, dataset.n_players)
+        self.unsound: list[int] = []
 
     def rate(self, start: int, stop: int) -> Iterator[Rated]:
         """Rate contests ``start`` to ``stop - 1``, which must be the next; a part at a time, as they lie in files."""
@@ -91,24 +96,52 @@ class Walk:
         LakeError
             They do not give the ratings on record.
         """
-        start = 0
+        start = self.restore(run, stop, digests)
+        for segment, name in self.differences(run, start, stop, ("mu", "sigma")):
+            first, last = max(start, segment.first_round), min(stop, segment.stop_round) - 1
+            raise LakeError(
+                f"{run.path_of(segment)}: rounds {first}-{last}, computed again, do not give the {name} on record; "
+                f"another release or kind of machine wrote them: {way_out(run.path_of(segment))}, or use another --run",
+                path=run.path_of(segment),
+            )
+        return stop - start
+
+    def restore(self, run: Run, stop: int, digests: list[str]) -> int:
+        """Believe what the newest sound snapshot of the first ``stop`` rounds says; returns the round after it."""
         for last_round in reversed([number for number in run.snapshots() if number < stop]):
-            columns, digest = run.read_snapshot(last_round)
+            try:
+                columns, digest = run.read_snapshot(last_round)
+            except DamagedError:
+                self.unsound.append(last_round)
+                continue
             if digest == digests[last_round]:
                 self.beliefs.restore(columns)
-                start = last_round + 1
-                break
-        for segment, table in run.iter_segments(start, stop, ["mu", "sigma"]):
-            first, last = max(start, segment.first_round), min(stop, segment.stop_round)
-            outcomes = [rated.outcome for rated in self.rate(first, last)]
-            for name in ("mu", "sigma"):
-                again = np.concatenate([getattr(outcome, name) for outcome in outcomes])
-                if not np.array_equal(again.view(np.int64), table.column(name).to_numpy().view(np.int64)):
-                    raise LakeError(
-                        f"run {run.name}: rounds {first}-{last - 1}, computed again, do not give the {name} on record; "
-                        "another release or kind of machine wrote them: rate under another --run"
-                    )
-        return stop - start
+                return last_round + 1
+        return 0
+
+    def differences(self, run: Run, start: int, stop: int, names: Sequence[str]) -> Iterator[tuple[Segment, str]]:
+        """Rate rounds that are on record, and yield segments in which they get other numbers, with the column's name.
+
+        Parameters
+        ----------
+        names
+            Columns of the rounds table that hold numbers.
+        """
+        rating, reached = self.rate(start, stop), start
+        ahead = {name: np.empty(0) for name in names}  # rated already, but not compared
+        for segment, table in run.iter_segments(start, stop, names):
+            outcomes = []
+            while reached < min(stop, segment.stop_round):
+                rated = next(rating)
+                outcomes.append(rated.outcome)
+                reached = rated.stop
+            for name in names:
+                again = np.concatenate([ahead[name], *(getattr(outcome, name) for outcome in outcomes)])
+                again, ahead[name] = again[: table.num_rows], again[table.num_rows :]
+                on_record = np.asarray(table.column(name).cast(pa.float64()).fill_null(np.nan))
+                same = (again.view(np.int64) == on_record.view(np.int64)) | (np.isnan(again) & np.isnan(on_record))
+                if not same.all():
+                    yield segment, name
 
 
 def _read_ahead(items: Iterator[T]) -> Iterator[T]:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from storage import layout, parquet, snapshots
-from storage.errors import DamagedError, LakeError, MissingError
+from storage.errors import LakeError, MissingError
 from storage.lake import Lake, digest_of
 from storage.lease import Lease
+from storage.mending import damaged
 from storage.schemas import FORMAT_VERSION, ROUNDS, check_format
 from storage.segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file, read_chain
 from storage.snapshots import SNAPSHOT_MANIFEST, Column
 
 __all__ = ["Run"]
+
+Longs = npt.NDArray[np.int64]
 
 
 class Run:
@@ -78,7 +83,7 @@ class Run:
             config = dict(json.loads(data))
             version = config.pop("format")
         except (ValueError, KeyError, TypeError) as error:
-            raise DamagedError(f"{path}: not readable ({error!r}); delete the run and rate again", path=path) from error
+            raise damaged(path, f"not readable ({error!r})") from error
         check_format(version, path)
         return cls(lake, name, config)
 
@@ -93,6 +98,16 @@ class Run:
                 continue
             if lake.exists(path):
                 found.append(name)
+        return found
+
+    @classmethod
+    def over(cls, lake: Lake, dataset: str) -> list[str]:
+        """Names of the runs that rate a data set, sorted, as far as their ``run.json`` can be read."""
+        found = []
+        for name in cls.names(lake):
+            with suppress(LakeError):
+                if cls.open(lake, name).config.get("dataset") == dataset:
+                    found.append(name)
         return found
 
     def configure(self, config: Mapping[str, Any]) -> None:
@@ -185,7 +200,7 @@ class Run:
         DamagedError
             A file is not what its manifest says.
         """
-        tables = [self._read(segment, None, verify=True).replace_schema_metadata() for segment in segments]
+        tables = [table.replace_schema_metadata() for table in self._read_each(segments, None, verify=True)]
         first, last = segments[0].first_round, segments[-1].stop_round - 1
         data = pa.concat_tables(tables)
         written = self.lake.write_table(f"{self._rounds}/{merged_file(first, last)}", data, "rounds")
@@ -195,12 +210,15 @@ class Run:
         return merged
 
     def delete(self) -> None:
-        """Remove the run. From the first moment on there is no such run; what a crash leaves, ``create`` removes."""
+        """Remove the run, or what is left of one.
+
+        From the first moment on there is no such run; what a crash leaves is removed by the next who delete or create
+        it. Its lease stays: it tells writers apart, whatever is made under that name next.
+        """
         self._check_lease()
         self.lake.delete(layout.run_file(self.name))
-        self.truncate(0)
-        self.lake.delete_folder(self._rounds)
         self.lake.delete_folder(layout.snapshots_folder(self.name))
+        self.lake.delete_folder(self._rounds)
 
     def iter_segments(
         self,
@@ -220,14 +238,15 @@ class Run:
         DamagedError
             A file is not what its manifest says.
         """
-        for segment in (chain or self.segments()).segments:
-            first, last = max(segment.first_round, start), segment.stop_round
-            last = last if stop is None else min(last, stop)
-            if first < last:
-                table = self._read(segment, columns, verify)
-                skip = sum(segment.rows[: first - segment.first_round])
-                take = sum(segment.rows[first - segment.first_round : last - segment.first_round])
-                yield segment, table.slice(skip, take)
+        chosen = [
+            segment
+            for segment in (chain or self.segments()).segments
+            if max(segment.first_round, start) < (segment.stop_round if stop is None else min(segment.stop_round, stop))
+        ]
+        for segment, table in zip(chosen, self._read_each(chosen, columns, verify), strict=True):
+            first = max(segment.first_round, start) - segment.first_round
+            last = None if stop is None else stop - segment.first_round
+            yield segment, table.slice(sum(segment.rows[:first]), sum(segment.rows[first:last]))
 
     def read_rounds(
         self, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None, *, verify: bool = False
@@ -236,6 +255,24 @@ class Run:
         empty = ROUNDS.empty_table().select(ROUNDS.names if columns is None else list(columns))
         tables = [table for _, table in self.iter_segments(start, stop, columns, verify=verify)]
         return pa.concat_tables([empty, *(table.replace_schema_metadata() for table in tables)])
+
+    def read_segment(self, segment: Segment) -> pa.Table:
+        """All rows of a segment, compared with its manifest.
+
+        Raises
+        ------
+        MissingError, DamagedError
+            The file is gone, or not what its manifest says.
+        """
+        return next(self._read_each([segment], None, verify=True))
+
+    def path_of(self, segment: Segment) -> str:
+        """Where a segment's rows are, inside the lake."""
+        return f"{self._rounds}/{segment.file}"
+
+    def path_of_snapshot(self, last_round: int) -> str:
+        """Where a snapshot is, inside the lake."""
+        return layout.snapshot_folder(self.name, last_round)
 
     def write_snapshot(self, last_round: int, columns: Mapping[str, Column], digest: str) -> None:
         """Write every player's belief after ``last_round``; see ``snapshots.write_snapshot``."""
@@ -254,13 +291,28 @@ class Run:
         """Last rounds of the complete snapshots, ascending."""
         return [number for number, complete in self._snapshot_folders() if complete]
 
-    def prune_snapshots(self, keep: int) -> None:
-        """Remove all but the newest ``keep`` snapshots, oldest first."""
+    def prune_snapshots(self, keep: int, rows: Sequence[int] | Longs | None = None, gap: int = 0) -> None:
+        """Remove all but ``keep`` snapshots: the newest, and others evenly spread over the history.
+
+        Parameters
+        ----------
+        rows
+            Participations until the end of each round; by default rounds are alike.
+        gap
+            Also remove those without which no two of the others are farther apart than so many.
+        """
         if keep < 0:
             raise ValueError(f"keep must be >= 0 snapshots, got {keep}")
         found = self.snapshots()
-        for number in found[: max(len(found) - keep, 0)]:
-            self._remove_snapshot(number)
+        at = found if rows is None else [int(rows[number]) for number in found]
+        for index in snapshots.superfluous(at, keep, gap):
+            self.remove_snapshot(found[index])
+
+    def remove_snapshot(self, last_round: int) -> None:
+        """Remove the snapshot after ``last_round``, sound or not."""
+        folder = layout.snapshot_folder(self.name, last_round)
+        self.lake.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
+        self.lake.delete_folder(folder)
 
     def _check_lease(self) -> None:
         if self.lease is not None:
@@ -269,18 +321,19 @@ class Run:
     def _path(self, first_round: int, suffix: str) -> str:
         return f"{self._rounds}/{layout.numbered(first_round, suffix)}"
 
-    def _read(self, segment: Segment, columns: Sequence[str] | None, verify: bool) -> pa.Table:
-        path = f"{self._rounds}/{segment.file}"
-        data = self.lake.read_bytes(path)
-        if verify and digest_of(data) != segment.file_digest:
-            raise DamagedError(f"{path}: is not what its manifest says; rate the run again from there", path=path)
-        table = parquet.decode(data, "rounds", path, columns)
-        if table.num_rows != segment.n_rows:
-            raise DamagedError(
-                f"{path}: has {table.num_rows} rows, its manifest says {segment.n_rows}; rate the run again from there",
-                path=path,
-            )
-        return table
+    def _read_each(
+        self, segments: Sequence[Segment], columns: Sequence[str] | None, verify: bool
+    ) -> Iterator[pa.Table]:
+        paths = [self.path_of(segment) for segment in segments]
+        for segment, path, data in zip(segments, paths, self.lake.read_each(paths), strict=True):
+            if isinstance(data, LakeError):
+                raise data
+            if verify and digest_of(data) != segment.file_digest:
+                raise damaged(path, "is not what its manifest says")
+            table = parquet.decode(data, "rounds", path, columns)
+            if table.num_rows != segment.n_rows:
+                raise damaged(path, f"has {table.num_rows} rows, its manifest says {segment.n_rows}")
+            yield table
 
     def _snapshot_folders(self) -> list[tuple[int, bool]]:
         folder = layout.snapshots_folder(self.name)
@@ -290,9 +343,4 @@ class Run:
     def _remove_snapshots(self, first_round: int) -> None:
         for number, complete in reversed(self._snapshot_folders()):
             if number >= first_round or not complete:
-                self._remove_snapshot(number)
-
-    def _remove_snapshot(self, last_round: int) -> None:
-        folder = layout.snapshot_folder(self.name, last_round)
-        self.lake.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
-        self.lake.delete_folder(folder)
+                self.remove_snapshot(number)

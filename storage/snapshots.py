@@ -1,9 +1,9 @@
-"""Snapshots: arrays with one entry, or one list of entries, a player; bit for bit."""
+"""Snapshots: arrays with one entry, or one list of entries, a player; bit for bit, in Arrow files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage import parquet
 from storage.errors import DamagedError, LakeError
 from storage.lake import Lake, digest_of
+from storage.mending import damaged
 from storage.schemas import FORMAT_VERSION, check_format
 
-__all__ = ["SNAPSHOT_MANIFEST", "Column", "read_digest", "read_snapshot", "write_snapshot"]
+__all__ = ["SNAPSHOT_MANIFEST", "Column", "read_digest", "read_snapshot", "superfluous", "write_snapshot"]
 
 Array: TypeAlias = npt.NDArray[Any]
 Column: TypeAlias = Array | tuple[Array, Array]  # one value a player; or offsets[n + 1] and values, a list a player
@@ -24,7 +24,8 @@ Column: TypeAlias = Array | tuple[Array, Array]  # one value a player; or offset
 SNAPSHOT_MANIFEST = "manifest.json"
 
 _PART_PLAYERS = 1 << 16
-_WRITERS = 2  # encoding and hashing take longer than writing
+_AT_ONCE = 2  # parts: encoding and hashing take longer than writing
+_NEWEST = 2  # snapshots that stay in any case: should one be damaged, the other is near
 _INT32_MAX = np.iinfo(np.int32).max
 
 
@@ -61,10 +62,11 @@ def write_snapshot(lake: Lake, folder: str, last_round: int, columns: Mapping[st
         arrays = {name: _to_arrow(name, column, start, stop) for name, column in columns.items()}
         fields = [pa.field(name, array.type, nullable=False) for name, array in arrays.items()]
         table = pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields))
-        size, file_digest = lake.write_table(f"{folder}/{_part(number)}", table, parquet.SNAPSHOT)
-        return {"rows": stop - start, "size": size, "digest": file_digest}
+        data = _encode(table)
+        lake.write_bytes(f"{folder}/{_part(number)}", data)
+        return {"rows": stop - start, "size": data.size, "digest": digest_of(data)}
 
-    with ThreadPoolExecutor(_WRITERS, thread_name_prefix="ranklake-snapshot") as writers:
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-snapshot") as writers:
         parts = list(writers.map(write, range(max(-(-n_players // _PART_PLAYERS), 1))))
     facts = {
         "format": FORMAT_VERSION,
@@ -99,7 +101,8 @@ def read_snapshot(lake: Lake, folder: str, last_round: int) -> tuple[dict[str, C
         raise _damaged(folder, f"its manifest is not readable ({error!r})") from error
     if found_round != last_round or sum(rows for rows, _, _ in parts) != n_players or not parts:
         raise _damaged(folder, "its manifest contradicts itself")
-    tables = [_read_part(lake, folder, number, *part) for number, part in enumerate(parts)]
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-snapshot") as readers:
+        tables = list(readers.map(lambda part: _read_part(lake, folder, *part), enumerate(parts)))
     names = tables[0].column_names
     return {name: _to_numpy([table.column(name) for table in tables]) for name in names}, digest
 
@@ -118,28 +121,66 @@ def read_digest(lake: Lake, folder: str) -> str:
         raise _damaged(folder, f"its manifest is not readable ({error!r})") from error
 
 
-def _read_part(lake: Lake, folder: str, number: int, rows: int, size: int, digest: str) -> pa.Table:
-    name = _part(number)
+def superfluous(at: Sequence[int], keep: int, gap: int = 0) -> list[int]:
+    """Which of some snapshots may go, so that those that stay are spread evenly; the newest stay.
+
+    Parameters
+    ----------
+    at
+        How much history lies before each, ascending.
+    keep
+        How many may stay.
+    gap
+        Those may go, too, without which the others are no farther apart than this.
+
+    Returns
+    -------
+    list of int
+        Indices into ``at``, the least useful first.
+    """
+    if keep < _NEWEST:
+        return list(range(len(at) - keep))
+    stay, gone = list(range(len(at))), []
+    while len(stay) > _NEWEST:
+        before = [0, *(at[index] for index in stay)]
+        apart = [at[stay[i + 1]] - before[i] for i in range(len(stay) - _NEWEST)]  # its neighbours without it
+        least = min(range(len(apart)), key=apart.__getitem__)
+        if len(stay) <= keep and apart[least] > gap:
+            break
+        gone.append(stay.pop(least))
+    return gone
+
+
+def _read_part(lake: Lake, folder: str, number: int, part: tuple[int, int, str]) -> pa.Table:
+    name, (rows, size, digest) = _part(number), part
     try:
         data = lake.read_bytes(f"{folder}/{name}")
     except LakeError as error:
         raise _damaged(folder, f"{name} cannot be read") from error
     if (len(data), digest_of(data)) != (size, digest):
         raise _damaged(folder, f"{name} is not what its manifest says")
-    table = parquet.decode(data, parquet.SNAPSHOT, f"{folder}/{name}")
+    table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
     if table.num_rows != rows:
         raise _damaged(folder, f"{name} has {table.num_rows} players, its manifest says {rows}")
     return table
 
 
 def _damaged(folder: str, reason: str) -> DamagedError:
-    return DamagedError(
-        f"{folder}: damaged snapshot, {reason}; delete that folder, rating resumes from an older one", path=folder
-    )
+    return damaged(folder, f"damaged snapshot, {reason}")
 
 
 def _part(number: int) -> str:
-    return f"part-{number:04d}.parquet"
+    return f"part-{number:04d}.arrow"
+
+
+def _encode(table: pa.Table) -> pa.Buffer:
+    # Half the time of Parquet to write and a quarter to read: lists need no repetition levels. The doubles hardly
+    # shrink; LZ4 passes over them at the speed of no compression at all and still packs what is alike.
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+    with pa.ipc.new_file(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
 
 
 def _to_arrow(name: str, column: Column, start: int, stop: int) -> pa.Array:

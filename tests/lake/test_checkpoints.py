@@ -119,7 +119,10 @@ def test_segments__a_gap_ends_the_run(lake):
     lake.delete(f"{ROUNDS}/000001.json")
     chain = run.segments()
     assert (chain.stop_round, chain.rest) == (1, (2, 3))
-    assert chain.reason == f"{ROUNDS}/000002.json: expected round 1 next; rate the run again"
+    assert (
+        chain.reason
+        == f"{ROUNDS}/000002.json: expected round 1 next; `ranklake rate --run run --from 2` rates it again"
+    )
 
 
 def test_segments__no_first_round_is_no_run(lake):
@@ -242,7 +245,7 @@ def test_truncate__beyond_the_end_only_sweeps(lake):
     lake.write_bytes(f"{ROUNDS}/000002.parquet", b"data without manifest")
     lake.write_bytes(f"{ROUNDS}/.tmp-12", b"torn")
     lake.write_bytes(f"{ROUNDS}/notes.txt", b"not ours")
-    lake.write_bytes("runs/run/snapshots/000001/part-0000.parquet", b"no manifest")
+    lake.write_bytes("runs/run/snapshots/000001/part-0000.arrow", b"no manifest")
     assert run.truncate(99).stop_round == 2
     assert lake.list(ROUNDS) == [*(f"00000{n}.{end}" for n in (0, 1) for end in ("json", "parquet")), "notes.txt"]
     assert lake.list("runs/run/snapshots") == []

@@ -55,7 +55,7 @@ def test_snapshot__any_number_of_players_reads_back(run, monkeypatch, n):
     assert digest == "ab" * 16
     assert_same(found, columns)
     parts = max(1, -(-n // 8))
-    assert run.lake.list(FOLDER) == ["manifest.json", *(f"part-{part:04d}.parquet" for part in range(parts))]
+    assert run.lake.list(FOLDER) == ["manifest.json", *(f"part-{part:04d}.arrow" for part in range(parts))]
 
 
 # Among any bits: a quiet NaN with a payload, minus infinity, a signalling NaN.
@@ -93,7 +93,7 @@ def test_snapshot__columns_of_several_lengths_or_none_are_refused(run):
 def test_snapshot__manifest_comes_last_and_without_it_there_is_none(lake, run):
     watched = WatchedLake(lake)
     Run.open(watched, "run").write_snapshot(7, beliefs(3), "")
-    assert watched.writes == [f"{FOLDER}/part-0000.parquet", f"{FOLDER}/manifest.json"]
+    assert watched.writes == [f"{FOLDER}/part-0000.arrow", f"{FOLDER}/manifest.json"]
     for number in range(2):
         torn = Run.open(WatchedLake(lake, fail_at=number), "run")
         with pytest.raises(LakeError, match="disk full"):
@@ -127,10 +127,12 @@ def _flip(data):
 @pytest.mark.parametrize("change", [_flip, lambda data: data[:-1], lambda data: b"", lambda data: None])
 def test_snapshot__damaged_part_is_named(lake, run, change):
     run.write_snapshot(7, beliefs(50), "")
-    path = f"{FOLDER}/part-0000.parquet"
+    path = f"{FOLDER}/part-0000.arrow"
     changed = change(lake.read_bytes(path))
     lake.delete(path) if changed is None else lake.write_bytes(path, changed)
-    with pytest.raises(DamagedError, match=rf"^{FOLDER}: damaged snapshot, part-0000\.parquet .*delete that folder"):
+    with pytest.raises(
+        DamagedError, match=rf"^{FOLDER}: damaged snapshot, part-0000\.arrow .*ranklake compact --run run"
+    ):
         run.read_snapshot(7)
 
 

@@ -18,6 +18,7 @@ from pipeline.lakes import files, lake_of, made_up, rate_run, same_beliefs, star
 
 import flows.commit
 import flows.rate
+import flows.schedule
 import storage.ingest
 from storage import Lake, LakeError, Run
 from storage.layout import TEMPORARY_PREFIX
@@ -27,8 +28,8 @@ RATE = ("rate", "--dataset", "games", "--run", "run", "--lake")
 
 # A few rounds a segment and a snapshot now and then; sized alone, as a stalled machine would cut segments by time.
 SETTINGS = """
-import flows.commit, flows.rate
-flows.commit.SEGMENT_ROWS, flows.commit.SEGMENT_SECONDS, flows.rate.SNAPSHOT_ROWS = 20, float("inf"), 600
+import flows.commit, flows.schedule
+flows.commit.SEGMENT_ROWS, flows.commit.SEGMENT_SECONDS, flows.schedule.SNAPSHOT_ROWS = 20, float("inf"), 600
 """
 
 # Dies of a signal at one write, counted from 0: before the file is made, halfway through, or when it is there.
@@ -260,8 +261,8 @@ def test_rate__a_folder_that_may_not_be_written_is_told_in_one_line(lake: Path, 
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flows.commit, "SEGMENT_ROWS", 15)
     monkeypatch.setattr(flows.commit, "SEGMENT_SECONDS", np.inf)
-    monkeypatch.setattr(flows.rate, "SNAPSHOT_ROWS", 30)
-    monkeypatch.setattr(flows.rate, "SNAPSHOTS_KEPT", 2)
+    monkeypatch.setattr(flows.schedule, "SNAPSHOT_ROWS", 30)
+    monkeypatch.setattr(flows.schedule, "SNAPSHOTS_KEPT", 3)
     monkeypatch.setattr(storage.ingest, "_FILE_ROWS", 15)
 
 
@@ -271,9 +272,13 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rate__stopped_at_any_of_its_writes_ends_as_if_undisturbed(
     tmp_path: Path, done: bool, error: BaseException
 ) -> None:
+    def rate_it(lake: Lake) -> None:
+        for stop in (8, 12, 21):  # so that snapshots are pruned
+            rate_run(lake, max_rounds=stop)
+
     contests = made_up(21, n_players=10, size=8, spice=False)
     watched = WatchedLake(lake_of(tmp_path / "whole", contests))
-    rate_run(watched)
+    rate_it(watched)
     assert len(watched.writes) > 12
     assert watched.deletions  # snapshots were pruned
     whole = files(tmp_path / "whole" / "runs")
@@ -281,10 +286,10 @@ def test_rate__stopped_at_any_of_its_writes_ends_as_if_undisturbed(
         path = tmp_path / str(write)
         lake = lake_of(path, contests)
         with pytest.raises(type(error)):
-            rate_run(WatchedLake(lake, fail_at=write, done=done, error=error))
+            rate_it(WatchedLake(lake, fail_at=write, done=done, error=error))
         if (path / "runs" / "run" / "run.json").exists():
             assert Run.open(lake, "run").segments().rest == ()
-        rate_run(lake)
+        rate_it(lake)
         assert rounds(path) == rounds(tmp_path / "whole")
         run = Run.open(lake, "run")
         if run.snapshots()[-1:] == [20]:  # the last one is missing if the run was complete but for it

@@ -31,13 +31,14 @@ from strategies import histories, repeatable
 
 import flows.commit
 import flows.rate
+import flows.schedule
 import storage.ingest
 import storage.standings
 from flows.engines.base import Engine
 from flows.engines.serial import Serial
 from flows.engines.threads import Threads
 from flows.rate import Progress
-from storage import Contest, DamagedError, Dataset, Lake, LakeError, MissingError, Run
+from storage import Contest, DamagedError, Dataset, FormatError, Lake, LakeError, MissingError, Run
 from storage.errors import LeaseHeldError
 from storage.lake import digest_of
 from storage.lease import hold
@@ -229,7 +230,7 @@ def test_rate__a_data_set_without_contests_gives_a_run_without_rounds(tmp_path: 
     lake = Lake.open(tmp_path / "lake", create=True)
     assert ingest(lake, []) == []
     assert Dataset.names(lake) == []  # nothing came in, so there is nothing to commit
-    facts = {"player_parts": "0", "n_players": "0"}
+    facts = {"player_parts": "", "n_players": "0"}
     lake.write_table("games/contests/contests.parquet", CONTESTS.empty_table(), "contests", metadata=facts)
     report = rate_run(lake)
     assert (report.kept, report.rated, report.rows, report.why) == (0, 0, 0, "")
@@ -498,7 +499,8 @@ def test_rate__rounds_that_do_not_give_their_ratings_again_stop_it_and_are_named
     ingest(lake, contests[60:])
     before = stamps(folder(lake))
     first, after = (int(path.stem) for path in manifests(lake)[3:5])
-    with pytest.raises(LakeError, match=rf"run run: rounds {first}-{after - 1}, .* {column} on record"):
+    problem = rf"rounds/{first:06d}\.parquet: rounds {first}-{after - 1}, .* {column} on record.*--from {first}` rates"
+    with pytest.raises(LakeError, match=problem):
         rate_run(lake)
     assert stamps(folder(lake)) == before
 
@@ -517,8 +519,8 @@ def test_rate__a_stored_performance_that_cannot_be_read_stops_it_with_its_place(
 
 @pytest.fixture
 def snapshots_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows.rate, "SNAPSHOT_ROWS", 100)
-    monkeypatch.setattr(flows.rate, "SNAPSHOTS_KEPT", 3)
+    monkeypatch.setattr(flows.schedule, "SNAPSHOT_ROWS", 100)
+    monkeypatch.setattr(flows.schedule, "SNAPSHOTS_KEPT", 4)
 
 
 def test_rate__the_end_of_a_run_has_a_snapshot(undisturbed: Lake) -> None:
@@ -538,10 +540,32 @@ def test_rate__the_end_of_a_run_has_a_snapshot(undisturbed: Lake) -> None:
 def test_rate__snapshots_are_taken_on_the_way_and_old_ones_pruned(lake: Lake) -> None:
     rate_run(lake)
     found = Run.open(lake, "run").snapshots()
-    assert len(found) == 3
+    assert len(found) == 4
     assert found[-1] == 59
+    ends = np.cumsum(Dataset.open(lake, "games").contests.column("n_players").to_numpy())[found]
+    assert all(100 <= rows <= 150 for rows in np.diff(ends, prepend=0)[:-1])
     assert {number + 1 for number in found} <= {s.stop_round for s in Run.open(lake, "run").segments().segments}
     assert sorted(path.name for path in folder(lake, "snapshots").iterdir()) == [f"{n:06d}" for n in found]
+
+
+@pytest.mark.usefixtures("snapshots_often")
+def test_rate__a_run_that_grows_a_little_at_a_time_keeps_snapshots_over_all_its_history(lake: Lake) -> None:
+    for stop in range(1, 61):
+        rate_run(lake, max_rounds=stop)
+    run = Run.open(lake, "run")
+    *older, last_but_one, last = run.snapshots()
+    assert (last_but_one, last) == (58, 59)
+    assert len(older) == 2
+    ends = np.cumsum(Dataset.open(lake, "games").contests.column("n_players").to_numpy())
+    assert all(60 <= rows <= 240 for rows in np.diff(ends[[*older, last]], prepend=0))
+
+
+def test_rate__a_slow_system_has_a_snapshot_every_few_seconds(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flows.schedule, "_STOPS", 30_000)
+    clock = iter(range(0, 10_000, 2))  # each look at the clock two seconds later
+    monkeypatch.setattr(flows.rate.time, "perf_counter", lambda: float(next(clock)))
+    rate_run(lake)
+    assert len(Run.open(lake, "run").snapshots()) > 4
 
 
 @pytest.mark.usefixtures("snapshots_often")
@@ -560,7 +584,7 @@ def test_rate__beliefs_from_a_snapshot_are_those_of_the_whole_history(tmp_path: 
 @pytest.mark.usefixtures("snapshots_often")
 def test_rate__a_correction_goes_on_from_the_newest_snapshot_before_it(tmp_path: Path, lake: Lake) -> None:
     rate_run(lake)
-    older, newer, _ = Run.open(lake, "run").snapshots()
+    *_, older, newer, _ = Run.open(lake, "run").snapshots()
     at = newer + 2
     corrected = changed(CONTESTS_MADE[at])["weight"]
     ingest(lake, [corrected])
@@ -584,24 +608,35 @@ def test_rate__a_snapshot_of_another_history_is_not_used(lake: Lake, undisturbed
     assert same_tables(rated(lake), rated(undisturbed))
 
 
-def test_rate__a_damaged_snapshot_stops_it_and_tells_the_way_out(lake: Lake, undisturbed: Lake) -> None:
+@pytest.mark.parametrize("damage", [remove, tear])
+@pytest.mark.parametrize("name", ["part-0000.arrow", "manifest.json"])
+def test_rate__a_damaged_snapshot_is_removed_and_told_and_an_older_one_serves(
+    lake: Lake, undisturbed: Lake, name: str, damage: Any
+) -> None:
+    rate_run(lake, max_rounds=20)
     rate_run(lake, max_rounds=30)
-    (part,) = folder(lake, "snapshots").glob("*/part-*.parquet")
-    tear(part)
-    with pytest.raises(DamagedError, match=r"000029: damaged snapshot, .*; delete that folder, rating resumes"):
-        rate_run(lake)
-    for path in part.parent.iterdir():
-        path.unlink()
-    part.parent.rmdir()
-    assert rate_run(lake).replayed == 30
+    damage(folder(lake, "snapshots") / "000029" / name)
+    report = rate_run(lake)
+    assert report.replayed == 10
+    if (name, damage) != ("manifest.json", remove):  # then it was never committed
+        assert report.line().endswith("; damaged, removed, and an older one served: runs/run/snapshots/000029")
+    assert Run.open(lake, "run").snapshots() == [19, 59]
     assert same_tables(rated(lake), rated(undisturbed))
+
+
+def test_rate__a_snapshot_of_a_newer_format_stops_it(lake: Lake) -> None:
+    rate_run(lake, max_rounds=30)
+    path = folder(lake, "snapshots") / "000029" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
+    with pytest.raises(FormatError, match=r"snapshots/000029/manifest\.json is format 2, .*; update ranklake"):
+        rate_run(lake)
 
 
 def test_rate__snapshots_on_the_way_do_not_make_segments_depend_on_interruptions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # skipped rounds count for a standings file and not for a segment: the two then end at different rounds
-    monkeypatch.setattr(flows.rate, "SNAPSHOT_ROWS", 100)
+    monkeypatch.setattr(flows.schedule, "SNAPSHOT_ROWS", 100)
     lake = lake_of(tmp_path / "lake", made_up(80, seed=9))
     rate_run(lake)
     undisturbed = files(folder(lake))
@@ -641,7 +676,7 @@ def test_rate__whatever_happened_before_the_end_is_that_of_an_undisturbed_run(
         contests.append(contest(str(i), *tied, time_seconds=round.time, **more))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flows.commit, "SEGMENT_ROWS", 6)
-        patch.setattr(flows.rate, "SNAPSHOT_ROWS", 12)
+        patch.setattr(flows.schedule, "SNAPSHOT_ROWS", 12)
         patch.setattr(storage.ingest, "_FILE_ROWS", 9)
         path = tmp_path_factory.mktemp("any")
         n = (len(contests) + 1) // 2
