@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .corrections import COMMANDS
-from .terminal import dataset_option, lake_option, run_option
+from . import corrections, upkeep
+from .terminal import dataset_option, lake_option, run_option, steal_option, tell_wait
 from .terminal import print_table as _print
 from .terminal import progress as _progress
 from .terminal import usage as _usage
@@ -35,6 +35,9 @@ def _finite(context: click.Context, parameter: click.Parameter, value: float | N
     return value
 
 
+rewrite_option = click.option(
+    "--rewrite", is_flag=True, help="Write contests again even if they are unchanged: mends damaged standings."
+)
 deviations_option = click.option(
     "--deviations",
     type=float,
@@ -54,7 +57,7 @@ def cli(debug: bool) -> None:
     """
 
 
-for command in COMMANDS:
+for command in (*corrections.COMMANDS, *upkeep.COMMANDS):
     cli.add_command(command)
 
 
@@ -79,7 +82,18 @@ def ingest() -> None:
               help="At a contest with a fault: stop with nothing ingested, or leave it out and list it.")  # fmt: skip
 @click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one.")
 @click.option("--mirror", is_flag=True, help="Take contests out of the data set that are not in PATH.")
-def ingest_files(path: str, dataset: str, lake: str, columns: tuple[str, ...], mirror: bool, **choices: Any) -> None:
+@rewrite_option
+@steal_option
+def ingest_files(
+    path: str,
+    dataset: str,
+    lake: str,
+    columns: tuple[str, ...],
+    mirror: bool,
+    rewrite: bool,
+    steal: bool,
+    **choices: Any,
+) -> None:
     """Ingest a folder or archive (.tar.xz, .zip) of contests N.json, or a .csv or .parquet of results."""
     from .sources.base import IngestReport
     from .sources.files import Columns, read_contests
@@ -88,7 +102,8 @@ def ingest_files(path: str, dataset: str, lake: str, columns: tuple[str, ...], m
         parsed = Columns.parse(columns)
     report = IngestReport()
     order: IngestOrder = "time" if choices["order"] == "time" else "source"
-    _ingest(lake, dataset, read_contests(path, columns=parsed, report=report, **choices), report, order, mirror)
+    contests = read_contests(path, columns=parsed, report=report, **choices)
+    _ingest(lake, dataset, contests, report, order, mirror=mirror, rewrite=rewrite, steal=steal)
 
 
 @ingest.command("synthetic")
@@ -96,8 +111,12 @@ def ingest_files(path: str, dataset: str, lake: str, columns: tuple[str, ...], m
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--dataset", help="Name of the data set; by default the preset's.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the preset, as n_rounds=100.")
+@rewrite_option
+@steal_option
 @lake_option
-def ingest_synthetic(preset: str, seed: int, dataset: str | None, settings: tuple[str, ...], lake: str) -> None:
+def ingest_synthetic(
+    preset: str, seed: int, dataset: str | None, settings: tuple[str, ...], lake: str, rewrite: bool, steal: bool
+) -> None:
     """Ingest a made-up history of players whose true skills are known; the same seed gives the same contests."""
     from .config import convert_fields, parse_settings
     from .sources.base import IngestReport, screen
@@ -109,12 +128,12 @@ def ingest_synthetic(preset: str, seed: int, dataset: str | None, settings: tupl
         changes = convert_fields(type(PRESETS[preset]), parse_settings(settings), f"preset {preset}")
         chosen = dataclasses.replace(PRESETS[preset], **changes)
     report = IngestReport()
-    _ingest(lake, dataset or preset, screen(generate(chosen, seed), report), report)
+    _ingest(lake, dataset or preset, screen(generate(chosen, seed), report), report, rewrite=rewrite, steal=steal)
 
 
 @cli.command()
-@dataset_option
-@click.option("--system", default="elo-mmr", show_default=True, help="Rating system.")
+@click.option("--dataset", help="Name of the data set in the lake; by default that of an existing --run.")
+@click.option("--system", help="Rating system.  [default: elo-mmr]")
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A hyperparameter, as rho=0.04; repeatable."
 )
@@ -125,12 +144,14 @@ def ingest_synthetic(preset: str, seed: int, dataset: str | None, settings: tupl
 @click.option("--keep-uninformative", is_flag=True, help="Rate contests in which everybody ties, too.")
 @click.option("--exclude", multiple=True, metavar="CONTEST", help="Pass over this contest from now on; repeatable.")
 @click.option("--include", multiple=True, metavar="CONTEST", help="Take an exclusion back; repeatable.")
+@click.option("--from", "start", type=click.IntRange(min=0), metavar="ROUND",
+              help="Rate again from this round on, whatever is on record.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Only tell what would be rated again and why; write nothing.")
-@click.option("--steal", is_flag=True, help="Take the run over from a writer who is dead for certain.")
+@steal_option
 @lake_option
 def rate(
-    dataset: str,
-    system: str,
+    dataset: str | None,
+    system: str | None,
     settings: tuple[str, ...],
     run: str | None,
     engine: str,
@@ -139,12 +160,13 @@ def rate(
     keep_uninformative: bool,
     exclude: tuple[str, ...],
     include: tuple[str, ...],
+    start: int | None,
     dry_run: bool,
     steal: bool,
     lake: str,
 ) -> None:
     """Bring a run up to date: keep the rounds that still hold, rate the others, commit as they come."""
-    from storage import Lake
+    from storage import Lake, Run
     from storage.layout import contests_file, run_file
 
     from .config import RunConfig, build_params, default_run, find_system, parse_settings
@@ -153,19 +175,27 @@ def rate(
 
     with _usage():
         chosen = parse_settings(settings)
-        params = build_params(find_system(system), chosen)
-        run = run or default_run(dataset, system, chosen, not keep_uninformative)
-        contests_file(dataset)  # names that no folder can have are told at once
-        run_file(run)
+        if dataset is None:
+            if run is None or system or chosen or keep_uninformative:
+                raise ValueError("give --dataset; or --run alone, to rate what there is with what it was made with")
+            run_file(run)
+            config = RunConfig.of(Run.open(Lake.open(lake), run))
+        else:
+            system = system or "elo-mmr"
+            params = build_params(find_system(system), chosen)
+            run = run or default_run(dataset, system, chosen, not keep_uninformative)
+            contests_file(dataset)  # names that no folder can have are told at once
+            run_file(run)
+            config = RunConfig(dataset, run, system, params, not keep_uninformative)
         hands = open_engine(engine, workers)
-    config = RunConfig(dataset, run, system, params, not keep_uninformative, exclude, include)
+    config = dataclasses.replace(config, exclude=exclude, include=include)
     sys.setswitchinterval(_SWITCH_SECONDS)
     with hands, _progress("rating") as tell:
 
         def on_progress(progress: Progress) -> None:
             tell(progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s")
 
-        report = bring_up_to_date(Lake.open(lake), config, hands, max_rounds, on_progress, steal, dry_run)
+        report = bring_up_to_date(Lake.open(lake), config, hands, max_rounds, on_progress, steal, dry_run, start)
     click.echo(f"run {run}: {report.line()}")
 
 
@@ -226,7 +256,7 @@ def player(handle: str, run: str, form: str, deviations: float | None, lake: str
 @run_option
 @deviations_option
 @click.option("--maintain", is_flag=True, help="Also merge small files, and remove old ones after a week.")
-@click.option("--steal", is_flag=True, help="Take the run over from a writer who is dead for certain.")
+@steal_option
 @lake_option
 def publish(run: str, deviations: float | None, maintain: bool, steal: bool, lake: str) -> None:
     """Publish a run as tables that any data tool reads: leaderboard, ratings, players, contests."""
@@ -241,25 +271,13 @@ def publish(run: str, deviations: float | None, maintain: bool, steal: bool, lak
     click.echo(f"run {run}: {report.line()}")
 
 
-@cli.command()
-@lake_option
-def runs(lake: str) -> None:
-    """The data sets and runs of a lake, and how far each has come."""
-    from storage import Lake
-
-    from .show import runs_tables
-
-    for table in runs_tables(Lake.open(lake)):
-        _print(table)
-
-
 def _ingest(
     lake: str,
     dataset: str,
     contests: Iterator[Contest],
     report: IngestReport,
     order: IngestOrder = "source",
-    mirror: bool = False,
+    **how: Any,
 ) -> None:
     """Add contests to a data set, all or none, and tell what came of it."""
     from collections import Counter
@@ -271,7 +289,8 @@ def _ingest(
         contests_file(dataset)  # a name that no folder can have is told before anything is read
     changes: Counter[str] = Counter()
     opened = Lake.open(lake, create=True)
-    with _progress("ingesting") as tell, Dataset.ingest(opened, dataset, order=order, mirror=mirror) as adding:
+    changing = Dataset.ingest(opened, dataset, order=order, on_wait=tell_wait, **how)
+    with _progress("ingesting") as tell, changing as adding:
         for contest in contests:
             changes[adding.add(contest)] += 1
             tell(report.contests, None, f"{report.participations:,} participations")

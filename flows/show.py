@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from rich.table import Table
 from rich.text import Text
 
-from storage import Dataset, Entry, Lake, Run
+from storage import Entry
 
 from .leaderboard import COLOURS, titles
+from .status import DatasetStatus, LakeStatus, RunStatus
 
-__all__ = ["leaderboard_table", "log_table", "player_table", "runs_tables"]
+__all__ = ["leaderboard_table", "log_table", "player_table", "runs_tables", "size"]
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def leaderboard_table(rows: pa.Table, n_players: int) -> Table:
@@ -76,30 +78,57 @@ def log_table(title: str, entries: list[tuple[Entry, str]]) -> Table:
     return table
 
 
-def runs_tables(lake: Lake) -> Iterator[Table]:
+def runs_tables(status: LakeStatus) -> Iterator[Table]:
     """The data sets of a lake, then its runs."""
     table = Table(title="data sets")
-    _columns(table, (), ("data set",), ("contests", "participations", "players", "last"))
-    contests = {}
-    for name in Dataset.names(lake):
-        dataset = Dataset.open(lake, name)
-        contests[name] = dataset.contests.num_rows
-        last = pc.max(dataset.contests.column("time_seconds")).as_py()
-        rows = pc.sum(dataset.contests.column("n_players")).as_py() or 0
-        table.add_row(name, f"{contests[name]:,}", f"{rows:,}", f"{dataset.n_players:,}", _day(last))
-    yield table
-    table = Table(title="runs")
-    _columns(table, (), ("run", "data set", "system", "state"), ("rounds", "participations", "snapshots"))
-    for name in Run.names(lake):
-        run = Run.open(lake, name)
-        chain, dataset = run.segments(), run.config["dataset"]
-        behind = contests.get(dataset, 0) - chain.stop_round
-        state = "damaged tail" if chain.rest else f"{behind:,} to rate" if behind > 0 else "complete"
-        rows = sum(segment.n_rows for segment in chain.segments)
+    _columns(table, (), ("data set", "state"), ("contests", "participations", "players", "last", "files", "size"))
+    for dataset in status.datasets:
         table.add_row(
-            name, dataset, run.config["system"], state, f"{chain.stop_round:,}", f"{rows:,}", f"{len(run.snapshots())}"
+            dataset.dataset,
+            _with_writer(dataset),
+            *(_number(count) for count in (dataset.contests, dataset.participations, dataset.players)),
+            _day(dataset.last_time_seconds),
+            _number(dataset.files),
+            size(dataset.size_bytes),
         )
     yield table
+    table = Table(title="runs")
+    _columns(
+        table, (), ("run", "data set", "system", "state"),
+        ("rounds", "participations", "last contest", "day", "segments", "snapshots", "size"),
+    )  # fmt: skip
+    for run in status.runs:
+        table.add_row(
+            run.run,
+            run.dataset,
+            run.system,
+            _with_writer(run),
+            *(_number(count) for count in (run.rounds, run.participations)),
+            Text(_plain(run.last_contest or "")),
+            _day(run.last_time_seconds),
+            *(_number(count) for count in (run.segments, run.snapshots)),
+            size(run.size_bytes),
+        )
+    yield table
+
+
+def _with_writer(what: DatasetStatus | RunStatus) -> Text:
+    """A state, and who is at work."""
+    if what.writer is None:
+        return Text(_plain(what.state))
+    return Text(_plain(f"{what.state}; {what.writer}, last heartbeat {what.heartbeat_age_seconds:.0f} s ago"))
+
+
+def _number(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
+
+
+def size(size_bytes: float) -> str:
+    """A number of bytes for people."""
+    unit = 0
+    while size_bytes >= 1000 and unit < len(_UNITS) - 1:
+        size_bytes, unit = size_bytes / 1000, unit + 1
+    return f"{size_bytes:.{0 if unit == 0 or size_bytes >= 10 else 1}f} {_UNITS[unit]}"
 
 
 def _columns(table: Table, right: tuple[str, ...], left: tuple[str, ...], more: tuple[str, ...]) -> None:

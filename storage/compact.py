@@ -1,19 +1,34 @@
-"""Fewer, larger files: segments of a run merged, one in the place of several in one step each."""
+"""Fewer, larger files: segments of a run, standings of a data set. Who reads, reads the same at every moment."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
+import numpy as np
+import pyarrow as pa
+
+from storage import layout, parquet
 from storage.checkpoints import Run
-from storage.segments import Segment
+from storage.datasets import Dataset
+from storage.errors import DamagedError, MissingError
+from storage.lake import Lake
+from storage.lease import Lease
+from storage.mending import damaged
+from storage.parquet import metadata_of
+from storage.rows import Row, rows_of, table_of
+from storage.standings import standings_name, stretches
+from storage.sweep import discard, referenced, sweep
 
-__all__ = ["ROWS", "compact_run"]
+__all__ = ["ROWS", "compact_dataset", "compact_run", "sweep_snapshots"]
+
+T = TypeVar("T")
 
 ROWS = 200_000  # participations a file: a few megabytes, and a tenth of a second to rate again if its end is cut off
 
 
 def compact_run(run: Run, rows: int = ROWS) -> tuple[int, int]:
-    """Merge neighbouring segments until each has about ``rows`` rows; the run reads the same at every moment.
+    """Merge neighbouring segments until each has about ``rows`` rows.
 
     What was replaced stays for those who are reading, until the next ``rate`` or ``compact``.
 
@@ -29,23 +44,131 @@ def compact_run(run: Run, rows: int = ROWS) -> tuple[int, int]:
     DamagedError
         A file is not what its manifest says; what was merged before it stays merged.
     """
-    if rows < 1:
-        raise ValueError(f"rows must be >= 1, got {rows}")
+    _check(rows)
     chain = run.truncate(run.segments().stop_round)  # what an earlier merge replaced
     after = 0
-    for group in _groups(chain.segments, rows):
+    for group in _groups(chain.segments, [segment.n_rows for segment in chain.segments], rows):
         if len(group) > 1:
             run.merge(group)
         after += 1
     return len(chain.segments), after
 
 
-def _groups(segments: tuple[Segment, ...], rows: int) -> Iterator[list[Segment]]:
-    group: list[Segment] = []
-    for segment in segments:
-        if group and sum(member.n_rows for member in group) + segment.n_rows > rows:
+def sweep_snapshots(run: Run) -> list[str]:
+    """Remove snapshots that are damaged or of other rounds than the run has; returns where they were."""
+    digests = [digest for segment in run.segments().segments for digest in segment.digests]
+    removed = []
+    for last_round in run.snapshots():
+        try:
+            _, digest = run.read_snapshot(last_round)
+            sound = last_round < len(digests) and digest == digests[last_round]
+        except (DamagedError, MissingError):
+            sound = False
+        if not sound:
+            run.remove_snapshot(last_round)
+            removed.append(run.path_of_snapshot(last_round))
+    return removed
+
+
+def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tuple[int, int]:
+    """Put contests of a year together in files of about ``rows`` rows, in rated order.
+
+    The commit is the replacement of the table of contests. What was replaced stays for those who are reading, until the
+    next commit.
+
+    Returns
+    -------
+    int, int
+        Files of standings before and after.
+
+    Raises
+    ------
+    ValueError
+        ``rows`` is not positive.
+    MissingError, DamagedError
+        There is no such data set, a file is gone, or does not hold its contests; nothing has changed.
+    """
+    _check(rows)
+    contests = Dataset.open(lake, name).contests
+    facts = metadata_of(contests.schema)
+    members = rows_of(contests).values()
+    before = {row.file for row in members}
+    stays = referenced(name, before, facts)
+    written: list[str] = []
+    try:
+        for group in _by_year(members, rows):
+            if not _is_one_file(group):
+                data = parquet.encode(_gather(lake, name, group), "standings")
+                file = standings_name(data)
+                written.append(layout.standings_file(name, file))
+                lake.write_bytes(written[-1], data)
+                ends = np.cumsum([row.n_rows for row in group]).tolist()
+                for row, end in zip(group, ends, strict=True):
+                    row.file, row.row_start = file, end - row.n_rows
+        after = {row.file for row in members}
+        if after != before:
+            lease.check()
+            facts = {key: facts[key] for key in ("player_parts", "n_players", "log") if key in facts}
+            lake.write_table(layout.contests_file(name), table_of(members), "contests", metadata=facts)
+    except BaseException:
+        discard(lake, name, written)
+        raise
+    if after != before:
+        sweep(lake, name, stays | referenced(name, after, facts))
+    return len(before), len(after)
+
+
+def _by_year(members: Iterable[Row], rows: int) -> Iterator[list[Row]]:
+    members = list(members)
+    times = np.array([row.time_seconds for row in members], "datetime64[s]")
+    by_year: dict[int, list[Row]] = {}
+    for row, year in zip(members, times.astype("datetime64[Y]").astype(int).tolist(), strict=True):
+        by_year.setdefault(year, []).append(row)
+    for of_year in by_year.values():
+        yield from _groups(of_year, [row.n_rows for row in of_year], rows)
+
+
+def _is_one_file(group: Sequence[Row]) -> bool:
+    """Whether contests lie one after the other in a file of their own already, as far as its beginning tells."""
+    starts = np.cumsum([0, *(row.n_rows for row in group[:-1])]).tolist()
+    return len({row.file for row in group}) == 1 and [row.row_start for row in group] == starts
+
+
+def _gather(lake: Lake, name: str, group: Sequence[Row]) -> pa.Table:
+    """Standings of contests from wherever they lie, each compared with its digest."""
+    paths = {row.file: layout.standings_file(name, row.file) for row in group}
+    tables = [table.replace_schema_metadata() for table in lake.read_tables(list(paths.values()), "standings")]
+    base = dict(zip(paths, np.cumsum([0, *(table.num_rows for table in tables)]).tolist(), strict=False))
+    length = dict(zip(paths, (table.num_rows for table in tables), strict=True))
+    for row in group:
+        if row.row_start + row.n_rows > length[row.file]:
+            raise damaged(paths[row.file], f"has {length[row.file]} rows, contest {row.contest_id} wants more")
+    starts = np.array([base[row.file] + row.row_start for row in group], np.int64)
+    sizes = np.array([row.n_rows for row in group], np.int64)
+    gathered = pa.concat_tables(tables).take(pa.array(stretches(starts, sizes))).combine_chunks()
+    handles = gathered.column("handle").combine_chunks()
+    lo, hi = gathered.column("lo").to_numpy(), gathered.column("hi").to_numpy()
+    for row, end in zip(group, np.cumsum(sizes).tolist(), strict=True):
+        part = slice(end - row.n_rows, end)
+        if row.digest_of(handles.slice(part.start, row.n_rows), lo[part], hi[part]) != row.source_digest:
+            raise damaged(paths[row.file], f"contest {row.contest_id} is not what its digest says")
+    return gathered
+
+
+def _groups(items: Sequence[T], sizes: Sequence[int], rows: int) -> Iterator[list[T]]:
+    """Neighbours, together of at most ``rows`` rows unless one alone has more."""
+    group: list[T] = []
+    total = 0
+    for item, size in zip(items, sizes, strict=True):
+        if group and total + size > rows:
             yield group
-            group = []
-        group.append(segment)
+            group, total = [], 0
+        group.append(item)
+        total += size
     if group:
         yield group
+
+
+def _check(rows: int) -> None:
+    if rows < 1:
+        raise ValueError(f"rows must be >= 1, got {rows}")

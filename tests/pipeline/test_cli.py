@@ -169,7 +169,8 @@ def test_usage__nothing_to_do_shows_help_and_ends_with_2(ranklake: Command) -> N
         (["rate", "--dataset", "games", "--workers", "0"], "0 is not in the range x>=1"),
         (["rate", "--dataset", "games", "--max-rounds", "-1"], "-1 is not in the range x>=0"),
         (["rate", "--dataset", "games", "--fast"], "No such option"),
-        (["rate"], "Missing option '--dataset'"),
+        (["rate"], "give --dataset; or --run alone"),
+        (["rate", "--run", "run", "--system", "elo"], "give --dataset; or --run alone"),
         (["leaderboard"], "Missing option '--run'"),
         (["leaderboard", "--run", "run", "--top", "0"], "0 is not in the range x>=1"),
         (["leaderboard", "--run", "run", "--format", "xml"], "'xml' is not one of 'table', 'csv', 'json'"),
@@ -514,7 +515,9 @@ def test_runs__lists_data_sets_and_how_far_runs_have_come(ranklake: Command, lak
     (line,) = [line for line in text.splitlines() if " run " in line and "elo-mmr" in line]
     assert "complete" in line
     (Path(lake.url) / "runs" / "run" / "rounds" / "000000.parquet").unlink()
-    assert "damaged tail" in ranklake("runs", "--lake", lake.url).out
+    text = ranklake("runs", "--lake", lake.url).out
+    assert "damaged from round 0 on" in text
+    assert "runs/run/rounds/000000.parquet: is missing, its manifest says" in text
 
 
 def test_runs__of_an_empty_lake_are_none(ranklake: Command, tmp_path: Path) -> None:

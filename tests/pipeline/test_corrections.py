@@ -18,6 +18,7 @@ from strategies import repeatable
 
 import flows.commit
 import flows.rate
+import flows.schedule
 import storage.ingest
 from flows.adapters import Occasions
 from flows.leaderboard import leaderboard, player_history
@@ -33,7 +34,7 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments, snapshots and standings files of a few rounds."""
     monkeypatch.setattr(flows.commit, "SEGMENT_ROWS", SEGMENT_ROWS)
     monkeypatch.setattr(flows.commit, "SEGMENT_SECONDS", float("inf"))
-    monkeypatch.setattr(flows.rate, "SNAPSHOT_ROWS", 60)
+    monkeypatch.setattr(flows.schedule, "SNAPSHOT_ROWS", 60)
     monkeypatch.setattr(storage.ingest, "_FILE_ROWS", 24)
 
 
@@ -77,7 +78,7 @@ def test_rate__whatever_was_corrected_and_taken_back_is_that_of_the_final_histor
     system = data.draw(st.sampled_from(["elo-mmr", "elo-srm", "glicko2", "trueskill"]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flows.commit, "SEGMENT_ROWS", 4)
-        patch.setattr(flows.rate, "SNAPSHOT_ROWS", 8)
+        patch.setattr(flows.schedule, "SNAPSHOT_ROWS", 8)
         patch.setattr(storage.ingest, "_FILE_ROWS", 5)
         lake, twin = Lake.open(path / "lake", create=True), Twin()
         excluded: set[str] = set()

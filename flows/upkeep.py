@@ -1,0 +1,288 @@
+"""Commands that keep a lake: what is in it, whether it is sound, fewer and larger files, and what is to go."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from .terminal import lake_option, print_table, steal_option, tell_wait, usage
+
+if TYPE_CHECKING:
+    from storage import Lake
+    from storage.lease import Lease
+
+    from .verify import Verifier
+
+__all__ = ["COMMANDS"]
+
+_PATIENCE_SECONDS = 600.0
+
+some_run_option = click.option("--run", help="Only this run.")
+some_dataset_option = click.option("--dataset", help="Only this data set.")
+
+
+@click.command()
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@lake_option
+def runs(form: str, lake: str) -> None:
+    """The data sets and runs of a lake: how far each has come, what it takes on disk, and who is writing it."""
+    from storage import Lake
+
+    from .status import status
+
+    found = status(Lake.open(lake))
+    if form == "json":
+        json.dump(dataclasses.asdict(found), sys.stdout, ensure_ascii=False, indent=2)
+        sys.stdout.write("\n")
+        return
+    from .show import runs_tables
+
+    for table in runs_tables(found):
+        print_table(table)
+    problems = [dataset.problem for dataset in found.datasets] + [run.problem for run in found.runs]
+    for problem in filter(None, problems):
+        click.echo(problem)
+
+
+@click.command()
+@some_run_option
+@some_dataset_option
+@click.option("--replay", metavar="A:B", help="Also compute rounds A to B of the run again, and compare to the bit.")
+@lake_option
+def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) -> None:
+    """Read everything and say what is not as it must be, one line each, with what mends it.
+
+    Exits with 1 if there is any. Published tables are left alone: `publish` makes them again.
+    """
+    from storage import Lake, Run
+
+    from .engines.base import open_engine
+    from .verify import Verifier
+    from .verify import replay as compute_again
+
+    with usage():
+        _check_one(run, dataset)
+        first, last = _parse_rounds(run, replay) if replay is not None else (0, None)
+    verifier = Verifier(Lake.open(lake))
+    n_problems = _tell_each(_problems(verifier, run, dataset))
+    again = ""
+    if run is not None and replay is not None and n_problems == 0:
+        stop = Run.open(verifier.lake, run).segments().stop_round
+        last = stop - 1 if last is None else last
+        with usage():
+            if not first <= last < stop:
+                raise ValueError(f"run {run} has rounds 0 to {stop - 1}, got --replay {replay}")
+        with open_engine() as engine:
+            n_problems = _tell_each(compute_again(verifier.lake, run, first, last, engine))
+        again = f"; rounds {first} to {last}, computed again, are the same to the bit"
+    for note in verifier.notes:
+        click.echo(f"note: {note}", err=True)
+    if n_problems:
+        click.echo(f"{n_problems:,} problem{'' if n_problems == 1 else 's'} in {verifier.line()}", err=True)
+        sys.exit(1)
+    click.echo(f"all is well: {verifier.line()}{again}")
+
+
+@click.command()
+@some_run_option
+@some_dataset_option
+@click.option("--rows", type=click.IntRange(min=1), default=200_000, show_default=True, help="Participations a file.")
+@steal_option
+@lake_option
+def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: str) -> None:
+    """Merge small files into larger ones; who reads meanwhile reads the same.
+
+    Files that were merged stay until the next commit, for those who are reading them. Snapshots that are damaged or of
+    no more use are removed.
+    """
+    from storage import Dataset, Lake, Run
+    from storage.compact import compact_dataset, compact_run, sweep_snapshots
+    from storage.layout import dataset_folder, run_folder
+
+    with usage():
+        _check_one(run, dataset)
+    opened = Lake.open(lake)
+    everything = run is None and dataset is None
+    for name in Dataset.names(opened) if everything else [dataset] if dataset else []:
+        Dataset.open(opened, name)  # what is not there gets no lease
+        with _holding(opened, dataset_folder(name), f"compact {name}", steal) as lease:
+            before, after = compact_dataset(opened, name, lease, rows)
+        click.echo(f"data set {name}: {before:,} files of standings, now {after:,}")
+    for name in Run.names(opened) if everything else [run] if run else []:
+        Run.open(opened, name)
+        with _holding(opened, run_folder(name), f"compact {name}", steal) as lease:
+            found = Run.open(opened, name)
+            found.lease = lease
+            for path in sweep_snapshots(found):
+                click.echo(f"{path}: damaged or of other rounds, removed", err=True)
+            before, after = compact_run(found, rows)
+        click.echo(f"run {name}: {before:,} segments, now {after:,}")
+
+
+@click.command()
+@click.option("--run", help="The run to delete.")
+@click.option("--dataset", help="The data set to delete.")
+@click.option("--with-runs", is_flag=True, help="Also delete the runs over the data set.")
+@click.option("--with-published", is_flag=True, help="Also delete what was published of the runs.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@steal_option
+@lake_option
+def delete(
+    run: str | None, dataset: str | None, with_runs: bool, with_published: bool, yes: bool, steal: bool, lake: str
+) -> None:
+    """Delete a run or a data set, or what is left of one that was half deleted."""
+    from storage import Dataset, Lake, LakeError, Run
+    from storage.layout import dataset_folder, published_folder, run_folder
+
+    with usage():
+        _check_one(run, dataset)
+        if run is None and dataset is None:
+            raise ValueError("name what is to be deleted with --run or --dataset")
+        if run is not None and with_runs:
+            raise ValueError("--with-runs goes with --dataset")
+    opened = Lake.open(lake)
+    over = [run] if run is not None else Run.over(opened, dataset or "")
+    if run is None and not with_runs:
+        _refuse_with_runs(dataset, over)
+    published = [name for name in over if opened.exists(published_folder(name))]
+    parts = [_run_told(opened, name) for name in over]
+    if with_published:
+        parts += [f"published/{name}: {_size_of(opened, published_folder(name))}" for name in published]
+    parts.append(_dataset_told(opened, dataset))
+    doomed = [part for part in parts if part]
+    if not doomed:
+        what = f"run {run!r}" if run is not None else f"data set {dataset!r}"
+        raise LakeError(f"no {what} in {lake}, nor anything left of one; `ranklake runs` lists what there is")
+    _confirm(doomed, yes)
+    for name in over:
+        with _holding(opened, run_folder(name), f"delete {name}", steal) as lease:
+            found = Run(opened, name, {})
+            found.lease = lease
+            found.delete()
+            if with_published:
+                opened.delete_folder(published_folder(name))
+        click.echo(f"run {name}: deleted")
+        if name in published and not with_published:
+            click.echo(f"published/{name} stays; `ranklake delete --run {name} --with-published` deletes it", err=True)
+    if dataset is not None:
+        with _holding(opened, dataset_folder(dataset), f"delete {dataset}", steal) as lease:
+            _refuse_with_runs(dataset, Run.over(opened, dataset))  # one may have been made meanwhile
+            Dataset.delete(opened, dataset, lease)
+        click.echo(f"data set {dataset}: deleted")
+
+
+COMMANDS = (runs, verify, compact, delete)
+
+
+def _tell_each(problems: Iterator[str]) -> int:
+    n_problems = 0
+    for problem in problems:
+        click.echo(problem)
+        n_problems += 1
+    return n_problems
+
+
+def _check_one(run: str | None, dataset: str | None) -> None:
+    """A run or a data set, with a name that a folder can have."""
+    from storage.layout import check_dataset_name, check_run_name
+
+    if run is not None and dataset is not None:
+        raise ValueError("give --run or --dataset, not both")
+    if run is not None:
+        check_run_name(run)
+    if dataset is not None:
+        check_dataset_name(dataset)
+
+
+def _parse_rounds(run: str | None, text: str) -> tuple[int, int | None]:
+    """First and last round of ``A:B``; either end may be left out."""
+    found = re.fullmatch("([0-9]*):([0-9]*)", text)
+    if run is None:
+        raise ValueError("--replay needs --run")
+    if found is None:
+        raise ValueError(f"--replay takes rounds A:B, as 400:500, 400: or :, got {text!r}")
+    return int(found[1] or 0), int(found[2]) if found[2] else None
+
+
+def _problems(verifier: Verifier, run: str | None, dataset: str | None) -> Iterator[str]:
+    if run is not None:
+        return verifier.run(run)
+    if dataset is not None:
+        return verifier.dataset(dataset)
+    return verifier.everything()
+
+
+@contextmanager
+def _holding(lake: Lake, folder: str, purpose: str, steal: bool) -> Iterator[Lease]:
+    from storage.lease import hold
+
+    with hold(lake, folder, purpose, steal=steal, wait_seconds=_PATIENCE_SECONDS, on_wait=tell_wait) as lease:
+        yield lease
+
+
+def _run_told(lake: Lake, name: str) -> str:
+    """What deleting a run deletes; empty if there is nothing of it."""
+    from storage import LakeError, Run
+    from storage.layout import rounds_folder, run_file, run_folder, snapshots_folder
+
+    size = _size_of(lake, run_folder(name))
+    if lake.exists(run_file(name)):
+        try:
+            return f"run {name}: {Run(lake, name, {}).segments().stop_round:,} rounds, {size}"
+        except LakeError:
+            return f"run {name}: {size}, not readable"
+    left = lake.list(rounds_folder(name)) or lake.list(snapshots_folder(name))
+    return f"what is left of run {name}: {size}" if left else ""
+
+
+def _dataset_told(lake: Lake, name: str | None) -> str:
+    """What deleting a data set deletes; empty if there is nothing of it."""
+    from storage import Dataset, LakeError
+    from storage.layout import contests_file, dataset_folder, players_folder, standings_folder
+
+    if name is None:
+        return ""
+    size = _size_of(lake, dataset_folder(name))
+    if lake.exists(contests_file(name)):
+        try:
+            return f"data set {name}: {Dataset.open(lake, name).contests.num_rows:,} contests, {size}"
+        except LakeError:
+            return f"data set {name}: {size}, not readable"
+    left = lake.list(standings_folder(name)) or lake.list(players_folder(name))
+    return f"what is left of data set {name}: {size}" if left else ""
+
+
+def _refuse_with_runs(dataset: str | None, over: list[str]) -> None:
+    from storage import LakeError
+
+    if over:
+        way_out = f"`ranklake delete --dataset {dataset} --with-runs` deletes them, too"
+        raise LakeError(f"data set {dataset} has runs over it: {', '.join(over)}; {way_out}")
+
+
+def _size_of(lake: Lake, folder: str) -> str:
+    from .show import size
+
+    return size(lake.size_below(folder))
+
+
+def _confirm(doomed: list[str], yes: bool) -> None:
+    from storage import LakeError
+
+    for part in doomed:
+        click.echo(part, err=True)
+    if yes:
+        return
+    try:
+        sure = click.confirm("Delete this for good?", err=True)
+    except click.Abort:
+        raise LakeError("nobody was there to confirm it, nothing was deleted; --yes does not ask") from None
+    if not sure:
+        raise LakeError("nothing was deleted")

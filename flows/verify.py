@@ -1,0 +1,158 @@
+"""Verifying a lake: all that is on record is read, and what is not as it must be is told with what mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from storage import Dataset, Lake, LakeError, Run, layout
+from storage.lease import holder
+from storage.mending import damaged
+from storage.verify import verify_dataset, verify_rows, verify_run
+
+from .config import RunConfig, find_system
+from .engines.base import Engine
+from .plan import Plan
+from .walk import Walk
+
+__all__ = ["Verifier", "replay"]
+
+_NUMBERS = ("perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
+
+
+@dataclass
+class Verifier:
+    """Looks at data sets and runs of a lake, and counts what it has seen.
+
+    Attributes
+    ----------
+    notes : list of str
+        What is worth knowing and yet not wrong.
+    """
+
+    lake: Lake
+    notes: list[str] = field(default_factory=list)
+    datasets: int = 0
+    contests: int = 0
+    participations: int = 0
+    runs: int = 0
+    rounds: int = 0
+    segments: int = 0
+    snapshots: int = 0
+
+    def everything(self) -> Iterator[str]:
+        """What is wrong in the lake, one line each that names the file and what mends it."""
+        datasets, runs = Dataset.names(self.lake), Run.names(self.lake)
+        for name in datasets:
+            yield from self.dataset(name)
+        for name in runs:
+            yield from self.run(name)
+        for folder in self.lake.list(""):
+            if folder not in datasets:
+                self._note_leftovers(folder, "--dataset", folder)
+        for folder in self.lake.list(layout.RUNS):
+            if folder not in runs:
+                self._note_leftovers(f"{layout.RUNS}/{folder}", "--run", folder)
+
+    def dataset(self, name: str) -> Iterator[str]:
+        """What is wrong with a data set."""
+        try:
+            dataset = Dataset.open(self.lake, name)
+        except LakeError as error:
+            yield str(error)
+            return
+        self._note_writer(layout.dataset_folder(name))
+        self.datasets += 1
+        self.contests += dataset.contests.num_rows
+        self.participations += sum(dataset.contests.column("n_players").to_pylist())
+        yield from verify_dataset(dataset)
+        if strays := dataset.strays():
+            self.notes.append(f"{name}: {_files(len(strays))} that nothing refers to; the next commit removes them")
+
+    def run(self, name: str) -> Iterator[str]:
+        """What is wrong with a run; that its data set has changed since is a note."""
+        try:
+            run = Run.open(self.lake, name)
+            chain = run.segments()
+        except LakeError as error:
+            yield str(error)
+            return
+        self._note_writer(layout.run_folder(name))
+        self.runs += 1
+        self.rounds += chain.stop_round
+        self.segments += len(chain.segments)
+        self.snapshots += len(run.snapshots())
+        yield from verify_run(run)
+        try:
+            config = RunConfig.of(run)
+            dataset = Dataset.open(self.lake, config.dataset)
+            plan = Plan.of(self.lake, config, dataset)
+        except LakeError as error:
+            yield str(error)
+            return
+        again = f"`ranklake rate --run {name}`"
+        if plan.why and not chain.rest:
+            self.notes.append(
+                f"run {name}: no longer holds from round {plan.holds} on, {plan.why}; {again} goes on there"
+            )
+        elif plan.holds < plan.n_rounds:
+            self.notes.append(f"run {name}: {plan.n_rounds - plan.holds:,} rounds to rate; {again} rates them")
+        yield from verify_rows(run, dataset, plan.holds)
+
+    def line(self) -> str:
+        """What was seen, in one line."""
+        told = []
+        if self.datasets:
+            told += [f"{_count(self.datasets, 'data set')} with {_count(self.contests, 'contest')} and "
+                     f"{_count(self.participations, 'participation')}"]  # fmt: skip
+        if self.runs:
+            told += [f"{_count(self.runs, 'run')} with {_count(self.rounds, 'round')} in "
+                     f"{_count(self.segments, 'segment')} and {_count(self.snapshots, 'snapshot')}"]  # fmt: skip
+        return ", ".join(told) or "the lake is empty"
+
+    def _note_writer(self, folder: str) -> None:
+        if (by := holder(self.lake, folder)) is not None:
+            self.notes.append(f"{folder}: {by.who} is at work there; what changes meanwhile may look damaged")
+
+    def _note_leftovers(self, folder: str, option: str, name: str) -> None:
+        """What has no table of contests or no run.json: half deleted, or never finished."""
+        parts = ("rounds", "snapshots") if option == "--run" else ("standings", "players", "log")
+        if n_files := sum(len(self.lake.list(f"{folder}/{part}")) for part in parts):
+            way_out = f"`ranklake delete {option} {name}` removes them"
+            self.notes.append(f"{folder}: {_files(n_files)} of what was half deleted or never finished; {way_out}")
+
+
+def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iterator[str]:
+    """Compute rounds ``first`` to ``last`` of a run again, from the nearest snapshot on.
+
+    Yields
+    ------
+    str
+        What is not, to the bit, as on record: one line a segment.
+
+    Raises
+    ------
+    LakeError
+        The run or its data set cannot be read, or it does not hold that far.
+    """
+    run = Run.open(lake, name)
+    config = RunConfig.of(run)
+    dataset = Dataset.open(lake, config.dataset)
+    plan = Plan.of(lake, config, dataset)
+    if last >= plan.holds:
+        raise LakeError(
+            f"run {name}: no longer holds from round {plan.holds} on, {plan.why}; `ranklake rate --run {name}` first"
+        )
+    walk = Walk(dataset, find_system(config.system), config.params, config.skip_uninformative, engine, plan.excluded)
+    start = walk.restore(run, first, plan.digests)
+    for segment, column in walk.differences(run, start, last + 1, _NUMBERS):
+        again = f"rounds {max(segment.first_round, start)}-{min(segment.stop_round - 1, last)}, computed again"
+        yield str(damaged(run.path_of(segment), f"{again} from round {start} on, do not give the {column} on record"))
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def _files(n: int) -> str:
+    return _count(n, "file")

@@ -1,0 +1,193 @@
+"""Reads everything there is and says what is not as it must be: digests, schemas, order, what refers to what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from storage import layout, parquet
+from storage.checkpoints import Run
+from storage.datasets import Dataset
+from storage.errors import LakeError
+from storage.mending import damaged, way_out
+from storage.rows import Row, rows_of
+from storage.segments import Segment
+from storage.standings import Longs, standings_name, stretches
+
+__all__ = ["verify_dataset", "verify_rows", "verify_run"]
+
+
+def verify_run(run: Run) -> Iterator[str]:
+    """What is wrong with a run, one line each that names the file and what mends it; nothing if all is well.
+
+    Every segment's bytes are compared with its manifest's digest and its rows with the rounds they claim to be; every
+    snapshot with its own digests and with the run's chain.
+    """
+    chain = run.segments()
+    if chain.rest:
+        yield chain.reason
+    for segment in chain.segments:
+        path = run.path_of(segment)
+        try:
+            table = run.read_segment(segment)
+        except LakeError as error:
+            yield str(error)
+            continue
+        yield from (str(damaged(path, what)) for what in _misfits(segment, table))
+    digests = [digest for segment in chain.segments for digest in segment.digests]
+    for last_round in run.snapshots():
+        try:
+            _, digest = run.read_snapshot(last_round)
+        except LakeError as error:
+            yield str(error)
+            continue
+        if last_round >= len(digests) or digest != digests[last_round]:
+            yield str(damaged(run.path_of_snapshot(last_round), "is of other rounds than the run has"))
+
+
+def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
+    """Where the rounds of a run before ``stop`` are not of the players and places that its data set has."""
+    for segment in run.segments().segments:
+        last = min(segment.stop_round, stop)
+        if segment.first_round >= last:
+            return
+        try:
+            table = run.read_segment(segment).slice(0, sum(segment.rows[: last - segment.first_round]))
+            parts = list(dataset.standings(segment.first_round, last))
+        except LakeError:
+            continue  # told by those who look at the file itself
+        n_rows = np.concatenate([np.diff(part.offsets) for part in parts])
+        rated = np.isin(np.arange(segment.first_round, last), segment.skipped, invert=True)
+        counts = np.repeat(rated, n_rows)
+        for name in ("player", "lo", "hi"):
+            wanted = np.concatenate([getattr(part, name) for part in parts])[counts]
+            if not np.array_equal(table.column(name).to_numpy(), wanted):
+                yield str(damaged(run.path_of(segment), f"{name} is not as in data set {dataset.name}"))
+                break
+
+
+def verify_dataset(dataset: Dataset) -> Iterator[str]:
+    """What is wrong with a data set, one line each that names the file and what mends it; nothing if all is well.
+
+    Each contest's digest is computed again from the standings on record, as its source gave them and as corrections
+    make them; handles are compared with the index of players.
+    """
+    table = layout.contests_file(dataset.name)
+    rows = list(rows_of(dataset.contests).values())
+    if len(rows) != dataset.contests.num_rows:
+        yield str(damaged(table, "has a contest twice"))
+        return
+    handles = log = None
+    try:
+        handles = dataset.handles()
+        if len(handles.unique()) != len(handles):
+            yield str(damaged(layout.players_folder(dataset.name), "has a player twice"))
+        log = dataset.log()
+        if log.entries and layout.log_file(dataset.name, log.file) != dataset.log_path:
+            yield str(damaged(dataset.log_path, "is not what its name says"))
+    except LakeError as error:
+        yield str(error)
+    files: dict[str, list[Row]] = {}
+    for row in rows:
+        files.setdefault(row.file, []).append(row)
+    sound = True
+    for file, members in files.items():
+        path = layout.standings_file(dataset.name, file)
+        try:
+            data = dataset.lake.read_bytes(path)
+            if standings_name(data) != file:
+                raise damaged(path, "is not what its name says")
+            standings = parquet.decode(data, "standings", path)
+        except LakeError as error:
+            sound = False
+            yield str(error)
+            continue
+        for what in _misplaced(standings, members, handles):
+            sound = False
+            yield str(damaged(path, what))
+    if sound and handles is not None and log is not None:
+        yield from (f"{table}: {what}; {way_out(table)}" for what in _unsettled(dataset, rows))
+
+
+def _misfits(segment: Segment, table: pa.Table) -> Iterator[str]:
+    """How a segment's rows are not the rounds of its manifest."""
+    rounds = np.repeat(np.arange(segment.first_round, segment.stop_round), segment.rows)
+    if not np.array_equal(table.column("round_index").to_numpy(), rounds):
+        yield "its rows are not of the rounds its manifest says"
+        return
+    contests = pa.array(segment.contest_ids, pa.string()).take(pa.array(rounds - segment.first_round))
+    if not _equal(table.column("contest_id"), contests):
+        yield "its rows are not of the contests its manifest says"
+    lo, hi = (table.column(name).to_numpy() for name in ("lo", "hi"))
+    if not _in_order(lo, hi, np.array(segment.rows, np.int64)):
+        yield "its rows are not in order of place"
+    for name in ("mu_prior", "sigma_prior", "mu", "sigma"):
+        if not np.isfinite(table.column(name).to_numpy()).all():
+            yield f"{name} is not a number somewhere"
+
+
+def _misplaced(table: pa.Table, members: list[Row], handles: pa.StringArray | None) -> Iterator[str]:
+    """How a standings file does not hold its contests."""
+    starts = np.array([row.row_start for row in members], np.int64)
+    sizes = np.array([row.n_rows for row in members], np.int64)
+    if np.any(starts + sizes > table.num_rows) or np.any(starts < 0) or np.any(sizes < 0):
+        yield f"has {table.num_rows} rows, contests in it want more"
+        return
+    ends, mine = np.cumsum(sizes), stretches(starts, sizes)
+    rows = table if np.array_equal(mine, np.arange(table.num_rows)) else table.take(pa.array(mine))
+    ids = pa.array([row.contest_id for row in members], pa.string()).take(
+        pa.array(np.repeat(np.arange(len(members)), sizes))
+    )
+    if not _equal(rows.column("contest_id"), ids):
+        yield "holds other contests than the table of contests says"
+        return
+    names = rows.column("handle").combine_chunks()
+    player, lo, hi = (rows.column(name).to_numpy() for name in ("player", "lo", "hi"))
+    if handles is not None:
+        known = (player >= 0) & (player < len(handles))
+        if not known.all() or not _equal(handles.take(pa.array(player)), names):
+            yield "its players are not those of the index"
+    if not _in_order(lo, hi, sizes):
+        yield "its rows are not in order of place"
+    for row, end in zip(members, ends.tolist(), strict=True):
+        part = slice(end - row.n_rows, end)
+        if row.digest_of(names.slice(part.start, row.n_rows), lo[part], hi[part]) != row.source_digest:
+            yield f"contest {row.contest_id} is not what its digest says"
+
+
+def _unsettled(dataset: Dataset, rows: list[Row]) -> Iterator[str]:
+    """Contests whose size and digest are not those of the standings that count."""
+    if not dataset.corrected:
+        wrong = [r for r in rows if (r.n_players, r.content_digest) != (r.n_rows, r.source_digest)]
+        yield from (f"contest {row.contest_id} has a digest of corrections that there are not" for row in wrong)
+        return
+    handles = dataset.handles()
+    for part in dataset.standings():
+        names = handles.take(pa.array(part.player))
+        for row, start, stop in zip(
+            rows[part.first_contest :], part.offsets[:-1].tolist(), part.offsets[1:].tolist(), strict=False
+        ):
+            digest = row.digest_of(names.slice(start, stop - start), part.lo[start:stop], part.hi[start:stop])
+            if (row.n_players, row.content_digest) != (stop - start, digest):
+                yield f"contest {row.contest_id} is not what its digest says once it is corrected"
+
+
+def _in_order(lo: npt.NDArray[np.int32], hi: npt.NDArray[np.int32], sizes: Longs) -> bool:
+    """Whether rows of rounds of these sizes are best first, each tie group with one ``lo`` and one ``hi``."""
+    starts = np.cumsum(sizes) - sizes
+    if np.any(lo[starts[sizes > 0]] != 0):
+        return False
+    place = np.arange(len(lo)) - np.repeat(starts, sizes)
+    first = np.flatnonzero(lo == place)  # of each tie group
+    length = np.diff(first, append=len(lo))
+    return np.array_equal(np.repeat(lo[first], length), lo) and np.array_equal(
+        np.repeat(lo[first] + length - 1, length), hi
+    )
+
+
+def _equal(one: pa.Array | pa.ChunkedArray, other: pa.Array | pa.ChunkedArray) -> bool:
+    return len(one) == len(other) and pc.all(pc.equal(one, other)).as_py() is not False
