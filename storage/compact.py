@@ -113,8 +113,8 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
     except BaseException:
         discard(lake, name, written)
         raise
-    if after != before:
-        sweep(lake, name, stays | referenced(name, after, facts))
+    lease.check()
+    sweep(lake, name, stays | referenced(name, after, facts))
     return len(before), len(after)
 
 

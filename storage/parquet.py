@@ -41,7 +41,7 @@ def encode(table: pa.Table, name: str, metadata: Mapping[str, str] | None = None
     facts = {"format": str(FORMAT_VERSION), "table": name, **(metadata or {})}
     table = table.replace_schema_metadata({_PREFIX + key: value for key, value in facts.items()})
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, **_OPTIONS[name])
+    pq.write_table(table, sink, write_page_checksum=True, **_OPTIONS[name])
     return sink.getvalue()
 
 
@@ -64,7 +64,7 @@ def decode(data: bytes, name: str, path: str, columns: Sequence[str] | None = No
     """
     try:
         # Closing it would close nothing but the buffer, and costs a third of a small read.
-        file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
+        file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False, page_checksum_verification=True)
         _check(file.schema_arrow, name, path)
         table = file.read(columns=columns, use_threads=len(data) >= _THREADS_FROM)
     except (pa.ArrowException, OSError) as error:

@@ -216,7 +216,7 @@ def _follow(
         raise manifest
     next_round, parent = (before.stop_round, before.last_digest) if before else (0, "")
     if number != next_round:
-        raise damaged(path, f"expected round {next_round} next")
+        raise damaged(f"{folder}/{numbered(next_round, MANIFEST)}", f"is missing, while {path} is there")
     segment = Segment.from_json(manifest, path)
     if segment.first_round != number:
         raise damaged(path, f"says it begins at round {segment.first_round}")

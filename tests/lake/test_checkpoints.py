@@ -121,7 +121,8 @@ def test_segments__a_gap_ends_the_run(lake):
     assert (chain.stop_round, chain.rest) == (1, (2, 3))
     assert (
         chain.reason
-        == f"{ROUNDS}/000002.json: expected round 1 next; `ranklake rate --run run --from 2` rates it again"
+        == f"{ROUNDS}/000001.json: is missing, while {ROUNDS}/000002.json is there; "
+        "`ranklake rate --run run --from 1` rates it again"
     )
 
 

@@ -9,64 +9,21 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from pipeline.commands import Command
 from pipeline.lakes import contest, files, ingest, lake_of, made_up, rate_run, rated, start
 
-from flows.cli import main
 from storage import Contest, Dataset, Lake, Run
 
 PATIENCE = 120.0
 COMMANDS = [(), ("ingest",), ("ingest", "files"), ("ingest", "synthetic"), ("rate",), ("leaderboard",), ("player",)]
 COMMANDS += [("runs",)]
 FOLDER = "FOLDER"  # stands for one that is there
-
-
-@dataclass(frozen=True)
-class Answer:
-    code: int
-    out: str
-    err: str
-
-
-class Command:
-    """``ranklake`` in this process."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self._monkeypatch, self._capsys = monkeypatch, capsys
-
-    def __call__(self, *arguments: object) -> Answer:
-        self._monkeypatch.setattr(sys, "argv", ["ranklake", *map(str, arguments)])
-        self._capsys.readouterr()
-        try:
-            main()
-            code = 0
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        out, err = self._capsys.readouterr()
-        return Answer(code, out, err)
-
-    def refuses(self, *arguments: object, code: int = 1) -> str:
-        """What it says where it must end with this code: nothing on stdout, no traceback."""
-        answer = self(*arguments)
-        assert (answer.code, answer.out) == (code, "")
-        assert "Traceback" not in answer.err
-        message = answer.err.rpartition("Error: ")[2]
-        assert 1 <= message.count("\n") <= 2
-        return message.strip()
-
-
-@pytest.fixture
-def ranklake(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    for name in ("FORCE_COLOR", "COLUMNS", "RANKLAKE_LAKE"):
-        monkeypatch.delenv(name, raising=False)
-    return Command(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lake.twin import FIRST, Twin, changes
+from pipeline.commands import Command
 from pipeline.lakes import contest, files, ingest, lake_of, made_up, rate_run, rated, same_tables, stamps
-from pipeline.test_cli import Command, reference, write_folder
+from pipeline.test_cli import reference, write_folder
 from strategies import repeatable
 
 import flows.commit
@@ -44,11 +45,6 @@ def lake(tmp_path: Path) -> Lake:
     opened = lake_of(tmp_path / "lake", CONTESTS)
     rate_run(opened)
     return opened
-
-
-@pytest.fixture
-def ranklake(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
 
 
 def change(lake: Lake, method: str, *how: Any) -> None:
