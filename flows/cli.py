@@ -256,9 +256,10 @@ def player(handle: str, run: str, form: str, deviations: float | None, lake: str
 @run_option
 @deviations_option
 @click.option("--maintain", is_flag=True, help="Also merge small files, and remove old ones after a week.")
+@click.option("--afresh", is_flag=True, help="First delete what was published of the run: mends damaged tables.")
 @steal_option
 @lake_option
-def publish(run: str, deviations: float | None, maintain: bool, steal: bool, lake: str) -> None:
+def publish(run: str, deviations: float | None, maintain: bool, afresh: bool, steal: bool, lake: str) -> None:
     """Publish a run as tables that any data tool reads: leaderboard, ratings, players, contests."""
     from storage import Lake
     from storage.layout import run_file
@@ -267,7 +268,7 @@ def publish(run: str, deviations: float | None, maintain: bool, steal: bool, lak
 
     with _usage():
         run_file(run)
-    report = publish_run(Lake.open(lake), run, deviations, maintain, steal)
+    report = publish_run(Lake.open(lake), run, deviations, maintain, steal, afresh)
     click.echo(f"run {run}: {report.line()}")
 
 

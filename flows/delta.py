@@ -14,6 +14,7 @@ from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transactio
 from deltalake.exceptions import DeltaError
 
 from storage import DamagedError, Lake, LakeError
+from storage.mending import damaged
 
 __all__ = ["PublishedTable", "check_lake"]
 
@@ -162,9 +163,7 @@ class PublishedTable:
                 raise self._damaged(f"{path} " + ("is missing" if found is None else f"has {found} bytes, not {size}"))
 
     def _damaged(self, reason: str) -> DamagedError:
-        return DamagedError(
-            f"{self._folder}: damaged table, {reason}; delete that folder and publish again", path=self._folder
-        )
+        return damaged(self._folder, f"damaged table, {reason}")
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

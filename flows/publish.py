@@ -68,7 +68,12 @@ class PublishReport:
 
 
 def publish(
-    lake: Lake, run_name: str, deviations: float | None = None, maintain: bool = False, steal: bool = False
+    lake: Lake,
+    run_name: str,
+    deviations: float | None = None,
+    maintain: bool = False,
+    steal: bool = False,
+    afresh: bool = False,
 ) -> PublishReport:
     """Publish a run as it stands.
 
@@ -80,6 +85,8 @@ def publish(
         Also merge small files, and remove those that no version of the last week refers to.
     steal
         Take the run over from a writer who is dead for certain.
+    afresh
+        First delete what was published of the run, which mends damaged tables; older versions are gone with it.
 
     Raises
     ------
@@ -94,6 +101,8 @@ def publish(
     check_lake(lake)
     Run.open(lake, run_name)
     with hold(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal) as lease:
+        if afresh:
+            lake.delete_folder(layout.published_folder(run_name))
         return _Publisher(lake, run_name, deviations, lease).publish(maintain)
 
 

@@ -114,7 +114,7 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
         Dataset.open(opened, name)  # what is not there gets no lease
         with _holding(opened, dataset_folder(name), f"compact {name}", steal) as lease:
             before, after = compact_dataset(opened, name, lease, rows)
-        click.echo(f"data set {name}: {before:,} files of standings, now {after:,}")
+        click.echo(f"data set {name}: standings files: {before:,} before, now {after:,}")
     for name in Run.names(opened) if everything else [run] if run else []:
         Run.open(opened, name)
         with _holding(opened, run_folder(name), f"compact {name}", steal) as lease:
@@ -123,7 +123,7 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
             for path in sweep_snapshots(found):
                 click.echo(f"{path}: damaged or of other rounds, removed", err=True)
             before, after = compact_run(found, rows)
-        click.echo(f"run {name}: {before:,} segments, now {after:,}")
+        click.echo(f"run {name}: segments: {before:,} before, now {after:,}")
 
 
 @click.command()

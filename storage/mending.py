@@ -20,7 +20,7 @@ def way_out(path: str) -> str:
     if top == RUNS and name:
         return _of_run(name, *more)
     if top == PUBLISHED and name:
-        return f"`ranklake publish --run {name}` makes it again once that folder is deleted"
+        return f"`ranklake publish --run {name} --afresh` makes it again"
     if name == "standings":
         return f"restore it, or ingest {top} again with --rewrite"
     if name in ("contests", "players", "log"):

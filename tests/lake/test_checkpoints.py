@@ -120,8 +120,7 @@ def test_segments__a_gap_ends_the_run(lake):
     chain = run.segments()
     assert (chain.stop_round, chain.rest) == (1, (2, 3))
     assert (
-        chain.reason
-        == f"{ROUNDS}/000001.json: is missing, while {ROUNDS}/000002.json is there; "
+        chain.reason == f"{ROUNDS}/000001.json: is missing, while {ROUNDS}/000002.json is there; "
         "`ranklake rate --run run --from 1` rates it again"
     )
 

@@ -21,7 +21,7 @@ from storage.mending import damaged, way_out
         ("d/players/000000-ab.parquet", "restore it, or `ranklake delete --dataset d --with-runs` and ingest again"),
         ("d/log/ab.parquet", "restore it, or `ranklake delete --dataset d --with-runs` and ingest again"),
         ("d/standings/ab.parquet", "restore it, or ingest d again with --rewrite"),
-        ("published/x/ratings", "`ranklake publish --run x` makes it again once that folder is deleted"),
+        ("published/x/ratings", "`ranklake publish --run x --afresh` makes it again"),
         ("raw/site/1.json", "restore it or make it again"),
         ("runs", "restore it or make it again"),
         ("runs/x", "restore it or make it again"),

@@ -697,18 +697,17 @@ def test_publish__a_damaged_table_is_named_with_the_way_out(lake: Lake, name: st
         publish(lake, "run")
     message = str(caught.value)
     assert message.startswith(f"published/run/{name}: damaged table, ")
-    assert message.endswith("; delete that folder and publish again")
+    assert message.endswith("; `ranklake publish --run run --afresh` makes it again")
     assert "\n" not in message
     assert files(folder(lake)) == before
-    lake.delete_folder(f"published/run/{name}")
-    publish(lake, "run")
+    publish(lake, "run", afresh=True)
     assert_published(lake)
 
 
 def test_publish__a_leaderboard_with_other_bytes_is_named_when_it_is_read(lake: Lake) -> None:
     publish(lake, "run")
     damage(lake, "leaderboard", "other data")
-    with pytest.raises(DamagedError, match=r"published/run/leaderboard: damaged table, .*; delete that folder and"):
+    with pytest.raises(DamagedError, match=r"published/run/leaderboard: damaged table, .*--afresh`"):
         go_on(lake, CONTESTS[:31])
 
 

@@ -110,3 +110,19 @@ def test_readme__corrections_do_what_it_says(tmp_path: Path) -> None:
         "would keep 0 rounds (round 0, contest 0, changed), rate 4 with 8 participations at most; 1 of them" in foretold
     )
     assert all(word in log for word in ("mallory", "lovelace", "two accounts", "a test"))
+
+
+def test_readme__a_lake_is_looked_after_as_it_says(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    for i in range(5):
+        standings = [["ada", 0, 0], ["linus", 1, 1], ["grace", 2, 2]]
+        (tmp_path / "site" / f"{i}.json").write_text(json.dumps({"name": f"Round {i}", "standings": standings}))
+    there = ["--dataset", "site", "--lake", "lake"]
+    run(["ingest", "files", "site", *there], tmp_path)
+    run(["rate", *there], tmp_path)
+    listed, verified, replayed, compacted, deleted = (run(each, tmp_path) for each in commands("ranklake verify"))
+    assert "complete" in listed
+    assert "all is well: 1 data set with 5 contests and 15 participations, 1 run with 5 rounds" in verified
+    assert "rounds 0 to 3, computed again, are the same to the bit" in replayed
+    assert "data set site: standings files: 1 before, now 1" in compacted
+    assert "run site-elo-mmr: deleted" in deleted

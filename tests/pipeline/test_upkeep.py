@@ -251,7 +251,7 @@ def test_compact__makes_few_files_and_everything_reads_the_same(lake: Path, rank
     before, board = ratings(lake), ranklake("leaderboard", "--run", "run", "--all", "--format", "csv", "--lake", lake)
     answer = ranklake("compact", "--lake", lake)
     assert answer.code == 0
-    assert "run run: 20 segments, now 1\n" in answer.out
+    assert "run run: segments: 20 before, now 1\n" in answer.out
     assert ranklake("verify", "--lake", lake).code == 0
     assert same_tables(ratings(lake), before)
     assert ranklake("leaderboard", "--run", "run", "--all", "--format", "csv", "--lake", lake) == board
