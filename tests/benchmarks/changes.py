@@ -14,33 +14,42 @@ from storage import Dataset, Lake
 
 __all__ = ["corrections", "publish"]
 
+PLACES = 0.1, 0.5, 0.9  # of a corrected contest in the history
 REPEATS = 3  # the first may still have to compile; the best counts
 RUN = "r"
 
 
 def corrections(options: Options) -> Iterator[Result]:
-    """A player disqualified in the middle of Codeforces, and back in: what `ranklake rate` takes to follow."""
+    """A player disqualified early, in the middle or late in Codeforces: what `ranklake rate` takes to follow."""
     with _lake(options) as (lake, data, n_rounds):
-        middle = n_rounds // 2
-        contest = data.contests.column("contest_id")[middle].as_py()
-        loser = data.handles()[int(next(data.standings(middle, middle + 1)).player[-1])].as_py()
         _rate(lake, RUN, n_rounds)
-        after, again, nothing = [], [], []
-        for turn, undo in enumerate(((), ("--undo",), ())):
-            _rate(lake, f"{RUN}{turn}", middle)
-            after.append(_inside(_rate(lake, f"{RUN}{turn}", n_rounds)))
-            run_command(ranklake(), "amend", contest, "--remove", loser, *undo, "--dataset", "d", "--lake", lake)
-            again.append(_rate(lake, RUN, n_rounds))
-            nothing.append(_rate(lake, RUN, n_rounds))
-    best, bound = min(again, key=_inside), min(after) + 0.5
-    yield Result(
-        "corrections",
-        f"ranklake rate after a player was taken out of contest {middle:,}; itself it reports {_inside(best):.1f} s, "
-        f"and the rounds from there on alone {min(after):.1f} s",
-        best.seconds,
-        targets={f"at most 0.5 s beside the rounds after: {_inside(best) - min(after):.1f} s": _inside(best) <= bound},
-        figures={"reported_seconds": _inside(best), "after_seconds": min(after), "cpu_seconds": best.cpu_seconds},
-    )
+        nothing = []
+        for share in PLACES:
+            place = int(share * n_rounds)
+            contest = data.contests.column("contest_id")[place].as_py()
+            loser = data.handles()[int(next(data.standings(place, place + 1)).player[-1])].as_py()
+            after, again = [], []
+            for turn in range(REPEATS):
+                _rate(lake, f"{RUN}{share}-{turn}", place)
+                after.append(_inside(_rate(lake, f"{RUN}{share}-{turn}", n_rounds)))
+                run_command(ranklake(), "delete", "--run", f"{RUN}{share}-{turn}", "--yes", "--lake", lake)
+                undo = ("--undo",) if turn % 2 else ()
+                run_command(ranklake(), "amend", contest, "--remove", loser, *undo, "--dataset", "d", "--lake", lake)
+                again.append(_rate(lake, RUN, n_rounds))
+                nothing.append(_rate(lake, RUN, n_rounds))
+            best, bound = min(again, key=_inside), min(after) + 0.5
+            yield Result(
+                "corrections",
+                f"ranklake rate after a player was taken out of contest {place:,}; itself it reports "
+                f"{_inside(best):.1f} s, and the rounds from there on alone {min(after):.1f} s",
+                best.seconds,
+                targets={
+                    f"at most 0.5 s beside the rounds after: {_inside(best) - min(after):.1f} s": _inside(best) <= bound
+                },
+                figures={
+                    "reported_seconds": _inside(best), "after_seconds": min(after), "cpu_seconds": best.cpu_seconds
+                },
+            )  # fmt: skip
     idle = min(nothing, key=lambda command: command.seconds)
     yield Result(
         "corrections", f"ranklake rate, nothing changed; itself it reports {_inside(idle):.1f} s", idle.seconds,

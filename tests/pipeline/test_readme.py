@@ -116,7 +116,8 @@ def test_readme__a_lake_is_looked_after_as_it_says(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     for i in range(5):
         standings = [["ada", 0, 0], ["linus", 1, 1], ["grace", 2, 2]]
-        (tmp_path / "site" / f"{i}.json").write_text(json.dumps({"name": f"Round {i}", "standings": standings}))
+        text = json.dumps({"name": f"Round {i}", "time_seconds": 1_500_000_000 + i, "standings": standings})
+        (tmp_path / "site" / f"{i}.json").write_text(text, encoding="utf-8")
     there = ["--dataset", "site", "--lake", "lake"]
     run(["ingest", "files", "site", *there], tmp_path)
     run(["rate", *there], tmp_path)
