@@ -189,7 +189,7 @@ class _Publisher:
         if board is None:
             if LATEST in sizes and self._latest() == {"version": table.version, "size": sizes[LATEST]}:
                 return
-            board = table.read().sort_by([("place", "ascending"), ("handle", "ascending")])
+            board = self._content.leaderboard()  # the table has it in no order, and its schema in another each time
         data = plain(board, ["title"])
         self._lease.check()
         self._lake.write_bytes(f"{folder}/{LATEST}", data)

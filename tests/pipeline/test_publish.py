@@ -715,6 +715,7 @@ def test_publish__a_leaderboard_with_other_bytes_is_named_when_it_is_read(lake: 
 def test_publish__a_plain_leaderboard_that_is_not_the_newest_is_made_again(lake: Lake, how: str) -> None:
     publish(lake, "run")
     latest, told = folder(lake, "latest.parquet"), folder(lake, "latest.json")
+    before = latest.read_bytes()
     if how == "removed":
         latest.unlink()
     elif how == "torn":
@@ -724,6 +725,7 @@ def test_publish__a_plain_leaderboard_that_is_not_the_newest_is_made_again(lake:
     else:
         told.write_bytes(b"{")
     assert publish(lake, "run").tables == ("latest.parquet",)
+    assert latest.read_bytes() == before
     assert_published(lake)
     assert publish(lake, "run").tables == ()
 
