@@ -6,10 +6,10 @@ import hashlib
 import os
 import secrets
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import fsspec
 import pyarrow as pa
@@ -21,6 +21,8 @@ from storage.layout import TEMPORARY_PREFIX
 from storage.stores import bucket_of, connect, explained
 
 __all__ = ["Lake", "Written", "digest_of"]
+
+T = TypeVar("T")
 
 _AT_ONCE = 16  # requests to an object store under way at the same time
 _TRIES = 3
@@ -127,11 +129,7 @@ class Lake:
         full = self._full(path)
         put = self._replace if self.local else self._put
         with self._explained("write", path):
-            try:
-                put(full, data)
-            except FileNotFoundError:
-                self._make_parents(full)
-                put(full, data)
+            self._below_parents(full, lambda: put(full, data))
 
     def create_bytes(self, path: str, data: bytes) -> bool:
         """Make a file unless there is one; of several who try at once, one succeeds.
@@ -147,11 +145,7 @@ class Lake:
         full = self._full(path)
         create = self._create if self.local else self._create_remotely
         with self._explained("create", path):
-            try:
-                return create(full, data)
-            except FileNotFoundError:
-                self._make_parents(full)
-                return create(full, data)
+            return self._below_parents(full, lambda: create(full, data))
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
@@ -245,10 +239,16 @@ class Lake:
         except LakeError as error:
             return error
 
-    def _make_parents(self, full: str) -> None:
-        if self._bucket:
-            raise FileNotFoundError(self._bucket)  # some clients would make the bucket
-        self._filesystem.makedirs(full.rpartition("/")[0], exist_ok=True)
+    def _below_parents(self, full: str, make: Callable[[], T]) -> T:
+        """Make a file, and its parents if need be; once more if somebody swept it, or them, meanwhile."""
+        for _ in range(_TRIES - 1):
+            try:
+                return make()
+            except FileNotFoundError:
+                if self._bucket:
+                    raise  # some clients would make the bucket
+                self._filesystem.makedirs(full.rpartition("/")[0], exist_ok=True)
+        return make()
 
     def _full(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
@@ -267,14 +267,15 @@ class Lake:
 
     def _create(self, full: str, data: bytes) -> bool:
         temporary = f"{full.rpartition('/')[0]}/{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
-        with open(temporary, "xb") as file:
-            file.write(data)
         try:
+            with open(temporary, "xb") as file:
+                file.write(data)
             os.link(temporary, full)
         except FileExistsError:
             return False
         finally:
-            os.unlink(temporary)
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
         return True
 
     def _create_remotely(self, full: str, data: bytes) -> bool:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from storage.errors import LakeError, LeaseHeldError, MissingError
 from storage.lake import Lake
-from storage.layout import number_of, numbered
+from storage.layout import TEMPORARY_PREFIX, number_of, numbered
 from storage.mending import damaged
 
 __all__ = ["BEAT_SECONDS", "EXPIRY_BEATS", "Holder", "Lease", "hold", "holder"]
@@ -29,6 +29,7 @@ __all__ = ["BEAT_SECONDS", "EXPIRY_BEATS", "Holder", "Lease", "hold", "holder"]
 BEAT_SECONDS = 10.0
 EXPIRY_BEATS = 6  # a heart that missed so many has stopped
 _FORGOTTEN_SECONDS = 30 * 86_400.0  # after which nobody comes back
+_HELD: set[str] = set()  # tokens of what this process holds
 _PREFIX = "lease-"
 _SUFFIX = ".json"
 
@@ -76,8 +77,10 @@ class Holder:
 
     @property
     def died(self) -> bool:
-        """Whether the process is known to have ended: only on its own machine."""
-        return self.machine == _machine() and _started(self.pid) != self.started
+        """Whether the process is known to have ended, or to have failed to give it back: only on its own machine."""
+        if self.machine != _machine():
+            return False
+        return _started(self.pid) != self.started or (self.pid == os.getpid() and self.token not in _HELD)
 
 
 class Lease:
@@ -85,6 +88,7 @@ class Lease:
 
     def __init__(self, lake: Lake, folder: str, number: int, mine: Holder, beat_seconds: float) -> None:
         self._lake, self._folder, self._number, self._mine = lake, folder, number, mine
+        _HELD.add(mine.token)
         self._ended = threading.Event()
         self._heart = threading.Thread(target=self._beat, args=(beat_seconds,), name="ranklake-lease", daemon=True)
         self._heart.start()
@@ -110,10 +114,15 @@ class Lease:
         )
 
     def release(self) -> None:
-        """Give it back; nothing happens if it was taken."""
+        """Give it back, and sweep what the dead left half written in the folder; nothing happens if it was taken."""
         self._ended.set()
         self._heart.join()
-        with suppress(LakeError):  # then it expires
+        _HELD.discard(self._mine.token)
+        with suppress(LakeError):  # what is left the next one sweeps
+            for name in self._lake.list(self._folder) if self._lake.local else ():
+                if name.startswith(TEMPORARY_PREFIX):  # of nobody who is alive: who looks sees that it is held
+                    self._lake.delete(f"{self._folder}/{name}")
+        with suppress(LakeError):  # then it expires, here at once
             self._write(replace(self._mine, released=True))
 
     def _beat(self, beat_seconds: float) -> None:
@@ -176,9 +185,9 @@ def hold(
                 break
             lake.delete(_path(folder, number))  # it had been held, given back and swept since we looked
         steal = False  # somebody was faster, and is alive
-    _sweep(lake, folder, number)
     lease = Lease(lake, folder, number, mine, beat_seconds)
     try:
+        _sweep(lake, folder, number)
         yield lease
     finally:
         lease.release()

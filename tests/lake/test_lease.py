@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -11,11 +12,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from storage import Lake, LakeError
 from storage.errors import DamagedError, LeaseHeldError
+from storage.layout import TEMPORARY_PREFIX
 from storage.lease import EXPIRY_BEATS, Holder, hold, holder
 
 FOLDER = "runs/run"
@@ -221,6 +224,31 @@ def test_hold__survives_a_store_that_is_out_of_reach_for_a_moment(lake: Lake, mo
             time.sleep(BEAT)
 
 
+def test_hold__that_could_not_be_given_back_does_not_lock_out_its_own_process(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Lake, path: str, data: bytes) -> None:
+        raise LakeError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Lake, "write_bytes", refuse)
+        with hold(lake, FOLDER, "rate"), pytest.raises(LeaseHeldError), hold(lake, FOLDER, "compact"):
+            pass
+    assert not file(lake, 0)["released"]
+    assert holder(lake, FOLDER) is None
+    with hold(lake, FOLDER, "compact"):
+        assert leases(lake) == [1]
+
+
+def test_hold__sweeps_what_a_kill_left_half_written_beside_the_leases(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path)
+    for name in (f"{TEMPORARY_PREFIX}0123456789abcdef", "run.json"):
+        lake.write_bytes(f"{FOLDER}/{name}", b"{")
+    with hold(lake, FOLDER, "rate"):
+        pass
+    assert lake.list(FOLDER) == ["lease-000000.json", "run.json"]
+
+
 def test_hold__a_file_that_is_no_lease_is_named(lake: Lake) -> None:
     lake.write_bytes(f"{FOLDER}/lease-000002.json", b"{}")
     rule = r"runs/run/lease-000002\.json: not a readable lease .*; delete it"
@@ -231,5 +259,38 @@ def test_hold__a_file_that_is_no_lease_is_named(lake: Lake) -> None:
 def test_create_bytes__makes_a_file_once(lake: Lake) -> None:
     assert lake.create_bytes("a/b.json", b"one")
     assert not lake.create_bytes("a/b.json", b"two")
+    assert lake.read_bytes("a/b.json") == b"one"
+    assert lake.list("a") == ["b.json"]
+
+
+def test_create_bytes__that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = Lake.open(tmp_path)
+    lake.write_bytes("a/c.json", b"")
+
+    def full(path: str, mode: str) -> IO[bytes]:
+        open(path, mode).close()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("storage.lake.open", full, raising=False)
+        with pytest.raises(LakeError, match=r"a/b\.json: cannot create: No space left on device; mend that"):
+            lake.create_bytes("a/b.json", b"one")
+    assert lake.list("a") == ["c.json"]
+
+
+@pytest.mark.parametrize("name", ["link", "replace"])
+def test_write_bytes__that_somebody_swept_meanwhile_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    do, there = getattr(os, name), iter([True])
+
+    def swept(source: str, target: str) -> None:
+        if next(there, False):
+            os.unlink(source)
+        do(source, target)
+
+    lake = Lake.open(tmp_path)
+    monkeypatch.setattr(os, name, swept)
+    (lake.create_bytes if name == "link" else lake.write_bytes)("a/b.json", b"one")  # its folder is not there, either
     assert lake.read_bytes("a/b.json") == b"one"
     assert lake.list("a") == ["b.json"]
