@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lake.builders import Killed, WatchedLake
-from pipeline.lakes import files, lake_of, made_up, rate_run, same_beliefs, start
+from pipeline.lakes import files, lake_of, made_up, rate_run, rated_in_memory, same_beliefs, start
 
 import flows.commit
 import flows.rate
@@ -56,7 +56,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake rated at once, and with it the kernels compiled."""
+    """A lake rated at once, with kernels that are compiled already: a process that takes long tells how far it is."""
+    rated_in_memory(made_up(30))
     path = tmp_path_factory.mktemp("undisturbed") / "lake"
     lake_of(path, made_up(400, n_players=60))
     assert rate_to_the_end(path).startswith("run run: kept 0 rounds, rated 400")
