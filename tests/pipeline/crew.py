@@ -1,0 +1,297 @@
+"""Commands in processes of their own that are there in milliseconds, and that fail where a test wants them to.
+
+They are forked from one process that has imported and compiled everything, and has done nothing that a fork does not
+survive: no thread, no connection, nothing of Delta's library but its import.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gc
+import itertools
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+__all__ = ["ERRORS", "Crew", "Ended", "Hand", "crew"]
+
+PATIENCE = 120.0  # seconds until a process that should have done something is given up
+ERRORS = ("ENOSPC", "EACCES", "EIO")
+DELAY_SECONDS = 0.03
+NOW = 1_700_000_000.0  # what corrections say that the time is: lakes are to be compared to the byte
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended, or that it was stopped.
+
+    Attributes
+    ----------
+    code : int
+        What it exited with, or the negative number of the signal that ended it.
+    operations : list of str
+        What it did to the files below the lake; known if it was not killed.
+    """
+
+    code: int
+    out: str
+    err: str
+    operations: list[str]
+    stopped: bool = False
+
+    @property
+    def killed(self) -> bool:
+        return self.code == -signal.SIGKILL
+
+
+class Hand:
+    """A command under way."""
+
+    def __init__(self, crew: Crew, pid: int) -> None:
+        self._crew, self.pid = crew, pid
+
+    def wait(self) -> Ended:
+        """Until it has ended, or was stopped."""
+        return Ended(**self._crew._ask(wait=self.pid))
+
+    def kill(self) -> Ended:
+        """Kill -9; nothing happens if it has ended already. Its number is its own until it is waited for."""
+        os.kill(self.pid, signal.SIGKILL)
+        return self.wait()
+
+    def go_on(self) -> Hand:
+        """Wake one who was stopped."""
+        os.kill(self.pid, signal.SIGCONT)
+        return self
+
+
+class Crew:
+    """Where commands are forked from. Made by :func:`crew`."""
+
+    def __init__(self, server: subprocess.Popen[str]) -> None:
+        self._server = server
+
+    def start(self, *arguments: str, at: int = -1, how: str = "", before: str = "") -> Hand:
+        """``ranklake`` with some arguments, ``--lake`` among them.
+
+        Parameters
+        ----------
+        at, how
+            Which of its operations on files below the lake fails, counted from 0, and in what way: ``kill`` (it dies
+            before it), ``halfway`` (it dies in the middle of a write), ``stop`` (it is suspended before it), ``delay``,
+            ``torn`` (half is written, then the disk is full), or one of ``ERRORS``.
+        before
+            Python that it runs first.
+        """
+        return Hand(self, self._ask(arguments=arguments, at=at, how=how, before=before)["pid"])
+
+    def run(self, *arguments: str, at: int = -1, how: str = "", before: str = "") -> Ended:
+        """As :meth:`start`, to its end."""
+        return self.start(*arguments, at=at, how=how, before=before).wait()
+
+    def done(self, *arguments: str) -> Ended:
+        """As :meth:`run`, for what must not fail."""
+        ended = self.run(*arguments)
+        assert ended.code == 0, ended.err
+        return ended
+
+    def kill_after(self, seconds: float, *arguments: str) -> Ended:
+        """As :meth:`run`, killed some seconds after its start, if it is still there."""
+        hand = self.start(*arguments)
+        time.sleep(seconds)
+        return hand.kill()
+
+    def _ask(self, **question: Any) -> dict[str, Any]:
+        assert self._server.stdin is not None
+        assert self._server.stdout is not None
+        self._server.stdin.write(json.dumps(question) + "\n")
+        self._server.stdin.flush()
+        ready, _, _ = select.select([self._server.stdout], [], [], PATIENCE)
+        assert ready, f"no answer to {question}"
+        answer: dict[str, Any] = json.loads(self._server.stdout.readline())
+        return answer
+
+
+@contextlib.contextmanager
+def crew(settings: str = "") -> Iterator[Crew]:
+    """A crew whose commands find the Python of ``settings`` executed; nobody of it outlives the block."""
+    tests = str(Path(__file__).parents[1])
+    paths = os.pathsep.join([os.getcwd(), tests, os.environ.get("PYTHONPATH", "")])
+    program = f"from pipeline.crew import serve\nserve({settings!r})"
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    ) as server:
+        try:
+            yield Crew(server)
+        finally:
+            assert server.stdin is not None
+            server.stdin.close()  # it kills whoever is left, and ends
+            try:
+                server.wait(PATIENCE)
+            finally:
+                server.kill()
+
+
+# In the process of the crew
+
+
+def serve(settings: str) -> None:
+    """Fork commands and wait for them, as told by the lines of the standard input, until it ends."""
+    questions, answers = sys.stdin, os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    _warm_up()
+    exec(settings, {})
+    alive: dict[int, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for number in itertools.count():
+                if not (line := questions.readline()):
+                    break
+                question = json.loads(line)
+                if "wait" in question:
+                    answer = _wait(question["wait"], alive)
+                else:
+                    logs = f"{folder}/{number}"
+                    for name in ("out", "err"):
+                        Path(f"{logs}.{name}").touch()
+                    pid = os.fork()
+                    if pid == 0:
+                        _work(logs, **question)
+                    alive[pid] = logs
+                    answer = {"pid": pid}
+                answers.write(json.dumps(answer) + "\n")
+                answers.flush()
+        finally:
+            for pid in alive:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
+def _warm_up() -> None:
+    from pipeline.lakes import made_up, rated_in_memory
+
+    import storage.compact
+    import storage.log
+
+    rated_in_memory(made_up(30))
+    storage.log.time = SimpleNamespace(time=lambda: NOW)  # type: ignore[assignment]
+    gc.freeze()  # collecting would copy pages that are shared
+
+
+def _wait(pid: int, alive: dict[int, str]) -> dict[str, Any]:
+    _, status = os.waitpid(pid, os.WUNTRACED)
+    logs = alive[pid]
+    if stopped := os.WIFSTOPPED(status):
+        code = 0
+    else:
+        code = os.waitstatus_to_exitcode(status)
+        del alive[pid]
+    operations = Path(f"{logs}.operations")
+    return {
+        "code": code,
+        "out": Path(f"{logs}.out").read_text(),
+        "err": Path(f"{logs}.err").read_text(),
+        "operations": operations.read_text().splitlines() if operations.exists() else [],
+        "stopped": stopped,
+    }
+
+
+def _work(logs: str, arguments: list[str], at: int, how: str, before: str) -> None:
+    """The life of a command; does not return."""
+    code = 70
+    try:
+        for stream, name in ((0, os.devnull), (1, f"{logs}.out"), (2, f"{logs}.err")):
+            os.dup2(os.open(name, os.O_RDWR), stream)
+        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.argv = ["ranklake", *arguments]
+        operations = _watch(arguments[arguments.index("--lake") + 1], at, how)
+        exec(before, {})
+        from flows.cli import main
+
+        try:
+            main()
+            code = 0
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        Path(f"{logs}.operations").write_text("\n".join(operations))
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code)
+
+
+def _watch(lake: str, at: int, how: str) -> list[str]:
+    """Note all that is done to files below a lake, and let one of the operations fail."""
+    import storage.lake
+
+    operations: list[str] = []
+    numbers = itertools.count()
+
+    def operate(what: str, halfway: Callable[[], object] = lambda: None) -> None:
+        operations.append(what)
+        if next(numbers) != at:
+            return
+        if how in ("halfway", "torn"):
+            halfway()
+        if how in ("kill", "halfway"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif how == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        elif how == "delay":
+            time.sleep(DELAY_SECONDS)
+        else:
+            number = getattr(errno, how if how in ERRORS else "ENOSPC")
+            raise OSError(number, os.strerror(number))
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        changes = event in ("os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir")
+        if changes or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES):
+            path = str(arguments[0])
+            if path.startswith(lake) or not path.startswith("/"):  # whole folders are removed by names inside them
+                operate(f"{event.removeprefix('os.')} {path.removeprefix(lake)}")
+
+    def opened(path: str, mode: str) -> Any:
+        file = open(path, mode)  # noqa: SIM115
+        write = file.write
+
+        def written(data: Any) -> int:
+            operate(f"write {path.removeprefix(lake)}", lambda: (write(bytes(data)[: len(data) // 2]), file.flush()))
+            return int(write(data))
+
+        return _File(file, written)
+
+    storage.lake.open = opened  # type: ignore[attr-defined]
+    sys.addaudithook(hook)
+    return operations
+
+
+class _File:
+    """A file whose writes are somebody else's."""
+
+    def __init__(self, file: Any, write: Callable[[Any], int]) -> None:
+        self._file, self.write = file, write
+
+    def __enter__(self) -> _File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
