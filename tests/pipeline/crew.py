@@ -12,6 +12,7 @@ import gc
 import itertools
 import json
 import os
+import random
 import select
 import signal
 import subprocess
@@ -28,7 +29,7 @@ __all__ = ["ERRORS", "Crew", "Ended", "Hand", "crew"]
 
 PATIENCE = 120.0  # seconds until a process that should have done something is given up
 ERRORS = ("ENOSPC", "EACCES", "EIO")
-DELAY_SECONDS = 0.03
+DELAY_SECONDS = 0.02  # at most
 NOW = 1_700_000_000.0  # what corrections say that the time is: lakes are to be compared to the byte
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
@@ -90,8 +91,8 @@ class Crew:
         ----------
         at, how
             Which of its operations on files below the lake fails, counted from 0, and in what way: ``kill`` (it dies
-            before it), ``halfway`` (it dies in the middle of a write), ``stop`` (it is suspended before it), ``delay``,
-            ``torn`` (half is written, then the disk is full), or one of ``ERRORS``.
+            before it), ``halfway`` (it dies in the middle of a write), ``stop`` (it is suspended before it), ``torn``
+            (half is written, then the disk is full), or one of ``ERRORS``. All are late with ``delay``.
         before
             Python that it runs first.
         """
@@ -244,10 +245,12 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
     import storage.lake
 
     operations: list[str] = []
-    numbers = itertools.count()
+    numbers, dice = itertools.count(), random.Random(at)
 
     def operate(what: str, halfway: Callable[[], object] = lambda: None) -> None:
         operations.append(what)
+        if how == "delay":
+            time.sleep(dice.uniform(0, DELAY_SECONDS))
         if next(numbers) != at:
             return
         if how in ("halfway", "torn"):
@@ -256,8 +259,6 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
             os.kill(os.getpid(), signal.SIGKILL)
         elif how == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
-        elif how == "delay":
-            time.sleep(DELAY_SECONDS)
         else:
             number = getattr(errno, how if how in ERRORS else "ENOSPC")
             raise OSError(number, os.strerror(number))

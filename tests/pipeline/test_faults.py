@@ -1,0 +1,94 @@
+"""A disk that refuses, tears or delays any write of any command: one line says so, and the last commit stays whole."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pipeline.crew import ERRORS, Crew, Ended, crew
+from pipeline.lakes import files
+from pipeline.life import SETTINGS, Step, assert_as_after, assert_finishes, assert_sound, live, put
+
+from storage.layout import TEMPORARY_PREFIX
+
+WORDS = {"ENOSPC": "No space left on device", "EACCES": "Permission denied", "EIO": "Input/output error"}
+
+
+@pytest.fixture(scope="module")
+def hands() -> Iterator[Crew]:
+    with crew(SETTINGS) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def steps(hands: Crew, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
+    """The undisturbed life."""
+    return live(hands, tmp_path_factory.mktemp("undisturbed"))
+
+
+def assert_told_or_harmless(ended: Ended, how: str, step: Step, lake: Path) -> None:
+    """Either one line says what was refused, or it was of no consequence and the command has done its work."""
+    if ended.code == 0:
+        assert_as_after(lake, step)
+        return
+    assert ended.code == 1, ended.err
+    assert ended.err.startswith("Error: "), ended.err
+    assert ended.err.count("\n") == 1, ended.err
+    assert WORDS[how if how in ERRORS else "ENOSPC"] in ended.err, ended.err
+    assert "mend that and run again" in ended.err, ended.err
+
+
+def fail(hands: Crew, step: Step, lake: Path, at: int, how: str) -> Ended:
+    """Let one operation of a command fail, in the lake it was run in; then verify, and finish."""
+    put(step.before, lake)
+    ended = step.run(hands, lake, at, how)
+    assert_told_or_harmless(ended, how, step, lake)
+    assert_sound(lake, step)
+    if not step.operations[at].startswith("remove"):
+        assert list(lake.rglob(f"{TEMPORARY_PREFIX}*")) == []
+    assert_finishes(hands, step, lake)
+    return ended
+
+
+def test_faults__at_every_write_of_a_life_are_told_in_a_line_and_leave_the_last_commit_whole(
+    hands: Crew, steps: list[Step], tmp_path: Path
+) -> None:
+    dice, refused, points = random.Random(3), 0, 0
+    for step in steps[4:9]:
+        for at in step.writes:
+            refused += fail(hands, step, tmp_path / "lake", at, "torn").code
+            points += 1
+        for at in dice.sample(step.writes, 3):
+            around = dice.choice([at - 1, at + 1])  # the file is made before, and put in its place after
+            refused += fail(hands, step, tmp_path / "lake", around, dice.choice(ERRORS)).code
+            points += 1
+    assert refused > 0.7 * points
+
+
+def test_faults__all_through_a_life_leave_nothing_behind(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
+    lake, dice = tmp_path / "lake", random.Random(4)
+    put(steps[0].before, lake)
+    for step in steps:
+        for _ in range(2):
+            at, how = dice.randrange(len(step.operations)), dice.choice(["torn", *ERRORS])
+            assert_told_or_harmless(step.run(hands, lake, at, how), how, step, lake)
+        assert_finishes(hands, step, lake)
+    for part in ("games", "runs"):
+        assert files(lake / part).keys() == files(steps[-1].after / part).keys()
+
+
+def test_faults__delays_of_any_file_change_nothing(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
+    for step in steps[:6]:
+        put(step.before, tmp_path / "lake")
+        assert step.run(hands, tmp_path / "lake", how="delay").code == 0
+        assert_as_after(tmp_path / "lake", step)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["torn", *ERRORS])
+def test_faults__at_every_operation_of_a_life(hands: Crew, steps: list[Step], tmp_path: Path, how: str) -> None:
+    for step in steps:
+        for at in step.writes if how == "torn" else range(len(step.operations)):
+            fail(hands, step, tmp_path / "lake", at, how)
