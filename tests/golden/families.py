@@ -13,6 +13,7 @@ from golden import (
     answers_elo_r,
     answers_elo_srm,
     answers_glicko,
+    answers_metrics,
     answers_topcoder,
     answers_trueskill,
 )
@@ -66,5 +67,6 @@ FAMILIES = {
     "elo_srm": Family(answers_elo_srm.package, answers_elo_srm.twin, answers_elo_srm.INNER),
     "glicko": Family(answers_glicko.package, answers_glicko.twin, answers_glicko.INNER),
     "glicko2": Family(answers_glicko.package, answers_glicko.twin, answers_glicko.INNER),
+    "metrics": Family(answers_metrics.package, answers_metrics.twin),
     "trueskill": Family(answers_trueskill.package, answers_trueskill.twin),
 }

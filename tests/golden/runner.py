@@ -80,13 +80,13 @@ def _id(path: Path) -> str:
 def check(vector: Vector, answers: Answers, excused: Collection[str] = ()) -> None:
     """Raise ``AssertionError`` with what differs, unless ``|x - y| <= rtol * max(1, |y|)`` for all expected numbers.
 
-    Rows that name no player are known by their position. Fields ``excused`` need not be answered.
+    Rows that name no player are known by their position, or by their key. Fields ``excused`` need not be answered.
     """
     rtol, expected = vector.get("rtol", 0.0), vector["expected"]
     assert len(answers) == len(expected), f"{len(answers)} contests answered, {len(expected)} expected"
     wrong = []
     for index, (answer, rows) in enumerate(zip(answers, expected, strict=True)):
-        keyed = {row.get("player", at): row for at, row in enumerate(rows)}
+        keyed = rows if isinstance(rows, dict) else {row.get("player", at): row for at, row in enumerate(rows)}
         assert set(answer) == set(keyed), f"contest {index}: answered {list(answer)}, expected {list(keyed)}"
         for key, row in keyed.items():
             given = answer[key]
@@ -102,7 +102,7 @@ def check(vector: Vector, answers: Answers, excused: Collection[str] = ()) -> No
 def _close(x: Any, y: Any, rtol: float) -> bool:
     if isinstance(y, list):
         return len(x) == len(y) and all(_close(a, b, rtol) for a, b in zip(x, y, strict=True))
-    if isinstance(y, str):
+    if isinstance(y, str) or x is None or y is None:
         return bool(x == y)
     return bool(abs(x - y) <= rtol * max(1.0, abs(y)))  # NaN is close to nothing
 
