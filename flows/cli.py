@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import corrections, upkeep
+from . import (
+    corrections,
+    evaluation_cli,
+    upkeep,
+)
 from .terminal import dataset_option, lake_option, run_option, steal_option, tell_wait
 from .terminal import print_table as _print
 from .terminal import progress as _progress
@@ -57,8 +61,13 @@ def cli(debug: bool) -> None:
     """
 
 
-for command in (*corrections.COMMANDS, *upkeep.COMMANDS):
-    cli.add_command(command)
+for module in (
+    corrections,
+    evaluation_cli,
+    upkeep,
+):
+    for command in module.COMMANDS:
+        cli.add_command(command)
 
 
 @cli.group()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .metrics import Kept
-from .standings import Floats, Ints
+from .standings import Floats, Ints, Longs
 
 __all__ = ["RANK_ERROR_ROWS", "RankErrors", "rank_errors", "total"]
 
@@ -37,7 +37,7 @@ class RankErrors(NamedTuple):
     error: float
 
 
-def rank_errors(kept: Kept, n_before: Ints, division: Ints, performance: Floats, gain: Floats) -> Floats:
+def rank_errors(kept: Kept, n_before: Ints, division: Longs, performance: Floats, gain: Floats) -> Floats:
     """Sums of each round for every row of the table.
 
     Existing players are those rated before. A half is the upper one up to the middle of the division,
@@ -47,7 +47,7 @@ def rank_errors(kept: Kept, n_before: Ints, division: Ints, performance: Floats,
     ----------
     n_before : int32[n]
         Rounds rated before, of each row kept.
-    division : int[r]
+    division : int64[r]
         1 or 2, of each round; 0 if it has none.
     performance, gain : float64[n]
         P, and by how much the round changed the rating, points.

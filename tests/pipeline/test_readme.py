@@ -127,3 +127,28 @@ def test_readme__a_lake_is_looked_after_as_it_says(tmp_path: Path) -> None:
     assert "rounds 0 to 3, computed again, are the same to the bit" in replayed
     assert "data set site: standings files: 1 before, now 1" in compacted
     assert "run site-elo-mmr: deleted" in deleted
+
+
+def test_readme__ratings_are_judged_as_it_says(tmp_path: Path) -> None:
+    run(
+        [
+            "ingest",
+            "synthetic",
+            "--preset",
+            "paper",
+            "--set",
+            "n_rounds=12",
+            "--dataset",
+            "codeforces",
+            "--lake",
+            "lake",
+        ],
+        tmp_path,
+    )
+    for system in ("elo-mmr", "elo"):
+        run(["rate", "--dataset", "codeforces", "--system", system, "--lake", "lake"], tmp_path)
+    alone, compared, told = (run(arguments, tmp_path) for arguments in commands("evaluate --run"))
+    assert "rounds 1 to 11" in alone
+    assert "foretold better than codeforces-elo" in compared
+    assert json.loads(told)["rounds"] == 12
+    assert len(pd.read_parquet(tmp_path / "scores.parquet")) == 3 * 12

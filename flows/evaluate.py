@@ -1,0 +1,250 @@
+"""How well the ratings of a run foretold its rounds, from what the run has on record: nothing is rated again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from rating_kernels.metrics import SCALE, keep, score
+from rating_kernels.rank_errors import RankErrors, rank_errors, total
+from storage import Chain, Dataset, Lake, LakeError, Run, Segment
+
+from .scores import METRICS, RoundScores, score_rounds
+
+__all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip"]
+
+SIZES = {"2-16": 2, "17-99": 17, "100-199": 100, "200-399": 200, "400-599": 400, "600-799": 600, "800+": 800}
+_PIECE_ROWS = 60_000  # of neighbouring segments that are scored at once
+_COLUMNS = ("lo", "mu_prior", "mu", "n_before")
+_DIVISION = re.compile(r"\bdiv(?:ision)?\.?\s*([12])\b", re.IGNORECASE)
+_BOTH = re.compile(r"\bdiv(?:ision)?\.?\s*1\s*(?:\+|and|&)\s*(?:div(?:ision)?\.?\s*)?2\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Scores of a run's rounds from ``first_round`` on; arrays have one entry a round.
+
+    Attributes
+    ----------
+    run, system : str
+        What was evaluated.
+    contest_ids : list of str
+        The contests.
+    n_players, year, division : int[r]
+        Participants; year of the end, 0 if unknown; 1 or 2 as the contest's name says, 0 if it does not.
+    filters : dict of str to RoundScores
+        Under each filter.
+    errors : float64[r, rows, 4]
+        Log2 rank errors; see :func:`rating_kernels.rank_errors.rank_errors`.
+    """
+
+    run: str
+    system: str
+    first_round: int
+    contest_ids: list[str]
+    n_players: npt.NDArray[np.int64]
+    year: npt.NDArray[np.int64]
+    division: npt.NDArray[np.int64]
+    filters: dict[str, RoundScores]
+    errors: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.contest_ids)
+
+    def by_era(self, filter: str) -> dict[str, dict[str, Any]]:
+        """Summaries by year."""
+        years = np.unique(self.year).tolist()
+        return {str(one or "unknown"): self.filters[filter].summary(self.year == one) for one in years}
+
+    def by_size(self, filter: str) -> dict[str, dict[str, Any]]:
+        """Summaries by the number of participants."""
+        return {name: self.filters[filter].summary(rounds) for name, rounds in self.sizes()}
+
+    def sizes(self) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+        """The size classes there are, and their rounds."""
+        found = np.searchsorted(list(SIZES.values()), self.n_players, side="right") - 1
+        for at, name in enumerate(SIZES):
+            if np.any(found == at):
+                yield name, found == at
+
+    def rank_errors(self) -> list[RankErrors]:
+        """The breakdown of log2 rank errors."""
+        return total(self.errors)
+
+    def to_table(self) -> pa.Table:
+        """One row a round and filter."""
+        n = len(self)
+        tables = []
+        for name, scores in self.filters.items():
+            columns: dict[str, Any] = {
+                "run": pa.array([self.run] * n, pa.string()),
+                "round_index": np.arange(self.first_round, self.first_round + n, dtype=np.int32),
+                "contest_id": pa.array(self.contest_ids, pa.string()),
+                "filter": pa.array([name] * n, pa.string()),
+                "n_players": self.n_players,
+                "division": self.division.astype(np.int32),
+                "weight": scores.weight,
+            }
+            columns |= {metric: pa.array(scores.per_round(metric), from_pandas=True) for metric in METRICS}
+            tables.append(pa.table(columns))
+        return pa.concat_tables(tables)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the single rounds; what is not a number is null."""
+        told: dict[str, Any] = _plain(
+            {
+                "run": self.run,
+                "rounds": len(self),
+                "system": self.system,
+                "first_round": self.first_round,
+                "filters": {name: scores.summary() for name, scores in self.filters.items()},
+                "by_era": {name: self.by_era(name) for name in self.filters},
+                "by_size": {name: self.by_size(name) for name in self.filters},
+                "by_experience": {name: scores.experience() for name, scores in self.filters.items()},
+                "rank_errors": [row._asdict() for row in self.rank_errors()],
+            }
+        )
+        return told
+
+
+def evaluate(
+    lake: Lake,
+    name: str,
+    first_round: int = 0,
+    *,
+    workers: int = 1,
+    scale: float = SCALE,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Evaluation:
+    """Score the rounds of a run from ``first_round`` on.
+
+    Parameters
+    ----------
+    workers
+        Threads; the same bits for any number.
+    scale
+        Rating points by which ten to one is foretold, for expected ranks and cross-entropy.
+    on_progress
+        Told how many rounds are done, and of how many.
+
+    Raises
+    ------
+    LakeError
+        There is no such run, it has no round to score, its data set is gone or does not have its contests any more.
+    """
+    run = Run.open(lake, name)
+    chain = run.segments()
+    if first_round >= chain.stop_round:
+        raise LakeError(
+            f"run {name} has {chain.stop_round:,} rounds, and the first {first_round:,} are to be skipped: none is "
+            "left to score; rate more of them or skip fewer"
+        )
+    contest_ids = [one for segment in chain.segments for one in segment.contest_ids][first_round:]
+    year, division = _occasions(Dataset.open(lake, run.config["dataset"]), contest_ids, name)
+    pieces = list(_pieces(chain, first_round))
+
+    def work(piece: Chain) -> _Piece:
+        return _score_piece(run, piece, first_round, division, scale)
+
+    scored = []
+    with ThreadPoolExecutor(workers, thread_name_prefix="ranklake-score") as pool:
+        try:
+            for done, part in enumerate(pool.map(work, pieces), 1):
+                scored.append(part)
+                on_progress(pieces[done - 1].stop_round - first_round, chain.stop_round - first_round)
+        finally:
+            pool.shutdown(cancel_futures=True)
+    filters = {one: RoundScores.joined([part.filters[one] for part in scored]) for one in scored[0].filters}
+    n_players = np.concatenate([part.n_players for part in scored])
+    errors = np.concatenate([part.errors for part in scored])
+    return Evaluation(name, run.config["system"], first_round, contest_ids, n_players, year, division, filters, errors)
+
+
+def rounds_to_skip(lake: Lake, name: str, share: float) -> int:
+    """The first ``share`` of a run's rounds, rounded down as the Elo-MMR paper does.
+
+    Raises
+    ------
+    LakeError
+        There is no such run.
+    """
+    return int(np.floor(Run.open(lake, name).segments().stop_round * share))
+
+
+def division_of(name: str) -> int:
+    """Division 1 or 2, if a contest's name tells one and no other; else 0."""
+    found = {int(number) for number in _DIVISION.findall(name)}
+    return found.pop() if len(found) == 1 and not _BOTH.search(name) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    n_players: npt.NDArray[np.int64]
+    filters: dict[str, RoundScores]
+    errors: npt.NDArray[np.float64]
+
+
+def _pieces(chain: Chain, first_round: int) -> Iterator[Chain]:
+    """Neighbouring segments, together of some size."""
+    some: list[Segment] = []
+    for segment in chain.segments:
+        if segment.stop_round > first_round:
+            some.append(segment)
+            if sum(one.n_rows for one in some) >= _PIECE_ROWS:
+                yield Chain(tuple(some), (), "")
+                some = []
+    if some:
+        yield Chain(tuple(some), (), "")
+
+
+def _score_piece(run: Run, piece: Chain, first_round: int, division: npt.NDArray[np.int64], scale: float) -> _Piece:
+    begin = max(first_round, piece.segments[0].first_round)
+    sizes = np.concatenate([segment.rows for segment in piece.segments])[begin - piece.segments[0].first_round :]
+    tables = [table.replace_schema_metadata() for _, table in run.iter_segments(begin, None, _COLUMNS, chain=piece)]
+    table = pa.concat_tables(tables)
+    # copies, as Arrow's arrays are read-only: kernels would be compiled again for them
+    lo, mu_prior, mu, n_before = (np.array(table.column(name)) for name in _COLUMNS)
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    filters = score_rounds(offsets, lo, mu_prior, n_before, scale=scale)
+    everybody = keep(offsets, lo, np.ones(len(lo), dtype=bool))
+    rows = everybody.rows
+    performance = score(everybody, mu_prior[rows], scale).log2_performance
+    of_round = division[begin - first_round : begin - first_round + len(sizes)]
+    errors = rank_errors(everybody, n_before[rows], of_round, performance, (mu - mu_prior)[rows])
+    return _Piece(sizes.astype(np.int64), filters, errors)
+
+
+def _occasions(
+    dataset: Dataset, contest_ids: list[str], run: str
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Year and division of each contest."""
+    contests = dataset.contests
+    place = {one: at for at, one in enumerate(contests.column("contest_id").to_pylist())}
+    gone = next((one for one in contest_ids if one not in place), None)
+    if gone is not None:
+        raise LakeError(
+            f"contest {gone} of run {run} is no longer in data set {dataset.name}; "
+            f"`ranklake rate --dataset {dataset.name} --run {run}` brings the run up to date"
+        )
+    at = np.array([place[one] for one in contest_ids], dtype=np.int64)
+    time_seconds = contests.column("time_seconds").to_numpy()[at]
+    year = time_seconds.astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + 1970
+    names = contests.column("name").take(pa.array(at)).to_pylist()
+    division = np.array([division_of(name or "") for name in names], dtype=np.int64)
+    return np.where(time_seconds == 0, 0, year), division
+
+
+def _plain(value: Any) -> Any:
+    """As JSON can hold it: NaN is null."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and np.isnan(value) else value

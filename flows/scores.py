@@ -1,0 +1,132 @@
+"""How well rounds were foretold, round by round and together: what evaluation, search and experiments count with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from rating_kernels.metrics import FILTERS, HIGHER_IS_BETTER, PER_ROW, SCALE, Filter, Kept, Scores, keep, score
+from rating_kernels.standings import Floats, Ints, Longs
+
+__all__ = ["EXPERIENCE", "METRICS", "RoundScores", "is_better", "score_rounds"]
+
+PER_ROUND = ("kendall_tau_b", "spearman_rho")
+METRICS = (*PER_ROW, *PER_ROUND)
+EXPERIENCE = {"0": 0, "1-4": 1, "5-9": 5, "10-24": 10, "25-74": 25, "75-199": 75, "200+": 200}  # rounds rated before
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundScores:
+    """Scores of consecutive rounds under one filter.
+
+    Attributes
+    ----------
+    weight : int64[r]
+        Participations kept; 0 for a round that tells nothing.
+    sums : dict of str to float64[r]
+        Of the metrics ``PER_ROW``, summed over the participations of each round.
+    values : dict of str to float64[r]
+        Of the metrics ``PER_ROUND``; NaN where there is none.
+    by_experience : float64[r, classes, 1 + metrics]
+        Participations, and sums of the metrics ``PER_ROW``, of each class of ``EXPERIENCE``.
+    """
+
+    weight: Longs
+    sums: dict[str, Floats]
+    values: dict[str, Floats]
+    by_experience: Floats = field(repr=False)
+
+    @classmethod
+    def of(cls, kept: Kept, scores: Scores, n_before: Ints) -> Self:
+        """Add up rows that were scored; rows of a round in their order."""
+        n_rounds, weight = len(kept.offsets) - 1, kept.weight
+        of_round = np.repeat(np.arange(n_rounds), weight)
+        rows = {name: getattr(scores, name) for name in PER_ROW}
+        sums = {name: np.bincount(of_round, values, n_rounds).astype(np.float64) for name, values in rows.items()}
+        n_classes = len(EXPERIENCE)
+        of_class = np.searchsorted(list(EXPERIENCE.values()), n_before, side="right") - 1 + of_round * n_classes
+        cells = [np.bincount(of_class, values, n_rounds * n_classes) for values in (None, *rows.values())]
+        experience = np.stack(cells, axis=-1).reshape(n_rounds, n_classes, -1).astype(np.float64)
+        return cls(weight, sums, {name: getattr(scores, name) for name in PER_ROUND}, experience)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Of rounds that follow each other, scored in parts."""
+
+        def together(pick: str) -> dict[str, Floats]:
+            return {
+                name: np.concatenate([getattr(part, pick)[name] for part in parts]) for name in getattr(parts[0], pick)
+            }
+
+        weight = np.concatenate([part.weight for part in parts])
+        return cls(weight, together("sums"), together("values"), np.concatenate([part.by_experience for part in parts]))
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def per_round(self, metric: str) -> Floats:
+        """A metric of each round; NaN where a round tells nothing."""
+        if metric in self.values:
+            return self.values[metric]
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.sums[metric] / self.weight)
+
+    def mean(self, metric: str, rounds: Mask | slice = slice(None)) -> float:
+        """A metric over some rounds: per participation, tau and rho per round; NaN if nothing was told."""
+        if metric in self.values:
+            told = self.values[metric][rounds]
+            told = told[~np.isnan(told)]
+            return float(told.sum() / len(told)) if len(told) else float("nan")
+        weight = int(self.weight[rounds].sum())
+        return float(self.sums[metric][rounds].sum() / weight) if weight else float("nan")
+
+    def summary(self, rounds: Mask | slice = slice(None)) -> dict[str, Any]:
+        """Weight and every metric over some rounds."""
+        return {"weight": int(self.weight[rounds].sum())} | {name: self.mean(name, rounds) for name in METRICS}
+
+    def experience(self) -> dict[str, dict[str, Any]]:
+        """Weight and the metrics ``PER_ROW`` by rounds rated before; only classes that have anybody."""
+        added = self.by_experience.sum(axis=0)
+        return {
+            name: {"weight": int(row[0])} | dict(zip(PER_ROW, (row[1:] / row[0]).tolist(), strict=True))
+            for name, row in zip(EXPERIENCE, added, strict=True)
+            if row[0]
+        }
+
+
+def score_rounds(
+    offsets: Longs,
+    lo: Ints,
+    mu: Floats,
+    n_before: Ints,
+    filters: Sequence[Filter] = tuple(FILTERS.values()),
+    scale: float = SCALE,
+    places_only: bool = False,
+) -> dict[str, RoundScores]:
+    """Score the ratings before each round under each filter, by name.
+
+    Parameters
+    ----------
+    offsets, lo
+        As in :class:`rating_kernels.Rounds`.
+    mu, n_before
+        One entry a row: rating before the round (``mu_prior``), rounds rated before.
+    scale, places_only
+        As for :func:`rating_kernels.metrics.score`.
+    """
+    found = {}
+    for one in filters:
+        kept = keep(offsets, lo, n_before >= one.least, one.top)
+        found[one.name] = RoundScores.of(kept, score(kept, mu[kept.rows], scale, places_only), n_before[kept.rows])
+    return found
+
+
+def is_better(metric: str, one: float, other: float) -> bool:
+    """Whether ``one`` is strictly better."""
+    return one > other if metric in HIGHER_IS_BETTER else one < other
