@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .terminal import lake_option, print_table, progress, usage
+from .terminal import dataset_option, lake_option, print_table, progress, usage
 
 if TYPE_CHECKING:
     from .evaluate import Evaluation
@@ -103,7 +104,65 @@ def evaluate(
             print_table(win_table(a.run, b.run, rates_of_pair, filter))
 
 
-COMMANDS = (evaluate,)
+@click.command()
+@dataset_option
+@click.option("--system", default="elo-mmr", show_default=True, help="Rating system.")
+@click.option("--train-share", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), default=0.1,
+              show_default=True, help="Part of the contests to tune on; the rest is for the test.")  # fmt: skip
+@click.option("--metric", type=click.Choice(["pair_inversion", "rank_deviation"]), default="pair_inversion",
+              show_default=True, help="What is to be best.")  # fmt: skip
+@click.option("--filter", "players", type=click.Choice(["everyone", "experienced", "top100"]), default="experienced",
+              show_default=True, help="Whose places count.")  # fmt: skip
+@click.option("--method", type=click.Choice(["grid", "random", "bayes"]), default="grid", show_default=True,
+              help="All of a grid, draws, or what Optuna proposes.")  # fmt: skip
+@click.option("--trials", type=click.IntRange(min=1), help="How many; of a grid so many points, drawn by the seed.")
+@click.option("--space", multiple=True, metavar="KEY=SPEC", help="Values a,b,c or a range lo:hi[:log], for a grid "
+              "lo:hi[:log]:COUNT; repeatable. By default the grid of the Elo-MMR paper.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--prune", is_flag=True, help="Give up trials that are worse than half of the others on their way.")
+@click.option("--best", type=click.IntRange(min=1), default=3, show_default=True, help="How many to test and print.")
+@click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
+@click.option("--scheduler", metavar="ADDRESS", help="A Dask cluster that does the trials, as tcp://host:8786.")
+@click.option("--name", default="", help="Of the search in the lake; by default made of what is searched.")
+@lake_option
+def search(
+    dataset: str, players: str, workers: int | None, scheduler: str | None, best: int, lake: str, **choices: Any
+) -> None:
+    """Find hyperparameters: tune on the first contests, test the best on the others.
+
+    What was tried stays in the lake: the same command goes on with an interrupted search, and --trials may grow.
+    """
+    from storage import Lake
+
+    from .hands import open_hands
+    from .search import SearchConfig
+    from .search import search as run_search
+    from .show_scores import search_table
+
+    with usage():
+        config = SearchConfig(dataset, filter=players, **choices)
+        proposals = config.proposals()
+        hands = open_hands(workers, scheduler)
+    with hands, progress("searching", "trials") as tell:
+        report = run_search(Lake.open(lake), config, hands, proposals, best, tell)
+    failed = [trial for trial in report.trials if trial.error]
+    stopped = sum(trial.stopped for trial in report.trials)
+    print_table(search_table(report, config.metric))
+    told = (
+        f"search {config.name}: {len(report.trials):,} trials, {report.n_new:,} of them now in {report.seconds:.1f} s"
+    )
+    told += f"; {stopped:,} given up" if stopped else ""
+    told += f"; {len(failed):,} failed, the first with: {failed[0].error}" if failed else ""
+    click.echo(told)
+    if not report.best:
+        raise ArithmeticError("no trial came to an end; search another --space")
+    words = [word for pair in report.best[0].settings.items() for word in ("--set", "=".join(pair))]
+    click.echo(
+        shlex.join(["ranklake", "rate", "--dataset", dataset, "--system", config.system, *words, "--lake", lake])
+    )
+
+
+COMMANDS = (evaluate, search)
 
 
 def _tell(tell: Callable[[int, int | None, str], None], run: str, done: int, total: int) -> None:

@@ -10,8 +10,9 @@ from rich.table import Table
 from .compare import WinRate
 from .evaluate import Evaluation
 from .scores import METRICS
+from .search import SearchReport
 
-__all__ = ["BREAKDOWNS", "evaluation_tables", "win_table"]
+__all__ = ["BREAKDOWNS", "evaluation_tables", "search_table", "win_table"]
 
 BREAKDOWNS = ("era", "size", "experience", "rank-error")
 _HEADS = {
@@ -58,6 +59,22 @@ def win_table(one: str, other: str, rates: Sequence[WinRate], filter: str) -> Ta
     for name, found in by_class.items():
         told = [f"{found[metric].percent:.1f}" if metric in found else "" for metric in METRICS]
         table.add_row(name, f"{max(rate.n_rounds for rate in found.values()):,}", *told)
+    return table
+
+
+def search_table(report: SearchReport, metric: str) -> Table:
+    """The best of a search, with their scores on the training rounds and on the others."""
+    share = f"tuned on the first {report.n_train:,} of {report.n_contests:,} contests, tested on the others"
+    table = Table(title=f"best {_HEADS[metric]}, {share}")
+    table.add_column("", justify="right")
+    table.add_column("hyperparameters", overflow="fold")
+    for part in ("tuned", "tested"):
+        for name in ("pair_inversion", "rank_deviation"):
+            table.add_column(f"{_HEADS[name].removesuffix(' %')}, {part}", justify="right")
+    for place, found in enumerate(report.best, 1):
+        scores = [part.get(name) for part in (found.train, found.test) for name in ("pair_inversion", "rank_deviation")]
+        told = ["ran away" if score is None else f"{score:.3f}" for score in scores]
+        table.add_row(str(place), " ".join(f"{name}={value}" for name, value in found.settings.items()), *told)
     return table
 
 

@@ -7,6 +7,7 @@ import re
 __all__ = [
     "PUBLISHED",
     "RUNS",
+    "SEARCHES",
     "TEMPORARY_PREFIX",
     "check_dataset_name",
     "check_run_name",
@@ -23,17 +24,22 @@ __all__ = [
     "rounds_folder",
     "run_file",
     "run_folder",
+    "search_file",
+    "search_tests_file",
     "snapshot_folder",
     "snapshots_folder",
     "standings_file",
     "standings_folder",
+    "trials_file",
+    "trials_folder",
 ]
 
 RUNS = "runs"
 PUBLISHED = "published"
+SEARCHES = "searches"
 TEMPORARY_PREFIX = ".tmp-"  # followed by no suffix: readers' globs match dot-files too
 
-_RESERVED = frozenset({"raw", RUNS, PUBLISHED})
+_RESERVED = frozenset({"raw", RUNS, PUBLISHED, SEARCHES})
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _NUMBER = re.compile(r"[0-9]{6,}")
 
@@ -137,6 +143,26 @@ def snapshot_folder(run: str, last_round: int) -> str:
 def published_folder(run: str) -> str:
     """Folder of the tables that consumers of a run read."""
     return f"{PUBLISHED}/{check_run_name(run)}"
+
+
+def search_file(name: str) -> str:
+    """What a search looks for, as JSON."""
+    return f"{SEARCHES}/{_check_name('search', name)}/search.json"
+
+
+def search_tests_file(name: str) -> str:
+    """What became of a search's best when tested, as JSON."""
+    return f"{SEARCHES}/{_check_name('search', name)}/tests.json"
+
+
+def trials_folder(name: str) -> str:
+    """Folder of what a search has tried, a file a batch."""
+    return f"{SEARCHES}/{_check_name('search', name)}/trials"
+
+
+def trials_file(name: str, batch: int) -> str:
+    """Trials of one batch, from 0, as JSON."""
+    return f"{trials_folder(name)}/{numbered(batch, '.json')}"
 
 
 def numbered(number: int, suffix: str = "") -> str:

@@ -152,3 +152,13 @@ def test_readme__ratings_are_judged_as_it_says(tmp_path: Path) -> None:
     assert "foretold better than codeforces-elo" in compared
     assert json.loads(told)["rounds"] == 12
     assert len(pd.read_parquet(tmp_path / "scores.parquet")) == 3 * 12
+
+
+def test_readme__hyperparameters_are_found_as_it_says(tmp_path: Path) -> None:
+    size = ["--set", "n_rounds=60", "--set", "participants=12", "--set", "n_players=30"]
+    run(["ingest", "synthetic", "--preset", "synth-sm", *size, "--dataset", "codeforces", "--lake", "lake"], tmp_path)
+    for arguments, trials in zip(commands("search --dataset"), (100, 20, 40), strict=True):
+        said = run([*arguments, "--train-share", "0.5"], tmp_path)
+        assert f"{trials} trials, {trials} of them now" in said
+        rated = run(shlex.split(said.splitlines()[-1])[1:], tmp_path)
+        assert "rated 60" in rated

@@ -1,0 +1,100 @@
+"""The grids over which the Elo-MMR paper tuned every system.
+
+Source: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400), and its engine's
+search. ``_log_spaced(lo, hi, m, step)`` is its spelling: m points in geometric progression, each rounded to a step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+__all__ = ["GRIDS", "RANGES", "published_grid"]
+
+Setting = dict[str, Any]
+
+
+def published_grid(system: str) -> list[Setting]:
+    """Every set of hyperparameters of a system's grid.
+
+    Raises
+    ------
+    ValueError
+        The paper has none for this system.
+    """
+    if system not in GRIDS:
+        raise ValueError(
+            f"there is no published grid for {system}, only for {', '.join(GRIDS)}; give --space key=a,b,c"
+        )
+    return GRIDS[system]()
+
+
+def _log_spaced(low: float, high: float, m: int, step: float) -> list[float]:
+    ratio = (high / low) ** (1.0 / (m - 1))
+    digits = max(-math.floor(math.log10(step)), 0)
+    found = [round(float(round(low * ratio**i / step) * step), digits) for i in range(m)]
+    return list(dict.fromkeys(value for value in found if value > 0))
+
+
+_BETA = _log_spaced(30, 600, 15, 5)
+_DRIFT = _log_spaced(5, 80, 12, 1)
+_RHO = (0.0, 0.04, 0.2, 1.0, 5.0, math.inf)
+_LIMITS = (_log_spaced(0.01, 2, 15, 0.01), _log_spaced(20, 160, 10, 5), ("full", "split"))
+
+
+def _all(names: Sequence[str], *values: Sequence[Any]) -> list[Setting]:
+    return [dict(zip(names, point, strict=True)) for point in product(*values)]
+
+
+def _elo_mmr() -> list[Setting]:
+    return _all(("weight_limit", "sig_limit", "tie_mode", "rho"), *_LIMITS, _RHO)
+
+
+def _elo_mmx() -> list[Setting]:
+    return _all(("weight_limit", "sig_limit", "tie_mode"), *_LIMITS)
+
+
+def _cf_general() -> list[Setting]:
+    return _all(("beta", "weight"), _BETA, _log_spaced(0.05, 10, 12, 0.01))
+
+
+def _topcoder() -> list[Setting]:
+    return [
+        {"weight_noob": noob, "weight_limit": limit}
+        for noob in _log_spaced(0.3, 0.9, 8, 0.01)
+        for limit in _log_spaced(0.1 * noob, noob, 12, 0.01)
+    ]
+
+
+def _trueskill() -> list[Setting]:
+    engine = {"model": "place", "convention": "half_variance"}
+    points = _all(("eps", "beta", "tau"), _log_spaced(0.1, 100, 10, 0.1), _BETA, _DRIFT)
+    return [engine | point for point in points]
+
+
+def _drifting() -> list[Setting]:
+    return _all(("beta", "sig_drift"), _BETA, _DRIFT)
+
+
+GRIDS: dict[str, Callable[[], list[Setting]]] = {
+    "elo-mmr": _elo_mmr,
+    "elo-mmx": _elo_mmx,
+    "cf-general": _cf_general,
+    "topcoder": _topcoder,
+    "trueskill": _trueskill,
+    "glicko-allpairs": _drifting,
+    "bar": _drifting,
+}
+
+# The same grids as ranges, for searches that may try anything in between; in the spelling of --space.
+RANGES: dict[str, tuple[str, ...]] = {
+    "elo-mmr": ("weight_limit=0.01:2:log", "sig_limit=20:160:log", "tie_mode=full,split", "rho=0,0.04,0.2,1,5,inf"),
+    "elo-mmx": ("weight_limit=0.01:2:log", "sig_limit=20:160:log", "tie_mode=full,split"),
+    "cf-general": ("beta=30:600:log", "weight=0.05:10:log"),
+    "topcoder": ("weight_noob=0.3:0.9:log", "weight_limit=0.03:0.9:log"),
+    "trueskill": ("model=place", "convention=half_variance", "eps=0.1:100:log", "beta=30:600:log", "tau=5:80:log"),
+    "glicko-allpairs": ("beta=30:600:log", "sig_drift=5:80:log"),
+    "bar": ("beta=30:600:log", "sig_drift=5:80:log"),
+}

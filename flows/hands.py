@@ -1,0 +1,99 @@
+"""Who does independent work: threads of this machine, or the workers of a Dask cluster that is there already."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
+
+from .extras import need
+
+__all__ = ["Hands", "open_hands"]
+
+T = TypeVar("T")
+
+
+class Hands(Protocol):
+    """Calls a function many times over something large that all calls share."""
+
+    def run(self, work: Callable[..., T], shared: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, T]]:
+        """``work(shared, *job)`` for every job; number of the job and result, as they come."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def open_hands(workers: int | None = None, scheduler: str | None = None) -> Hands:
+    """Threads, one for each core by default, or the cluster at an address.
+
+    Raises
+    ------
+    ValueError
+        Both are given.
+    MissingExtraError
+        Dask's distributed is not installed.
+    """
+    if scheduler is None:
+        return _Threads(workers or len(os.sched_getaffinity(0)))
+    if workers is not None:
+        raise ValueError("--workers are threads of this machine, --scheduler has its own; give one of them")
+    return _Cluster(scheduler)
+
+
+class _Threads:
+    def __init__(self, workers: int) -> None:
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="ranklake-trial")
+
+    def run(self, work: Callable[..., T], shared: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, T]]:
+        futures = {self._pool.submit(work, shared, *job): at for at, job in enumerate(jobs)}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+
+class _Cluster:
+    def __init__(self, scheduler: str) -> None:
+        distributed = need("distributed", "cluster", "--scheduler")
+        self._as_completed = distributed.as_completed
+        try:
+            self._client = distributed.Client(scheduler, timeout="10s", set_as_default=False)
+        except OSError as error:
+            raise OSError(f"no Dask scheduler answers at {scheduler}: {error}; start one, or leave it out") from error
+        self._shared: Any = None
+        self._scattered: Any = None
+
+    def run(self, work: Callable[..., T], shared: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, T]]:
+        if shared is not self._shared:  # once for all batches of a search
+            self._scattered, self._shared = self._client.scatter(shared, broadcast=True), shared
+        # a worker's death costs its trial another try: trials depend on nothing but what they are given
+        futures = {self._client.submit(work, self._scattered, *job, pure=False, retries=3): at
+                   for at, job in enumerate(jobs)}  # fmt: skip
+        try:
+            for future, result in self._as_completed(list(futures), with_results=True):
+                yield futures[future], result
+        finally:
+            self._client.cancel([future for future in futures if not future.done()])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()

@@ -1,0 +1,135 @@
+"""What a search tries next: a grid, random draws, or what Optuna proposes; always the same for one seed.
+
+Proposals come in batches of a size that does not depend on the number of workers. A Bayesian search is told a batch
+before it proposes the next, so that it goes the same way however many work at it and however often it was interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from .extras import need
+from .grids import RANGES, published_grid
+from .spaces import Range, Space, as_texts, check_settings, draw, grid, parse_space
+from .trials import Trial
+
+__all__ = ["METHODS", "Proposals", "open_proposals"]
+
+METHODS = ("grid", "random", "bayes")
+Settings = dict[str, str]
+
+
+class Proposals(Protocol):
+    """Attributes: ``batch``, how many trials are proposed at a time; ``total``, how many there are."""
+
+    batch: int
+    total: int
+
+    def ask(self, first: int, n: int) -> list[Settings]:
+        """Settings of the trials from number ``first`` on; numbers are asked for in order."""
+
+    def tell(self, trials: Sequence[Trial]) -> None:
+        """What became of the proposals since the last call, in their order."""
+
+
+def open_proposals(
+    method: str, system: Any, space: Sequence[str], metric: str, seed: int, trials: int | None
+) -> Proposals:
+    """The proposals of a search; without a ``space`` those of the paper.
+
+    Raises
+    ------
+    ValueError
+        An unknown method, no space where none is published, or one with an impossible value; nothing is rated then.
+    MissingExtraError
+        Optuna is not installed.
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if method == "grid":
+        points = grid(parse_space(system, space)) if space else published_grid(system.name)
+        check_settings(system, points)
+        return _Grid(points, seed, trials)
+    if not space and system.name not in RANGES:
+        raise ValueError(f"there is no published space for {system.name}; give --space key=lo:hi or key=a,b,c")
+    axes = parse_space(system, space or RANGES[system.name])
+    if trials is None:
+        raise ValueError(f"a {method} search ends after --trials N; give it")
+    return _Random(axes, seed, trials) if method == "random" else _Bayes(axes, seed, trials, metric)
+
+
+def _settings(values: dict[str, Any]) -> Settings:
+    return dict(text.split("=", 1) for text in as_texts(values))
+
+
+class _Grid:
+    """All points; with fewer trials than points a sample of them, which more trials go on with."""
+
+    batch = 32
+
+    def __init__(self, points: Sequence[dict[str, Any]], seed: int, trials: int | None) -> None:
+        self.total = len(points) if trials is None else min(trials, len(points))
+        sampled = self.total < len(points)
+        order = np.random.default_rng(seed).permutation(len(points)) if sampled else range(len(points))
+        self._points = [_settings(points[at]) for at in order]
+
+    def ask(self, first: int, n: int) -> list[Settings]:
+        return self._points[first : first + n]
+
+    def tell(self, trials: Sequence[Trial]) -> None:
+        pass
+
+
+class _Random:
+    batch = 32
+
+    def __init__(self, space: Space, seed: int, trials: int) -> None:
+        self.total, self._space, self._seed = trials, space, seed
+
+    def ask(self, first: int, n: int) -> list[Settings]:
+        return [_settings(draw(self._space, self._seed, trial)) for trial in range(first, first + n)]
+
+    def tell(self, trials: Sequence[Trial]) -> None:
+        pass
+
+
+class _Bayes:
+    """Optuna's tree-structured Parzen estimator."""
+
+    batch = 8
+
+    def __init__(self, space: Space, seed: int, trials: int, metric: str) -> None:
+        optuna = need("optuna", "search", "--method bayes")
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self.total, self._space, self._metric = trials, space, metric
+        sampler = optuna.samplers.TPESampler(seed=seed)
+        direction = "maximize" if metric == "pair_inversion" else "minimize"
+        self._study: Any = optuna.create_study(sampler=sampler, direction=direction)
+        self._states: Any = optuna.trial.TrialState
+        self._asked: list[Any] = []
+        self._axes: dict[str, Any] = {}
+        for name, axis in space.items():
+            if not isinstance(axis, Range):
+                self._axes[name] = optuna.distributions.CategoricalDistribution(
+                    [_settings({name: v})[name] for v in axis]
+                )
+            elif axis.whole:
+                low, high = int(axis.at(0.0)), int(axis.at(1.0))
+                self._axes[name] = optuna.distributions.IntDistribution(low, high, log=axis.log)
+            else:
+                self._axes[name] = optuna.distributions.FloatDistribution(axis.low, axis.high, log=axis.log)
+
+    def ask(self, first: int, n: int) -> list[Settings]:
+        self._asked = [self._study.ask(self._axes) for _ in range(n)]
+        return [_settings({name: trial.params[name] for name in self._space}) for trial in self._asked]
+
+    def tell(self, trials: Sequence[Trial]) -> None:
+        for asked, trial in zip(self._asked, trials, strict=True):
+            value = trial.scores.get(self._metric)
+            if value is None:
+                self._study.tell(asked, state=self._states.FAIL)
+            else:  # also of one that was stopped: what it had come to tells where not to look
+                self._study.tell(asked, value)

@@ -1,0 +1,320 @@
+"""Search for hyperparameters: tune on the beginning of a history, test on the rest, as the Elo-MMR paper does.
+
+What was tried lies in the lake, a file a batch. To go on with a search is to walk through its proposals again and to
+look up those that were tried: the same seed proposes the same.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rating_kernels.metrics import FILTERS, HIGHER_IS_BETTER
+from storage import DamagedError, Dataset, Lake, LakeError, MissingError, layout
+from storage.lake import digest_of
+
+from .config import NUMERICS, default_run, find_system
+from .engines.base import open_engine
+from .hands import Hands
+from .proposals import Proposals, open_proposals
+from .trials import LEGS, History, Trial, held_out_scores, load_history, run_trial
+
+__all__ = ["METRICS", "Found", "SearchConfig", "SearchReport", "search"]
+
+METRICS = ("pair_inversion", "rank_deviation")
+_SAVE_SECONDS = 5.0  # between writes of a batch that is not complete
+_SURVIVORS = 8  # trials that must have come to an end before others may be given up
+
+Tell = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchConfig:
+    """What to search, and where.
+
+    Attributes
+    ----------
+    dataset, system : str
+        Names.
+    space : tuple of str
+        As ``--space`` takes it; empty for the paper's.
+    method : str
+        A key of ``proposals.METHODS``.
+    metric, filter : str
+        What is to be best: of ``METRICS``, under one of ``FILTERS``.
+    train_share : float
+        Part of the contests to tune on; the others are for the test.
+    trials : int or None
+        How many; None for all of a grid.
+    seed : int
+        Of what is proposed.
+    prune : bool
+        Give up trials that are worse than half of the others before their end.
+    name : str
+        Of the search in the lake; by default made of all that.
+    """
+
+    dataset: str
+    system: str
+    space: tuple[str, ...] = ()
+    method: str = "grid"
+    metric: str = "pair_inversion"
+    filter: str = "experienced"
+    train_share: float = 0.1
+    trials: int | None = None
+    seed: int = 0
+    prune: bool = False
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.metric not in METRICS:
+            raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+        if self.filter not in FILTERS:
+            raise ValueError(f"filter must be one of {', '.join(FILTERS)}, got {self.filter!r}")
+        if not 0.0 < self.train_share < 1.0:
+            raise ValueError(f"train_share must be between 0 and 1, both excluded, got {self.train_share}")
+        if self.trials is not None and self.trials < 1:
+            raise ValueError(f"trials must be >= 1, got {self.trials}")
+        if not self.name:
+            told = {key: value for key, value in self.asked().items() if key not in ("dataset", "system")}
+            name = default_run(self.dataset, f"{self.system}-{self.method}", told)
+            object.__setattr__(self, "name", name)
+        layout.search_file(self.name)  # a name that no folder can have is told at once
+        layout.contests_file(self.dataset)
+
+    def asked(self) -> dict[str, Any]:
+        """What distinguishes searches; more trials continue one."""
+        return {key: value for key, value in asdict(self).items() if key not in ("name", "trials")}
+
+    def proposals(self) -> Proposals:
+        """What is to be tried; see :func:`.proposals.open_proposals`."""
+        return open_proposals(self.method, find_system(self.system), self.space, self.metric, self.seed, self.trials)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One of the best: how it did on the training rounds, and after them (nothing if ratings ran away there)."""
+
+    settings: dict[str, str]
+    train: dict[str, float]
+    test: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReport:
+    """What a search came to.
+
+    Attributes
+    ----------
+    trials : list of Trial
+        All of them, in order of their proposal.
+    n_new : int
+        How many were tried now, and not earlier.
+    best : list of Found
+        Best first.
+    n_train, n_contests : int
+        Contests tuned on; all of them.
+    seconds : float
+        What the trials took.
+    """
+
+    trials: list[Trial]
+    n_new: int
+    best: list[Found]
+    n_train: int
+    n_contests: int
+    seconds: float
+
+
+def search(
+    lake: Lake,
+    config: SearchConfig,
+    hands: Hands,
+    proposals: Proposals,
+    best: int = 3,
+    on_progress: Tell = lambda *_: None,
+) -> SearchReport:
+    """Try what is proposed and was not tried before; test the best.
+
+    Parameters
+    ----------
+    proposals
+        ``config.proposals()``, made before the lake is opened so that what is impossible is told at once.
+    best
+        How many to test.
+    on_progress
+        Told how many trials are done, of how many, and the best so far.
+
+    Raises
+    ------
+    LakeError
+        The data set is missing or too short, or the search of this name looks for something else.
+    """
+    dataset = Dataset.open(lake, config.dataset)
+    n_contests = dataset.contests.num_rows
+    n_train = int(np.floor(n_contests * config.train_share))
+    record = _Record.open(lake, config, _digest(dataset, n_train))
+    history, first_round = load_history(dataset, n_train)
+    train = history.first(first_round)
+    _check_scores_something(config, train, n_train)
+    began = time.perf_counter()
+    trials, n_new = _try_all(config, hands, proposals, record, train, on_progress)
+    seconds = time.perf_counter() - began
+    found, digest = [], _digest(dataset, n_contests)
+    with open_engine() as engine:
+        for trial in _ranked(trials, config.metric)[:best]:
+            on_progress(len(trials), proposals.total, "testing the best")
+            test = record.tests.get((key := _key(trial.settings)) + digest)
+            if test is None:
+                try:
+                    test = held_out_scores(history, first_round, config.system, trial.settings, engine, config.filter)
+                except (ArithmeticError, ValueError):  # went well on the training rounds, and ran away on later ones
+                    test = {}
+                record.save_test(key + digest, test)
+            found.append(Found(trial.settings, trial.scores, test))
+    return SearchReport(trials, n_new, found, n_train, n_contests, seconds)
+
+
+def _try_all(
+    config: SearchConfig, hands: Hands, proposals: Proposals, record: _Record, train: History, on_progress: Tell
+) -> tuple[list[Trial], int]:
+    trials: list[Trial] = []
+    n_new = 0
+    for batch, first in enumerate(range(0, proposals.total, proposals.batch)):
+        asked = proposals.ask(first, min(proposals.batch, proposals.total - first))
+        done = {at: record.tried[key] for at, one in enumerate(asked) if (key := _key(one)) in record.tried}
+        missing = [at for at in range(len(asked)) if at not in done]
+        n_new += len(missing)
+        if missing:
+            limits = _limits(trials, config.metric) if config.prune else None
+            jobs = [(config.system, asked[at], config.metric, config.filter, limits) for at in missing]
+            saved = time.monotonic()
+            try:
+                for at, trial in hands.run(run_trial, train, jobs):
+                    done[missing[at]] = trial
+                    on_progress(
+                        len(trials) + len(done), proposals.total, _told([*trials, *done.values()], config.metric)
+                    )
+                    if time.monotonic() - saved > _SAVE_SECONDS:
+                        saved = time.monotonic()
+                        record.save(batch, done)
+            finally:  # an interrupted search keeps what it has
+                record.save(batch, done)
+        in_order = [done[at] for at in range(len(asked))]
+        trials += in_order
+        proposals.tell(in_order)
+    return trials, n_new
+
+
+class _Record:
+    """What was tried on some contests, in the lake."""
+
+    def __init__(self, lake: Lake, name: str, contests: str) -> None:
+        self._lake, self._name, self._contests = lake, name, contests
+        self.tried: dict[str, Trial] = {}
+        self.tests: dict[str, dict[str, float]] = {}
+
+    @classmethod
+    def open(cls, lake: Lake, config: SearchConfig, contests: str) -> _Record:
+        """The record of a search, made if need be; what was tried on other contests does not count.
+
+        Raises
+        ------
+        LakeError
+            There is one of that name for something else.
+        DamagedError
+            It cannot be read.
+        """
+        record = cls(lake, config.name, contests)
+        asked = json.loads(json.dumps({**config.asked(), "numerics": NUMERICS}))
+        path = layout.search_file(config.name)
+        try:
+            before = record._read(path)
+        except MissingError:
+            lake.write_bytes(path, json.dumps(asked, indent=2).encode())
+            return record
+        if before != asked:
+            differs = next(key for key in [*asked, *before] if before.get(key) != asked.get(key))
+            raise LakeError(
+                f"search {config.name} is another one: its {differs} differs; choose another --name or delete {path}",
+                path=path,
+            )
+        for file in lake.list(layout.trials_folder(config.name)):
+            if layout.number_of(file, ".json") is not None:
+                batch = record._read(f"{layout.trials_folder(config.name)}/{file}")
+                for one in batch["trials"] if batch["contests"] == contests else ():
+                    trial = Trial(**{**one, "legs": tuple(float("nan") if v is None else v for v in one["legs"])})
+                    record.tried[_key(trial.settings)] = trial
+        if lake.exists(layout.search_tests_file(config.name)):
+            record.tests = record._read(layout.search_tests_file(config.name))
+        return record
+
+    def save(self, batch: int, done: dict[int, Trial]) -> None:
+        """Commit the trials of a batch that are done."""
+        if done:
+            told = [asdict(done[at]) for at in sorted(done)]
+            for one in told:
+                one["legs"] = [None if np.isnan(value) else value for value in one["legs"]]
+            text = json.dumps({"contests": self._contests, "trials": told}, indent=1, allow_nan=False)
+            self._lake.write_bytes(layout.trials_file(self._name, batch), text.encode())
+
+    def save_test(self, key: str, scores: dict[str, float]) -> None:
+        """Commit a test's scores."""
+        self.tests[key] = scores
+        self._lake.write_bytes(layout.search_tests_file(self._name), json.dumps(self.tests, indent=1).encode())
+
+    def _read(self, path: str) -> Any:
+        data = self._lake.read_bytes(path)
+        try:
+            return json.loads(data)
+        except ValueError as error:
+            raise DamagedError(
+                f"{path}: not readable ({error}); delete it, and what it held is tried again", path=path
+            ) from None
+
+
+def _key(settings: dict[str, str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _digest(dataset: Dataset, n_contests: int) -> str:
+    """Of what the first contests hold."""
+    return digest_of("".join(dataset.contests.column("content_digest").to_pylist()[:n_contests]).encode())
+
+
+def _check_scores_something(config: SearchConfig, train: History, n_train: int) -> None:
+    one = FILTERS[config.filter]
+    if not np.any(train.n_before >= one.least):
+        raise LakeError(
+            f"the first {config.train_share:g} of data set {config.dataset}, {n_train:,} contests, have nobody with "
+            f"{one.least} rounds before: nothing to score; take a greater --train-share or another --filter"
+        )
+
+
+def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
+    """Those that came to an end, best first; of equals the one tried first, and each settings once."""
+    distinct: dict[str, Trial] = {}
+    for trial in trials:
+        if not trial.stopped and not trial.error:
+            distinct.setdefault(_key(trial.settings), trial)
+    sign = -1.0 if metric in HIGHER_IS_BETTER else 1.0
+    return sorted(distinct.values(), key=lambda trial: sign * trial.scores[metric])
+
+
+def _limits(trials: Sequence[Trial], metric: str) -> tuple[float, ...] | None:
+    """At each leg, the median of those that came to an end; a last leg is never cut short."""
+    whole = [trial.legs for trial in trials if not trial.stopped and not trial.error]
+    if len(whole) < _SURVIVORS:
+        return None
+    return (*(statistics.median(legs[at] for legs in whole) for at in range(LEGS - 1)), float("nan"))
+
+
+def _told(trials: Sequence[Trial], metric: str) -> str:
+    ranked = _ranked(trials, metric)
+    return f"best {metric} {ranked[0].scores[metric]:.3f}" if ranked else ""

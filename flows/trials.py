@@ -1,0 +1,175 @@
+"""One trial of a search: rate the beginning of a history with some hyperparameters, and score how it was foretold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from rating_kernels import Outcome, Rounds
+from rating_kernels.metrics import FILTERS
+from rating_kernels.standings import Ints
+from storage import Dataset
+
+from .adapters import Occasions
+from .config import build_params, find_system
+from .engines.base import Engine
+from .engines.serial import Serial
+from .rounds import rate_rounds
+from .scores import RoundScores, is_better, score_rounds
+
+__all__ = ["History", "Trial", "held_out_scores", "hopeless", "load_history", "run_trial"]
+
+LEGS = 4  # parts of the training rounds after which a hopeless trial may be stopped
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """Contests of a data set that tell somebody apart, players renumbered.
+
+    Attributes
+    ----------
+    rounds : Rounds
+        In rated order.
+    n_players : int
+        Who took part.
+    """
+
+    rounds: Rounds
+    n_players: int
+
+    @classmethod
+    def of(cls, rounds: Rounds) -> History:
+        """Of rounds whose players may have any numbers."""
+        kept = rounds.keep(rounds.informative)
+        present, player = np.unique(kept.player, return_inverse=True)
+        columns = {name: getattr(kept, name) for name in Rounds.__slots__} | {"player": player.astype(np.int32)}
+        return cls(Rounds(**columns), len(present))
+
+    def first(self, n_rounds: int) -> History:
+        """The first rounds alone."""
+        return History.of(self.rounds.part(0, n_rounds))
+
+    @property
+    def n_before(self) -> Ints:
+        """Of each row, in how many rounds its player took part before."""
+        player = self.rounds.player
+        order = np.argsort(player, kind="stable")
+        count = np.bincount(player, minlength=self.n_players)
+        first = np.repeat(np.cumsum(count) - count, count)
+        n_before = np.empty(len(player), np.int32)
+        n_before[order] = np.arange(len(player)) - first
+        return n_before
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Hyperparameters that were tried.
+
+    Attributes
+    ----------
+    settings : dict of str to str
+        As ``--set`` takes them.
+    scores : dict of str to float
+        Both metrics over the training rounds; of a trial that was stopped, over those it came to.
+    legs : tuple of float
+        The metric searched by, over the training rounds up to the end of each leg.
+    stopped : bool
+        Given up before the end.
+    error : str
+        Why there are no scores: what the system found it cannot compute; empty if there are.
+    """
+
+    settings: dict[str, str]
+    scores: dict[str, float]
+    legs: tuple[float, ...]
+    stopped: bool = False
+    error: str = ""
+
+
+def load_history(dataset: Dataset, stop: int | None = None) -> tuple[History, int]:
+    """A history in memory, and how many of the first ``stop`` contests tell somebody apart."""
+    occasions = Occasions.of(dataset.contests, np.ones(dataset.contests.num_rows, dtype=bool))
+    parts = [occasions.rounds(part) for part in dataset.standings()]
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in Rounds.__slots__ if name != "offsets"
+    }
+    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+    rounds = Rounds(offsets=np.concatenate(([0], np.cumsum(sizes))), **columns)
+    return History.of(rounds), int(np.count_nonzero(rounds.informative[:stop]))
+
+
+def run_trial(
+    history: History,
+    system: str,
+    settings: Mapping[str, str],
+    metric: str,
+    filter: str = "experienced",
+    limits: Sequence[float] | None = None,
+) -> Trial:
+    """Rate a history from newcomers on and score every round before it is rated.
+
+    Parameters
+    ----------
+    limits
+        The metric at the end of each leg at which a trial is hopeless and stopped; by default none is.
+    """
+    try:
+        return _run_trial(history, system, settings, metric, filter, limits)
+    except (ArithmeticError, ValueError) as error:  # hyperparameters with which ratings run away
+        return Trial(dict(settings), {}, (), error=str(error).partition("\n")[0])
+
+
+def _run_trial(
+    history: History,
+    system: str,
+    settings: Mapping[str, str],
+    metric: str,
+    filter: str,
+    limits: Sequence[float] | None,
+) -> Trial:
+    found = find_system(system)
+    params = build_params(found, settings)
+    beliefs = found.newcomers(params, history.n_players)
+    parts: list[RoundScores] = []
+    legs: list[float] = []
+    bounds = np.linspace(0, len(history.rounds), LEGS + 1).round().astype(int).tolist()
+    for leg, (start, stop) in enumerate(pairwise(bounds)):
+        rounds = history.rounds.part(start, stop)
+        parts.append(_scores(rounds, rate_rounds(found, params, beliefs, rounds, Serial()), filter))
+        legs.append(RoundScores.joined(parts).mean(metric))
+        if limits is not None and hopeless(metric, legs[leg], limits[leg]):
+            break
+    together = RoundScores.joined(parts)
+    scores = {name: together.mean(name) for name in ("pair_inversion", "rank_deviation")}
+    return Trial(dict(settings), scores, tuple(legs), stopped=len(legs) < LEGS)
+
+
+def hopeless(metric: str, value: float, limit: float) -> bool:
+    """Whether a leg's value is worse than its limit; a limit of NaN stops nothing."""
+    return is_better(metric, limit, value)
+
+
+def held_out_scores(
+    history: History,
+    first_round: int,
+    system: str,
+    settings: Mapping[str, str],
+    engine: Engine,
+    filter: str = "experienced",
+) -> dict[str, float]:
+    """The paper's test: rate the whole history, score rounds from ``first_round`` on."""
+    found = find_system(system)
+    params = build_params(found, settings)
+    beliefs = found.newcomers(params, history.n_players)
+    scores = _scores(history.rounds, rate_rounds(found, params, beliefs, history.rounds, engine), filter)
+    names = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation")
+    return {name: scores.mean(name, slice(first_round, None)) for name in names}
+
+
+def _scores(rounds: Rounds, outcome: Outcome, filter: str) -> RoundScores:
+    one = FILTERS[filter]
+    scores = score_rounds(rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, [one], places_only=True)
+    return scores[filter]
