@@ -5,28 +5,24 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from . import (
     corrections,
     evaluation_cli,
+    ingest_cli,
     upkeep,
 )
-from .terminal import dataset_option, lake_option, run_option, steal_option, tell_wait
+from .terminal import lake_option, run_option, steal_option
 from .terminal import print_table as _print
 from .terminal import progress as _progress
 from .terminal import usage as _usage
 from .terminal import write_rows as _write
 
 if TYPE_CHECKING:
-    from storage import Contest
-    from storage.ingest import IngestOrder
-
     from .rate import Progress
-    from .sources.base import IngestReport
 
 __all__ = ["cli", "main"]
 
@@ -39,9 +35,6 @@ def _finite(context: click.Context, parameter: click.Parameter, value: float | N
     return value
 
 
-rewrite_option = click.option(
-    "--rewrite", is_flag=True, help="Write contests again even if they are unchanged: mends damaged standings."
-)
 deviations_option = click.option(
     "--deviations",
     type=float,
@@ -64,80 +57,11 @@ def cli(debug: bool) -> None:
 for module in (
     corrections,
     evaluation_cli,
+    ingest_cli,
     upkeep,
 ):
     for command in module.COMMANDS:
         cli.add_command(command)
-
-
-@cli.group()
-def ingest() -> None:
-    """Bring contests into the lake; contests that are there already and unchanged stay as they are."""
-
-
-@ingest.command("files")
-@click.argument("path")
-@dataset_option
-@lake_option
-@click.option(
-    "--order",
-    type=click.Choice(["number", "time", "given"]),
-    help="What comes first is rated first: by file number (default for folders and archives), as given (default for "
-    "tables), or by time: then all the data set is kept in order of time, whatever was in it before.",
-)
-@click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="A table's name for contest, player, "
-              "rank, lo, hi, time, weight, perf_ceiling, name or url; repeatable.")  # fmt: skip
-@click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
-              help="At a contest with a fault: stop with nothing ingested, or leave it out and list it.")  # fmt: skip
-@click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one.")
-@click.option("--mirror", is_flag=True, help="Take contests out of the data set that are not in PATH.")
-@rewrite_option
-@steal_option
-def ingest_files(
-    path: str,
-    dataset: str,
-    lake: str,
-    columns: tuple[str, ...],
-    mirror: bool,
-    rewrite: bool,
-    steal: bool,
-    **choices: Any,
-) -> None:
-    """Ingest a folder or archive (.tar.xz, .zip) of contests N.json, or a .csv or .parquet of results."""
-    from .sources.base import IngestReport
-    from .sources.files import Columns, read_contests
-
-    with _usage():
-        parsed = Columns.parse(columns)
-    report = IngestReport()
-    order: IngestOrder = "time" if choices["order"] == "time" else "source"
-    contests = read_contests(path, columns=parsed, report=report, **choices)
-    _ingest(lake, dataset, contests, report, order, mirror=mirror, rewrite=rewrite, steal=steal)
-
-
-@ingest.command("synthetic")
-@click.option("--preset", required=True, help="paper, paper-quarter, synth-sm or synth-la.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--dataset", help="Name of the data set; by default the preset's.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the preset, as n_rounds=100.")
-@rewrite_option
-@steal_option
-@lake_option
-def ingest_synthetic(
-    preset: str, seed: int, dataset: str | None, settings: tuple[str, ...], lake: str, rewrite: bool, steal: bool
-) -> None:
-    """Ingest a made-up history of players whose true skills are known; the same seed gives the same contests."""
-    from .config import convert_fields, parse_settings
-    from .sources.base import IngestReport, screen
-    from .sources.synthetic import PRESETS, generate
-
-    with _usage():
-        if preset not in PRESETS:
-            raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
-        changes = convert_fields(type(PRESETS[preset]), parse_settings(settings), f"preset {preset}")
-        chosen = dataclasses.replace(PRESETS[preset], **changes)
-    report = IngestReport()
-    _ingest(lake, dataset or preset, screen(generate(chosen, seed), report), report, rewrite=rewrite, steal=steal)
 
 
 @cli.command()
@@ -279,39 +203,6 @@ def publish(run: str, deviations: float | None, maintain: bool, afresh: bool, st
         run_file(run)
     report = publish_run(Lake.open(lake), run, deviations, maintain, steal, afresh)
     click.echo(f"run {run}: {report.line()}")
-
-
-def _ingest(
-    lake: str,
-    dataset: str,
-    contests: Iterator[Contest],
-    report: IngestReport,
-    order: IngestOrder = "source",
-    **how: Any,
-) -> None:
-    """Add contests to a data set, all or none, and tell what came of it."""
-    from collections import Counter
-
-    from storage import Dataset, Lake
-    from storage.layout import contests_file
-
-    with _usage():
-        contests_file(dataset)  # a name that no folder can have is told before anything is read
-    changes: Counter[str] = Counter()
-    opened = Lake.open(lake, create=True)
-    changing = Dataset.ingest(opened, dataset, order=order, on_wait=tell_wait, **how)
-    with _progress("ingesting") as tell, changing as adding:
-        for contest in contests:
-            changes[adding.add(contest)] += 1
-            tell(report.contests, None, f"{report.participations:,} participations")
-        for left_out in report.left_out:
-            adding.keep(left_out.contest)
-    changes["removed"], changes["moved"] = len(adding.removed), adding.moved
-    for line in report.lines():
-        click.echo(line, err=line.startswith(("time", "left", "duplicate")))
-    kinds = ("new", "corrected", "removed", "unchanged", "moved")
-    told = ", ".join(f"{changes[kind]:,} {kind}" for kind in kinds if changes[kind])
-    click.echo(f"data set {dataset}: {told or 'nothing came in'}")
 
 
 def main() -> None:
