@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from .terminal import dataset_option, lake_option, print_table, tell_wait, usage, write_rows
+from .times import parse_time
 
 if TYPE_CHECKING:
     from storage import Dataset, Entry, Ingest, Log
@@ -23,14 +22,10 @@ def _moment(context: click.Context, parameter: click.Parameter, value: str | Non
     """A date or time as UTC seconds."""
     if value is None:
         return None
-    if re.fullmatch(r"-?[0-9]{9,18}", value):
-        return int(value)
     try:
-        moment = datetime.fromisoformat(value)
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-    except (ValueError, OverflowError):
-        rule = f"must be a time as 2020-01-31, 2020-01-31T18:00+03:00 or 1580428800, got {value!r}"
-        raise click.BadParameter(rule) from None
+        return parse_time(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from storage import Contest
     from storage.ingest import IngestOrder
 
+    from .ingest import SourceReport
     from .sources.base import IngestReport
 
 __all__ = ["COMMANDS"]
@@ -21,6 +22,23 @@ __all__ = ["COMMANDS"]
 rewrite_option = click.option(
     "--rewrite", is_flag=True, help="Write contests again even if they are unchanged: mends damaged standings."
 )
+
+
+def site_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What all sites have."""
+    for option in reversed(_SITE_OPTIONS):
+        command = option(command)
+    return command
+
+
+_SITE_OPTIONS = (
+    click.option("--dataset", help="Name of the data set; by default the site's."),
+    click.option("--since", metavar="TIME", help="Ask only for contests that ended then or later; takes nothing out."),
+    click.option("--base-url", metavar="URL", help="Where the site is, for a mirror or a test."),
+    click.option("--again", is_flag=True, help="Ask also for what is there. By default a contest is asked for again "
+                 "when its age has doubled, in its first thirty days."),
+    lake_option,
+)  # fmt: skip
 
 
 @click.group()
@@ -93,7 +111,70 @@ def ingest_synthetic(
     _ingest(lake, dataset or preset, screen(generate(chosen, seed), report), report, rewrite=rewrite, steal=steal)
 
 
-COMMANDS = (ingest,)
+@ingest.command("codeforces")
+@site_options
+def ingest_codeforces(**choices: Any) -> None:
+    """Ingest the rated rounds of Codeforces.
+
+    The first time every contest is asked for once, at the site's pace of two seconds a request: about an hour. It can
+    be interrupted and goes on where it stopped. Rounds of teams are left out.
+    """
+    _ingest_site("codeforces", **choices)
+
+
+@click.command()
+@click.option("--source", required=True, help="Name of the site, as `ranklake ingest` has it.")
+@click.option("--dataset", help="Name of the data set; by default the site's.")
+@lake_option
+def normalise(source: str, dataset: str | None, lake: str) -> None:
+    """Read all answers again that the lake keeps of a site, and bring the data set up to date; asks nobody."""
+    from storage import Lake
+    from storage.layout import contests_file
+
+    from .ingest import normalise_source
+    from .sources.site import find_site
+
+    with usage():
+        find_site(source)
+        contests_file(dataset or source)
+    with progress("reading", "answers") as tell:
+        report = normalise_source(Lake.open(lake), source, dataset, on_progress=tell)
+    _tell(report)
+
+
+COMMANDS = (ingest, normalise)
+
+
+def _ingest_site(
+    source: str, lake: str, dataset: str | None, since: str | None, base_url: str | None, again: bool
+) -> None:
+    """Bring a data set up to date with a site, and tell what came of it."""
+    from storage import Lake
+    from storage.layout import contests_file
+
+    from .ingest import ingest_source, open_client
+    from .sources.site import find_site
+    from .times import parse_time
+
+    with usage():
+        site = find_site(source)
+        contests_file(dataset or source)
+        if since is not None:
+            parse_time(since)
+        client = open_client(site, base_url)
+    with progress(source, "requests") as tell:
+        opened = Lake.open(lake, create=True)
+        report = ingest_source(
+            opened, source, dataset, since=since, base_url=base_url, again=again, on_progress=tell, client=client
+        )
+    _tell(report)
+
+
+def _tell(report: SourceReport) -> None:
+    *details, counts = report.lines()
+    for line in details:
+        click.echo(line, err=True)
+    click.echo(f"data set {report.dataset}: {counts}")
 
 
 def _ingest(

@@ -48,7 +48,7 @@ def usage() -> Iterator[None]:
 
 
 @contextmanager
-def progress(what: str, of: str = "contests") -> Iterator[Callable[[int, int | None, str], None]]:
+def progress(what: str, units: str = "contests") -> Iterator[Callable[[int, int | None, str], None]]:
     """A function that shows how far long work has come: a bar on a terminal, a line now and then in a log."""
     if sys.stderr.isatty():
         from rich.console import Console
@@ -65,7 +65,7 @@ def progress(what: str, of: str = "contests") -> Iterator[Callable[[int, int | N
         nonlocal told_at
         if time.monotonic() - told_at >= _LOG_SECONDS:
             told_at = time.monotonic()
-            click.echo(f"{what}: {done:,}{f' of {total:,}' if total else ''} {of}, {told}", err=True)
+            click.echo(f"{what}: {done:,}{f' of {total:,}' if total else ''} {units}, {told}", err=True)
 
     yield tell
 

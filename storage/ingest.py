@@ -132,6 +132,19 @@ class Ingest(Corrector):
             return "new"
         return "unchanged" if known.source_digest == digest else "corrected"
 
+    def confirm(self, contest_id: str) -> bool:
+        """The source has a contest as it was: it takes its place among those added, and need not be read again.
+
+        Returns
+        -------
+        bool
+            Whether the data set has it; if not, it is to be added.
+        """
+        known = contest_id in self._rows
+        if known:
+            self._added[contest_id] = None
+        return known
+
     def keep(self, contest_id: str) -> None:
         """A contest that the source has, though it could not be read: a mirror does not take it out."""
         self._kept.add(contest_id)

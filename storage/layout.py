@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 __all__ = [
     "PUBLISHED",
+    "RAW",
     "RUNS",
     "SEARCHES",
     "TEMPORARY_PREFIX",
@@ -21,6 +23,9 @@ __all__ = [
     "players_file",
     "players_folder",
     "published_folder",
+    "raw_file",
+    "raw_folder",
+    "raw_index",
     "rounds_folder",
     "run_file",
     "run_folder",
@@ -28,19 +33,22 @@ __all__ = [
     "search_tests_file",
     "snapshot_folder",
     "snapshots_folder",
+    "source_file",
     "standings_file",
     "standings_folder",
     "trials_file",
     "trials_folder",
 ]
 
+RAW = "raw"
 RUNS = "runs"
 PUBLISHED = "published"
 SEARCHES = "searches"
 TEMPORARY_PREFIX = ".tmp-"  # followed by no suffix: readers' globs match dot-files too
 
-_RESERVED = frozenset({"raw", RUNS, PUBLISHED, SEARCHES})
+_RESERVED = frozenset({RAW, RUNS, PUBLISHED, SEARCHES})
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")  # also where a disk takes A and a for one letter
 _NUMBER = re.compile(r"[0-9]{6,}")
 
 
@@ -103,6 +111,30 @@ def players_file(dataset: str, file: str) -> str:
 def dataset_folder(dataset: str) -> str:
     """Folder of all that belongs to a data set."""
     return check_dataset_name(dataset)
+
+
+def raw_folder(source: str, kind: str = "") -> str:
+    """Folder of a source's answers, or those of one kind."""
+    folder = f"{RAW}/{_check_name('source', source)}"
+    return f"{folder}/{_check_name('kind of answer', kind)}" if kind else folder
+
+
+def raw_file(source: str, kind: str, key: str, version: int = 0) -> str:
+    """Path of an answer; ``key`` is what the site calls it, any string. Every answer that differs is a version more."""
+    if not _PLAIN.fullmatch(key):
+        plain = re.sub(r"[^a-z0-9]+", "-", key.lower())[:40].strip("-")
+        key = f"{plain or 'x'}.{hashlib.blake2b(key.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+    return f"{raw_folder(source, kind)}/{key}.{version}.zst"
+
+
+def raw_index(source: str) -> str:
+    """What a source has answered so far, as JSON: can be made again from the answers."""
+    return f"{RAW}/{_check_name('source', source)}/index.json"
+
+
+def source_file(dataset: str, source: str) -> str:
+    """What a data set has taken from a source's answers, as JSON."""
+    return f"{check_dataset_name(dataset)}/sources/{_check_name('source', source)}.json"
 
 
 def run_folder(run: str) -> str:

@@ -227,3 +227,19 @@ def test_ingest__into_a_newer_format_stops(lake, tmp_path, monkeypatch):
 def test_ingest__bad_name_is_refused(lake, name):
     with pytest.raises(ValueError, match="data set must"):
         Dataset.ingest(lake, name)
+
+
+def test_ingest__a_confirmed_contest_stands_in_the_source_s_order_without_being_read(lake):
+    one, two, three = (contest(name, ["a", "b"]) for name in "123")
+    with Dataset.ingest(lake, "d") as ingest:
+        for each in (one, three):
+            ingest.add(each)
+    with Dataset.ingest(lake, "d") as ingest:
+        assert ingest.confirm("1")
+        assert not ingest.confirm("2")
+        ingest.add(two)
+        assert ingest.confirm("3")
+    assert Dataset.open(lake, "d").contests.column("contest_id").to_pylist() == ["1", "2", "3"]
+    with Dataset.ingest(lake, "d", mirror=True) as ingest:
+        ingest.confirm("2")
+    assert Dataset.open(lake, "d").contests.column("contest_id").to_pylist() == ["2"]

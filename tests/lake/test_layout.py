@@ -51,3 +51,21 @@ def test_numbers__other_names_have_none(name):
 def test_numbers__negative_ones_are_refused():
     with pytest.raises(ValueError, match="from 0, got -1"):
         layout.numbered(-1)
+
+
+@pytest.mark.parametrize("key", ["../../etc/passwd", "a/b", "..", "", "A", "nul\x00", "x" * 10_000, "\ud800", "ünï"])
+def test_layout__any_key_of_a_site_is_one_safe_name(key):
+    path = layout.raw_file("site", "round", key)
+    folder, _, name = path.rpartition("/")
+    assert folder == "raw/site/round"
+    assert name.isascii()
+    assert name.isprintable()
+    assert len(name) < 100
+    assert not set(name) & set("/\\:")
+    assert not name.startswith(".")
+
+
+def test_layout__keys_that_differ_have_names_that_differ_on_any_disk():
+    keys = ["a", "A", "a.", "a-b", "a b", "a_b", "a.0", "917", "917.1", "ADAHHiMX", "adahhimx"]
+    assert len({layout.raw_file("site", "round", key).lower() for key in keys}) == len(keys)
+    assert layout.raw_file("site", "round", "917", 2) == "raw/site/round/917.2.zst"

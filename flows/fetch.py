@@ -1,0 +1,154 @@
+"""From a site to the raw answers in the lake: what is missing is asked for once, what may have changed now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from flows.client import Client
+from flows.raw import Document, Entry, Key, Raw
+from flows.sources.base import SourceError
+from flows.sources.site import Site, Wanted
+
+__all__ = ["Told", "fetch"]
+
+T = TypeVar("T")
+Told = Callable[[int, int | None, str], None]
+
+SETTLED_SECONDS = 30 * 86_400  # after which nobody corrects a contest any more; `again` asks even then
+YOUNG_SECONDS = 600
+SAVE_SECONDS = 30.0  # between writes of the index; what it misses is found again
+BROKEN_IN_A_ROW = 3  # that many answers nobody can read: the site has changed, or is ill
+
+
+def fetch(
+    raw: Raw,
+    site: Site,
+    client: Client,
+    *,
+    since: int | None = None,
+    again: bool = False,
+    on_progress: Told = lambda done, total, told: None,
+) -> list[SourceError]:
+    """Bring the raw answers up to date.
+
+    Documents that are missing are asked for, in order of time. Of those that are there and whose age has doubled since
+    (in their first thirty days), those most overdue are asked for again until one is as it was. So a contest is looked
+    at after one, two, four, ... hours, and when there is nothing new, one question goes to the list and one beside.
+
+    Parameters
+    ----------
+    since
+        Only contests that ended then or later, UTC seconds.
+    again
+        Ask for everything again that is there; what is unchanged may cost the site only a few bytes.
+
+    Returns
+    -------
+    list[SourceError]
+        Answers that could not be read. They are kept, but not as answers, and asked for again later.
+
+    Raises
+    ------
+    SourceError
+        The list or several documents in a row cannot be had or read. What was answered until then is kept.
+    """
+    desk = _Desk(raw, site, client)
+    try:
+        wanted = list(site.wanted(desk.ask_list, since))
+        missing = [one for one in wanted if desk.lacks(one)]
+        for done, one in enumerate(missing):
+            on_progress(done, len(missing), f"asking {site.name} for {one.key}")
+            desk.ask(one)
+        now = client.clock.now()
+        if again:
+            asked = {one.key for one in missing}
+            due = [one for one in wanted if one.key not in asked]
+        else:
+            ratios = [(_overdue(raw.entry(one.key), one, now), one) for one in wanted]
+            due = [one for ratio, one in sorted(ratios, key=lambda pair: -pair[0]) if ratio >= 1.0]
+        for done, one in enumerate(due):
+            on_progress(done, len(due), f"asking {site.name} again for {one.key}")
+            if not desk.ask(one) and not again:
+                break
+    finally:
+        desk.save()
+    return desk.broken
+
+
+class _Desk:
+    """Asks, and files what comes in."""
+
+    def __init__(self, raw: Raw, site: Site, client: Client) -> None:
+        self._raw, self._site, self._client = raw, site, client
+        self._saved = client.clock.monotonic()
+        self._dirty = False
+        self.broken: list[SourceError] = []
+        self._in_a_row = 0
+
+    def lacks(self, wanted: Wanted) -> bool:
+        """Whether a document was never asked for, or the list now tells something else of it."""
+        entry = self._raw.find(wanted.key)
+        return entry is None or (entry.version >= 0 and entry.about != wanted.about)
+
+    def ask_list(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
+        """See :class:`flows.sources.site.Ask`."""
+        document = self._get(Wanted(key, path, 0)) or self._raw.read(key)
+        try:
+            found = read(document)
+        except SourceError as error:
+            raise self._keep_broken(document, error) from None
+        self._raw.keep(document, replace=True)
+        return found
+
+    def ask(self, wanted: Wanted) -> bool:
+        """Ask for one document; whether it is news."""
+        self._dirty = True
+        document = self._get(wanted)
+        if document is None:
+            self._raw.still_holds(wanted.key, int(self._client.clock.now()))
+            news = False
+        else:
+            try:
+                list(self._site.parse(document))
+            except SourceError as error:
+                self.broken.append(self._keep_broken(document, error))
+                self._in_a_row += 1
+                if self._in_a_row == BROKEN_IN_A_ROW:
+                    raise self.broken[-1] from None
+                return False
+            news = self._raw.keep(document)
+        self._in_a_row = 0
+        if self._client.clock.monotonic() - self._saved > SAVE_SECONDS:
+            self.save()
+        return news
+
+    def save(self) -> None:
+        """Write the index, if it changed."""
+        if self._dirty:
+            self._raw.save()
+            self._saved, self._dirty = self._client.clock.monotonic(), False
+
+    def _get(self, wanted: Wanted) -> Document | None:
+        """What the site answers; None if it says that nothing changed."""
+        entry = self._raw.entry(wanted.key)
+        usable = entry is not None and entry.version >= 0 and entry.about == wanted.about and not entry.failures
+        known = entry if usable and entry is not None else Entry("", "")
+        answer = self._client.get(wanted.path, etag=known.etag, last_modified=known.last_modified, accept=wanted.accept)
+        return None if answer.status == 304 else Document(wanted.key, answer, wanted.about)
+
+    def _keep_broken(self, document: Document, error: SourceError) -> SourceError:
+        self._dirty = True
+        path = self._raw.keep_broken(document)
+        rule = f"{error.rule}; the answer is kept at {path}"
+        return SourceError(rule, error.source, error.contest or document.key.name, error.member, error.rows)
+
+
+def _overdue(entry: Entry | None, wanted: Wanted, now: float) -> float:
+    """How often the age of a document has doubled since it was asked for, as a power of two; 1 is due."""
+    if entry is None:
+        return 0.0
+    if entry.failures:
+        return (now - entry.checked_seconds) / (YOUNG_SECONDS * 2.0 ** min(entry.failures, 16))
+    young = max(entry.checked_seconds - wanted.end_seconds, YOUNG_SECONDS)
+    return 0.0 if young >= SETTLED_SECONDS else (now - wanted.end_seconds) / (2.0 * young)

@@ -1,0 +1,250 @@
+"""Answers of a site as they came, in the lake: compressed, never changed, each with where and when it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from flows.client import Answer
+from storage import Lake, layout
+from storage.errors import DamagedError, MissingError
+from storage.lake import digest_of
+
+__all__ = ["Document", "Entry", "Key", "Raw"]
+
+_BROKEN = "broken"
+_CODEC = "zstd"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """What an answer is about: a kind, which is ours, and the site's own name for it, any string."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An answer that is kept.
+
+    Attributes
+    ----------
+    key : Key
+        What it is about.
+    answer : Answer
+        The answer itself.
+    about : dict
+        What the site's list told of it when it was asked for: with it, a document is all that is needed to read it.
+    """
+
+    key: Key
+    answer: Answer
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+class Entry(msgspec.Struct, omit_defaults=True):
+    """What the index knows of an answer.
+
+    ``version`` counts the answers that differed, -1 for none that could be read; ``failures`` those since that could
+    not. ``checked_seconds`` is when the site was last asked.
+    """
+
+    kind: str
+    name: str
+    version: int = -1
+    digest: str = ""
+    about: dict[str, Any] = {}
+    checked_seconds: int = 0
+    etag: str = ""
+    last_modified: str = ""
+    failures: int = 0
+
+
+class _Header(msgspec.Struct):
+    kind: str
+    name: str
+    url: str
+    status: int
+    time_seconds: int
+    digest: str
+    etag: str = ""
+    last_modified: str = ""
+    about: dict[str, Any] = {}
+
+
+_HEADER = msgspec.json.Decoder(_Header)
+_ENTRIES = msgspec.json.Decoder(list[Entry])
+
+
+class Raw:
+    """All answers of one source.
+
+    A file is a line of JSON (address, time, status and the like) and the bytes that were sent, compressed together.
+    The index saves listing a store; it only repeats what the files say, so it may be behind them or lost.
+    """
+
+    def __init__(self, lake: Lake, source: str) -> None:
+        self._lake, self.source = lake, source
+        path = layout.raw_index(source)
+        try:
+            entries = _ENTRIES.decode(lake.read_bytes(path))
+        except MissingError:
+            entries = None
+        except msgspec.MsgspecError as error:
+            raise DamagedError(f"{path}: {error}; delete it, it will be made again", path=path) from None
+        self._entries = {Key(entry.kind, entry.name): entry for entry in entries or ()}
+        if entries is None:
+            self.rebuild()
+
+    def entry(self, key: Key) -> Entry | None:
+        """What is known of an answer; None if there is none."""
+        return self._entries.get(key)
+
+    def keys(self, kind: str) -> list[Key]:
+        """Keys of the answers of a kind that can be read."""
+        return [key for key, entry in self._entries.items() if key.kind == kind and entry.version >= 0]
+
+    def fingerprint(self, key: Key) -> str:
+        """Changes when the newest answer, or what the list told of it, does."""
+        entry = self._entries[key]
+        return digest_of(entry.digest.encode() + msgspec.json.encode(entry.about, order="sorted"))
+
+    def find(self, key: Key) -> Entry | None:
+        """Like :meth:`entry`, but look for a file that the index missed when a run was killed."""
+        found = self._entries.get(key)
+        if found is None and self._lake.exists(layout.raw_file(self.source, key.kind, key.name)):
+            self._adopt(self._read(layout.raw_file(self.source, key.kind, key.name)), 0)
+        return self._entries.get(key)
+
+    def read(self, key: Key) -> Document:
+        """The newest answer.
+
+        Raises
+        ------
+        MissingError, DamagedError
+            It is gone, or not what was written.
+        """
+        entry = self._entries[key]
+        return self._read(layout.raw_file(self.source, key.kind, key.name, entry.version))
+
+    def keep(self, document: Document, *, replace: bool = False) -> bool:
+        """Keep an answer, beside those that differ; lists, which are of no lasting interest, ``replace`` the last one.
+
+        Returns
+        -------
+        bool
+            Whether it is news.
+        """
+        key, answer = document.key, document.answer
+        entry = self._entries.get(key) or Entry(key.kind, key.name)
+        digest = digest_of(answer.body)
+        news = entry.digest != digest or entry.about != document.about
+        if news:
+            version = 0 if replace else entry.version + 1
+            data = _encode(document, digest)
+            if replace:
+                self._lake.write_bytes(layout.raw_file(self.source, key.kind, key.name), data)
+            else:  # a run that was killed may have written versions that the index does not know
+                while not self._lake.create_bytes(layout.raw_file(self.source, key.kind, key.name, version), data):
+                    version += 1
+            entry.version, entry.digest, entry.about = version, digest, document.about
+        entry.checked_seconds, entry.failures = answer.time_seconds, 0
+        entry.etag, entry.last_modified = answer.etag, answer.last_modified
+        self._entries[key] = entry
+        return news
+
+    def keep_broken(self, document: Document) -> str:
+        """Keep an answer that cannot be read, for people to look at; returns its place. The next one replaces it."""
+        key = document.key
+        path = layout.raw_file(self.source, _BROKEN, str(key))
+        self._lake.write_bytes(path, _encode(document, digest_of(document.answer.body)))
+        entry = self._entries.setdefault(key, Entry(key.kind, key.name))
+        entry.checked_seconds, entry.failures = document.answer.time_seconds, entry.failures + 1
+        return path
+
+    def still_holds(self, key: Key, time_seconds: int) -> None:
+        """The site says that nothing changed."""
+        entry = self._entries[key]
+        entry.checked_seconds, entry.failures = time_seconds, 0
+
+    def save(self) -> None:
+        """Write the index."""
+        data = msgspec.json.encode(sorted(self._entries.values(), key=lambda entry: (entry.kind, entry.name)))
+        self._lake.write_bytes(layout.raw_index(self.source), msgspec.json.format(data, indent=0))
+
+    def rebuild(self) -> None:
+        """Bring the index up to date with the files there are: one listing a kind, and a look into each unknown one."""
+        for kind in self._lake.list(layout.raw_folder(self.source)):
+            folder = layout.raw_folder(self.source, kind)
+            if kind == _BROKEN or not self._lake.sizes(folder):
+                continue
+            newest: dict[str, int] = {}
+            for name in self._lake.list(folder):
+                stem, _, number = name.removesuffix(".zst").rpartition(".")
+                if name.endswith(".zst") and number.isdigit():
+                    newest[stem] = max(newest.get(stem, -1), int(number))
+            known = {
+                layout.raw_file(self.source, kind, entry.name, entry.version)
+                for entry in self._entries.values()
+                if entry.kind == kind
+            }
+            for stem, version in newest.items():
+                if (path := f"{folder}/{stem}.{version}.zst") not in known:
+                    self._adopt(self._read(path), version)
+
+    def _adopt(self, document: Document, version: int) -> None:
+        key, answer = document.key, document.answer
+        self._entries[key] = Entry(
+            key.kind,
+            key.name,
+            version,
+            digest_of(answer.body),
+            document.about,
+            answer.time_seconds,
+            answer.etag,
+            answer.last_modified,
+        )
+
+    def _read(self, path: str) -> Document:
+        data = self._lake.read_bytes(path)
+        try:
+            line, _, body = pa.CompressedInputStream(pa.BufferReader(data), _CODEC).read().partition(b"\n")
+            header = _HEADER.decode(line)
+        except (OSError, msgspec.MsgspecError):
+            header, body = None, b""
+        if header is None or digest_of(body) != header.digest:
+            raise DamagedError(
+                f"{path}: not the answer that was kept; delete it and {layout.raw_index(self.source)}, "
+                "and what is missing is asked for again",
+                path=path,
+            )
+        answer = Answer(header.url, header.status, body, header.time_seconds, header.etag, header.last_modified)
+        return Document(Key(header.kind, header.name), answer, header.about)
+
+
+def _encode(document: Document, digest: str) -> bytes:
+    key, answer = document.key, document.answer
+    header = _Header(
+        key.kind,
+        key.name,
+        answer.url,
+        answer.status,
+        answer.time_seconds,
+        digest,
+        answer.etag,
+        answer.last_modified,
+        document.about,
+    )
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, _CODEC) as stream:
+        stream.write(msgspec.json.encode(header) + b"\n")
+        stream.write(answer.body)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data

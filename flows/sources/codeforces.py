@@ -1,0 +1,142 @@
+"""Codeforces: the list of contests, then everybody's place in each that was rated.
+
+Source: codeforces.com/apiHelp. An answer is ``{"status": "OK", "result": ...}`` or ``{"status": "FAILED", "comment":
+...}``. What is told of single contests repeats what the authors of the Elo-MMR paper found in the site's history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+import numpy as np
+
+from flows.raw import Document, Key
+from flows.sources.base import SourceError, shown
+from flows.sources.site import Ask, Wanted, contest_of, decode
+from storage.contests import Contest
+
+__all__ = ["Codeforces"]
+
+# Rounds of teams have no meaning for single ratings.
+TEAM_ROUNDS = frozenset(
+    {524, 532, 541, 562, 566, 639, 641, 643, 695, 771, 772, 773, 823, 923, 924, 925, 951}
+)  # fmt: skip
+# One row of these has another time than the rest, usually by four hours.
+ODD_TIMES = frozenset({61, 318, 347, 373, 381, 400, 404, 405})
+# Somebody stands twice in these: the second one is called NAME_clone, as in the authors' data set.
+DOUBLES = frozenset({447, 472, 615})
+HOME = "https://codeforces.com/"
+RATED = "rating-changes"
+INT64_MAX = 2**63 - 1
+
+
+class _Listed(msgspec.Struct):
+    id: int
+    phase: str
+    duration: int = msgspec.field(name="durationSeconds")
+    start: int | None = msgspec.field(name="startTimeSeconds", default=None)
+
+
+class _Change(msgspec.Struct, gc=False):
+    contest: int = msgspec.field(name="contestId")
+    title: str = msgspec.field(name="contestName")
+    handle: str
+    rank: int
+    time: int = msgspec.field(name="ratingUpdateTimeSeconds")
+
+
+class _List(msgspec.Struct, tag_field="status", tag="OK"):
+    result: list[_Listed]
+
+
+class _Changes(msgspec.Struct, tag_field="status", tag="OK"):
+    result: list[_Change]
+
+
+class _Failed(msgspec.Struct, tag_field="status", tag="FAILED"):
+    comment: str
+
+
+_LIST: msgspec.json.Decoder[_List | _Failed] = msgspec.json.Decoder(_List | _Failed)
+_CHANGES: msgspec.json.Decoder[_Changes | _Failed] = msgspec.json.Decoder(_Changes | _Failed)
+
+
+class Codeforces:
+    """See :class:`flows.sources.site.Site`."""
+
+    name = "codeforces"
+    base_url = HOME
+    interval_seconds = 2.0  # "the service allows about one call in two seconds"
+    pause_seconds = 30.0
+    kinds = (RATED,)
+    version = 1
+
+    def wanted(self, ask: Ask, since: int | None) -> Iterator[Wanted]:
+        """Contests that are over; only the answer to each tells whether it was rated."""
+        listed: list[_Listed] = ask(Key("list", "contests"), "api/contest.list", self._read_list)
+        over = [contest for contest in listed if contest.phase == "FINISHED" and contest.id not in TEAM_ROUNDS]
+        for contest in sorted(over, key=lambda contest: (contest.start or 0, contest.id)):
+            end = (contest.start or 0) + contest.duration
+            if since is None or end >= since:
+                path = f"api/contest.ratingChanges?contestId={contest.id}"
+                # An unrated contest answers 400 and says so.
+                yield Wanted(Key(RATED, str(contest.id)), path, end, accept=frozenset({200, 400}))
+
+    def parse(self, document: Document) -> Iterable[Contest | SourceError]:
+        """One contest, or none if it was not rated."""
+        answer = decode(_CHANGES, document, self.name)
+        if isinstance(answer, _Failed):
+            if document.answer.status != 400 or "limit" in answer.comment.lower():
+                raise SourceError(f"FAILED: {shown(answer.comment)}", self.name, "", document.answer.url)
+            return []
+        if document.answer.status != 200:
+            raise SourceError(f"HTTP {document.answer.status}, and yet OK", self.name, "", document.answer.url)
+        return [self._contest(answer.result, document)] if answer.result else []
+
+    def _read_list(self, document: Document) -> list[_Listed]:
+        answer = decode(_LIST, document, self.name)
+        if isinstance(answer, _Failed):
+            raise SourceError(f"FAILED: {shown(answer.comment)}", self.name, "", document.answer.url)
+        return answer.result
+
+    def _contest(self, rows: list[_Change], document: Document) -> Contest | SourceError:
+        contest_id = document.key.name
+
+        def fault(rule: str, *rows: int) -> SourceError:
+            return SourceError(rule, self.name, contest_id, document.answer.url, rows)
+
+        n, number, time = len(rows), int(contest_id), rows[0].time
+        ranks = [row.rank for row in rows]
+        if any(row.contest != number for row in rows):
+            at = next(i for i, row in enumerate(rows) if row.contest != number)
+            return fault(f"contestId = {rows[at].contest} in the answer for {number}", at)
+        if not 0 < time <= INT64_MAX:
+            return fault(f"ratingUpdateTimeSeconds = {time} is no time", 0)
+        odd = [i for i, row in enumerate(rows) if row.time != time]
+        if odd and number not in ODD_TIMES:
+            return fault(f"ratingUpdateTimeSeconds = {rows[odd[0]].time}, but {time} in the first row", odd[0])
+        # A group of equals has the rank of its first position; anything else is broken data.
+        if max(map(abs, ranks)) > n:
+            return fault(f"rank = {max(ranks, key=abs)} of {n} participants", ranks.index(max(ranks, key=abs)))
+        given = np.array(ranks)
+        opens = np.flatnonzero(np.diff(given, prepend=given[0] - 1))
+        wrong = opens[given[opens] != opens + 1]
+        if len(wrong):
+            at = int(wrong[0])
+            return fault(f"rank = {given[at]} at position {at + 1}: ranks count all who are better, and are sorted", at)
+        handles = [row.handle for row in rows]
+        if number in DOUBLES:
+            handles = _told_apart(handles)
+        url = f"{HOME}contest/{number}/standings"
+        return contest_of(fault, contest_id, rows[0].title, url, time, handles, ranks)
+
+
+def _told_apart(handles: list[str]) -> list[str]:
+    """Handles with ``_clone`` after those that stand there already, again while that stands there, too."""
+    seen: dict[str, None] = {}
+    for handle in handles:
+        while handle in seen:
+            handle += "_clone"
+        seen[handle] = None
+    return list(seen)
