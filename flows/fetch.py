@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from flows.client import Client
+from flows.folder import Folder
 from flows.raw import Document, Entry, Key, Raw
 from flows.sources.base import SourceError
 from flows.sources.site import Site, Wanted
@@ -24,7 +25,7 @@ BROKEN_IN_A_ROW = 3  # that many answers nobody can read: the site has changed, 
 def fetch(
     raw: Raw,
     site: Site,
-    client: Client,
+    client: Client | Folder,
     *,
     since: int | None = None,
     again: bool = False,
@@ -55,8 +56,9 @@ def fetch(
     """
     desk = _Desk(raw, site, client)
     try:
-        wanted = list(site.wanted(desk.ask_list, since))
+        wanted = list(site.wanted(desk, since, int(client.clock.now())))
         missing = [one for one in wanted if desk.lacks(one)]
+        missing += [one for one in wanted if one.growing and one not in missing]
         for done, one in enumerate(missing):
             on_progress(done, len(missing), f"asking {site.name} for {one.key}")
             desk.ask(one)
@@ -71,6 +73,9 @@ def fetch(
             on_progress(done, len(due), f"asking {site.name} again for {one.key}")
             if not desk.ask(one) and not again:
                 break
+        for done, one in enumerate(site.then(raw, desk.news)):
+            on_progress(done, None, f"asking {site.name} for {one.key}")
+            desk.ask(one)
     finally:
         desk.save()
     return desk.broken
@@ -79,11 +84,12 @@ def fetch(
 class _Desk:
     """Asks, and files what comes in."""
 
-    def __init__(self, raw: Raw, site: Site, client: Client) -> None:
+    def __init__(self, raw: Raw, site: Site, client: Client | Folder) -> None:
         self._raw, self._site, self._client = raw, site, client
         self._saved = client.clock.monotonic()
         self._dirty = False
         self.broken: list[SourceError] = []
+        self.news = False
         self._in_a_row = 0
 
     def lacks(self, wanted: Wanted) -> bool:
@@ -91,7 +97,12 @@ class _Desk:
         entry = self._raw.find(wanted.key)
         return entry is None or (entry.version >= 0 and entry.about != wanted.about)
 
-    def ask_list(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
+    def about(self, key: Key) -> dict[str, Any] | None:
+        """See :class:`flows.sources.site.Ask`."""
+        entry = self._raw.find(key)
+        return None if entry is None or entry.version < 0 else entry.about
+
+    def __call__(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
         """See :class:`flows.sources.site.Ask`."""
         document = self._get(Wanted(key, path, 0)) or self._raw.read(key)
         try:
@@ -118,6 +129,7 @@ class _Desk:
                     raise self.broken[-1] from None
                 return False
             news = self._raw.keep(document)
+            self.news |= news
         self._in_a_row = 0
         if self._client.clock.monotonic() - self._saved > SAVE_SECONDS:
             self.save()
@@ -150,5 +162,7 @@ def _overdue(entry: Entry | None, wanted: Wanted, now: float) -> float:
         return 0.0
     if entry.failures:
         return (now - entry.checked_seconds) / (YOUNG_SECONDS * 2.0 ** min(entry.failures, 16))
+    if wanted.growing:
+        return 0.0
     young = max(entry.checked_seconds - wanted.end_seconds, YOUNG_SECONDS)
     return 0.0 if young >= SETTLED_SECONDS else (now - wanted.end_seconds) / (2.0 * young)

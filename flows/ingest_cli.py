@@ -122,6 +122,54 @@ def ingest_codeforces(**choices: Any) -> None:
     _ingest_site("codeforces", **choices)
 
 
+@ingest.command("ctftime")
+@site_options
+def ingest_ctftime(**choices: Any) -> None:
+    """Ingest the events of CTFtime: the results of each year, and the names of teams, 300 a request.
+
+    Teams are known by their ids. Of teams that share a name, all but the first have their id behind it.
+    """
+    _ingest_site("ctftime", **choices)
+
+
+@ingest.command("topcoder")
+@site_options
+def ingest_topcoder(**choices: Any) -> None:
+    """Ingest the rounds of TopCoder from the files of its data feed, which is closed.
+
+    --base-url is the folder, or an address, of dd_round_list.xml and dd_round_results_rd=ROUND.xml. Each division of a
+    round is a contest.
+    """
+    _ingest_site("topcoder", **choices)
+
+
+@ingest.command("atcoder")
+@site_options
+def ingest_atcoder(**choices: Any) -> None:
+    """Ingest the rated contests of AtCoder, marathons (AHC) left out."""
+    _ingest_site("atcoder", **choices)
+
+
+@ingest.command("dmoj")
+@site_options
+def ingest_dmoj(**choices: Any) -> None:
+    """Ingest the rated contests of DMOJ, or of another site of its make (--base-url)."""
+    _ingest_site("dmoj", **choices)
+
+
+@ingest.command("lichess")
+@click.option("--team", "teams", multiple=True, metavar="ID", help="Tournaments of this team; repeatable.")
+@click.option("--arena", "arenas", multiple=True, metavar="ID", help="This arena; repeatable.")
+@click.option("--swiss", "swisses", multiple=True, metavar="ID", help="This swiss tournament; repeatable.")
+@site_options
+def ingest_lichess(**choices: Any) -> None:
+    """Ingest tournaments of lichess: those named, or else the arenas that ended a short while ago.
+
+    An access token is taken from RANKLAKE_LICHESS_TOKEN.
+    """
+    _ingest_site("lichess", **choices)
+
+
 @click.command()
 @click.option("--source", required=True, help="Name of the site, as `ranklake ingest` has it.")
 @click.option("--dataset", help="Name of the data set; by default the site's.")
@@ -145,9 +193,7 @@ def normalise(source: str, dataset: str | None, lake: str) -> None:
 COMMANDS = (ingest, normalise)
 
 
-def _ingest_site(
-    source: str, lake: str, dataset: str | None, since: str | None, base_url: str | None, again: bool
-) -> None:
+def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | None, **choices: Any) -> None:
     """Bring a data set up to date with a site, and tell what came of it."""
     from storage import Lake
     from storage.layout import contests_file
@@ -157,16 +203,14 @@ def _ingest_site(
     from .times import parse_time
 
     with usage():
-        site = find_site(source)
+        beside = {name: value for name, value in choices.items() if name != "again"}
+        client = open_client(find_site(source, **beside))
         contests_file(dataset or source)
         if since is not None:
             parse_time(since)
-        client = open_client(site, base_url)
-    with progress(source, "requests") as tell:
+    with client, progress(source, "requests") as tell:
         opened = Lake.open(lake, create=True)
-        report = ingest_source(
-            opened, source, dataset, since=since, base_url=base_url, again=again, on_progress=tell, client=client
-        )
+        report = ingest_source(opened, source, dataset, since=since, on_progress=tell, client=client, **choices)
     _tell(report)
 
 

@@ -107,9 +107,9 @@ class Raw:
         """What is known of an answer; None if there is none."""
         return self._entries.get(key)
 
-    def keys(self, kind: str) -> list[Key]:
-        """Keys of the answers of a kind that can be read."""
-        return [key for key, entry in self._entries.items() if key.kind == kind and entry.version >= 0]
+    def keys(self, *kinds: str) -> list[Key]:
+        """What there are answers about."""
+        return [key for key, entry in self._entries.items() if key.kind in kinds and entry.version >= 0]
 
     def fingerprint(self, key: Key) -> str:
         """Changes when the newest answer, or what the list told of it, does."""

@@ -6,14 +6,14 @@ Source: codeforces.com/apiHelp. An answer is ``{"status": "OK", "result": ...}``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 import numpy as np
 
 from flows.raw import Document, Key
 from flows.sources.base import SourceError, shown
-from flows.sources.site import Ask, Wanted, contest_of, decode
+from flows.sources.site import Answers, Ask, Wanted, contest_of, decode
 from storage.contests import Contest
 
 __all__ = ["Codeforces"]
@@ -70,9 +70,10 @@ class Codeforces:
     interval_seconds = 2.0  # "the service allows about one call in two seconds"
     pause_seconds = 30.0
     kinds = (RATED,)
+    name_kinds: tuple[str, ...] = ()
     version = 1
 
-    def wanted(self, ask: Ask, since: int | None) -> Iterator[Wanted]:
+    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
         """Contests that are over; only the answer to each tells whether it was rated."""
         listed: list[_Listed] = ask(Key("list", "contests"), "api/contest.list", self._read_list)
         over = [contest for contest in listed if contest.phase == "FINISHED" and contest.id not in TEAM_ROUNDS]
@@ -82,6 +83,10 @@ class Codeforces:
                 path = f"api/contest.ratingChanges?contestId={contest.id}"
                 # An unrated contest answers 400 and says so.
                 yield Wanted(Key(RATED, str(contest.id)), path, end, accept=frozenset({200, 400}))
+
+    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+        """Nothing more."""
+        yield from ()
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest, or none if it was not rated."""
@@ -93,6 +98,10 @@ class Codeforces:
         if document.answer.status != 200:
             raise SourceError(f"HTTP {document.answer.status}, and yet OK", self.name, "", document.answer.url)
         return [self._contest(answer.result, document)] if answer.result else []
+
+    def names(self, document: Document) -> Mapping[str, str]:
+        """Players are known by their names."""
+        return {}
 
     def _read_list(self, document: Document) -> list[_Listed]:
         answer = decode(_LIST, document, self.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
@@ -17,9 +17,16 @@ from flows.sources.base import SourceError, shown
 from rating_kernels.standings import places_from_ranks
 from storage.contests import Contest
 
-__all__ = ["SITES", "Ask", "Site", "Wanted", "contest_of", "decode", "find_site"]
+__all__ = ["SITES", "Answers", "Ask", "Site", "Wanted", "contest_of", "decode", "find_site", "misfit"]
 
-SITES = {"codeforces": "Codeforces"}
+SITES = {
+    "codeforces": "Codeforces",
+    "ctftime": "CTFtime",
+    "topcoder": "TopCoder",
+    "atcoder": "AtCoder",
+    "dmoj": "DMOJ",
+    "lichess": "Lichess",
+}
 
 T = TypeVar("T")
 
@@ -40,6 +47,8 @@ class Wanted:
         What the list tells and the document does not, to be kept with it. If that changes, it is asked for again.
     accept : Collection[int]
         HTTP statuses that are answers.
+    growing : bool
+        It is not over yet and asked for every time.
     """
 
     key: Key
@@ -47,6 +56,7 @@ class Wanted:
     end_seconds: int
     about: dict[str, Any] = field(default_factory=dict)
     accept: Collection[int] = frozenset({200})
+    growing: bool = False
 
 
 class Ask(Protocol):
@@ -54,6 +64,19 @@ class Ask(Protocol):
 
     def __call__(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
         """What ``read`` makes of the answer at ``path``."""
+
+    def about(self, key: Key) -> dict[str, Any] | None:
+        """What is kept with a document that was asked for before; None if there is none."""
+
+
+class Answers(Protocol):
+    """What was answered so far."""
+
+    def keys(self, *kinds: str) -> list[Key]:
+        """What there are answers about."""
+
+    def read(self, key: Key) -> Document:
+        """The newest answer."""
 
 
 class Site(Protocol):
@@ -69,6 +92,8 @@ class Site(Protocol):
         Least time between two requests, and after a 429.
     kinds : tuple of str
         Kinds of documents that hold contests.
+    name_kinds : tuple of str
+        Kinds of documents that hold names; if there are any, the players of contests are ids.
     version : int
         From 1; changes when answers are read in another way: then all are read again.
     """
@@ -78,10 +103,17 @@ class Site(Protocol):
     interval_seconds: float
     pause_seconds: float
     kinds: tuple[str, ...]
+    name_kinds: tuple[str, ...]
     version: int
 
-    def wanted(self, ask: Ask, since: int | None) -> Iterator[Wanted]:
+    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
         """Everything that is over, or all that ended at ``since`` (UTC seconds) or later, in order of time."""
+
+    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+        """What else is wanted, now that all that is over was answered; ``news`` says whether any of it is new.
+
+        Each is asked for before the next one is drawn.
+        """
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """The contests of a document; one with a fault is its error, as a value.
@@ -92,9 +124,19 @@ class Site(Protocol):
             The document as a whole is not what it should be; names URL, field and value.
         """
 
+    def names(self, document: Document) -> Mapping[str, str]:
+        """Names of players by id, as a document of ``name_kinds`` has them."""
 
-def find_site(name: str) -> Site:
+
+def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:
     """The site of a name.
+
+    Parameters
+    ----------
+    base_url
+        Where it is; by default its own address.
+    choices
+        What the site can be told beside.
 
     Raises
     ------
@@ -103,7 +145,9 @@ def find_site(name: str) -> Site:
     """
     if name not in SITES:
         raise ValueError(f"source must be one of {', '.join(SITES)}, got {name!r}")
-    site: Site = getattr(import_module(f"flows.sources.{name}"), SITES[name])()
+    site: Site = getattr(import_module(f"flows.sources.{name}"), SITES[name])(**choices)
+    if base_url is not None:
+        site.base_url = base_url
     return site
 
 
@@ -119,11 +163,10 @@ def decode(decoder: msgspec.json.Decoder[T], document: Document, source: str, bo
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
-        words, _, path = str(error).partition(" - at ")
-        path = path.strip("`")
-        rule = (
-            f"{words.replace('`', '')} at {path.removeprefix('$').lstrip('.') or 'the top'}, got {_value(body, path)}"
-        )
+        try:
+            rule = misfit(error, msgspec.json.decode(body))
+        except RecursionError:
+            rule = "nested too deeply"
     except msgspec.DecodeError as error:
         page = body.lstrip()[:1] == b"<"
         rule = f"a web page where data should be: {_start(body)}" if page else f"not JSON: {error}: {_start(body)}"
@@ -132,6 +175,19 @@ def decode(decoder: msgspec.json.Decoder[T], document: Document, source: str, bo
     except RecursionError:
         rule = "not JSON that can be read: nested too deeply"
     raise SourceError(rule, source, "", document.answer.url)
+
+
+def misfit(error: msgspec.ValidationError, data: Any) -> str:
+    """What does not fit a model, in words: where, and what is there."""
+    words, _, path = str(error).partition(" - at ")
+    path = path.strip("`")
+    value = data
+    for step, index in re.findall(r"\.([^.\[]+)|\[(\d+)\]", path):
+        try:
+            value = value[int(index)] if index else value[step]
+        except (KeyError, IndexError, TypeError):
+            break
+    return f"{words.replace('`', '')} at {path.removeprefix('$').lstrip('.') or 'the top'}, got {shown(value)}"
 
 
 def contest_of(
@@ -158,20 +214,6 @@ def contest_of(
         return fault("a player needs a name, got an empty one", handles.index(""))
     order, lo, hi = places_from_ranks(ranks)
     return Contest(contest_id, name, url, time_seconds, pa.array(handles, pa.string()).take(pa.array(order)), lo, hi)
-
-
-def _value(body: bytes, path: str) -> str:
-    """The value at a path as msgspec tells it, for a message."""
-    try:
-        value: Any = msgspec.json.decode(body)
-    except RecursionError:
-        return "what is nested too deeply"
-    for step, index in re.findall(r"\.([^.\[]+)|\[(\d+)\]", path):
-        try:
-            value = value[int(index)] if index else value[step]
-        except (KeyError, IndexError, TypeError):
-            return "nothing"
-    return shown(value)
 
 
 def _start(body: bytes) -> str:

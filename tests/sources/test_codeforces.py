@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pipeline.lakes import rate_run
+from sources.contents import counts, standings
 from sources.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes
 from sources.server import Reply, Server, data
 
@@ -44,24 +45,6 @@ def follow(lake: Lake, site: FakeCodeforces, **choices: Any) -> SourceReport:
     return ingest_source(lake, "codeforces", client=site.client(), **choices)
 
 
-def counts(report: SourceReport) -> dict[str, int]:
-    kinds = ("new", "corrected", "removed", "unchanged", "requests")
-    return {kind: n for kind in kinds if (n := getattr(report, kind))}
-
-
-def standings(lake: Lake, dataset: str = "codeforces") -> dict[str, list[tuple[str, int, int]]]:
-    """Who stands where in each contest, in rated order."""
-    opened = Dataset.open(lake, dataset)
-    handles = opened.handles().to_pylist()
-    ids = iter(opened.contests.column("contest_id").to_pylist())
-    found = {}
-    for part in opened.standings():
-        for a, b in zip(part.offsets[:-1], part.offsets[1:], strict=True):
-            rows = zip(part.player[a:b], part.lo[a:b], part.hi[a:b], strict=True)
-            found[next(ids)] = [(handles[player], int(lo), int(hi)) for player, lo, hi in rows]
-    return found
-
-
 def parse(number: int, result: Any, status: int = 200) -> list[Contest | SourceError]:
     """What is made of an answer."""
     body = result if isinstance(result, bytes) else json.dumps({"status": "OK", "result": result}).encode()
@@ -79,7 +62,7 @@ def test_ingest__first_time_asks_for_each_contest_once_at_the_pace_of_the_site(
     assert site.server.clock.slept == [2.0] * 4
     assert counts(report) == {"new": 3, "requests": 5}
     assert report.changed
-    assert standings(lake)["1"] == [("tourist", 0, 0), ("Petr", 1, 2), ("ada", 1, 2), ("bob", 3, 3)]
+    assert standings(lake, "codeforces")["1"] == [("tourist", 0, 0), ("Petr", 1, 2), ("ada", 1, 2), ("bob", 3, 3)]
     row = Dataset.open(lake, "codeforces").contests.slice(0, 1).to_pylist()[0]
     assert (row["contest_id"], row["name"], row["url"], row["time_seconds"]) == (
         "1",
@@ -102,7 +85,7 @@ def test_ingest__a_new_contest_is_all_that_is_asked_for(lake: Lake, site: FakeCo
     report = follow(lake, site)
     assert site.server.paths == [LIST, site.path(6)]
     assert counts(report) == {"new": 1, "unchanged": 3, "requests": 2}
-    assert list(standings(lake)) == ["1", "3", "4", "6"]
+    assert list(standings(lake, "codeforces")) == ["1", "3", "4", "6"]
 
 
 @pytest.mark.parametrize("fatal", [KeyboardInterrupt, SystemExit])
@@ -147,9 +130,9 @@ def test_ingest__since_leaves_out_what_ended_before(lake: Lake, site: FakeCodefo
     assert site.server.paths == [LIST, site.path(3), site.path(4)]
     assert report.new == 2
     assert follow(lake, site, since="2030-01-01").unchanged == 2
-    assert list(standings(lake)) == ["3", "4"]
+    assert list(standings(lake, "codeforces")) == ["3", "4"]
     follow(lake, site)
-    assert list(standings(lake)) == ["1", "3", "4"]
+    assert list(standings(lake, "codeforces")) == ["1", "3", "4"]
 
 
 # Corrections by the site
@@ -186,7 +169,7 @@ def test_ingest__an_unrated_contest_that_is_rated_after_all_comes_in(lake: Lake,
     clock.passes(3600)
     report = follow(lake, site)
     assert counts(report) == {"new": 2, "unchanged": 3, "requests": 3}
-    assert list(standings(lake))[-2:] == ["7", "8"]
+    assert list(standings(lake, "codeforces"))[-2:] == ["7", "8"]
 
 
 def test_ingest__a_corrected_contest_replaces_the_old_one_and_both_answers_are_kept(
@@ -196,7 +179,7 @@ def test_ingest__a_corrected_contest_replaces_the_old_one_and_both_answers_are_k
     site.add(3, changes(3, ("tourist", 1), ("Petr", 2)))
     report = follow(lake, site, again=True)
     assert counts(report) == {"corrected": 1, "unchanged": 2, "requests": 5}
-    assert standings(lake)["3"] == [("tourist", 0, 0), ("Petr", 1, 1)]
+    assert standings(lake, "codeforces")["3"] == [("tourist", 0, 0), ("Petr", 1, 1)]
     assert [name for name in lake.list("raw/codeforces/rating-changes") if name.startswith("3.")] == [
         "3.0.zst",
         "3.1.zst",
@@ -211,7 +194,7 @@ def test_ingest__a_contest_that_is_unrated_after_all_is_taken_out_and_on_record(
     site.add(3, None)
     report = follow(lake, site, again=True)
     assert (counts(report), report.changed) == ({"removed": 1, "unchanged": 2, "requests": 5}, True)
-    assert list(standings(lake)) == ["1", "4"]
+    assert list(standings(lake, "codeforces")) == ["1", "4"]
     (entry,) = Dataset.open(lake, "codeforces").log().entries
     assert (entry.kind, entry.contest_id, entry.why) == ("remove", "3", "codeforces has it no longer")
     assert counts(follow(lake, site)) == {"unchanged": 2, "requests": 1}
@@ -222,7 +205,7 @@ def test_ingest__a_contest_removed_by_hand_comes_back_from_the_site(lake: Lake, 
     with Dataset.ingest(lake, "codeforces") as changing:
         changing.remove("3", "a test")
     assert counts(follow(lake, site)) == {"new": 1, "unchanged": 2, "requests": 1}
-    assert list(standings(lake)) == ["1", "3", "4"]
+    assert list(standings(lake, "codeforces")) == ["1", "3", "4"]
 
 
 def test_ingest__hand_made_corrections_outlast_the_site(lake: Lake, site: FakeCodeforces) -> None:
@@ -232,7 +215,7 @@ def test_ingest__hand_made_corrections_outlast_the_site(lake: Lake, site: FakeCo
         changing.alias("Petr", "PetrM")
     site.add(1, changes(1, ("bob", 1), ("tourist", 2), ("Petr", 3)))
     assert follow(lake, site, again=True).corrected == 1
-    assert standings(lake)["1"] == [("bob", 0, 0), ("PetrM", 1, 1)]
+    assert standings(lake, "codeforces")["1"] == [("bob", 0, 0), ("PetrM", 1, 1)]
 
 
 def test_ingest__from_first_answer_to_leaderboard_and_a_later_correction(lake: Lake, site: FakeCodeforces) -> None:
@@ -399,7 +382,7 @@ def test_ingest__a_contest_with_a_fault_is_left_out_and_told(lake: Lake, site: F
     site.add(3, changes(3, ("a", 1), ("a", 2)))
     report = follow(lake, site, again=True)  # what was good stays
     assert (report.removed, report.unchanged, len(report.rejected)) == (0, 2, 1)
-    assert standings(lake)["3"] == [("a", 0, 0), ("b", 1, 1)]
+    assert standings(lake, "codeforces")["3"] == [("a", 0, 0), ("b", 1, 1)]
 
 
 HOSTILE = [
@@ -417,7 +400,7 @@ HOSTILE = [
 def test_ingest__hostile_names_stay_data(lake: Lake, site: FakeCodeforces, tmp_path: Path) -> None:
     site.add(7, changes(7, *[(name, place) for place, name in enumerate(HOSTILE, 1)]))
     assert follow(lake, site).new == 4
-    assert [name for name, *_ in standings(lake)["7"]] == HOSTILE
+    assert [name for name, *_ in standings(lake, "codeforces")["7"]] == HOSTILE
     assert {path.name for path in tmp_path.iterdir()} == {"lake"}
 
 
@@ -449,7 +432,7 @@ def test_normalise__the_order_does_not_depend_on_when_contests_came(
     site.listed.update(later)
     site._answer_list()
     follow(lake, site)
-    assert list(standings(lake)) == ["1", "3", "4"]
+    assert list(standings(lake, "codeforces")) == ["1", "3", "4"]
     assert counts(normalise_source(lake, "codeforces")) == {"unchanged": 3}
 
 
@@ -485,7 +468,7 @@ def test_ingest__another_data_set_of_that_name_is_not_overwritten(lake: Lake, si
     ingest(lake, [contest("3", "somebody", "else")], "codeforces")
     with pytest.raises(ValueError, match="has a contest 3 already, and not from codeforces; give another --dataset"):
         follow(lake, site)
-    assert list(standings(lake)) == ["3"]
+    assert list(standings(lake, "codeforces")) == ["3"]
 
 
 def test_ingest__raw_files_tell_where_they_came_from_and_unpack_with_common_tools(

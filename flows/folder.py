@@ -1,0 +1,51 @@
+"""A site whose answers lie in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from flows.client import Answer, Clock
+from flows.sources.base import SourceError
+
+__all__ = ["Folder"]
+
+
+class Folder:
+    """Answers from files in a folder, as a :class:`Client` would give them: paths are names, a missing file a 404."""
+
+    def __init__(self, source: str, folder: str, *, clock: Clock | None = None) -> None:
+        self.requests = 0
+        self.clock = clock or Clock()
+        self._source, self._folder = source, Path(folder)
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def get(
+        self, path: str, *, etag: str = "", last_modified: str = "", accept: Collection[int] = frozenset({200})
+    ) -> Answer:
+        """The file of a name.
+
+        Raises
+        ------
+        SourceError
+            There is none, or it cannot be read.
+        """
+        file, now = self._folder / path, int(self.clock.now())
+        self.requests += 1
+        try:
+            facts = file.stat()
+            version = f"{facts.st_mtime_ns}-{facts.st_size}"
+            if etag == version:
+                return Answer(str(file), 304, b"", now, version)
+            return Answer(str(file), 200, file.read_bytes(), now, version)
+        except FileNotFoundError:
+            if 404 in accept:
+                return Answer(str(file), 404, b"", now)
+            raise SourceError("no such file", self._source, member=str(file)) from None
+        except OSError as error:
+            raise SourceError(f"cannot be read: {error.strerror or error}", self._source, member=str(file)) from None

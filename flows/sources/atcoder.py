@@ -1,0 +1,96 @@
+"""AtCoder: the places of all rated participants of each contest.
+
+The site has no list of contests that programs may read; AtCoder Problems (kenkoooo.com) keeps one. Marathons, whose
+names begin with ``ahc``, have ratings of their own at the site and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import quote
+
+import msgspec
+
+from flows.raw import Document, Key
+from flows.sources.base import SourceError
+from flows.sources.site import Answers, Ask, Wanted, contest_of, decode
+from storage.contests import Contest
+
+__all__ = ["AtCoder"]
+
+HOME = "https://atcoder.jp/"
+LIST_HOST = "https://kenkoooo.com/"
+LIST_PATH = "atcoder/resources/contests.json"
+UNRATED = "-"
+
+
+class _Listed(msgspec.Struct):
+    id: str
+    start_epoch_second: int
+    duration_second: int
+    title: str
+    rate_change: str
+
+
+class _Row(msgspec.Struct, gc=False):
+    rated: bool = msgspec.field(name="IsRated")
+    place: int = msgspec.field(name="Place")
+    user: str = msgspec.field(name="UserScreenName")
+
+
+_LIST = msgspec.json.Decoder(list[_Listed])
+_RESULTS = msgspec.json.Decoder(list[_Row])
+
+
+class AtCoder:
+    """See :class:`flows.sources.site.Site`."""
+
+    name = "atcoder"
+    base_url = HOME
+    interval_seconds = 1.5
+    pause_seconds = 30.0
+    kinds = ("results",)
+    name_kinds: tuple[str, ...] = ()
+    version = 1
+
+    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
+        """Contests that are over and were announced as rated."""
+        host = LIST_HOST if self.base_url == HOME else ""  # a mirror has the list, too
+        listed: list[_Listed] = ask(Key("list", "contests"), host + LIST_PATH, self._read_list)
+        for contest in sorted(listed, key=lambda contest: (contest.start_epoch_second, contest.id)):
+            end = contest.start_epoch_second + contest.duration_second
+            marathon = contest.id.startswith("ahc")
+            if contest.rate_change != UNRATED and not marathon and end <= now and (since is None or end >= since):
+                about = {"name": contest.title, "time_seconds": end}
+                yield Wanted(
+                    Key("results", contest.id), f"contests/{quote(contest.id, safe='')}/results/json", end, about
+                )
+
+    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+        """Nothing more."""
+        yield from ()
+
+    def parse(self, document: Document) -> Iterable[Contest | SourceError]:
+        """One contest of those who were rated, or none while nobody is."""
+        contest_id, about = document.key.name, document.about
+
+        def fault(rule: str, *rows: int) -> SourceError:
+            return SourceError(rule, self.name, contest_id, document.answer.url, rows)
+
+        rows = decode(_RESULTS, document, self.name)
+        if any(row.place < 1 for row in rows):
+            at = next(at for at, row in enumerate(rows) if row.place < 1)
+            return [fault(f"Place = {rows[at].place}; places count from 1", at)]
+        rated = [row for row in rows if row.rated]
+        if not rated:
+            return []
+        url = f"{HOME}contests/{quote(contest_id, safe='')}/standings"
+        handles, places = [row.user for row in rated], [row.place for row in rated]
+        return [contest_of(fault, contest_id, about["name"], url, about["time_seconds"], handles, places)]
+
+    def names(self, document: Document) -> Mapping[str, str]:
+        """Players are known by their names."""
+        return {}
+
+    def _read_list(self, document: Document) -> list[_Listed]:
+        return decode(_LIST, document, self.name)

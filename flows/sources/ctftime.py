@@ -1,0 +1,133 @@
+"""CTFtime: the results of each year, and the names of teams.
+
+Source: ctftime.org/api. A year is one answer with all its events. Teams are known by their ids: names are not unique,
+and change. The authors of the Elo-MMR paper took positions in the list for places; places are what the site tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+
+import msgspec
+
+from flows.raw import Document, Key
+from flows.sources.base import SourceError
+from flows.sources.site import Answers, Ask, Wanted, contest_of, decode
+from storage.contests import Contest
+
+__all__ = ["CTFtime"]
+
+HOME = "https://ctftime.org/"
+FIRST_YEAR = 2011
+PAGE = 300  # teams; the largest page
+SINGLE_TEAMS = 200  # asked for by id in one run, of those that no page has
+INT64_MAX = 2**63 - 1
+
+
+class _Score(msgspec.Struct, gc=False):
+    team_id: int
+    place: int
+
+
+class _Event(msgspec.Struct):
+    title: str
+    time: float
+    scores: list[_Score]
+
+
+class _Team(msgspec.Struct):
+    id: int
+    name: str
+
+
+class _Page(msgspec.Struct):
+    result: list[_Team]
+
+
+_YEAR = msgspec.json.Decoder(dict[str, _Event])
+_PAGE = msgspec.json.Decoder(_Page)
+_TEAM = msgspec.json.Decoder(_Team)
+
+
+class CTFtime:
+    """See :class:`flows.sources.site.Site`."""
+
+    name = "ctftime"
+    base_url = HOME
+    interval_seconds = 1.0
+    pause_seconds = 30.0
+    kinds = ("results",)
+    name_kinds = ("teams", "team")
+    version = 1
+
+    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
+        """A document for each year; this year's grows."""
+        this = datetime.fromtimestamp(now, UTC).year
+        first = FIRST_YEAR if since is None else max(FIRST_YEAR, datetime.fromtimestamp(since, UTC).year)
+        for year in range(first, this + 1):
+            end = int(datetime(year + 1, 1, 1, tzinfo=UTC).timestamp())
+            yield Wanted(Key("results", str(year)), f"api/v1/results/{year}/", end, growing=year == this)
+
+    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+        """Pages of teams, on from the last one, if a run was stopped among them or there are teams without a name."""
+        pages = sorted(int(key.name) for key in answers.keys("teams"))
+        last = self._page(answers.read(Key("teams", str(pages[-1])))) if pages else None
+        stopped = last is None or len(last) == PAGE
+        if not stopped and not (news and self._nameless(answers)):
+            return
+        offset = 0 if last is None else pages[-1] + PAGE * stopped
+        while True:
+            key = Key("teams", str(offset))
+            yield Wanted(key, f"api/v1/teams/?limit={PAGE}&offset={offset}", 0)
+            if key not in answers.keys("teams") or len(self._page(answers.read(key))) < PAGE:
+                break
+            offset += PAGE
+        for team in self._nameless(answers)[:SINGLE_TEAMS]:
+            # Who has gone answers 404, and is not asked about again.
+            yield Wanted(Key("team", str(team)), f"api/v1/teams/{team}/", 0, accept=frozenset({200, 404}))
+
+    def parse(self, document: Document) -> Iterable[Contest | SourceError]:
+        """The events of a year that have results; players are team ids."""
+        if document.key.kind == "teams":
+            self._page(document)
+            return []
+        if document.key.kind == "team":
+            self.names(document)
+            return []
+        year = decode(_YEAR, document, self.name)
+        return [self._event(event, found, document) for event, found in year.items() if found.scores]
+
+    def names(self, document: Document) -> Mapping[str, str]:
+        """Names of teams by id."""
+        if document.answer.status == 404:
+            return {}
+        teams = self._page(document) if document.key.kind == "teams" else [decode(_TEAM, document, self.name)]
+        return {str(team.id): team.name for team in teams}
+
+    def _page(self, document: Document) -> list[_Team]:
+        return decode(_PAGE, document, self.name).result
+
+    def _nameless(self, answers: Answers) -> list[int]:
+        """Ids of teams in the results that no answer names, nor says to be gone."""
+        known = {int(key.name) for key in answers.keys("team")}
+        for key in answers.keys("teams"):
+            known.update(team.id for team in self._page(answers.read(key)))
+        played: set[int] = set()
+        for key in answers.keys("results"):
+            for event in decode(_YEAR, answers.read(key), self.name).values():
+                played.update(score.team_id for score in event.scores)
+        return sorted(played - known)
+
+    def _event(self, event: str, found: _Event, document: Document) -> Contest | SourceError:
+        def fault(rule: str, *rows: int) -> SourceError:
+            return SourceError(rule, self.name, event, document.answer.url, rows)
+
+        if not 0 < found.time <= INT64_MAX:
+            return fault(f"time = {found.time} is no time")
+        if any(score.place < 1 for score in found.scores):
+            at = next(row for row, score in enumerate(found.scores) if score.place < 1)
+            return fault(f"place = {found.scores[at].place}; places count from 1", at)
+        teams = [str(score.team_id) for score in found.scores]
+        places = [score.place for score in found.scores]
+        return contest_of(fault, event, found.title, f"{HOME}event/{event}", int(found.time), teams, places)

@@ -1,0 +1,140 @@
+"""DMOJ, and sites of its make: rated contests by the second version of their API.
+
+An answer is ``{"data": ...}`` or ``{"error": ...}``. Who was rated has a ``new_rating``; the order is that of the site:
+by score, then time, then tie-breaker, the disqualified last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import count
+from urllib.parse import quote
+
+import msgspec
+
+from flows.raw import Document, Key
+from flows.sources.base import SourceError, shown
+from flows.sources.site import Answers, Ask, Wanted, contest_of, decode
+from storage.contests import Contest
+
+__all__ = ["DMOJ"]
+
+HOME = "https://dmoj.ca/"
+
+
+class _Listed(msgspec.Struct):
+    key: str
+    end_time: datetime
+
+
+class _Page(msgspec.Struct):
+    objects: list[_Listed]
+    has_more: bool | None = None
+    total_pages: int | None = None
+
+
+class _Row(msgspec.Struct, gc=False):
+    user: str
+    score: float
+    cumulative_time: float
+    tiebreaker: float = 0.0
+    new_rating: int | None = None
+    is_disqualified: bool = False
+
+
+class _Contest(msgspec.Struct):
+    key: str
+    name: str
+    end_time: datetime
+    rankings: list[_Row]
+
+
+class _Object(msgspec.Struct):
+    object: _Contest
+
+
+class _Fault(msgspec.Struct):
+    message: str = ""
+
+
+class _List(msgspec.Struct):
+    data: _Page
+
+
+class _One(msgspec.Struct):
+    data: _Object | None = None
+    error: _Fault | None = None
+
+
+_LIST = msgspec.json.Decoder(_List)
+_ONE = msgspec.json.Decoder(_One)
+
+
+class DMOJ:
+    """See :class:`flows.sources.site.Site`."""
+
+    name = "dmoj"
+    base_url = HOME
+    interval_seconds = 0.7  # "90 requests a minute"
+    pause_seconds = 30.0
+    kinds = ("contest",)
+    name_kinds: tuple[str, ...] = ()
+    version = 1
+
+    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
+        """Rated contests that are over."""
+        listed: dict[str, int] = {}
+        for page in count(1):
+            found: _Page = ask(
+                Key("list", f"page-{page}"), f"api/v2/contests?is_rated=True&page={page}", self._read_page
+            )
+            listed.update((contest.key, int(contest.end_time.timestamp())) for contest in found.objects)
+            more = found.has_more if found.has_more is not None else page < (found.total_pages or 0)
+            if not more or not found.objects:
+                break
+        for key, end in sorted(listed.items(), key=lambda item: (item[1], item[0])):
+            if end <= now and (since is None or end >= since):
+                # Contests that are not for everybody are refused.
+                path = f"api/v2/contest/{quote(key, safe='')}"
+                yield Wanted(Key("contest", key), path, end, accept=frozenset({200, 403, 404}))
+
+    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+        """Nothing more."""
+        yield from ()
+
+    def parse(self, document: Document) -> Iterable[Contest | SourceError]:
+        """One contest of those who were rated, or none while nobody is, or if it is not for everybody."""
+        answer = decode(_ONE, document, self.name)
+        url = document.answer.url
+        if answer.data is None:
+            if document.answer.status == 200 or answer.error is None:
+                told = shown(answer.error.message) if answer.error else "neither data nor error"
+                raise SourceError(f"HTTP {document.answer.status}: {told}", self.name, "", url)
+            return []
+        found = answer.data.object
+
+        def fault(rule: str, *rows: int) -> SourceError:
+            return SourceError(rule, self.name, document.key.name, url, rows)
+
+        if found.key != document.key.name:
+            return [fault(f"key = {shown(found.key)} in the answer for {shown(document.key.name)}")]
+        rated = [row for row in found.rankings if row.new_rating is not None]
+        if not rated:
+            return []
+        merits = [(row.is_disqualified, -row.score, row.cumulative_time, row.tiebreaker) for row in rated]
+        ranks = {merit: rank for rank, merit in enumerate(sorted(set(merits)))}
+        handles = [row.user for row in rated]
+        page = f"{HOME}contest/{quote(found.key, safe='')}"
+        end = int(found.end_time.timestamp())
+        return [contest_of(fault, found.key, found.name, page, end, handles, [ranks[merit] for merit in merits])]
+
+    def names(self, document: Document) -> Mapping[str, str]:
+        """Players are known by their names."""
+        return {}
+
+    def _read_page(self, document: Document) -> _Page:
+        page = decode(_LIST, document, self.name).data
+        if page.has_more is None and page.total_pages is None:
+            raise SourceError("neither has_more nor total_pages at data", self.name, "", document.answer.url)
+        return page

@@ -1,0 +1,182 @@
+"""lichess: arena and swiss tournaments, those of teams, those named, or those that ended a short while ago.
+
+Source: lichess.org/api. Results come as one JSON object a line, best first. The site wants one request at a time, and a
+minute's pause after a 429.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+import msgspec
+
+from flows.raw import Document, Key
+from flows.sources.base import SourceError
+from flows.sources.site import Answers, Ask, Wanted, contest_of, decode
+from storage.contests import Contest
+
+__all__ = ["Lichess"]
+
+HOME = "https://lichess.org/"
+FINISHED = 30  # the status of an arena that is over
+
+
+class _Arena(msgspec.Struct, rename="camel"):
+    """An arena, in lists: times are milliseconds."""
+
+    id: str
+    full_name: str
+    finishes_at: int
+    status: int
+
+
+class _OneArena(msgspec.Struct, rename="camel"):
+    """An arena by itself: a date, and minutes."""
+
+    id: str
+    full_name: str
+    starts_at: datetime
+    minutes: int
+    is_finished: bool = False
+
+
+class _Swiss(msgspec.Struct, rename="camel"):
+    id: str
+    name: str
+    starts_at: datetime
+    status: str
+
+
+class _Recent(msgspec.Struct):
+    finished: list[_Arena]
+
+
+class _Row(msgspec.Struct, gc=False):
+    rank: int
+    username: str
+
+
+_RECENT = msgspec.json.Decoder(_Recent)
+_ARENA = msgspec.json.Decoder(_Arena)
+_ONE_ARENA = msgspec.json.Decoder(_OneArena)
+_SWISS = msgspec.json.Decoder(_Swiss)
+_ROW = msgspec.json.Decoder(_Row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Over:
+    """A tournament that has ended."""
+
+    kind: str
+    id: str
+    name: str
+    end: int
+
+
+class Lichess:
+    """See :class:`flows.sources.site.Site`.
+
+    Parameters
+    ----------
+    teams, arenas, swisses
+        Ids of what to follow; by default the arenas that ended a short while ago.
+    """
+
+    name = "lichess"
+    interval_seconds = 1.0
+    pause_seconds = 60.0
+    kinds = ("tournament", "swiss")
+    name_kinds: tuple[str, ...] = ()
+    version = 1
+
+    def __init__(self, teams: Sequence[str] = (), arenas: Sequence[str] = (), swisses: Sequence[str] = ()) -> None:
+        self.base_url = HOME
+        self._teams, self._arenas, self._swisses = teams, arenas, swisses
+
+    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
+        """Results of the tournaments that have ended."""
+        found: dict[tuple[str, str], _Over] = {}
+        for one in self._over(ask):
+            found.setdefault((one.kind, one.id), one)
+        for one in sorted(found.values(), key=lambda one: (one.end, one.id)):
+            if since is None or one.end >= since:
+                about = {"name": one.name, "time_seconds": one.end}
+                yield Wanted(Key(one.kind, one.id), f"api/{one.kind}/{quote(one.id, safe='')}/results", one.end, about)
+
+    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+        """Nothing more."""
+        yield from ()
+
+    def parse(self, document: Document) -> Iterable[Contest | SourceError]:
+        """One tournament, or none if nobody played."""
+        lines = [line for line in document.answer.body.split(b"\n") if line.strip()]
+        rows = [decode(_ROW, document, self.name, line) for line in lines]
+        key, about = document.key, document.about
+
+        def fault(rule: str, *at: int) -> SourceError:
+            return SourceError(rule, self.name, key.name, document.answer.url, at)
+
+        if not rows:
+            return []
+        wrong = [at for at, row in enumerate(rows) if not (rows[at - 1].rank if at else 1) <= row.rank <= at + 1]
+        if wrong:
+            return [fault(f"rank = {rows[wrong[0]].rank} at position {wrong[0] + 1}", wrong[0])]
+        url = f"{HOME}{key.kind}/{quote(key.name, safe='')}"
+        handles, ranks = [row.username for row in rows], [row.rank for row in rows]
+        return [contest_of(fault, key.name, about["name"], url, about["time_seconds"], handles, ranks)]
+
+    def names(self, document: Document) -> Mapping[str, str]:
+        """Players are known by their names."""
+        return {}
+
+    def _over(self, ask: Ask) -> Iterator[_Over]:
+        if not (self._teams or self._arenas or self._swisses):
+            yield from ask(Key("list", "recent"), "api/tournament", self._read_recent)
+        for team in self._teams:
+            place = f"api/team/{quote(team, safe='')}"
+            yield from ask(Key("list", f"arenas of {team}"), f"{place}/arena", self._read_arenas)
+            yield from ask(Key("list", f"swisses of {team}"), f"{place}/swiss", self._read_swisses)
+        for kind, ids, read in (
+            ("tournament", self._arenas, self._read_arena),
+            ("swiss", self._swisses, self._read_swisses),
+        ):
+            for one in ids:
+                about = ask.about(Key(kind, one))
+                if about is None:  # what is over has a name and a time for good
+                    yield from ask(Key("list", f"{kind} {one}"), f"api/{kind}/{quote(one, safe='')}", read)
+                else:
+                    yield _Over(kind, one, about["name"], about["time_seconds"])
+
+    def _read_recent(self, document: Document) -> list[_Over]:
+        return _arenas(decode(_RECENT, document, self.name).finished)
+
+    def _read_arenas(self, document: Document) -> list[_Over]:
+        lines = document.answer.body.splitlines()
+        return _arenas([decode(_ARENA, document, self.name, line) for line in lines if line.strip()])
+
+    def _read_arena(self, document: Document) -> list[_Over]:
+        arena = decode(_ONE_ARENA, document, self.name)
+        end = _seconds(arena.starts_at) + 60 * arena.minutes
+        return [_Over("tournament", arena.id, arena.full_name, end)] if arena.is_finished else []
+
+    def _read_swisses(self, document: Document) -> list[_Over]:
+        # When it ended is not told: when it began has to do.
+        found = [
+            decode(_SWISS, document, self.name, line) for line in document.answer.body.splitlines() if line.strip()
+        ]
+        return [_Over("swiss", one.id, one.name, _seconds(one.starts_at)) for one in found if one.status == "finished"]
+
+
+def _arenas(listed: list[_Arena]) -> list[_Over]:
+    return [
+        _Over("tournament", arena.id, arena.full_name, arena.finishes_at // 1000)
+        for arena in listed
+        if arena.status == FINISHED
+    ]
+
+
+def _seconds(moment: datetime) -> int:
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())

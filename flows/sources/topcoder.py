@@ -1,0 +1,126 @@
+"""TopCoder: the files of its data feed, which is closed: a list of rounds, and everybody's results in each.
+
+Source: the feed's ``dd_round_list`` and ``dd_round_results``, XML in ISO-8859-1, kept in a folder or behind an address
+as ``dd_round_list.xml`` and ``dd_round_results_rd=ROUND.xml``. The two divisions of a round solve different problems:
+each is a contest. Players are coder ids; their names are those of their latest row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from xml.etree import ElementTree
+
+import msgspec
+
+from flows.raw import Document, Key
+from flows.sources.base import SourceError, shown
+from flows.sources.site import Answers, Ask, Wanted, contest_of, misfit
+from storage.contests import Contest
+
+__all__ = ["TopCoder"]
+
+T = TypeVar("T")
+
+
+class _Round(msgspec.Struct):
+    round_id: int
+    full_name: str
+    date: str
+
+
+class _Result(msgspec.Struct):
+    coder_id: int
+    handle: str
+    division: int
+    final_points: float
+    rated_flag: int
+
+
+class TopCoder:
+    """See :class:`flows.sources.site.Site`."""
+
+    name = "topcoder"
+    base_url = ""  # the feed is closed: whoever has its files says where
+    interval_seconds = 1.0
+    pause_seconds = 30.0
+    kinds = ("round",)
+    name_kinds = ("round",)
+    version = 1
+
+    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
+        """All rounds of the list; a round of which there is no file has no results."""
+        rounds: list[tuple[int, _Round]] = ask(Key("list", "rounds"), "dd_round_list.xml", self._read_list)
+        for time, found in sorted(rounds, key=lambda pair: (pair[0], pair[1].round_id)):
+            if since is None or time >= since:
+                about = {"name": found.full_name, "time_seconds": time}
+                path = f"dd_round_results_rd={found.round_id}.xml"
+                yield Wanted(Key("round", str(found.round_id)), path, time, about, frozenset({200, 404}))
+
+    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+        """Nothing more."""
+        yield from ()
+
+    def parse(self, document: Document) -> Iterable[Contest | SourceError]:
+        """A contest for each division in which somebody was rated."""
+        rows = self._results(document)
+        round_id, about = document.key.name, document.about
+        for division in sorted({row.division for row in rows if row.rated_flag == 1}):
+            # The first row of a coder counts, in whatever division.
+            first = {row.coder_id: row for row in reversed(rows)}
+            mine = [row for row in first.values() if row.rated_flag == 1 and row.division == division]
+            mine.sort(key=lambda row: (-row.final_points, row.coder_id))
+            contest_id = f"{round_id}-{division}"
+
+            def fault(rule: str, *at: int, contest_id: str = contest_id) -> SourceError:
+                return SourceError(rule, self.name, contest_id, document.answer.url, at)
+
+            yield contest_of(
+                fault,
+                contest_id,
+                f"{about['name']}, Division {division}",
+                f"https://community.topcoder.com/stat?c=round_overview&rd={round_id}",
+                about["time_seconds"],
+                [str(row.coder_id) for row in mine],
+                [-row.final_points for row in mine],
+            )
+
+    def names(self, document: Document) -> Mapping[str, str]:
+        """Handles by coder id."""
+        return {str(row.coder_id): row.handle for row in self._results(document)}
+
+    def _results(self, document: Document) -> list[_Result]:
+        return [] if document.answer.status == 404 else _rows(document, list[_Result])
+
+    def _read_list(self, document: Document) -> list[tuple[int, _Round]]:
+        found = []
+        for row in _rows(document, list[_Round]):
+            try:
+                # No zone is told; the keeper of the known archive reads UTC.
+                time = datetime.strptime(row.date, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
+            except ValueError:
+                rule = f"date must be as 2001-04-21 14:00, got {shown(row.date)} for round {row.round_id}"
+                raise SourceError(rule, self.name, "", document.answer.url) from None
+            found.append((int(time.timestamp()), row))
+        return found
+
+
+def _rows(document: Document, model: type[T]) -> T:
+    """The ``<row>`` elements of a document, as a list of their model."""
+
+    def broken(rule: str) -> SourceError:
+        return SourceError(rule, TopCoder.name, "", document.answer.url)
+
+    body = document.answer.body
+    if b"<!" in body:  # the feed declares no entities; who does means harm
+        raise broken(f"not the feed's XML: a declaration {shown(body[body.index(b'<!') :][:40].decode('latin-1'))}")
+    try:
+        root = ElementTree.fromstring(body)
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise broken(f"not XML: {error}: {shown(body[:200].decode('latin-1').strip())}") from None
+    rows: list[dict[str, Any]] = [{field.tag: field.text or "" for field in row} for row in root]
+    try:
+        return msgspec.convert(rows, model, strict=False)
+    except msgspec.ValidationError as error:
+        raise broken(f"{misfit(error, rows)} among the rows of <{root.tag}>") from None

@@ -1,0 +1,216 @@
+"""From the raw answers of a site to a data set: what changed is read, and the rest is confirmed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import msgspec
+import pyarrow as pa
+
+from flows.fetch import Told
+from flows.names import Names
+from flows.raw import Key, Raw
+from flows.sources.base import SourceError, contest_number
+from flows.sources.site import Site
+from storage import Dataset, Lake, layout
+from storage.contests import Contest
+from storage.errors import DamagedError, MissingError
+from storage.ingest import Ingest
+
+__all__ = ["SourceReport", "take_in"]
+
+
+@dataclass
+class SourceReport:
+    """What came of an ingestion.
+
+    Attributes
+    ----------
+    source, dataset : str
+        From where to where.
+    new, corrected, removed, unchanged : int
+        Contests of the data set; ``removed`` are those that the site has taken back.
+    renamed : int
+        Contests whose players count by a new name; ratings stay as they were.
+    rejected : list of (contest_id, reason)
+        What was not taken, now or again: contests with a fault, and answers that nobody can read.
+    requests : int
+        How often the site was asked.
+    seconds : float
+        All in all.
+    """
+
+    source: str
+    dataset: str
+    new: int = 0
+    corrected: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    renamed: int = 0
+    rejected: list[tuple[str, str]] = field(default_factory=list)
+    requests: int = 0
+    seconds: float = 0.0
+
+    @property
+    def changed(self) -> bool:
+        """Whether ratings may have to follow."""
+        return bool(self.new or self.corrected or self.removed)
+
+    def line(self) -> str:
+        """The counts, for a person."""
+        kinds = ("new", "corrected", "removed", "unchanged")
+        counts = [f"{n:,} {kind}" for kind in kinds if (n := getattr(self, kind))]
+        if self.rejected:
+            counts.append(f"{len(self.rejected):,} rejected")
+        asked = f"{self.requests:,} request{'' if self.requests == 1 else 's'}" if self.requests else "nothing asked"
+        return f"{', '.join(counts) or 'no contests'}; {asked}, in {self.seconds:.1f} s"
+
+    def lines(self) -> list[str]:
+        """What was rejected and why, one line each; then the counts."""
+        return [*(f"rejected: {reason}" for _, reason in self.rejected), self.line()]
+
+
+class _Taken(msgspec.Struct):
+    """What came of one document."""
+
+    fingerprint: str
+    contests: list[str]
+
+
+class _Record(msgspec.Struct):
+    """What a data set has taken from a site: it saves reading what was read, and tells what is no longer there."""
+
+    version: int = 0
+    documents: dict[str, _Taken] = {}
+    handles: dict[str, str] = {}
+    aliases: dict[str, str] = {}
+
+
+_RECORD = msgspec.json.Decoder(_Record)
+
+
+def take_in(
+    lake: Lake, raw: Raw, site: Site, dataset: str, *, everything: bool = False, on_progress: Told
+) -> SourceReport:
+    """Bring a data set up to date with the raw answers; what was read before is not read again."""
+    report = SourceReport(site.name, dataset)
+    path = layout.source_file(dataset, site.name)
+    record = _read_record(lake, path)
+    there = _contests(lake, dataset)
+    keys = sorted(set(raw.keys(*site.kinds, *site.name_kinds)), key=_natural)
+    read = {} if everything or record.version != site.version else record.documents
+    held = [read.get(str(key)) for key in keys]
+    fresh = [one is not None and one.fingerprint == raw.fingerprint(key) for key, one in zip(keys, held, strict=True)]
+    if all(fresh) and read.keys() == {str(key) for key in keys}:
+        ids = [contest_id for one in read.values() for contest_id in one.contests]
+        if there.issuperset(ids):
+            report.unchanged = len(ids)
+            return report
+    now = _Record(site.version, {})
+    names = Names(record.handles, record.aliases, _names(raw, site)) if site.name_kinds else None
+    before = {one for taken in record.documents.values() for one in taken.contests} & there
+    taker = _Taker(site, raw, names, report, before)
+    with Dataset.ingest(lake, dataset, order="time") as adding:
+        for done, (key, one, same) in enumerate(zip(keys, held, fresh, strict=True)):
+            on_progress(done, len(keys), f"reading {key}")
+            contests = taker.confirm(adding, one.contests) if one is not None and same else None
+            if contests is None:
+                contests = taker.read(adding, key, new_to_us=record.version == 0) if key.kind in site.kinds else []
+            now.documents[str(key)] = _Taken(raw.fingerprint(key), contests)
+        for contest_id in sorted(before - taker.seen):
+            adding.remove(contest_id, f"{site.name} has it no longer")
+            report.removed += 1
+        if names is not None:
+            names.rename(adding)
+            now.handles, now.aliases = names.handles, names.aliases
+    report.renamed = adding.resettled
+    lake.write_bytes(path, msgspec.json.encode(now))
+    return report
+
+
+class _Taker:
+    """Puts the contests of documents into a data set, and counts.
+
+    ``before`` are those that the data set has from this site, ``seen`` those that the site still has.
+    """
+
+    def __init__(self, site: Site, raw: Raw, names: Names | None, report: SourceReport, before: set[str]) -> None:
+        self._site, self._raw, self._names, self._report, self.before = site, raw, names, report, before
+        self.seen: set[str] = set()
+
+    def confirm(self, adding: Ingest, contests: list[str]) -> list[str] | None:
+        """Contests that were read before and did not change; None if they must be read again after all."""
+        if not self.before.issuperset(contests) or not self.seen.isdisjoint(contests):
+            return None
+        for contest_id in contests:
+            adding.confirm(contest_id)
+        self.seen.update(contests)
+        self._report.unchanged += len(contests)
+        return contests
+
+    def read(self, adding: Ingest, key: Key, *, new_to_us: bool) -> list[str]:
+        """Take in the contests of a document; returns those that the data set has of it."""
+        taken = []
+        document = self._raw.read(key)
+        try:
+            found: list[Contest | SourceError] = list(self._site.parse(document))
+        except SourceError as fault:  # read by an earlier version of the site's reader
+            found = [SourceError(fault.rule, fault.source, fault.contest or key.name, fault.member, fault.rows)]
+        for contest in found:
+            if isinstance(contest, SourceError):
+                contest_id = contest.contest
+                self._report.rejected.append((contest_id, str(contest)))
+                if contest_id not in self.before:
+                    continue  # what was good before stays as it was
+            else:
+                contest_id = contest.contest_id
+                if contest_id in self.seen:
+                    rule = f"it stands in {key} once more"
+                    error = SourceError(rule, self._site.name, contest_id, document.answer.url)
+                    self._report.rejected.append((contest_id, str(error)))
+                    continue
+                if self._names is not None:
+                    handles = pa.array(self._names.of(contest.handles.to_pylist()), pa.string())
+                    contest = replace(contest, handles=handles)
+                change = adding.add(contest)
+                if change == "corrected" and new_to_us:
+                    raise ValueError(
+                        f"data set {self._report.dataset} has a contest {contest_id} already, and not from "
+                        f"{self._site.name}; give another --dataset"
+                    )
+                setattr(self._report, change, getattr(self._report, change) + 1)
+            self.seen.add(contest_id)
+            taken.append(contest_id)
+        return taken
+
+
+def _read_record(lake: Lake, path: str) -> _Record:
+    try:
+        return _RECORD.decode(lake.read_bytes(path))
+    except MissingError:
+        return _Record()
+    except msgspec.MsgspecError as error:
+        raise DamagedError(f"{path}: {error}; delete it, and everything is read again", path=path) from None
+
+
+def _names(raw: Raw, site: Site) -> dict[str, str]:
+    """What a site calls its players, by id; the last document counts."""
+    found: dict[str, str] = {}
+    for key in sorted(raw.keys(*site.name_kinds), key=_natural):
+        with suppress(SourceError):  # told where its contests are read
+            found.update(site.names(raw.read(key)))
+    return found
+
+
+def _contests(lake: Lake, dataset: str) -> set[str]:
+    try:
+        return set(Dataset.open(lake, dataset).contests.column("contest_id").to_pylist())
+    except MissingError:
+        return set()
+
+
+def _natural(key: Key) -> tuple[str, int, str]:
+    """Documents by kind, then number, then name; times come before that, and are the data set's affair."""
+    number = contest_number(key.name)
+    return key.kind, -1 if number is None else number, key.name
