@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from flows.taking import SourceReport, take_in
 from flows.times import parse_time
 from storage import Lake, layout
 from storage.errors import MissingError
+from storage.lease import Holder, hold
 
 __all__ = ["SourceReport", "ingest_source", "normalise_source", "open_client"]
+
+PATIENCE_SECONDS = 600.0  # for another ingestion of the same site to end
 
 
 def ingest_source(
@@ -30,6 +34,8 @@ def ingest_source(
     again: bool = False,
     on_progress: Told = lambda done, total, told: None,
     client: Client | Folder | None = None,
+    steal: bool = False,
+    on_wait: Callable[[Holder], None] = lambda by: None,
     **choices: Any,
 ) -> SourceReport:
     """Bring a data set up to date with a site.
@@ -54,6 +60,8 @@ def ingest_source(
     client
         Asks the site; by default one is made, with the access token in ``RANKLAKE_<SOURCE>_TOKEN`` and the address in
         ``RANKLAKE_CONTACT`` in its user agent. It is closed at the end.
+    steal, on_wait
+        As ``Dataset.ingest`` has them: nobody else asks the site, or changes the data set, at the same time.
     choices
         What a site can be told beside, see its class in ``flows.sources``.
 
@@ -64,25 +72,31 @@ def ingest_source(
     SourceError
         The site cannot be asked, or answers something else; what was answered until then is kept.
     LakeError
-        The lake is damaged.
+        The lake is damaged, or somebody else is at work for longer than ten minutes.
     """
     began = time.monotonic()
     site = find_site(source, base_url, **choices)
     dataset = layout.check_dataset_name(dataset or source)
     start = None if since is None else parse_time(since)
-    raw = Raw(lake, source)
     with client or open_client(site) as asking:
-        before = asking.requests
-        broken = fetch(raw, site, asking, since=start, again=again, on_progress=on_progress)
-        requests = asking.requests - before
-    report = take_in(lake, raw, site, dataset, on_progress=on_progress)
+        folder, purpose = layout.raw_folder(source), f"ingest {source}"
+        with hold(lake, folder, purpose, steal=steal, wait_seconds=PATIENCE_SECONDS, on_wait=on_wait):
+            raw, before = Raw(lake, source), asking.requests
+            broken = fetch(raw, site, asking, since=start, again=again, on_progress=on_progress)
+            requests = asking.requests - before
+    report = take_in(lake, raw, site, dataset, steal=steal, on_wait=on_wait, on_progress=on_progress)
     report.rejected[:0] = [(error.contest, str(error)) for error in broken]
     report.requests, report.seconds = requests, time.monotonic() - began
     return report
 
 
 def normalise_source(
-    lake: Lake, source: str, dataset: str | None = None, *, on_progress: Told = lambda done, total, told: None
+    lake: Lake,
+    source: str,
+    dataset: str | None = None,
+    *,
+    on_progress: Told = lambda done, total, told: None,
+    on_wait: Callable[[Holder], None] = lambda by: None,
 ) -> SourceReport:
     """Read all raw answers of a site again and bring a data set up to date with them; asks nobody.
 
@@ -100,7 +114,7 @@ def normalise_source(
     raw.rebuild()
     if not any(raw.keys(kind) for kind in site.kinds):
         raise MissingError(f"no answers of {source} in {lake.url}; `ranklake ingest {source}` fetches them")
-    report = take_in(lake, raw, site, dataset, everything=True, on_progress=on_progress)
+    report = take_in(lake, raw, site, dataset, everything=True, on_wait=on_wait, on_progress=on_progress)
     report.seconds = time.monotonic() - began
     return report
 

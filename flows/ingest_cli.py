@@ -37,6 +37,7 @@ _SITE_OPTIONS = (
     click.option("--base-url", metavar="URL", help="Where the site is, for a mirror or a test."),
     click.option("--again", is_flag=True, help="Ask also for what is there. By default a contest is asked for again "
                  "when its age has doubled, in its first thirty days."),
+    steal_option,
     lake_option,
 )  # fmt: skip
 
@@ -186,7 +187,7 @@ def normalise(source: str, dataset: str | None, lake: str) -> None:
         find_site(source)
         contests_file(dataset or source)
     with progress("reading", "answers") as tell:
-        report = normalise_source(Lake.open(lake), source, dataset, on_progress=tell)
+        report = normalise_source(Lake.open(lake), source, dataset, on_progress=tell, on_wait=tell_wait)
     _tell(report)
 
 
@@ -203,14 +204,16 @@ def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | No
     from .times import parse_time
 
     with usage():
-        beside = {name: value for name, value in choices.items() if name != "again"}
+        beside = {name: value for name, value in choices.items() if name not in ("again", "steal")}
         client = open_client(find_site(source, **beside))
         contests_file(dataset or source)
         if since is not None:
             parse_time(since)
     with client, progress(source, "requests") as tell:
         opened = Lake.open(lake, create=True)
-        report = ingest_source(opened, source, dataset, since=since, on_progress=tell, client=client, **choices)
+        report = ingest_source(
+            opened, source, dataset, since=since, on_progress=tell, on_wait=tell_wait, client=client, **choices
+        )
     _tell(report)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +18,7 @@ from storage import Dataset, Lake, layout
 from storage.contests import Contest
 from storage.errors import DamagedError, MissingError
 from storage.ingest import Ingest
+from storage.lease import Holder
 
 __all__ = ["SourceReport", "take_in"]
 
@@ -91,33 +93,40 @@ _RECORD = msgspec.json.Decoder(_Record)
 
 
 def take_in(
-    lake: Lake, raw: Raw, site: Site, dataset: str, *, everything: bool = False, on_progress: Told
+    lake: Lake,
+    raw: Raw,
+    site: Site,
+    dataset: str,
+    *,
+    everything: bool = False,
+    steal: bool = False,
+    on_wait: Callable[[Holder], None] = lambda by: None,
+    on_progress: Told = lambda done, total, told: None,
 ) -> SourceReport:
-    """Bring a data set up to date with the raw answers; what was read before is not read again."""
+    """Bring a data set up to date with the raw answers; unless ``everything`` is, what was read is not read again."""
     report = SourceReport(site.name, dataset)
     path = layout.source_file(dataset, site.name)
-    record = _read_record(lake, path)
-    there = _contests(lake, dataset)
     keys = sorted(set(raw.keys(*site.kinds, *site.name_kinds)), key=_natural)
-    read = {} if everything or record.version != site.version else record.documents
-    held = [read.get(str(key)) for key in keys]
-    fresh = [one is not None and one.fingerprint == raw.fingerprint(key) for key, one in zip(keys, held, strict=True)]
-    if all(fresh) and read.keys() == {str(key) for key in keys}:
-        ids = [contest_id for one in read.values() for contest_id in one.contests]
-        if there.issuperset(ids):
-            report.unchanged = len(ids)
-            return report
-    now = _Record(site.version, {})
-    names = Names(record.handles, record.aliases, _names(raw, site)) if site.name_kinds else None
-    before = {one for taken in record.documents.values() for one in taken.contests} & there
-    taker = _Taker(site, raw, names, report, before)
-    with Dataset.ingest(lake, dataset, order="time") as adding:
-        for done, (key, one, same) in enumerate(zip(keys, held, fresh, strict=True)):
+    fingerprints = {str(key): raw.fingerprint(key) for key in keys}
+    held = None if everything else _holds(_read_record(lake, path), site, fingerprints, _contests(lake, dataset))
+    if held is not None:
+        report.unchanged = held
+        return report
+    with Dataset.ingest(lake, dataset, order="time", steal=steal, on_wait=on_wait) as adding:
+        record, there = _read_record(lake, path), _contests(lake, dataset)  # nobody else changes them from here on
+        now = _Record(site.version, {})
+        names = Names(record.handles, record.aliases, _names(raw, site)) if site.name_kinds else None
+        before = {one for taken in record.documents.values() for one in taken.contests} & there
+        taker = _Taker(site, raw, names, report, before)
+        known = {} if everything or record.version != site.version else record.documents
+        for done, key in enumerate(keys):
             on_progress(done, len(keys), f"reading {key}")
-            contests = taker.confirm(adding, one.contests) if one is not None and same else None
+            taken, fingerprint = known.get(str(key)), fingerprints[str(key)]
+            same = taken is not None and taken.fingerprint == fingerprint
+            contests = taker.confirm(adding, taken.contests) if taken is not None and same else None
             if contests is None:
                 contests = taker.read(adding, key, new_to_us=record.version == 0) if key.kind in site.kinds else []
-            now.documents[str(key)] = _Taken(raw.fingerprint(key), contests)
+            now.documents[str(key)] = _Taken(fingerprint, contests)
         for contest_id in sorted(before - taker.seen):
             adding.remove(contest_id, f"{site.name} has it no longer")
             report.removed += 1
@@ -127,6 +136,16 @@ def take_in(
     report.renamed = adding.resettled
     lake.write_bytes(path, msgspec.json.encode(now))
     return report
+
+
+def _holds(record: _Record, site: Site, fingerprints: dict[str, str], there: set[str]) -> int | None:
+    """How many contests a data set has from a site, if it has all that the answers tell; else None."""
+    if record.version != site.version or record.documents.keys() != fingerprints.keys():
+        return None
+    if any(taken.fingerprint != fingerprints[key] for key, taken in record.documents.items()):
+        return None
+    contests = [contest_id for taken in record.documents.values() for contest_id in taken.contests]
+    return len(contests) if there.issuperset(contests) else None
 
 
 class _Taker:

@@ -162,7 +162,8 @@ class Dataset:
         """
         lease.check()
         lake.delete(layout.contests_file(name))
-        for folder in (layout.contests_folder, layout.standings_folder, layout.players_folder, layout.log_folder):
+        folders = (layout.contests_folder, layout.standings_folder, layout.players_folder, layout.log_folder)
+        for folder in (*folders, layout.sources_folder):
             lake.delete_folder(folder(name))
 
     @property

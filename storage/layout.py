@@ -34,6 +34,7 @@ __all__ = [
     "snapshot_folder",
     "snapshots_folder",
     "source_file",
+    "sources_folder",
     "standings_file",
     "standings_folder",
     "trials_file",
@@ -132,9 +133,14 @@ def raw_index(source: str) -> str:
     return f"{RAW}/{_check_name('source', source)}/index.json"
 
 
+def sources_folder(dataset: str) -> str:
+    """Folder of what a data set has taken from which source."""
+    return f"{check_dataset_name(dataset)}/sources"
+
+
 def source_file(dataset: str, source: str) -> str:
     """What a data set has taken from a source's answers, as JSON."""
-    return f"{check_dataset_name(dataset)}/sources/{_check_name('source', source)}.json"
+    return f"{sources_folder(dataset)}/{_check_name('source', source)}.json"
 
 
 def run_folder(run: str) -> str:
