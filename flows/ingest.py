@@ -12,15 +12,17 @@ from flows.client import Client
 from flows.fetch import Told, fetch
 from flows.folder import Folder
 from flows.raw import Raw
+from flows.sources.base import SourceError
 from flows.sources.site import Site, find_site
 from flows.taking import SourceReport, take_in
 from flows.times import parse_time
-from storage import Lake, layout
+from storage import Dataset, Lake, layout
 from storage.errors import MissingError
 from storage.lease import Holder, hold
 
 __all__ = ["SourceReport", "ingest_source", "normalise_source", "open_client"]
 
+KAGGLE = "kaggle"
 PATIENCE_SECONDS = 600.0  # for another ingestion of the same site to end
 
 
@@ -45,7 +47,8 @@ def ingest_source(
     Parameters
     ----------
     source
-        Name of the site, a key of ``flows.sources.site.SITES``.
+        Name of the site, a key of ``flows.sources.site.SITES``; or ``kaggle``, whose files are read where they are,
+        in the folder ``base_url``, and not kept once more.
     dataset
         Name of the data set, made if need be; by default that of the site.
     since
@@ -75,6 +78,8 @@ def ingest_source(
         The lake is damaged, or somebody else is at work for longer than ten minutes.
     """
     began = time.monotonic()
+    if source == KAGGLE:
+        return _ingest_kaggle(lake, dataset or KAGGLE, base_url, since, steal, on_wait, on_progress)
     site = find_site(source, base_url, **choices)
     dataset = layout.check_dataset_name(dataset or source)
     start = None if since is None else parse_time(since)
@@ -85,7 +90,8 @@ def ingest_source(
             broken = fetch(raw, site, asking, since=start, again=again, on_progress=on_progress)
             requests = asking.requests - before
     report = take_in(lake, raw, site, dataset, steal=steal, on_wait=on_wait, on_progress=on_progress)
-    report.rejected[:0] = [(error.contest, str(error)) for error in broken]
+    for error in broken:
+        report.reject(error)
     report.requests, report.seconds = requests, time.monotonic() - began
     return report
 
@@ -139,3 +145,31 @@ def open_client(site: Site) -> Client | Folder:
         token=os.environ.get(f"RANKLAKE_{site.name.upper()}_TOKEN", ""),
         contact=os.environ.get("RANKLAKE_CONTACT", ""),
     )
+
+
+def _ingest_kaggle(
+    lake: Lake,
+    dataset: str,
+    folder: str | None,
+    since: str | None,
+    steal: bool,
+    on_wait: Callable[[Holder], None],
+    on_progress: Told,
+) -> SourceReport:
+    from flows.sources.kaggle import read_meta_kaggle
+
+    if folder is None or not Path(folder).is_dir():
+        raise ValueError(f"say with --base-url in which folder the files of Meta Kaggle are, got {folder!r}")
+    began = time.monotonic()
+    report = SourceReport(KAGGLE, layout.check_dataset_name(dataset))
+    start = None if since is None else parse_time(since)
+    on_progress(0, None, f"reading {folder}")
+    contests = list(read_meta_kaggle(folder, int(time.time()), start))
+    with Dataset.ingest(lake, dataset, order="time", steal=steal, on_wait=on_wait) as adding:
+        for contest in contests:
+            if isinstance(contest, SourceError):
+                report.reject(contest)
+            else:
+                report.count(adding.add(contest))
+    report.seconds = time.monotonic() - began
+    return report

@@ -171,6 +171,40 @@ def ingest_lichess(**choices: Any) -> None:
     _ingest_site("lichess", **choices)
 
 
+@ingest.command("kaggle")
+@click.option("--base-url", required=True, metavar="FOLDER", help="Folder of Competitions.csv, Teams.csv, "
+              "TeamMemberships.csv and Users.csv.")  # fmt: skip
+@click.option("--dataset", default="kaggle", show_default=True, help="Name of the data set.")
+@click.option("--since", metavar="TIME", help="Only competitions that ended then or later; takes nothing out.")
+@steal_option
+@lake_option
+def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, lake: str) -> None:
+    """Ingest the competitions of Kaggle from the files of the "Meta Kaggle" set.
+
+    The private leaderboard counts; everybody in a team has its rank.
+    """
+    from pathlib import Path
+
+    from storage import Lake
+    from storage.layout import contests_file
+
+    from .ingest import ingest_source
+    from .times import parse_time
+
+    with usage():
+        contests_file(dataset)
+        if since is not None:
+            parse_time(since)
+        if not Path(base_url).is_dir():
+            raise ValueError(f"--base-url must be a folder, got {base_url!r}")
+    with progress("kaggle") as tell:
+        opened = Lake.open(lake, create=True)
+        report = ingest_source(
+            opened, "kaggle", dataset, since=since, base_url=base_url, steal=steal, on_wait=tell_wait, on_progress=tell
+        )
+    _tell(report)
+
+
 @click.command()
 @click.option("--source", required=True, help="Name of the site, as `ranklake ingest` has it.")
 @click.option("--dataset", help="Name of the data set; by default the site's.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import msgspec
 import pyarrow as pa
@@ -58,6 +59,14 @@ class SourceReport:
     def changed(self) -> bool:
         """Whether ratings may have to follow."""
         return bool(self.new or self.corrected or self.removed)
+
+    def count(self, change: Literal["new", "corrected", "unchanged"]) -> None:
+        """A contest came in."""
+        setattr(self, change, getattr(self, change) + 1)
+
+    def reject(self, error: SourceError) -> None:
+        """Something did not."""
+        self.rejected.append((error.contest, str(error)))
 
     def line(self) -> str:
         """The counts, for a person."""
@@ -179,15 +188,14 @@ class _Taker:
         for contest in found:
             if isinstance(contest, SourceError):
                 contest_id = contest.contest
-                self._report.rejected.append((contest_id, str(contest)))
+                self._report.reject(contest)
                 if contest_id not in self.before:
                     continue  # what was good before stays as it was
             else:
                 contest_id = contest.contest_id
                 if contest_id in self.seen:
                     rule = f"it stands in {key} once more"
-                    error = SourceError(rule, self._site.name, contest_id, document.answer.url)
-                    self._report.rejected.append((contest_id, str(error)))
+                    self._report.reject(SourceError(rule, self._site.name, contest_id, document.answer.url))
                     continue
                 if self._names is not None:
                     handles = pa.array(self._names.of(contest.handles.to_pylist()), pa.string())
@@ -198,7 +206,7 @@ class _Taker:
                         f"data set {self._report.dataset} has a contest {contest_id} already, and not from "
                         f"{self._site.name}; give another --dataset"
                     )
-                setattr(self._report, change, getattr(self._report, change) + 1)
+                self._report.count(change)
             self.seen.add(contest_id)
             taken.append(contest_id)
         return taken

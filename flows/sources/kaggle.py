@@ -1,0 +1,98 @@
+"""Kaggle: competitions from the files of the "Meta Kaggle" set, a folder of csv files that is downloaded as a whole.
+
+The private leaderboard counts. Everybody in a team has its rank, as one tie; who stood in several teams of a
+competition, as happens where teams merge, has the best of their ranks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from flows.sources.base import SourceError, shown
+from flows.sources.results import contests_from_results
+from storage.contests import Contest
+
+__all__ = ["read_meta_kaggle"]
+
+FILES = {
+    "Competitions.csv": ("Id", "Slug", "Title", "DeadlineDate"),
+    "Teams.csv": ("Id", "CompetitionId", "PrivateLeaderboardRank"),
+    "TeamMemberships.csv": ("TeamId", "UserId"),
+    "Users.csv": ("Id", "UserName"),
+}
+TEXTS = {"Slug": "str", "Title": "str", "DeadlineDate": "str", "UserName": "str", "PrivateLeaderboardRank": "float64"}
+DATE = "%m/%d/%Y %H:%M:%S"  # without a zone; UTC
+COLUMNS = {name: name for name in ("contest", "player", "rank", "time", "name", "url")}
+
+
+def read_meta_kaggle(
+    folder: str | os.PathLike[str], now: int, since: int | None = None
+) -> Iterator[Contest | SourceError]:
+    """Competitions that are over, in order of their deadlines; one with a fault is its error, as a value.
+
+    Parameters
+    ----------
+    folder
+        Holds Competitions.csv, Teams.csv, TeamMemberships.csv and Users.csv.
+    now
+        What is over, UTC seconds.
+    since
+        Only competitions that ended then or later.
+
+    Raises
+    ------
+    SourceError
+        A file is missing, or is not what it should be; names file and column.
+    """
+    competitions, teams, members, users = (_read(Path(folder) / name, columns) for name, columns in FILES.items())
+    competitions["time"] = _seconds(competitions, Path(folder) / "Competitions.csv")
+    over = (competitions["time"] <= now) & (competitions["time"] >= (since or 0))
+    teams = teams[teams["PrivateLeaderboardRank"].notna()]
+    ranked = teams.merge(competitions[over], left_on="CompetitionId", right_on="Id", suffixes=("", "_competition"))
+    rows = ranked.merge(members, left_on="Id", right_on="TeamId").merge(
+        users.rename(columns={"Id": "UserId"}), on="UserId", how="left"
+    )
+    rows["player"] = rows["UserName"].where(rows["UserName"].notna(), rows["UserId"].astype("str"))
+    rows = rows.sort_values(["time", "CompetitionId", "PrivateLeaderboardRank", "UserId"], kind="stable")
+    rows = rows.drop_duplicates(["CompetitionId", "UserId"])
+    table = pa.table(
+        {
+            "contest": pa.array(rows["CompetitionId"].astype("str"), pa.string()),
+            "player": pa.array(rows["player"], pa.string()),
+            "rank": pa.array(rows["PrivateLeaderboardRank"].to_numpy()),
+            "time": pa.array(rows["time"].to_numpy()),
+            "name": pa.array(rows["Title"], pa.string()),
+            "url": pa.array("https://www.kaggle.com/c/" + rows["Slug"], pa.string()),
+        }
+    )
+    if table.num_rows:
+        yield from contests_from_results(table, COLUMNS, order="given", source="kaggle")
+
+
+def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    """Some columns of a file."""
+    types: dict[str, Any] = {column: TEXTS.get(column, "int64") for column in columns}
+    try:
+        # An empty name is no name; "NA" and "null" are names that people have.
+        read = pd.read_csv(path, usecols=list(columns), dtype=types, keep_default_na=False, na_values=[""])
+    except FileNotFoundError:
+        raise SourceError("no such file; Meta Kaggle has one", "kaggle", member=str(path)) from None
+    except (ValueError, OSError) as error:  # pandas says what is wrong, but not in which file
+        raise SourceError(f"not as Meta Kaggle has it: {error}", "kaggle", member=str(path)) from None
+    return read
+
+
+def _seconds(competitions: pd.DataFrame, path: Path) -> pd.Series[int]:
+    dates = competitions["DeadlineDate"]
+    moments = pd.to_datetime(dates, format=DATE, errors="coerce", utc=True)
+    if moments.isna().any():
+        at = int(moments.isna().to_numpy().argmax())
+        rule = f"DeadlineDate must be as 12/31/2019 23:59:00, got {shown(dates.iloc[at])}"
+        raise SourceError(rule, "kaggle", str(competitions["Id"].iloc[at]), str(path))
+    return moments.dt.as_unit("s").astype("int64")
