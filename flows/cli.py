@@ -12,10 +12,11 @@ import click
 from . import (
     corrections,
     evaluation_cli,
+    following,
     ingest_cli,
     upkeep,
 )
-from .terminal import lake_option, run_option, steal_option
+from .terminal import SWITCH_SECONDS, expected, lake_option, run_option, steal_option
 from .terminal import print_table as _print
 from .terminal import progress as _progress
 from .terminal import usage as _usage
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from .rate import Progress
 
 __all__ = ["cli", "main"]
-
-_SWITCH_SECONDS = 2e-4  # kernels and writes are short: their threads should not wait 5 ms for the interpreter
 
 
 def _finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
@@ -57,6 +56,7 @@ def cli(debug: bool) -> None:
 for module in (
     corrections,
     evaluation_cli,
+    following,
     ingest_cli,
     upkeep,
 ):
@@ -122,7 +122,7 @@ def rate(
             config = RunConfig(dataset, run, system, params, not keep_uninformative)
         hands = open_engine(engine, workers)
     config = dataclasses.replace(config, exclude=exclude, include=include)
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    sys.setswitchinterval(SWITCH_SECONDS)
     with hands, _progress("rating") as tell:
 
         def on_progress(progress: Progress) -> None:
@@ -218,17 +218,7 @@ def main() -> None:
         click.echo("interrupted; what was committed stays, the same command goes on from there", err=True)
         sys.exit(1)
     except Exception as error:
-        if "--debug" in sys.argv or not _expected(error):
+        if "--debug" in sys.argv or not expected(error):
             raise
         click.echo(f"Error: {error}", err=True)
         sys.exit(1)
-
-
-def _expected(error: Exception) -> bool:
-    """Whether an error was put into words for a person; any other is our bug and shows its traceback."""
-    from storage import LakeError
-
-    from .extras import MissingExtraError
-    from .sources.base import SourceError
-
-    return isinstance(error, LakeError | MissingExtraError | SourceError | ValueError | ArithmeticError | OSError)

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from storage.lease import Holder
 
 __all__ = [
+    "SWITCH_SECONDS",
     "dataset_option",
+    "expected",
     "lake_option",
     "print_table",
     "progress",
@@ -28,6 +30,7 @@ __all__ = [
     "write_rows",
 ]
 
+SWITCH_SECONDS = 2e-4  # kernels and writes are short: their threads should not wait 5 ms for the interpreter
 _LOG_SECONDS = 5.0  # between lines of progress where there is no terminal
 
 lake_option = click.option(
@@ -45,6 +48,16 @@ def usage() -> Iterator[None]:
         yield
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+
+
+def expected(error: Exception) -> bool:
+    """Whether an error was put into words for a person; any other is our bug and shows its traceback."""
+    from storage import LakeError
+
+    from .extras import MissingExtraError
+    from .sources.base import SourceError
+
+    return isinstance(error, LakeError | MissingExtraError | SourceError | ValueError | ArithmeticError | OSError)
 
 
 @contextmanager

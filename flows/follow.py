@@ -1,0 +1,205 @@
+"""Follow a source: what is new there comes in, and the runs and published tables that are behind it catch up.
+
+Ingesting, rating and publishing each find out by themselves what is left to do, and do no more: so to follow is to do
+one after the other, and what an earlier one left undone, by a crash or a correction by hand, the next one does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from storage import Dataset, Lake, MissingError, Run, layout
+
+from .config import RunConfig, build_params, default_run, find_system, parse_settings
+from .engines.base import Engine
+from .extras import need
+from .ingest import SourceReport, ingest_source
+from .publish import PublishReport
+from .publish import publish as publish_run
+from .rate import Progress, RateReport, rate
+
+__all__ = ["FollowReport", "Followed", "Show", "catch_up", "follow", "has_contests", "wanted_runs"]
+
+Tell = Callable[[int, int | None, str], None]
+Show = Callable[[str], AbstractContextManager[Tell]]
+
+
+@contextmanager
+def unseen(what: str) -> Iterator[Tell]:
+    """Progress that nobody looks at; see :func:`flows.terminal.progress` for one that is seen."""
+    yield lambda done, total, told: None
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What became of one run.
+
+    Attributes
+    ----------
+    run : str
+        Its name.
+    rated : RateReport
+        What was rated.
+    published : PublishReport or None
+        What was published; None if that was not wanted, or nobody has been rated yet.
+    """
+
+    run: str
+    rated: RateReport
+    published: PublishReport | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was behind."""
+        rated = self.rated.rated > 0 or bool(self.rated.why)
+        return rated or (self.published is not None and bool(self.published.tables))
+
+    def lines(self) -> Iterator[str]:
+        """The report for a person."""
+        yield f"run {self.run}: {self.rated.line()}"
+        if self.published is not None:
+            yield f"run {self.run}: {self.published.line()}"
+
+
+@dataclass(frozen=True, slots=True)
+class FollowReport:
+    """What a follow did: what came in, and what became of each run; no run while a data set is empty."""
+
+    ingested: SourceReport
+    runs: tuple[Followed, ...]
+    seconds: float
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything is other than before."""
+        return self.ingested.changed or any(run.changed for run in self.runs)
+
+    def lines(self) -> Iterator[str]:
+        """The report for a person."""
+        for line in self.ingested.lines():
+            yield f"data set {self.ingested.dataset}: {line}"
+        for run in self.runs:
+            yield from run.lines()
+        if not self.runs:
+            yield f"data set {self.ingested.dataset}: no contests yet, nothing to rate"
+
+
+def follow(
+    lake: Lake,
+    source: str,
+    runs: Sequence[RunConfig],
+    engine: Engine,
+    *,
+    since: str | None = None,
+    base_url: str | None = None,
+    publish: bool = True,
+    show: Show = unseen,
+) -> FollowReport:
+    """Ingest what is new of a source, and bring runs and their published tables up to date with it.
+
+    Parameters
+    ----------
+    runs
+        At least one, all over the data set that the source goes into, as :func:`wanted_runs` gives them.
+    since, base_url
+        As for the source.
+    publish
+        Publish each run, too.
+    show
+        How progress is shown.
+
+    Raises
+    ------
+    SourceError
+        The source cannot be reached or sent what is no contest; nothing is rated then.
+    LakeError
+        Something is damaged, or somebody else writes the data set or a run; what was done before stays.
+    MissingExtraError
+        The package that publishing needs is not installed; nothing is done then.
+    """
+    began = time.perf_counter()
+    if publish:
+        need("deltalake", "publish", "publishing")
+    dataset = runs[0].dataset
+    with show(f"ingesting {source}") as tell:
+        ingested = ingest_source(lake, source, dataset, since=since, base_url=base_url, on_progress=tell)
+    followed = []
+    if has_contests(lake, dataset):
+        followed = [catch_up(lake, config, engine, publish=publish, show=show) for config in runs]
+    return FollowReport(ingested, tuple(followed), time.perf_counter() - began)
+
+
+def catch_up(lake: Lake, config: RunConfig, engine: Engine, *, publish: bool = True, show: Show = unseen) -> Followed:
+    """Bring one run and its published tables up to date with the data set.
+
+    Raises
+    ------
+    LakeError
+        As for :func:`~flows.rate.rate` and :func:`~flows.publish.publish`.
+    """
+    with show(f"rating {config.run}") as tell:
+
+        def on_progress(progress: Progress) -> None:
+            tell(progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s")
+
+        rated = rate(lake, config, engine, on_progress=on_progress)
+    wanted = publish and (rated.rows > 0 or _has_ratings(lake, config.run))
+    return Followed(config.run, rated, publish_run(lake, config.run) if wanted else None)
+
+
+def wanted_runs(
+    lake: Lake, dataset: str, names: Sequence[str] = (), system: str | None = None, settings: Sequence[str] = ()
+) -> list[RunConfig]:
+    """The runs to be kept up to date with a data set.
+
+    Parameters
+    ----------
+    names
+        A run that is there goes on as it is; one that is not is made. Without any, one is named as `rate` would.
+    system, settings
+        What the run computes, for one run at most; ``elo-mmr`` for runs that are to be made.
+
+    Raises
+    ------
+    ValueError
+        Names no folder can have, an unknown system or setting, a run of another data set.
+    LakeError
+        A run is damaged, or of another format.
+    """
+    layout.check_dataset_name(dataset)
+    chosen = parse_settings(tuple(settings))
+    given = system is not None or bool(chosen)
+    if given and len(names) > 1:
+        raise ValueError(f"a system and its settings go with one run, not with {len(names)}; leave them out")
+    system = system or "elo-mmr"
+    params = build_params(find_system(system), chosen)
+    runs = []
+    for name in dict.fromkeys(names) or [default_run(dataset, system, chosen)]:
+        layout.check_run_name(name)
+        there = None if given else _there(lake, name)
+        if there is not None and there.dataset != dataset:
+            raise ValueError(f"run {name} is over data set {there.dataset}, not {dataset}; choose another name")
+        runs.append(there or RunConfig(dataset, name, system, params))
+    return runs
+
+
+def has_contests(lake: Lake, dataset: str) -> bool:
+    """Whether there is anything to rate."""
+    try:
+        return bool(Dataset.open(lake, dataset).contests.num_rows)
+    except MissingError:
+        return False
+
+
+def _there(lake: Lake, run: str) -> RunConfig | None:
+    try:
+        return RunConfig.of(Run.open(lake, run))
+    except MissingError:
+        return None
+
+
+def _has_ratings(lake: Lake, run: str) -> bool:
+    return any(segment.n_rows > 0 for segment in Run.open(lake, run).segments().segments)

@@ -1,0 +1,381 @@
+"""Following a source: what changed there reaches the published tables, whatever was left undone before."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+from pipeline.lakes import files, ingest, lake_of, made_up, rate_run, rated, same_tables, stamps, start
+from pipeline.tables import assert_published, contents, over_years, same_content
+from scheduled.site import Site
+from strategies import repeatable
+
+import flows.extras
+import flows.follow
+from flows.cli import cli
+from flows.engines.serial import Serial
+from flows.follow import FollowReport, follow, wanted_runs
+from flows.publish import publish
+from flows.sources.base import SourceError
+from storage import Contest, Dataset, Lake, LakeError, Run
+
+PATIENCE = 120.0  # seconds until a process that should have done something is given up
+CONTESTS = over_years(made_up(24, seed=5))
+RUN = "site-elo-mmr"
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Site:
+    """A site with the first 20 contests, in place of every other."""
+    site = Site(CONTESTS[:20])
+    monkeypatch.setattr(flows.follow, "ingest_source", site.ingest_source)
+    return site
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake.open(tmp_path / "lake", create=True)
+
+
+def followed(lake: Lake, names: tuple[str, ...] = (), **options: bool) -> FollowReport:
+    return follow(lake, "site", wanted_runs(lake, "site", names), Serial(), **options)
+
+
+def turned(one: Contest) -> Contest:
+    """The same contest with everybody's places changed about."""
+    return replace(one, handles=pa.array(one.handles.to_pylist()[::-1], pa.string()))
+
+
+def by_hand(path: Path, contests: list[Contest]) -> Lake:
+    """What ingesting, rating and publishing one after the other makes of contests."""
+    lake = lake_of(path, contests, "site")
+    rate_run(lake, run=RUN, dataset="site")
+    publish(lake, RUN)
+    return lake
+
+
+# The function
+
+
+def test_follow__does_what_its_three_steps_do_one_after_the_other(site: Site, lake: Lake, tmp_path: Path) -> None:
+    report = followed(lake)
+    other = by_hand(tmp_path / "other", CONTESTS[:20])
+    assert same_tables(rated(lake, RUN), rated(other, RUN))
+    assert same_content(contents(lake, RUN), contents(other, RUN))
+    assert report.ingested.new == 20
+    assert report.changed
+    assert [line.partition(":")[0] for line in report.lines()] == ["data set site", f"run {RUN}", f"run {RUN}"]
+
+
+def test_follow__with_nothing_new_asks_once_and_writes_nothing(site: Site, lake: Lake) -> None:
+    followed(lake)
+    before = stamps(Path(lake.url))
+    report = followed(lake)
+    assert stamps(Path(lake.url)) == before
+    assert not report.changed
+    assert len(site.asked) == 2
+
+
+def test_follow__a_corrected_contest_reaches_the_tables(site: Site, lake: Lake, tmp_path: Path) -> None:
+    followed(lake)
+    site.contests[8] = turned(site.contests[8])
+    site.contests.append(CONTESTS[20])
+    report = followed(lake)
+    assert (report.ingested.corrected, report.ingested.new) == (1, 1)
+    other = by_hand(tmp_path / "other", site.contests)
+    assert same_tables(rated(lake, RUN), rated(other, RUN))
+    assert_published(lake, RUN)
+    assert "contest 8, changed" in " ".join(report.lines())
+
+
+@pytest.mark.parametrize("left", ["ingested", "rated"])
+def test_follow__does_what_was_left_undone_though_nothing_is_new(site: Site, lake: Lake, left: str) -> None:
+    ingest(lake, CONTESTS[:20], "site")
+    if left == "rated":
+        rate_run(lake, run=RUN, dataset="site")
+    report = followed(lake)
+    assert not report.ingested.changed
+    assert report.changed
+    assert_published(lake, RUN)
+
+
+def test_follow__takes_a_correction_by_hand_along(site: Site, lake: Lake) -> None:
+    followed(lake)
+    loser = CONTESTS[10].handles[-1].as_py()
+    with Dataset.ingest(lake, "site") as ingesting:
+        ingesting.disqualify("10", loser, "cheating")
+    report = followed(lake)
+    assert not report.ingested.changed
+    assert report.runs[0].rated.why
+    assert_published(lake, RUN)
+    rows = rated(lake, RUN)
+    assert (
+        loser
+        not in rows.filter(rows.column("contest_id").to_numpy(zero_copy_only=False) == "10")
+        .column("player")
+        .to_pylist()
+    )
+
+
+def test_follow__keeps_several_runs_up_to_date_each_as_it_is(site: Site, lake: Lake) -> None:
+    ingest(lake, CONTESTS[:18], "site")
+    rate_run(lake, run="mine", dataset="site", system="glicko", sigma_init=300.0, exclude=("3",))
+    before = Run.open(lake, "mine").config
+    report = followed(lake, ("mine", "fresh"))
+    assert [one.run for one in report.runs] == ["mine", "fresh"]
+    assert Run.open(lake, "mine").config == before
+    assert Run.open(lake, "fresh").config["system"] == "elo-mmr"
+    for run in ("mine", "fresh"):
+        assert Run.open(lake, run).segments().stop_round == 20
+        assert_published(lake, run)
+
+
+def test_follow__without_publishing_rates_alone(site: Site, lake: Lake) -> None:
+    report = followed(lake, publish=False)
+    assert Run.open(lake, RUN).segments().stop_round == 20
+    assert report.runs[0].published is None
+    assert not Path(lake.url, "published").exists()
+
+
+def test_follow__of_a_site_without_contests_is_no_failure(site: Site, lake: Lake) -> None:
+    site.contests = []
+    assert list(followed(lake).lines())[-1] == "data set site: no contests yet, nothing to rate"
+    site.contests = CONTESTS[:1]
+    assert followed(lake).runs[0].published is not None
+
+
+def test_follow__publishes_nothing_while_nobody_has_been_rated(site: Site, lake: Lake) -> None:
+    site.contests = [CONTESTS[5], CONTESTS[6]]  # of one player, and of equals
+    for _ in range(2):
+        assert followed(lake).runs[0].published is None
+    site.contests.append(CONTESTS[7])
+    assert followed(lake).runs[0].published is not None
+
+
+def test_follow__of_a_site_that_is_down_rates_nothing(site: Site, lake: Lake) -> None:
+    followed(lake)
+    before = stamps(Path(lake.url))
+    site.contests.append(CONTESTS[20])
+    site.down = "does not answer"
+    with pytest.raises(SourceError, match="site: does not answer"):
+        followed(lake)
+    assert stamps(Path(lake.url)) == before
+
+
+def test_follow__that_cannot_publish_does_not_begin(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(package: str) -> None:
+        raise ModuleNotFoundError(f"no {package}", name=package)
+
+    monkeypatch.setattr(flows.extras, "import_module", missing)
+    with pytest.raises(flows.extras.MissingExtraError, match=r"pip install 'ranklake\[publish\]'"):
+        followed(lake)
+    assert site.asked == []
+
+
+@repeatable(8)
+@given(st.data())
+def test_follow__whatever_a_site_does_the_last_state_is_what_a_fresh_lake_has(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("law")
+    lake, site = Lake.open(path / "lake", create=True), Site()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(flows.follow, "ingest_source", site.ingest_source)
+        for _ in range(data.draw(st.integers(1, 4))):
+            chosen = data.draw(st.sets(st.integers(0, 9), min_size=1))
+            flipped = data.draw(st.sets(st.sampled_from(sorted(chosen))))
+            site.contests = [turned(CONTESTS[i]) if i in flipped else CONTESTS[i] for i in sorted(chosen)]
+            if data.draw(st.booleans()):
+                followed(lake)
+            else:
+                followed(lake, publish=False)
+        report = followed(lake)
+    fresh = lake_of(path / "fresh", site.contests, "site")
+    rate_run(fresh, run=RUN, dataset="site")
+    assert same_tables(rated(lake, RUN), rated(fresh, RUN))
+    if report.runs[0].published is not None:
+        assert_published(lake, RUN)
+
+
+# Which runs
+
+
+def test_wanted_runs__is_the_run_that_rate_would_name(lake: Lake) -> None:
+    (run,) = wanted_runs(lake, "site", system="glicko", settings=["sigma_init=300"])
+    assert run.run.startswith("site-glicko-")
+    assert (run.system, run.params.sigma_init) == ("glicko", 300.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"names": ("a", "b"), "system": "elo"}, "a system and its settings go with one run, not with 2"),
+        ({"names": ("../x",)}, "the name of a run must be"),
+        ({"system": "elo2"}, "system must be one of"),
+        ({"settings": ["rho=-1"]}, "rho must be"),
+        ({"names": ("other",)}, "run other is over data set games, not site"),
+    ],
+    ids=["two-runs", "name", "system", "setting", "other-data-set"],
+)
+def test_wanted_runs__refuses_what_cannot_be(lake: Lake, arguments: dict, message: str) -> None:
+    ingest(lake, CONTESTS[:2])
+    rate_run(lake, run="other")
+    with pytest.raises(ValueError, match=message):
+        wanted_runs(lake, "site", **arguments)
+
+
+# The command
+
+
+def ranklake(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["follow", *arguments])
+
+
+def test_command__follows_and_says_so(site: Site, lake: Lake) -> None:
+    arguments = (
+        "--source",
+        "codeforces",
+        "--dataset",
+        "site",
+        "--lake",
+        lake.url,
+        "--since",
+        "2020-01-01",
+        "--base-url",
+        "http://127.0.0.1:1",
+    )
+    done = ranklake(*arguments)
+    assert done.exit_code == 0, done.output
+    assert [line.split(":")[0] for line in done.stdout.splitlines()] == ["data set site", f"run {RUN}", f"run {RUN}"]
+    assert site.asked[0] == {
+        "source": "codeforces", "dataset": "site", "since": "2020-01-01", "base_url": "http://127.0.0.1:1"
+    }  # fmt: skip
+    assert "20 rounds are published already" in ranklake(*arguments).stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--every", "soon"], "must be a span of time as 90s, 15m, 1h or 1d, got 'soon'"),
+        (["--every", "0s"], "must be a span of time as 90s, 15m, 1h or 1d, got '0s'"),
+        (["--source", "chess"], "source must be one of codeforces"),
+        (["--since", "once"], "must be a time as 2020-01-31"),
+        (["--system", "chess"], "system must be one of"),
+        (["--set", "rho"], "a setting is key=value, got 'rho'"),
+        (["--dataset", "runs"], "a data set must not be called"),
+        (["--run", "a/b"], "the name of a run must be"),
+    ],
+    ids=["span", "no-span", "source", "since", "system", "setting", "data-set", "run"],
+)
+def test_command__what_was_typed_wrong_is_told_before_anything_is_made(
+    site: Site, tmp_path: Path, more: list[str], message: str
+) -> None:
+    done = ranklake("--source", "codeforces", "--lake", str(tmp_path / "new"), *more)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not (tmp_path / "new").exists()
+    assert site.asked == []
+
+
+BEFORE = f"""
+sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
+import flows.follow
+from pipeline.lakes import made_up
+from scheduled.site import Site
+site = Site(made_up(5))
+ask = site.ingest_source
+def ingest_source(*arguments, **options):
+    site.down = "does not answer" if len(site.asked) == 1 else ""
+    return ask(*arguments, **options)
+flows.follow.ingest_source = ingest_source
+"""
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], queue.Queue[str]]]:
+    """The command going on for ever, and what it says, line by line; the second time the site is down."""
+    arguments = (
+        "follow",
+        "--source",
+        "codeforces",
+        "--dataset",
+        "site",
+        "--every",
+        "1s",
+        "--lake",
+        str(tmp_path / "lake"),
+    )
+    with start(*arguments, before=BEFORE, stderr=subprocess.STDOUT) as process:
+        lines: queue.Queue[str] = queue.Queue()
+        assert process.stdout is not None
+        said = process.stdout
+
+        def read() -> None:
+            for line in said:
+                lines.put(line.decode())
+            lines.put("")
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            yield process, lines
+        finally:
+            process.kill()
+            reader.join()
+
+
+def until(lines: queue.Queue[str], text: str) -> list[str]:
+    """Lines up to one that has a text in it."""
+    said = [lines.get(timeout=PATIENCE)]
+    while text not in said[-1]:
+        assert said[-1], f"ended without {text!r}: {said}"
+        said.append(lines.get(timeout=PATIENCE))
+    return said
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
+def test_command__goes_on_after_an_error_and_ends_cleanly(
+    loop: tuple[subprocess.Popen[bytes], queue.Queue[str]], ending: signal.Signals, tmp_path: Path
+) -> None:
+    process, lines = loop
+    assert any("5 new" in line for line in until(lines, "new: players"))
+    until(lines, "Error: codeforces: does not answer")
+    until(lines, "rounds are published already")
+    process.send_signal(ending)
+    said = until(lines, "stopped")
+    assert not any("Traceback" in line for line in said)
+    assert process.wait(timeout=PATIENCE) == 0
+    assert_published(Lake.open(tmp_path / "lake"), RUN)
+
+
+def test_command__loads_no_server(site: Site) -> None:
+    code = "import flows.cli, flows.follow, sys; print('prefect' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_follow__second_writer_is_told_who_writes(site: Site, lake: Lake) -> None:
+    from storage import layout
+    from storage.lease import hold
+
+    followed(lake)
+    before = files(Path(lake.url))
+    site.contests.append(CONTESTS[20])
+    with hold(lake, layout.run_folder(RUN), "somebody else"), pytest.raises(LakeError, match="somebody else"):
+        followed(lake)
+    assert files(Path(lake.url, "published")) == {
+        name.removeprefix("published/"): data for name, data in before.items() if name.startswith("published/")
+    }
+    followed(lake)
+    assert_published(lake, RUN)
