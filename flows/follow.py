@@ -21,7 +21,19 @@ from .publish import PublishReport
 from .publish import publish as publish_run
 from .rate import Progress, RateReport, rate
 
-__all__ = ["FollowReport", "Followed", "Show", "catch_up", "follow", "has_contests", "wanted_runs"]
+__all__ = [
+    "FollowReport",
+    "Followed",
+    "Show",
+    "Tell",
+    "catch_up",
+    "follow",
+    "has_contests",
+    "has_ratings",
+    "publish_rated",
+    "rate_shown",
+    "wanted_runs",
+]
 
 Tell = Callable[[int, int | None, str], None]
 Show = Callable[[str], AbstractContextManager[Tell]]
@@ -140,14 +152,23 @@ def catch_up(lake: Lake, config: RunConfig, engine: Engine, *, publish: bool = T
     LakeError
         As for :func:`~flows.rate.rate` and :func:`~flows.publish.publish`.
     """
+    rated = rate_shown(lake, config, engine, show)
+    return Followed(config.run, rated, publish_rated(lake, config.run) if publish else None)
+
+
+def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unseen) -> RateReport:
+    """As :func:`~flows.rate.rate`, with its progress shown."""
     with show(f"rating {config.run}") as tell:
 
         def on_progress(progress: Progress) -> None:
             tell(progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s")
 
-        rated = rate(lake, config, engine, on_progress=on_progress)
-    wanted = publish and (rated.rows > 0 or _has_ratings(lake, config.run))
-    return Followed(config.run, rated, publish_run(lake, config.run) if wanted else None)
+        return rate(lake, config, engine, on_progress=on_progress)
+
+
+def publish_rated(lake: Lake, run: str, maintain: bool = False) -> PublishReport | None:
+    """As :func:`~flows.publish.publish`; None if the run has rated nobody yet."""
+    return publish_run(lake, run, maintain=maintain) if has_ratings(lake, run) else None
 
 
 def wanted_runs(
@@ -194,12 +215,13 @@ def has_contests(lake: Lake, dataset: str) -> bool:
         return False
 
 
+def has_ratings(lake: Lake, run: str) -> bool:
+    """Whether a run has rated anybody."""
+    return any(segment.n_rows > 0 for segment in Run.open(lake, run).segments().segments)
+
+
 def _there(lake: Lake, run: str) -> RunConfig | None:
     try:
         return RunConfig.of(Run.open(lake, run))
     except MissingError:
         return None
-
-
-def _has_ratings(lake: Lake, run: str) -> bool:
-    return any(segment.n_rows > 0 for segment in Run.open(lake, run).segments().segments)

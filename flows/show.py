@@ -14,7 +14,7 @@ from storage import Entry
 from .leaderboard import COLOURS, titles
 from .status import DatasetStatus, LakeStatus, RunStatus
 
-__all__ = ["leaderboard_table", "log_table", "player_table", "runs_tables", "size"]
+__all__ = ["leaderboard_table", "log_table", "plain", "player_table", "runs_tables", "size"]
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
@@ -29,7 +29,7 @@ def leaderboard_table(rows: pa.Table, n_players: int) -> Table:
             f"{row['place']:,}",
             Text(f"{row['rating']:.0f}", colour),
             Text(row["title"], colour),
-            Text(_plain(row["handle"]), colour),
+            Text(plain(row["handle"]), colour),
             f"{row['mu']:.1f}",
             f"{row['sigma']:.1f}",
             f"{row['n_rounds']:,}",
@@ -41,7 +41,7 @@ def leaderboard_table(rows: pa.Table, n_players: int) -> Table:
 
 def player_table(handle: str, rows: pa.Table) -> Table:
     """One player's rounds."""
-    table = Table(title=Text(_plain(handle)))
+    table = Table(title=Text(plain(handle)))
     _columns(table, ("round", "day"), ("contest",), ("place", "of", "performance", "rating", "change", "mu", "sigma"))
     before = None
     for row, title in zip(rows.to_pylist(), titles(rows.column("rating").to_numpy()).to_pylist(), strict=True):
@@ -49,7 +49,7 @@ def player_table(handle: str, rows: pa.Table) -> Table:
         table.add_row(
             f"{row['round_index']:,}",
             _day(row["time_seconds"]),
-            Text(_plain(row["name"] or row["contest_id"])),
+            Text(plain(row["name"] or row["contest_id"])),
             place,
             "" if row["n_players"] is None else f"{row['n_players']:,}",
             "" if row["perf"] is None else f"{row['perf']:.0f}",
@@ -71,9 +71,9 @@ def log_table(title: str, entries: list[tuple[Entry, str]]) -> Table:
         table.add_row(
             _day(entry.time_seconds),
             entry.kind,
-            *(Text("" if text is None else _plain(text)) for text in texts),
+            *(Text("" if text is None else plain(text)) for text in texts),
             _day(entry.since_seconds),
-            *(Text(_plain(text)) for text in (entry.who, entry.why, state)),
+            *(Text(plain(text)) for text in (entry.who, entry.why, state)),
         )
     return table
 
@@ -104,7 +104,7 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
             run.system,
             _with_writer(run),
             *(_number(count) for count in (run.rounds, run.participations)),
-            Text(_plain(run.last_contest or "")),
+            Text(plain(run.last_contest or "")),
             _day(run.last_time_seconds),
             *(_number(count) for count in (run.segments, run.snapshots)),
             size(run.size_bytes),
@@ -115,8 +115,8 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
 def _with_writer(what: DatasetStatus | RunStatus) -> Text:
     """A state, and who is at work."""
     if what.writer is None:
-        return Text(_plain(what.state))
-    return Text(_plain(f"{what.state}; {what.writer}, last heartbeat {what.heartbeat_age_seconds:.0f} s ago"))
+        return Text(plain(what.state))
+    return Text(plain(f"{what.state}; {what.writer}, last heartbeat {what.heartbeat_age_seconds:.0f} s ago"))
 
 
 def _number(count: int | None) -> str:
@@ -137,7 +137,7 @@ def _columns(table: Table, right: tuple[str, ...], left: tuple[str, ...], more: 
             table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """A name from outside for a terminal: control and direction characters are spelled out."""
     return "".join(c if c.isprintable() or c == "\u00a0" else f"\\x{ord(c):02x}" for c in name)
 

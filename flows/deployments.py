@@ -1,0 +1,222 @@
+"""The Prefect flows: what the commands do, with a schedule, retries of what goes over the network, and a page to read.
+
+Tasks are whole stages and are handed names, never tables. Nothing is cached: the lake says what is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from prefect import Task, flow, get_run_logger, task
+from prefect.artifacts import create_markdown_artifact, create_progress_artifact, update_progress_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State, TaskRun
+from pydantic import AfterValidator, Field
+
+from storage import Lake
+from storage.layout import check_dataset_name, check_run_name
+
+from .engines.base import ENGINES, open_engine
+from .follow import Followed, Tell, has_contests, has_ratings, publish_rated, rate_shown, wanted_runs
+from .ingest import SourceReport, moment
+from .ingest import ingest_source as bring_in
+from .markdown import best, escape, ingested_page, run_page
+from .publish import PublishReport
+from .rate import RateReport
+from .show import plain
+from .sources.base import SourceError
+from .sources.site import SITES, find_site
+
+__all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
+
+RETRY_SECONDS = [60.0, 300.0, 900.0]  # the client itself has tried again for a minute
+PROGRESS_SECONDS = 2.0  # between two updates of a progress bar; work that is done sooner has none
+
+
+def _check_source(source: str) -> str:
+    find_site(source)
+    return source
+
+
+def _check_since(since: str) -> str:
+    moment(since)
+    return since
+
+
+def _check_engine(engine: str) -> str:
+    if engine not in ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+    return engine
+
+
+LakeUrl = Annotated[str, Field(description="Folder or address of the lake.")]
+Source = Annotated[str, AfterValidator(_check_source), Field(json_schema_extra={"enum": list(SITES)})]
+DatasetName = Annotated[str, AfterValidator(check_dataset_name)]
+RunName = Annotated[str, AfterValidator(check_run_name)]
+Since = Annotated[str, AfterValidator(_check_since)]
+Engine = Annotated[str, AfterValidator(_check_engine), Field(json_schema_extra={"enum": list(ENGINES)})]
+Workers = Annotated[int, Field(ge=1)]
+
+
+@flow(persist_result=False, flow_run_name="{source}")
+def ingest_source(
+    lake: LakeUrl,
+    source: Source,
+    dataset: DatasetName | None = None,
+    since: Since | None = None,
+    base_url: str | None = None,
+) -> None:
+    """Bring a data set up to date with a source."""
+    _ingest(lake, source, dataset or source, since, base_url)
+
+
+@flow(persist_result=False, flow_run_name="{dataset}")
+def rate_run(
+    lake: LakeUrl,
+    dataset: DatasetName,
+    run: RunName | None = None,
+    system: str | None = None,
+    settings: list[str] | None = None,
+    engine: Engine = "threads",
+    workers: Workers | None = None,
+) -> None:
+    """Bring a run up to date with its data set; a run that is there goes on as it is."""
+    (config,) = wanted_runs(_open(lake), dataset, [run] if run else [], system, settings or [])
+    rated = _rate(lake, dataset, config.run, system, settings or [], engine, workers)
+    _show_run(lake, Followed(config.run, rated, None))
+
+
+@flow(persist_result=False, flow_run_name="{run}")
+def publish_run(lake: LakeUrl, run: RunName, maintain: bool = False) -> None:
+    """Publish a run; with ``maintain`` also merge small files of its tables and remove old ones."""
+    _publish(lake, run, maintain)
+
+
+@flow(persist_result=False, flow_run_name="{source}")
+def follow(
+    lake: LakeUrl,
+    source: Source,
+    dataset: DatasetName | None = None,
+    runs: list[RunName] | None = None,
+    system: str | None = None,
+    settings: list[str] | None = None,
+    since: Since | None = None,
+    base_url: str | None = None,
+    publish: bool = True,
+    maintain: bool = False,
+    engine: Engine = "threads",
+    workers: Workers | None = None,
+) -> None:
+    """Ingest what is new of a source, and bring runs and their published tables up to date with it."""
+    dataset, settings = dataset or source, settings or []
+    opened = _open(lake, create=True)
+    configs = wanted_runs(opened, dataset, runs or [], system, settings)
+    _ingest(lake, source, dataset, since, base_url)
+    if not has_contests(opened, dataset):
+        get_run_logger().info("no contests yet, nothing to rate")
+        return
+    for config in configs:
+        rated = _rate(lake, dataset, config.run, system, settings, engine, workers)
+        published = _publish(lake, config.run, maintain) if publish else None
+        _show_run(lake, Followed(config.run, rated, published))
+
+
+def _open(lake: str, create: bool = False) -> Lake:
+    """The lake at an address that everybody may read: runs, their parameters and their pages are on show."""
+    if urlsplit(lake).password is not None:
+        raise ValueError("the address of a lake must not hold a password; set what its library reads instead, as "
+                         "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in the worker's environment")  # fmt: skip
+    return Lake.open(lake, create=create)
+
+
+def _is_passing(task: Task[Any, Any], task_run: TaskRun, state: State[Any]) -> bool:
+    """Whether a task failed for what a site sent or did not send: it may be mended a little later."""
+    try:
+        state.result()
+    except SourceError:
+        return True
+    except Exception:
+        return False
+    return False
+
+
+@task(name="ingest", tags=["network"], retries=len(RETRY_SECONDS), retry_delay_seconds=RETRY_SECONDS,
+      retry_condition_fn=_is_passing, cache_policy=NO_CACHE, persist_result=False)  # fmt: skip
+def _ingest(lake: str, source: str, dataset: str, since: str | None, base_url: str | None) -> SourceReport:
+    with _shown(f"ingesting {source}") as tell:
+        opened = _open(lake, create=True)
+        report = bring_in(opened, source, dataset, since=since, base_url=base_url, on_progress=tell)
+    _log(report.lines())
+    if report.changed or report.rejected:
+        create_markdown_artifact(ingested_page(report), key=_key("contests", dataset))
+    return report
+
+
+@task(name="rate", cache_policy=NO_CACHE, persist_result=False)
+def _rate(
+    lake: str, dataset: str, run: str, system: str | None, settings: list[str], engine: str, workers: int | None
+) -> RateReport:
+    opened = _open(lake)
+    (config,) = wanted_runs(opened, dataset, [run], system, settings)
+    with open_engine(engine, workers) as hands:
+        report = rate_shown(opened, config, hands, _shown)
+    _log([report.line()])
+    return report
+
+
+@task(name="publish", cache_policy=NO_CACHE, persist_result=False)
+def _publish(lake: str, run: str, maintain: bool) -> PublishReport | None:
+    report = publish_rated(_open(lake), run, maintain)
+    _log([report.line() if report else "nobody has been rated yet, nothing to publish"])
+    return report
+
+
+def _show_run(lake: str, followed: Followed) -> None:
+    """A page about a run that has changed."""
+    opened = _open(lake)
+    if followed.changed and has_ratings(opened, followed.run):
+        page = run_page(opened, followed.run, followed.lines(), best(opened, followed.run))
+        create_markdown_artifact(page, key=_key("run", followed.run))
+
+
+@contextmanager
+def _shown(what: str) -> Iterator[Tell]:
+    """A progress bar beside the run, for work that takes longer than :data:`PROGRESS_SECONDS`."""
+    told_at = time.monotonic()
+    artifact: UUID | None = None
+
+    def tell(done: int, total: int | None, told: str) -> None:
+        nonlocal told_at, artifact
+        if time.monotonic() - told_at < PROGRESS_SECONDS:
+            return
+        share = 100.0 * done / total if total else 0.0
+        if artifact is None:
+            created = create_progress_artifact(share, description=escape(what))
+            assert isinstance(created, UUID)  # a coroutine where an event loop runs; flows here are plain functions
+            artifact = created
+        else:
+            update_progress_artifact(artifact, share)
+        get_run_logger().info("%s: %d%s, %s", what, done, f" of {total}" if total else "", plain(told))
+        told_at = time.monotonic()
+
+    yield tell
+    if artifact is not None:
+        update_progress_artifact(artifact, 100.0)
+
+
+def _log(lines: Iterable[str]) -> None:
+    for line in lines:
+        get_run_logger().info(plain(line))
+
+
+def _key(what: str, name: str) -> str:
+    """A key for pages about something, of the letters that keys may have; no two names share one."""
+    key = re.sub(r"[^a-z0-9]+", "-", f"{what}-{name}".lower()).strip("-")
+    return key if key == f"{what}-{name}" else f"{key}-{hashlib.blake2b(name.encode(), digest_size=4).hexdigest()}"

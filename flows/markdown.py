@@ -1,0 +1,80 @@
+"""What became of contests and ratings, as a Markdown page: names from outside stay text, whatever is in them."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storage import Lake, layout
+
+from .ingest import SourceReport
+from .leaderboard import leaderboard
+from .publish import LATEST
+from .show import plain
+
+__all__ = ["best", "escape", "ingested_page", "run_page"]
+
+LONGEST = 200  # characters of a text that are shown
+MOST = 50  # rejected contests that are listed
+
+
+def escape(text: str) -> str:
+    """A text that Markdown shows as it is: control characters spelled out, every sign of markup taken at its word."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", plain(text))  # ASCII punctuation: CommonMark, section 2.4
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; cells are escaped, and cut to a length a person reads."""
+    lines = [head, ["---"] * len(head)]
+    lines += [[escape(cell if len(cell) <= LONGEST else f"{cell[:LONGEST]}...") for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def place(lake: Lake, path: str) -> str:
+    """Where something of a lake is; a link unless that is on a disk, which no page may link to."""
+    uri = lake.uri(path)
+    return escape(uri) if uri.startswith("/") else f"[{escape(uri)}]({quote(uri, safe=':/')})"
+
+
+def ingested_page(report: SourceReport) -> str:
+    """What came in, and what did not and why."""
+    counts = [(kind, f"{getattr(report, kind):,}") for kind in ("new", "corrected", "removed", "unchanged", "requests")]
+    parts = [f"## {escape(report.source)} to {escape(report.dataset)}", table(("contests", "number"), counts)]
+    if report.rejected:
+        left = len(report.rejected) - MOST
+        parts += [f"### {len(report.rejected):,} rejected", table(("contest", "why"), report.rejected[:MOST])]
+        parts += [f"and {left:,} more, in the log"] if left > 0 else []
+    return "\n\n".join(parts) + "\n"
+
+
+def run_page(lake: Lake, run: str, lines: Iterable[str], top: pa.Table) -> str:
+    """What became of a run, who is best now, and where its tables are."""
+    rows = [
+        (f"{row['place']:,}", row["handle"], f"{row['rating']:.0f}", f"{row['mu']:.1f}", f"{row['n_rounds']:,}")
+        for row in top.to_pylist()
+    ]
+    parts = [f"## Run {escape(run)}", "\n".join(f"* {escape(line)}" for line in lines)]
+    parts += [f"### The {len(rows)} best", table(("place", "handle", "rating", "mu", "rounds"), rows)]
+    parts += [f"The run: {place(lake, layout.run_folder(run))}"]
+    if lake.exists(layout.published_folder(run)):
+        parts += [f"Its published tables: {place(lake, layout.published_folder(run))}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def best(lake: Lake, run: str, n: int = 20) -> pa.Table:
+    """The first rows of the leaderboard: as it is published, if that is so.
+
+    Raises
+    ------
+    LakeError
+        There is no such run, or it has rated nobody yet.
+    """
+    latest = f"{layout.published_folder(run)}/{LATEST}"
+    if lake.exists(latest):
+        return pq.read_table(io.BytesIO(lake.read_bytes(latest))).slice(0, n)
+    return leaderboard(lake, run).slice(0, n)

@@ -1,0 +1,21 @@
+"""One Prefect server for all tests that need one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A server of its own in a folder of its own, for flows called in this process; it takes 10 s to start."""
+    from prefect.settings import PREFECT_HOME, temporary_settings
+    from prefect.testing.utilities import prefect_test_harness
+
+    home = {PREFECT_HOME: tmp_path_factory.mktemp("prefect")}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("DO_NOT_TRACK", "1")
+        patched.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
+        with temporary_settings(home), prefect_test_harness(server_startup_timeout=120):
+            yield
