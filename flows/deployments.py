@@ -24,30 +24,20 @@ from storage import Lake
 from storage.layout import check_dataset_name, check_run_name
 
 from .engines.base import ENGINES, open_engine
-from .follow import Followed, Tell, has_contests, has_ratings, publish_rated, rate_shown, wanted_runs
-from .ingest import SourceReport, moment
+from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown, wanted_runs
+from .ingest import SourceReport
 from .ingest import ingest_source as bring_in
 from .markdown import best, escape, ingested_page, run_page
 from .publish import PublishReport
 from .rate import RateReport
 from .show import plain
 from .sources.base import SourceError
-from .sources.site import SITES, find_site
+from .sources.site import SITES
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
 
 RETRY_SECONDS = [60.0, 300.0, 900.0]  # the client itself has tried again for a minute
 PROGRESS_SECONDS = 2.0  # between two updates of a progress bar; work that is done sooner has none
-
-
-def _check_source(source: str) -> str:
-    find_site(source)
-    return source
-
-
-def _check_since(since: str) -> str:
-    moment(since)
-    return since
 
 
 def _check_engine(engine: str) -> str:
@@ -57,10 +47,9 @@ def _check_engine(engine: str) -> str:
 
 
 LakeUrl = Annotated[str, Field(description="Folder or address of the lake.")]
-Source = Annotated[str, AfterValidator(_check_source), Field(json_schema_extra={"enum": list(SITES)})]
+Source = Annotated[str, Field(json_schema_extra={"enum": list(SITES)})]
 DatasetName = Annotated[str, AfterValidator(check_dataset_name)]
 RunName = Annotated[str, AfterValidator(check_run_name)]
-Since = Annotated[str, AfterValidator(_check_since)]
 Engine = Annotated[str, AfterValidator(_check_engine), Field(json_schema_extra={"enum": list(ENGINES)})]
 Workers = Annotated[int, Field(ge=1)]
 
@@ -70,10 +59,11 @@ def ingest_source(
     lake: LakeUrl,
     source: Source,
     dataset: DatasetName | None = None,
-    since: Since | None = None,
+    since: str | None = None,
     base_url: str | None = None,
 ) -> None:
     """Bring a data set up to date with a source."""
+    check_source(source, since, base_url)
     _ingest(lake, source, dataset or source, since, base_url)
 
 
@@ -107,7 +97,7 @@ def follow(
     runs: list[RunName] | None = None,
     system: str | None = None,
     settings: list[str] | None = None,
-    since: Since | None = None,
+    since: str | None = None,
     base_url: str | None = None,
     publish: bool = True,
     maintain: bool = False,
@@ -115,6 +105,7 @@ def follow(
     workers: Workers | None = None,
 ) -> None:
     """Ingest what is new of a source, and bring runs and their published tables up to date with it."""
+    check_source(source, since, base_url)
     dataset, settings = dataset or source, settings or []
     opened = _open(lake, create=True)
     configs = wanted_runs(opened, dataset, runs or [], system, settings)

@@ -16,10 +16,12 @@ from storage import Dataset, Lake, MissingError, Run, layout
 from .config import RunConfig, build_params, default_run, find_system, parse_settings
 from .engines.base import Engine
 from .extras import need
-from .ingest import SourceReport, ingest_source
+from .ingest import SourceReport, ingest_source, open_client
 from .publish import PublishReport
 from .publish import publish as publish_run
 from .rate import Progress, RateReport, rate
+from .sources.site import find_site
+from .times import parse_time
 
 __all__ = [
     "FollowReport",
@@ -27,6 +29,7 @@ __all__ = [
     "Show",
     "Tell",
     "catch_up",
+    "check_source",
     "follow",
     "has_contests",
     "has_ratings",
@@ -142,6 +145,21 @@ def follow(
     if has_contests(lake, dataset):
         followed = [catch_up(lake, config, engine, publish=publish, show=show) for config in runs]
     return FollowReport(ingested, tuple(followed), time.perf_counter() - began)
+
+
+def check_source(source: str, since: str | None = None, base_url: str | None = None) -> None:
+    """Refuse what cannot be followed, before anything is done.
+
+    Raises
+    ------
+    ValueError
+        There is no such source, or the time or the address is none.
+    """
+    site = find_site(source)
+    if since is not None:
+        parse_time(since)
+    with open_client(site, base_url):
+        pass
 
 
 def catch_up(lake: Lake, config: RunConfig, engine: Engine, *, publish: bool = True, show: Show = unseen) -> Followed:

@@ -58,16 +58,12 @@ def follow(
 
     from .config import build_params, find_system, parse_settings
     from .engines.base import open_engine
+    from .follow import check_source, wanted_runs
     from .follow import follow as follow_once
-    from .follow import wanted_runs
-    from .ingest import moment
-    from .sources.site import find_site
 
     dataset = dataset or source
     with usage():  # nothing is made for a command that is wrong
-        find_site(source)
-        if since is not None:
-            moment(since)
+        check_source(source, since, base_url)
         layout.check_dataset_name(dataset)
         for name in names:
             layout.check_run_name(name)

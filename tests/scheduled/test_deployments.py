@@ -19,6 +19,7 @@ from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL
 from scheduled.site import Site
 from scheduled.test_markdown import MARKUP, read, texts
+from sources.server import Reply, serving
 
 import flows.deployments as deployments
 from flows.show import plain
@@ -246,3 +247,26 @@ def test_keys__no_two_names_share_one(names: tuple[str, str]) -> None:
     keys = [deployments._key("run", name) for name in names]
     assert keys[0] != keys[1]
     assert all(re.fullmatch(r"[a-z0-9-]+", key) for key in keys)
+
+
+# Secrets
+
+
+def test_ingest__an_access_token_is_told_to_the_site_alone(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    token = "open-sesame-0123456789"
+    monkeypatch.setenv("RANKLAKE_CODEFORCES_TOKEN", token)
+    monkeypatch.setattr(deployments._ingest, "retry_delay_seconds", [0.0, 0.0, 0.0])
+    before = len(artifacts())
+    with serving() as server:
+        for reply in (Reply(f"no such key: {token}".encode(), 403), {"status": "FAILED", "comment": token}):
+            server["/api/contest.list"] = reply
+            with pytest.raises(SourceError) as raised:
+                deployments.ingest_source(lake.url, "codeforces", base_url=server.url)
+            assert token not in str(raised.value)
+        assert server.requests[0].headers["Authorization"] == f"Bearer {token}"
+    assert token not in logs()
+    assert token not in str(artifacts()[before:])
+    assert token not in "".join(capfd.readouterr())
+    assert not any(token.encode() in data for data in files(Path(lake.url)).values())

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from hypothesis import strategies as st
 from pipeline.lakes import files, ingest, lake_of, made_up, rate_run, rated, same_tables, stamps, start
 from pipeline.tables import assert_published, contents, over_years, same_content
 from scheduled.site import Site
+from sources.fake_codeforces import FakeCodeforces, changes
+from sources.server import serving
 from strategies import repeatable
 
 import flows.extras
@@ -293,6 +296,8 @@ sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
 import flows.follow
 from pipeline.lakes import made_up
 from scheduled.site import Site
+from sources.fake_codeforces import FakeCodeforces, changes
+from sources.server import serving
 site = Site(made_up(5))
 ask = site.ingest_source
 def ingest_source(*arguments, **options):
@@ -379,3 +384,24 @@ def test_follow__second_writer_is_told_who_writes(site: Site, lake: Lake) -> Non
     }
     followed(lake)
     assert_published(lake, RUN)
+
+
+# A site that is really asked
+
+
+def test_command__with_nothing_new_asks_at_most_twice_and_is_soon_done(tmp_path: Path) -> None:
+    with serving() as server:
+        codeforces = FakeCodeforces(server)
+        for number in (1, 2):
+            codeforces.add(number, changes(number, ("ada", 1), ("bob", 2)))
+        arguments = ("follow", "--source", "codeforces", "--base-url", server.url, "--lake", str(tmp_path / "lake"))
+        for _ in range(2):
+            asked, began = len(server.requests), time.monotonic()
+            with start(*arguments) as process:
+                out, err = process.communicate(timeout=PATIENCE)
+            assert (process.returncode, err) == (0, b"")
+        assert len(server.requests) - asked <= 2
+        assert time.monotonic() - began < 5
+    assert b"2 unchanged" in out
+    assert b"2 rounds are published already" in out
+    assert_published(Lake.open(tmp_path / "lake"), "codeforces-elo-mmr")
