@@ -1,0 +1,85 @@
+"""Command lines held against the programs they call: every command and every option must be there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import pytest
+
+__all__ = ["ROOT", "check", "check_shell", "shell_lines"]
+
+ROOT = Path(__file__).resolve().parents[2]
+OTHERS = {"cp", "git", "kubectl", "rclone"}  # not ours to check
+
+
+def check(arguments: Sequence[str]) -> None:
+    """Refuse a command that its program would refuse."""
+    program, *rest = arguments
+    if program == "ranklake":
+        from flows.cli import cli
+
+        _parse(cli, rest)
+    elif program == "prefect":
+        _prefect([word for word in rest if word != "--no-prompt"])
+    elif program == "dask":
+        pytest.importorskip("distributed", reason="needs the package distributed (extra cluster)")
+        from dask.cli import cli as dask
+        from distributed.cli import dask_scheduler, dask_worker
+
+        _parse({"scheduler": dask_scheduler.main, "worker": dask_worker.main}.get(rest[0], dask), rest[1:])
+    elif program == "sh":
+        assert rest[0] == "-c"
+        check_shell(rest[1])
+    elif program == "docker":
+        _compose(rest)
+    else:
+        assert program in OTHERS, f"what is {program}?"
+
+
+def check_shell(line: str) -> None:
+    """A line of a shell: commands with ``&&`` between them."""
+    for part in re.split(r"&&|(?:>|<) \S+", line):
+        if words := shlex.split(part, comments=True):
+            check(words)
+
+
+def shell_lines(page: Path) -> list[str]:
+    """The lines of all blocks of shell commands of a page."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+def _parse(command: click.Command, arguments: list[str]) -> None:
+    while isinstance(command, click.Group):
+        name, *arguments = arguments
+        if name == "--help":
+            return
+        assert name in command.commands, f"no command {name}"
+        command = command.commands[name]
+    with command.make_context(command.name, list(arguments)):
+        pass
+
+
+def _prefect(arguments: list[str]) -> None:
+    from prefect.cli._app import _app
+
+    _app.parse_args(arguments, exit_on_error=False, print_error=False)
+
+
+def _compose(arguments: list[str]) -> None:
+    """``docker compose``: the file is there, and so are the services it names."""
+    import yaml
+
+    if arguments[0] == "build":
+        assert (ROOT / arguments[arguments.index("--file") + 1]).is_file()
+        return
+    compose, option, file, verb, *rest = arguments
+    assert (compose, option) == ("compose", "--file")
+    assert verb in {"build", "exec", "logs", "ps", "up", "down", "stop"}
+    services = yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["services"]
+    named = [word for word in rest if not word.startswith("-")][: 1 if verb == "exec" else None]
+    assert set(named) <= services.keys(), named

@@ -1,0 +1,350 @@
+"""What is shipped to be deployed is whole: whatever a file names is there, and every command is understood.
+
+No container engine is needed: files are read as what they are, and commands are given to the parsers of their programs.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from deploy.commands import ROOT, check, check_shell, shell_lines
+from prefect.cli.deploy._models import PrefectYamlModel
+from prefect.client.schemas.schedules import CronSchedule
+from prefect.flows import load_flow_from_entrypoint
+from prefect.settings import Settings
+
+from flows.sources.site import SITES
+
+COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+MANIFESTS = sorted((ROOT / "deploy" / "kubernetes").glob("*.yaml"))
+PREFECT = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
+DEPLOYMENTS: list[dict[str, Any]] = PREFECT["deployments"]
+DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
+RUNBOOK = ROOT / "deploy" / "RUNBOOK.md"
+SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|ACCESS_KEY|DATABASE_CONNECTION_URL")
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKLAKE_LAKE", "lake")
+
+
+def documents(path: Path) -> list[dict[str, Any]]:
+    return [one for one in yaml.safe_load_all(path.read_text(encoding="utf-8")) if one]
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every text somewhere in a structure."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from (*strings(key), *strings(inner))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from strings(inner)
+    elif isinstance(value, str):
+        yield value
+
+
+# The schedule
+
+
+def test_prefect__file_is_what_prefect_takes() -> None:
+    PrefectYamlModel.model_validate(PREFECT)
+    known = PrefectYamlModel.model_fields["deployments"].annotation
+    assert known is not None
+    for one in DEPLOYMENTS:  # the model takes no notice of what it does not know
+        assert one.keys() <= set(known.__args__[0].model_fields)
+        assert one["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
+        assert one["work_pool"] == {"name": "ranklake"}
+    assert PREFECT["pull"] == []
+
+
+@pytest.mark.parametrize("one", DEPLOYMENTS, ids=lambda one: one["entrypoint"])
+def test_prefect__entry_points_take_the_parameters(one: dict[str, Any]) -> None:
+    flow = load_flow_from_entrypoint(one["entrypoint"], use_placeholder_flow=False)
+    known, needed = set(flow.parameters.properties), set(flow.parameters.required or ())
+    assert one["parameters"]["lake"] == "{{ $RANKLAKE_LAKE }}"
+    for schedule in one.get("schedules", [{}]):
+        CronSchedule(cron=schedule.get("cron", "0 0 * * *"), timezone=schedule.get("timezone", "UTC"))
+        given = one["parameters"] | schedule.get("parameters", {})
+        assert given.keys() <= known
+        if schedule:
+            assert needed <= given.keys()
+            assert given["source"] in SITES
+            flow.validate_parameters(given)
+
+
+def test_prefect__every_site_that_is_followed_has_its_time() -> None:
+    slugs = [schedule["slug"] for one in DEPLOYMENTS for schedule in one.get("schedules", ())]
+    assert len(set(slugs)) == len(slugs)
+    names = [(one["entrypoint"], one["name"]) for one in DEPLOYMENTS]
+    assert len(set(names)) == len(names)
+
+
+def test_project__tells_prefect_to_tell_nobody() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["prefect"]
+    assert told == {"server": {"analytics_enabled": False}, "telemetry": {"enable_resource_metrics": False}}
+    found = Settings.model_validate(told)
+    assert found.server.analytics_enabled is False
+    assert found.telemetry.enable_resource_metrics is False
+
+
+# The image
+
+
+def instructions(name: str) -> list[str]:
+    """The arguments of all instructions of one kind, continued lines joined."""
+    text = re.sub(r"\\\n\s*", "", re.sub(r"^#.*\n", "", DOCKERFILE, flags=re.MULTILINE))
+    return [line.partition(" ")[2] for line in text.splitlines() if line.startswith(f"{name} ")]
+
+
+def test_image__what_is_copied_is_there_and_not_ignored() -> None:
+    let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    copied = [path for line in instructions("COPY") for path in shlex.split(line)[:-1]]
+    assert copied
+    for path in copied:
+        assert (ROOT / path).exists(), path
+        assert path in let_in, path
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packages = {one.rstrip("*") for one in project["tool"]["setuptools"]["packages"]["find"]["include"]}
+    assert packages | {"pyproject.toml", project["project"]["readme"]} <= set(copied)
+
+
+def test_image__is_of_a_python_and_of_extras_that_the_project_has() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["requires-python"] == ">=3.11"
+    assert {line.split()[0] for line in instructions("FROM")} == {"python:3.11-slim"}
+    extras = set(re.findall(r"whl\)\[(.*?)\]", DOCKERFILE))
+    assert extras == {"all"}
+    held = set(re.findall(r"[a-z0-9]+", project["optional-dependencies"]["all"][0].partition("[")[2]))
+    assert {"cluster", "flows", "publish", "s3"} <= held <= project["optional-dependencies"].keys()
+
+
+def test_image__runs_as_nobody_special_and_tells_nobody() -> None:
+    assert instructions("USER")[-1].isdigit()
+    assert int(instructions("USER")[-1]) > 0
+    env = dict(word.split("=", 1) for line in instructions("ENV") for word in shlex.split(line))
+    assert env["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+    assert env["PREFECT_TELEMETRY_ENABLE_RESOURCE_METRICS"] == "false"
+    assert env["DO_NOT_TRACK"] == "1"
+    made = " ".join(instructions("RUN"))
+    assert all(env[name] in made for name in ("NUMBA_CACHE_DIR", "PREFECT_HOME"))
+    check(yaml.safe_load(instructions("CMD")[-1]))
+
+
+# Compose
+
+SERVICE_KEYS = {
+    "build", "command", "depends_on", "environment", "healthcheck", "image", "init", "ports", "profiles", "restart",
+    "stop_grace_period", "volumes",
+}  # fmt: skip
+CONDITIONS = {"service_started", "service_healthy", "service_completed_successfully"}
+
+
+def test_compose__has_the_roles_and_no_key_that_is_none() -> None:
+    assert {"server", "worker", "postgres", "minio", "dask-scheduler", "dask-worker"} <= SERVICES.keys()
+    assert {key for key in COMPOSE if not key.startswith("x-")} == {"name", "services", "volumes"}
+    for service in SERVICES.values():
+        assert service.keys() <= SERVICE_KEYS
+        assert "image" in service
+        assert service.get("restart") in {"unless-stopped", "on-failure"}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_compose__whatever_a_service_names_is_declared(name: str) -> None:
+    service = SERVICES[name]
+    if build := service.get("build"):
+        context = ROOT / "deploy" / build["context"]
+        assert (context / build["dockerfile"]).is_file()
+        assert (context / "pyproject.toml").is_file()
+        assert service["init"] is True
+    needed = service.get("depends_on", {})
+    for other, how in needed.items() if isinstance(needed, dict) else [(one, {}) for one in needed]:
+        condition = how.get("condition", "service_started")
+        assert condition in CONDITIONS
+        assert condition != "service_healthy" or "healthcheck" in SERVICES[other]
+        assert condition != "service_completed_successfully" or SERVICES[other]["restart"] == "on-failure"
+    for volume in service.get("volumes", ()):
+        where, inside, *_ = volume.split(":")
+        assert inside.startswith("/")
+        assert (ROOT / "deploy" / where).exists() if where.startswith(".") else where in COMPOSE["volumes"]
+        if "build" in service and not where.startswith("."):
+            assert f"{inside}" in DOCKERFILE  # made by the image, so that its user may write there
+    assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+
+
+@pytest.mark.parametrize("name", [name for name, service in SERVICES.items() if "build" in service])
+def test_compose__commands_are_understood(name: str) -> None:
+    check([re.sub(r"\$\{\w+:-(.*?)\}", r"\1", word) for word in SERVICES[name]["command"]])
+
+
+def test_compose__addresses_lead_to_services() -> None:
+    hosts = {host for text in strings(SERVICES) for host in re.findall(r"\w://(?:[^@/\s]*@)?([a-z][a-z-]*):\d", text)}
+    assert hosts == {"server", "minio", "postgres", "dask-scheduler"}
+
+
+def test_compose__volumes_are_used() -> None:
+    used = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())}
+    assert COMPOSE["volumes"].keys() <= used
+
+
+def test_compose__what_is_filled_in_is_asked_for_by_the_example() -> None:
+    asked = set(re.findall(r"^([A-Z_]+)=", (ROOT / "deploy" / "env.example").read_text(), re.MULTILINE))
+    filled = {match for text in strings(SERVICES) for match in re.findall(r"\$\{([A-Z_]+)(?!\w)(?!:-[^}])", text)}
+    assert filled == asked
+
+
+def test_compose__no_password_is_written_down() -> None:
+    for service in SERVICES.values():
+        for key, value in service.get("environment", {}).items():
+            if SECRET.search(key):
+                assert "${" in value, key
+    assert not re.findall(r"^\w*(?:PASSWORD|TOKEN)=.+", (ROOT / "deploy" / "env.example").read_text(), re.MULTILINE)
+    assert "deploy/.env" in (ROOT / ".gitignore").read_text().split()
+
+
+def test_compose__prefect_knows_its_settings() -> None:
+    for name, service in SERVICES.items():
+        for key in service.get("environment", {}):
+            if key.startswith("PREFECT_"):
+                assert_setting(key, name)
+
+
+def assert_setting(key: str, place: str) -> None:
+    """Prefect takes no notice of settings that it does not know."""
+    from prefect.settings.models.root import Settings as Root
+
+    assert key in _settings(Root, "PREFECT"), f"{place}: {key} is no setting of Prefect's"
+
+
+def _settings(model: Any, prefix: str) -> set[str]:
+    found: set[str] = set()
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        here = f"{prefix}_{name}".upper()
+        found |= _settings(kind, here) if hasattr(kind, "model_fields") else {here}
+    return found
+
+
+# Kubernetes
+
+
+@pytest.mark.parametrize("path", [p for p in MANIFESTS if p.stem != "kustomization"], ids=lambda path: path.stem)
+def test_kubernetes__manifests_are_what_the_cluster_takes(path: Path) -> None:
+    validate = pytest.importorskip("kubernetes_validate", reason="needs the package kubernetes-validate")
+    for one in documents(path):
+        validate.validate(one, "1.31", strict=True)
+
+
+def test_kubernetes__everything_is_applied() -> None:
+    (kustomization,) = documents(ROOT / "deploy" / "kubernetes" / "kustomization.yaml")
+    assert sorted(kustomization["resources"]) == [p.name for p in MANIFESTS if p.stem != "kustomization"]
+    images = {image for path in MANIFESTS for pod in pods(path) for image in (c["image"] for c in pod["containers"])}
+    assert images == {image["name"] for image in kustomization["images"]}
+
+
+def pods(path: Path) -> list[dict[str, Any]]:
+    """The pods that a manifest makes."""
+    return [one["spec"]["template"]["spec"] for one in documents(path) if "template" in one.get("spec", {})]
+
+
+OBJECTS = [one for path in MANIFESTS for one in documents(path)]
+PODS = [(path.stem, pod) for path in MANIFESTS for pod in pods(path)]
+
+
+@pytest.mark.parametrize(("name", "pod"), PODS, ids=[name for name, _ in PODS])
+def test_kubernetes__a_pod_names_only_what_is_there(name: str, pod: dict[str, Any]) -> None:
+    (container,) = pod["containers"]
+    check([*container["command"], *container.get("args", ())])
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] == int(instructions("USER")[-1])
+    assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    maps = {one["metadata"]["name"] for one in OBJECTS if one["kind"] == "ConfigMap"}
+    claims = {one["metadata"]["name"] for one in OBJECTS if one["kind"] == "PersistentVolumeClaim"}
+    made = set(re.findall(r"create secret generic (\S+)", RUNBOOK.read_text(encoding="utf-8")))
+    for source in container.get("envFrom", ()):
+        assert source.get("configMapRef", {}).get("name", next(iter(maps))) in maps
+        assert source.get("secretRef", {}).get("name", next(iter(made))) in made
+    for variable in container.get("env", ()):
+        if SECRET.search(variable["name"]):
+            reference = variable["valueFrom"]["secretKeyRef"]
+            pattern = rf"create secret generic {reference['name']} --from-literal={reference['key']}="
+            assert re.search(pattern, RUNBOOK.read_text(encoding="utf-8"))
+        if variable["name"].startswith("PREFECT_"):
+            assert_setting(variable["name"], name)
+    ports = {port["name"] for port in container.get("ports", ())}
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert container.get(probe, {"httpGet": {"port": None}})["httpGet"]["port"] in ports | {None}
+    volumes = {volume["name"]: volume for volume in pod.get("volumes", ())}
+    assert {mount["name"] for mount in container.get("volumeMounts", ())} == volumes.keys()
+    for volume in volumes.values():
+        assert volume.get("persistentVolumeClaim", {}).get("claimName", next(iter(claims))) in claims
+
+
+def test_kubernetes__services_and_deployments_find_their_pods() -> None:
+    labels = [one["spec"]["template"]["metadata"]["labels"] for one in OBJECTS if "template" in one.get("spec", {})]
+    for one in OBJECTS:
+        if one["kind"] == "Deployment":
+            assert one["spec"]["selector"]["matchLabels"] == one["spec"]["template"]["metadata"]["labels"]
+        if one["kind"] == "Service":
+            assert one["spec"]["selector"] in labels
+    (config,) = [one["data"] for one in OBJECTS if one["kind"] == "ConfigMap"]
+    (service,) = [one for one in OBJECTS if one["kind"] == "Service"]
+    host = f"{service['metadata']['name']}:{service['spec']['ports'][0]['port']}"
+    assert config["PREFECT_API_URL"] == f"http://{host}/api"
+    assert config["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+    assert not any(SECRET.search(key) for key in config)
+
+
+# The runbook
+
+
+@pytest.mark.parametrize("page", ["deploy/RUNBOOK.md", "deploy/README.md"])
+def test_pages__commands_are_understood(page: str) -> None:
+    lines = shell_lines(ROOT / page)
+    assert lines
+    for line in lines:
+        check_shell(line)
+
+
+def test_pages__timers_are_understood() -> None:
+    text = (ROOT / "deploy" / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```cron\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if not line.startswith("#")]
+    assert lines
+    for line in lines:
+        *times, command = line.split(maxsplit=5)
+        CronSchedule(cron=" ".join(times))
+        check_shell(command)
+
+
+def test_runbook__names_deployments_there_are_and_parameters_they_have() -> None:
+    there = {f"{load_flow_from_entrypoint(one['entrypoint']).name}/{one['name']}": one for one in DEPLOYMENTS}
+    runs = [line for line in shell_lines(RUNBOOK) if "prefect deployment run" in line]
+    assert runs
+    for line in runs:
+        words = shlex.split(line)
+        deployment = there[words[words.index("run") + 1]]
+        given = {b.partition("=")[0] for a, b in pairwise(words) if a == "--param"}
+        assert given <= set(load_flow_from_entrypoint(deployment["entrypoint"]).parameters.properties)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "First start", "Upgrade", "Back-up and restore", "A contest was rejudged", "A site changed its API",
+        "Disk full", "A writer died", "Secrets",
+    ],
+)  # fmt: skip
+def test_runbook__has_an_answer(what: str) -> None:
+    sections = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", RUNBOOK.read_text(), re.MULTILINE | re.DOTALL))
+    assert "```sh" in sections[what]
