@@ -194,13 +194,13 @@ class Client:
         except _PassingError as error:
             times = f"after {ATTEMPTS} attempts" if error.retry_after <= LONGEST_WAIT else "for now"
             raise self._fault(url, f"{error} {times}; run again later, what was kept is not asked for again") from None
+        if self._token and self._token.encode() in body:
+            raise self._fault(url, "the answer repeats our access token; it was not kept")
         status = response.status_code
         if status != 304 and status not in accept:
             raise self._fault(url, f"HTTP {status} {_beginning(body)}".rstrip())
         if status == 304 and not (etag or last_modified):
             raise self._fault(url, "HTTP 304, though nothing was said to be known")
-        if self._token and self._token.encode() in body:
-            raise self._fault(url, "the answer repeats our access token; it was not kept")
         headers_back = response.headers
         return Answer(
             url,
