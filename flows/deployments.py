@@ -141,7 +141,7 @@ def _is_passing(task: Task[Any, Any], task_run: TaskRun, state: State[Any]) -> b
 @task(name="ingest", tags=["network"], retries=len(RETRY_SECONDS), retry_delay_seconds=RETRY_SECONDS,
       retry_condition_fn=_is_passing, cache_policy=NO_CACHE, persist_result=False)  # fmt: skip
 def _ingest(lake: str, source: str, dataset: str, since: str | None, base_url: str | None) -> SourceReport:
-    with _shown(f"ingesting {source}") as tell:
+    with _shown(f"ingesting {source}", "requests") as tell:
         opened = _open(lake, create=True)
         report = bring_in(opened, source, dataset, since=since, base_url=base_url, on_progress=tell)
     _log(report.lines())
@@ -178,7 +178,7 @@ def _show_run(lake: str, followed: Followed) -> None:
 
 
 @contextmanager
-def _shown(what: str) -> Iterator[Tell]:
+def _shown(what: str, units: str) -> Iterator[Tell]:
     """A progress bar beside the run, for work that takes longer than :data:`PROGRESS_SECONDS`."""
     told_at = time.monotonic()
     artifact: UUID | None = None
@@ -194,7 +194,7 @@ def _shown(what: str) -> Iterator[Tell]:
             artifact = created
         else:
             update_progress_artifact(artifact, share)
-        get_run_logger().info("%s: %d%s, %s", what, done, f" of {total}" if total else "", plain(told))
+        get_run_logger().info("%s: %d%s %s, %s", what, done, f" of {total}" if total else "", units, plain(told))
         told_at = time.monotonic()
 
     yield tell

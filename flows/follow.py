@@ -39,11 +39,11 @@ __all__ = [
 ]
 
 Tell = Callable[[int, int | None, str], None]
-Show = Callable[[str], AbstractContextManager[Tell]]
+Show = Callable[[str, str], AbstractContextManager[Tell]]  # what is being done, and the units it is counted in
 
 
 @contextmanager
-def unseen(what: str) -> Iterator[Tell]:
+def unseen(what: str, units: str) -> Iterator[Tell]:
     """Progress that nobody looks at; see :func:`flows.terminal.progress` for one that is seen."""
     yield lambda done, total, told: None
 
@@ -139,7 +139,7 @@ def follow(
     if publish:
         need("deltalake", "publish", "publishing")
     dataset = runs[0].dataset
-    with show(f"ingesting {source}") as tell:
+    with show(f"ingesting {source}", "requests") as tell:
         ingested = ingest_source(lake, source, dataset, since=since, base_url=base_url, on_progress=tell)
     followed = []
     if has_contests(lake, dataset):
@@ -155,11 +155,10 @@ def check_source(source: str, since: str | None = None, base_url: str | None = N
     ValueError
         There is no such source, or the time or the address is none.
     """
-    site = find_site(source)
+    with open_client(find_site(source, base_url)):
+        pass
     if since is not None:
         parse_time(since)
-    with open_client(site, base_url):
-        pass
 
 
 def catch_up(lake: Lake, config: RunConfig, engine: Engine, *, publish: bool = True, show: Show = unseen) -> Followed:
@@ -176,7 +175,7 @@ def catch_up(lake: Lake, config: RunConfig, engine: Engine, *, publish: bool = T
 
 def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unseen) -> RateReport:
     """As :func:`~flows.rate.rate`, with its progress shown."""
-    with show(f"rating {config.run}") as tell:
+    with show(f"rating {config.run}", "contests") as tell:
 
         def on_progress(progress: Progress) -> None:
             tell(progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s")

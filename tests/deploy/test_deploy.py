@@ -144,8 +144,8 @@ def test_image__runs_as_nobody_special_and_tells_nobody() -> None:
 # Compose
 
 SERVICE_KEYS = {
-    "build", "command", "depends_on", "environment", "healthcheck", "image", "init", "ports", "profiles", "restart",
-    "stop_grace_period", "volumes",
+    "build", "command", "depends_on", "entrypoint", "environment", "healthcheck", "image", "init", "ports", "profiles",
+    "restart", "stop_grace_period", "volumes",
 }  # fmt: skip
 CONDITIONS = {"service_started", "service_healthy", "service_completed_successfully"}
 
@@ -314,6 +314,14 @@ def test_pages__commands_are_understood(page: str) -> None:
     assert lines
     for line in lines:
         check_shell(line)
+
+
+def test_readme__commands_of_ours_are_understood() -> None:
+    parts = [part.strip() for line in shell_lines(ROOT / "README.md") for part in line.split("&&")]
+    ours = [part for part in parts if part.startswith("ranklake ")]
+    assert any("follow" in part for part in ours)
+    for part in ours:
+        check_shell(part)
 
 
 def test_pages__timers_are_understood() -> None:

@@ -234,7 +234,7 @@ def test_progress__bars_are_seldom_renewed(site: Site, lake: Lake, monkeypatch: 
 
     @flow
     def long_work() -> None:
-        with deployments._shown("work") as tell:
+        with deployments._shown("work", "pieces") as tell:
             for i in range(200):  # at least 20 s by that clock, and at most 40
                 tell(i, 200, "")
 
