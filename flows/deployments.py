@@ -6,6 +6,7 @@ Tasks are whole stages and are handed names, never tables. Nothing is cached: th
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import time
 from collections.abc import Iterable, Iterator
@@ -124,6 +125,9 @@ def _open(lake: str, create: bool = False) -> Lake:
     if urlsplit(lake).password is not None:
         raise ValueError("the address of a lake must not hold a password; set what its library reads instead, as "
                          "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in the worker's environment")  # fmt: skip
+    if "://" not in lake and not os.path.isabs(lake):
+        raise ValueError(f"the lake must be a full path or an address, got {lake!r}: a run is at work in a folder of its "
+                         "own; set RANKLAKE_LAKE and deploy again")  # fmt: skip
     return Lake.open(lake, create=create)
 
 

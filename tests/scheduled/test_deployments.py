@@ -203,6 +203,16 @@ def test_flows__refuse_an_address_with_a_password_and_do_not_repeat_it(site: Sit
     assert "sesame" not in logs()
 
 
+@pytest.mark.parametrize("lake", ["", "lake", "./lake"])
+def test_follow__refuses_a_lake_that_would_be_where_the_worker_happens_to_be(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lake: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="the lake must be a full path or an address"):
+        deployments.follow(lake, "codeforces", "site")
+    assert list(tmp_path.iterdir()) == []
+
+
 # What is shown
 
 
