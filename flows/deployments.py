@@ -126,8 +126,8 @@ def _open(lake: str, create: bool = False) -> Lake:
         raise ValueError("the address of a lake must not hold a password; set what its library reads instead, as "
                          "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, in the worker's environment")  # fmt: skip
     if "://" not in lake and not os.path.isabs(lake):
-        raise ValueError(f"the lake must be a full path or an address, got {lake!r}: a run is at work in a folder of its "
-                         "own; set RANKLAKE_LAKE and deploy again")  # fmt: skip
+        raise ValueError(f"the lake must be a full path or an address, got {lake!r}: a run is at work in a folder of "
+                         "its own; set RANKLAKE_LAKE and deploy again")  # fmt: skip
     return Lake.open(lake, create=create)
 
 
