@@ -187,6 +187,7 @@ class Run:
             if name not in needed and (number is not None or name.startswith(layout.TEMPORARY_PREFIX)):
                 doomed.append((-1 if number is None else number, name.endswith(MANIFEST), name))
         for _, _, name in sorted(doomed, reverse=True):  # of one segment, the manifest goes first
+            self._check_lease()  # each time: who was suspended must not go on removing what his successor wrote
             self.lake.delete(f"{self._rounds}/{name}")
         return chain
 
@@ -310,6 +311,7 @@ class Run:
 
     def remove_snapshot(self, last_round: int) -> None:
         """Remove the snapshot after ``last_round``, sound or not."""
+        self._check_lease()
         folder = layout.snapshot_folder(self.name, last_round)
         self.lake.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
         self.lake.delete_folder(folder)

@@ -107,14 +107,14 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
                     row.file, row.row_start = file, end - row.n_rows
         after = {row.file for row in members}
         if after != before:
-            lease.check()
             facts = {key: facts[key] for key in ("player_parts", "n_players", "log") if key in facts}
-            lake.write_table(layout.contests_file(name), table_of(members), "contests", metadata=facts)
+            data = parquet.encode(table_of(members), "contests", facts)
+            lease.check()
+            lake.write_bytes(layout.contests_file(name), data)
     except BaseException:
-        discard(lake, name, written)
+        discard(lake, name, written, lease)
         raise
-    lease.check()
-    sweep(lake, name, stays | referenced(name, after, facts))
+    sweep(lake, name, stays | referenced(name, after, facts), lease)
     return len(before), len(after)
 
 

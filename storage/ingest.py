@@ -81,7 +81,7 @@ class Ingest(Corrector):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            discard(self._lake, self._name, self._written)
+            discard(self._lake, self._name, self._written, self._lease)
             return
         try:
             self._flush()
@@ -89,10 +89,10 @@ class Ingest(Corrector):
             self._settle()
             kept = self._commit() if self._changed else set()
         except BaseException:
-            discard(self._lake, self._name, self._written)
+            discard(self._lake, self._name, self._written, self._lease)
             raise
         if self._changed:
-            sweep(self._lake, self._name, kept | self._files_before)
+            sweep(self._lake, self._name, kept | self._files_before, self._lease)
 
     def add(self, contest: Contest) -> Literal["new", "corrected", "unchanged"]:
         """Take in one contest of a source, in the source's order; see ``order.merge_order`` for its place.
@@ -229,7 +229,8 @@ class Ingest(Corrector):
             if path not in self._files_before:
                 self._write(path, parquet.encode(self._log.table, "log"))
         rows = self._rows.values()
+        data = parquet.encode(table_of(rows), "contests", facts)
         if self._lease is not None:
             self._lease.check()
-        self._lake.write_table(layout.contests_file(self._name), table_of(rows), "contests", metadata=facts)
+        self._lake.write_bytes(layout.contests_file(self._name), data)
         return referenced(self._name, (row.file for row in rows), facts)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from storage import layout
 from storage.errors import LakeError, MissingError
 from storage.lake import Lake
+from storage.lease import Lease
 from storage.parquet import metadata_of
 
 __all__ = ["discard", "referenced", "strays", "sweep"]
@@ -20,10 +21,12 @@ def referenced(name: str, files: Iterable[str], facts: Mapping[str, str]) -> set
     return paths | ({layout.log_file(name, facts["log"])} if "log" in facts else set())
 
 
-def discard(lake: Lake, name: str, written: Iterable[str]) -> None:
+def discard(lake: Lake, name: str, written: Iterable[str], lease: Lease | None) -> None:
     """Remove what a failed ingest wrote, save what counts after all: a commit may succeed and yet raise."""
-    # What cannot be read or removed now is harmless, and the next ingest sweeps it.
+    # What cannot be read or removed now is harmless, and the next ingest sweeps it. Nor may who was taken for dead
+    # remove anything: his successor may be about to commit the same files.
     with suppress(LakeError):
+        _check(lease)
         try:
             table = lake.read_table(layout.contests_file(name), "contests", ["file"])
             committed = referenced(name, table.column("file").to_pylist(), metadata_of(table.schema))
@@ -34,11 +37,12 @@ def discard(lake: Lake, name: str, written: Iterable[str]) -> None:
                 lake.delete(path)
 
 
-def sweep(lake: Lake, name: str, kept: set[str]) -> None:
+def sweep(lake: Lake, name: str, kept: set[str], lease: Lease | None) -> None:
     """Remove whatever is not among the paths ``kept``."""
     # The data are committed: failing to tidy up is no failure.
     with suppress(LakeError):
-        for path in strays(lake, name, kept):
+        for path in strays(lake, name, kept):  # listed before the lease is looked at: no successor's files are in it
+            _check(lease)
             lake.delete(path)
 
 
@@ -47,3 +51,8 @@ def strays(lake: Lake, name: str, kept: set[str]) -> list[str]:
     folders = (layout.standings_folder, layout.players_folder, layout.contests_folder, layout.log_folder)
     paths = (f"{folder(name)}/{file}" for folder in folders for file in lake.list(folder(name)))
     return [path for path in paths if path not in kept]
+
+
+def _check(lease: Lease | None) -> None:
+    if lease is not None:
+        lease.check()

@@ -60,8 +60,15 @@ class Ended:
 class Hand:
     """A command under way."""
 
-    def __init__(self, crew: Crew, pid: int) -> None:
-        self._crew, self.pid = crew, pid
+    def __init__(self, crew: Crew, pid: int, logs: str) -> None:
+        self._crew, self.pid, self._logs = crew, pid, logs
+
+    def wait_until_told(self, words: str) -> None:
+        """Until it has said something."""
+        give_up = time.monotonic() + PATIENCE
+        while words not in Path(f"{self._logs}.err").read_text():
+            assert time.monotonic() < give_up, f"it did not say {words!r}"
+            time.sleep(0.005)
 
     def wait(self) -> Ended:
         """Until it has ended, or was stopped."""
@@ -96,7 +103,7 @@ class Crew:
         before
             Python that it runs first.
         """
-        return Hand(self, self._ask(arguments=arguments, at=at, how=how, before=before)["pid"])
+        return Hand(self, **self._ask(arguments=arguments, at=at, how=how, before=before))
 
     def run(self, *arguments: str, at: int = -1, how: str = "", before: str = "") -> Ended:
         """As :meth:`start`, to its end."""
@@ -175,7 +182,7 @@ def serve(settings: str) -> None:
                     if pid == 0:
                         _work(logs, **question)
                     alive[pid] = logs
-                    answer = {"pid": pid}
+                    answer = {"pid": pid, "logs": logs}
                 answers.write(json.dumps(answer) + "\n")
                 answers.flush()
         finally:
