@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from storage import Dataset, Lake, Run, layout
+from storage import Dataset, Lake, MissingError, Run, layout
 from storage.lease import Lease, hold
 
 from .commit import Committer
@@ -121,8 +121,15 @@ def rate(
     if dry_run:
         return _foretell(dataset, Plan.of(lake, config, dataset, max_rounds, start))
     with hold(lake, layout.run_folder(config.run), f"rate {config.run}", steal=steal) as lease:
-        plan = Plan.of(lake, config, dataset, max_rounds, start)
-        return _rate(dataset, config, plan, engine, on_progress, lease, began)
+        while True:
+            plan = Plan.of(lake, config, dataset, max_rounds, start)
+            try:
+                return _rate(dataset, config, plan, engine, on_progress, lease, began)
+            except MissingError:
+                stale, dataset = dataset, Dataset.open(lake, config.dataset)
+                if dataset.contests.equals(stale.contests, check_metadata=True):
+                    raise
+                # Committed to at least twice since: what was replaced is gone. What was rated stays as far as it holds.
 
 
 def _rate(

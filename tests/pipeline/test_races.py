@@ -11,6 +11,7 @@ from lake.builders import content, expected
 from pipeline.crew import Crew, Ended, Hand, crew
 from pipeline.lakes import files, made_up, same_tables
 from pipeline.life import (
+    CONTESTS,
     SETTINGS,
     Step,
     assert_as_after,
@@ -230,6 +231,22 @@ def test_rate__whose_data_set_is_compacted_meanwhile_goes_on(hands: Crew, steps:
     assert hands.run("compact", "--dataset", "games", "--rows", "60", "--lake", str(lake)).code == 0
     assert hand.go_on().wait().code == 0
     assert list(Verifier(Lake.open(lake)).everything()) == []
+
+
+def test_rate__whose_data_set_changes_again_and_again_meanwhile_follows_it(
+    hands: Crew, steps: list[Step], tmp_path: Path
+) -> None:
+    """Files that one commit replaces are there until the next one: this rating finds them gone."""
+    rate, lake = steps[1], tmp_path / "lake"
+    put(rate.before, lake)
+    hand = stop(hands, rate, lake, at=1)
+    hands.done("compact", "--dataset", "games", "--lake", str(lake))
+    hands.done("amend", "3", "--remove", CONTESTS[3].handles[0].as_py(), "--dataset", "games", "--lake", str(lake))
+    assert hand.go_on().wait().code == 0
+    verifier = Verifier(Lake.open(lake))
+    assert list(verifier.everything()) == []
+    assert not any("no longer holds" in note for note in verifier.notes)
+    assert verifier.rounds == 24
 
 
 # Publishing
