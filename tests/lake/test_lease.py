@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import subprocess
@@ -173,7 +174,42 @@ def test_hold__a_number_that_was_given_back_and_swept_is_not_taken_again(
         assert leases(lake) == [2]
 
 
-@pytest.mark.parametrize("clock", [-1e6, 0.0])
+@pytest.mark.parametrize("clock", [-1e9, 1e9])
+def test_hold__somebody_dead_elsewhere_is_followed_whatever_their_clock_said(lake: Lake, clock: float) -> None:
+    pretend(lake, 0, machine="elsewhere", time_seconds=time.time() + clock)
+    with hold(lake, FOLDER, "rate", beat_seconds=BEAT):
+        assert leases(lake)[-1] == 1
+
+
+def test_hold__a_clock_that_went_back_does_not_make_a_dead_one_stay_for_ever(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    died_at = time.time()
+    pretend(lake, 0, machine="elsewhere", time_seconds=died_at)
+    monkeypatch.setattr(time, "time", lambda: died_at)
+    with pytest.raises(LeaseHeldError, match="last heartbeat 0 s ago"), hold(lake, FOLDER, "rate", beat_seconds=BEAT):
+        pass
+    monkeypatch.setattr(time, "time", lambda: died_at - 3600)
+    with hold(lake, FOLDER, "rate", beat_seconds=BEAT):
+        assert file(lake, 1)["time_seconds"] == died_at - 3600
+
+
+def test_hold__a_clock_that_goes_back_all_the_time_neither_stops_a_heart_nor_a_writer(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = itertools.count()
+    monkeypatch.setattr(time, "time", lambda: 2e9 - 1e5 * next(turns))
+    with hold(lake, FOLDER, "rate", beat_seconds=BEAT) as mine:
+        give_up = time.monotonic() + PATIENCE
+        while int(str(file(lake, 0)["beats"])) < 3:
+            assert time.monotonic() < give_up
+            time.sleep(BEAT)
+        with pytest.raises(LeaseHeldError), hold(lake, FOLDER, "compact", beat_seconds=BEAT):
+            pass
+        mine.check()
+
+
+@pytest.mark.parametrize("clock", [-1e6, 0.0, 1e6])
 def test_hold__somebody_elsewhere_with_a_fresh_heartbeat_is_at_work(lake: Lake, clock: float) -> None:
     """A clock that was set back, theirs or ours, does not make them dead: their heart is watched."""
     pretend(lake, 0, machine="elsewhere", time_seconds=time.time() + clock)

@@ -1,0 +1,59 @@
+"""Clocks that go back, or are years ahead: what is written does not depend on them, nor who holds a lease."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pipeline.crew import Crew, crew
+from pipeline.life import SETTINGS, Step, assert_as_after, live, put
+
+YEARS = 10 * 366 * 86_400
+CLOCKS = {
+    "set back between commands": f"import time\nreal = time.time\ntime.time = lambda: real() - {YEARS}",
+    "set forward between commands": f"import time\nreal = time.time\ntime.time = lambda: real() + {YEARS}",
+    "going back all the time": "import itertools, time\nturns = itertools.count()\n"
+    "time.time = lambda: 2e9 - 86_400.0 * next(turns)",
+}
+
+
+@pytest.fixture(scope="module")
+def hands() -> Iterator[Crew]:
+    with crew(SETTINGS) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def steps(hands: Crew, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
+    """The undisturbed life."""
+    return live(hands, tmp_path_factory.mktemp("undisturbed"))
+
+
+def test_life__under_clocks_that_jump_is_as_under_one_that_does_not(
+    hands: Crew, steps: list[Step], tmp_path: Path
+) -> None:
+    lake, clocks = tmp_path / "lake", [*CLOCKS.values(), ""]
+    put(steps[0].before, lake)
+    for number, step in enumerate(steps):
+        ended = hands.run(*step.command, "--lake", str(lake), before=clocks[number % len(clocks)])
+        assert ended.code == 0, ended.err
+        assert_as_after(lake, step)
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_lease__of_who_is_alive_holds_and_of_the_dead_does_not_whatever_the_clock_says(
+    hands: Crew, steps: list[Step], tmp_path: Path, clock: str
+) -> None:
+    step, lake = steps[8], tmp_path / "lake"  # rate
+    arguments = (*step.command, "--lake", str(lake))
+    for theirs, ours in ((CLOCKS[clock], ""), ("", CLOCKS[clock])):
+        put(step.before, lake)
+        hand = hands.start(*arguments, at=40, how="stop", before=theirs)
+        assert hand.wait().stopped
+        refused = hands.run(*arguments, before=ours)
+        assert refused.code == 1
+        assert f"process {hand.pid}) is at work there, last heartbeat" in refused.err
+        assert hand.kill().killed
+        assert hands.run(*arguments, before=ours).code == 0
+        assert_as_after(lake, step)
