@@ -25,6 +25,7 @@ from storage.schemas import ROUNDS
 from storage.sweep import referenced
 
 __all__ = [
+    "COMMANDS",
     "CONTESTS",
     "SETTINGS",
     "Step",
@@ -120,14 +121,14 @@ def write_source(folder: Path, contests: Sequence[Contest]) -> None:
         (folder / f"{one.contest_id}.json").write_text(json.dumps(facts))
 
 
-def live(crew: Crew, folder: Path) -> list[Step]:
-    """Live the whole life undisturbed, and keep what the lake was after each command."""
+def live(crew: Crew, folder: Path, commands: Sequence[tuple[str, ...]] = COMMANDS) -> list[Step]:
+    """Live a whole life undisturbed, and keep what the lake was after each command."""
     for name, contests in SOURCES.items():
         write_source(folder / name, contests)
     lake, steps = folder / "lake", []
     lake.mkdir()
     put(lake, folder / "states" / "0")
-    for number, told in enumerate(COMMANDS):
+    for number, told in enumerate(commands):
         command = tuple(str(folder / word) if word in SOURCES else word for word in told)
         began = time.perf_counter()
         ended = crew.done(*command, "--lake", str(lake))
@@ -144,7 +145,7 @@ def put(state: Path, lake: Path) -> None:
     shutil.copytree(state, lake)
 
 
-def what_counts(path: Path) -> dict[str, bytes]:
+def what_counts(path: Path | str) -> dict[str, bytes]:
     """The bytes of every file of a lake that its data set, its run and its consumers refer to; Delta's tables apart."""
     lake, paths = Lake.open(path), set()
     for name in Dataset.names(lake):

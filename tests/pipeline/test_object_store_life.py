@@ -1,0 +1,142 @@
+"""Kill -9 at any request of a lake's life in an object store: it ends as an undisturbed one on a disk does."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import s3fs
+from deltalake import DeltaTable
+from pipeline.crew import Crew, Ended, crew
+from pipeline.lakes import same_tables
+from pipeline.life import COMMANDS, SETTINGS, Step, live, published, what_counts
+from pipeline.stores import PATIENCE, Proxy, environment, proxy, server
+from pipeline.tables import ORDER, TABLES
+
+from flows.verify import Verifier
+from storage import Lake, Run
+
+SHORT = (COMMANDS[0], COMMANDS[1], COMMANDS[4])  # ingest, rate, publish
+ALIKE = "import s3fs\nimport flows.commit\nflows.commit.REMOTE_SEGMENT_ROWS = flows.commit.SEGMENT_ROWS\n"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """What every client of this process and of those it starts talks to."""
+    with (
+        server(tmp_path_factory.mktemp("store")) as address,
+        proxy(address) as made,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for name, value in environment(made.address).items():
+            patch.setenv(name, value)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def hands(store: Proxy) -> Iterator[Crew]:
+    with crew(SETTINGS + ALIKE) as made:
+        yield made
+
+
+@pytest.fixture
+def url(store: Proxy, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where a lake may be, in a bucket of its own."""
+    bucket = f"bucket-{abs(hash(request.node.name))}"
+    s3fs.S3FileSystem(skip_instance_cache=True).mkdir(bucket)
+    store.fault = lambda _: ""
+    yield f"s3://{bucket}/lake"
+    store.fault = lambda _: ""
+
+
+def die_at_request(hands: Crew, store: Proxy, command: tuple[str, ...], number: int, answered: bool) -> Ended:
+    """Kill a command when one of its requests comes, counted from 0: before the store sees it, or once it is done."""
+    victim: list[int] = []
+    known, lock, requests = threading.Event(), threading.Lock(), iter(range(10**9))
+
+    def fault(what: str) -> str:
+        assert known.wait(PATIENCE)
+        with lock:
+            if next(requests) != number:
+                return ""
+        if answered:
+            threading.Timer(0.0, os.kill, (victim[0], signal.SIGKILL)).start()
+            return "lose"
+        os.kill(victim[0], signal.SIGKILL)
+        return "refuse"
+
+    store.fault = fault
+    hand = hands.start(*command)
+    victim.append(hand.pid)
+    known.set()
+    ended = hand.wait()
+    store.fault = lambda _: ""
+    return ended
+
+
+def assert_as_on_the_disk(url: str, step: Step) -> None:
+    found, wanted = what_counts(url), what_counts(step.after)
+    assert found.keys() == wanted.keys()
+    assert [name for name in wanted if found[name] != wanted[name]] == []
+    on_disk = published(step.after)
+    for name in TABLES if on_disk else ():
+        table = DeltaTable(f"{url}/published/run/{name}", storage_options={"allow_http": "true"}).to_pyarrow_table()
+        assert same_tables(table.sort_by([(column, "ascending") for column in ORDER[name]]), on_disk[name])
+
+
+def live_and_die(hands: Crew, store: Proxy, url: str, steps: list[Step], kills: int, seed: int) -> int:
+    """Each command killed so many times before it may finish; returns how many kills came in time."""
+    dice, killed = random.Random(seed), 0
+    for step in steps:
+        command = (*step.command, "--lake", url)
+        for _ in range(kills):
+            killed += die_at_request(hands, store, command, dice.randint(3, 30), dice.random() < 0.5).killed
+            lake = Lake.open(url, create=True)
+            assert list(Verifier(lake).everything()) == []
+        hands.done(*command)
+        assert_as_on_the_disk(url, step)
+    return killed
+
+
+def test_life__in_a_store_killed_at_any_request_ends_as_on_a_disk(
+    hands: Crew, store: Proxy, url: str, tmp_path: Path
+) -> None:
+    assert live_and_die(hands, store, url, live(hands, tmp_path, SHORT), kills=1, seed=8) >= 2
+
+
+@pytest.mark.slow
+def test_life__in_a_store_killed_again_and_again_ends_as_on_a_disk(
+    hands: Crew, store: Proxy, url: str, tmp_path: Path
+) -> None:
+    assert live_and_die(hands, store, url, live(hands, tmp_path), kills=3, seed=9) >= 20
+
+
+def test_rate__lists_as_often_for_one_segment_as_for_many(hands: Crew, store: Proxy, url: str, tmp_path: Path) -> None:
+    (ingest,) = live(hands, tmp_path, COMMANDS[:1])
+    hands.done(*ingest.command, "--lake", url)
+    counts = []
+    for run, rows in (("many", 20), ("one", 10**9)):
+        store.seen.clear()
+        sizes = f"flows.commit.REMOTE_SEGMENT_ROWS, flows.schedule.SNAPSHOT_ROWS = {rows}, 10**9"
+        ended = hands.run(
+            "rate",
+            "--dataset",
+            "games",
+            "--run",
+            run,
+            "--lake",
+            url,
+            before=f"import flows.commit, flows.schedule\n{sizes}",
+        )
+        assert ended.code == 0, ended.err
+        kinds = [request.split()[0] for request in store.seen]
+        segments = Run.open(Lake.open(url), run).segments().segments
+        counts.append((len(segments), kinds.count("LIST"), kinds.count("PUT")))
+    (many, lists, puts), one = counts
+    assert many > 5
+    assert one == (1, lists, puts - 2 * (many - 1))
