@@ -68,7 +68,9 @@ def read(lake: Lake, name: str, version: int | None = None, run: str = "run") ->
 
 def contents(lake: Lake, run: str = "run") -> dict[str, pa.Table]:
     """All that consumers of a run read; tables that are not there left out."""
-    found = {name: read(lake, name, run=run) for name in TABLES if (folder(lake, name, run) / "_delta_log").is_dir()}
+    found = {
+        name: read(lake, name, run=run) for name in TABLES if DeltaTable.is_deltatable(str(folder(lake, name, run)))
+    }
     latest = folder(lake, "latest.parquet", run)
     return found | ({"latest": pq.read_table(latest)} if latest.exists() else {})
 

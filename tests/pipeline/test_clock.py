@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pipeline.crew import Crew, crew
-from pipeline.life import SETTINGS, Step, assert_as_after, live, put
+from pipeline.crew import Crew
+from pipeline.life import Step, assert_as_after, put
 
 YEARS = 10 * 366 * 86_400
 CLOCKS = {
@@ -16,18 +15,6 @@ CLOCKS = {
     "going back all the time": "import itertools, time\nturns = itertools.count()\n"
     "time.time = lambda: 2e9 - 86_400.0 * next(turns)",
 }
-
-
-@pytest.fixture(scope="module")
-def hands() -> Iterator[Crew]:
-    with crew(SETTINGS) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def steps(hands: Crew, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
-    """The undisturbed life."""
-    return live(hands, tmp_path_factory.mktemp("undisturbed"))
 
 
 def test_life__under_clocks_that_jump_is_as_under_one_that_does_not(

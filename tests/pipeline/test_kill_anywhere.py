@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pipeline.crew import Crew, crew
+from pipeline.crew import Crew
 from pipeline.lakes import files
-from pipeline.life import SETTINGS, Step, assert_finishes, assert_sound, live, put
+from pipeline.life import Step, assert_finishes, assert_sound, put
 
 POINTS = 100
-
-
-@pytest.fixture(scope="module")
-def hands() -> Iterator[Crew]:
-    with crew(SETTINGS) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def steps(hands: Crew, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
-    """The undisturbed life."""
-    return live(hands, tmp_path_factory.mktemp("undisturbed"))
 
 
 def die(hands: Crew, step: Step, lake: Path, dice: random.Random) -> bool:

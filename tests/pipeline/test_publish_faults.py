@@ -1,0 +1,89 @@
+"""Delta's library refused by the disk wherever it writes: tables stay whole, one line tells, the next publish mends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pipeline.crew import Crew, Ended
+from pipeline.life import Step, assert_as_after, assert_finishes, assert_sound, put
+
+FIRST, AGAIN = 4, 9  # publishes of the life
+FULL = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
+
+
+def assert_told(ended: Ended, words: str) -> None:
+    line = ended.err.splitlines()[-1]  # a thread of the library may have complained above
+    assert (ended.code, line.startswith("Error: "), words in line) == (1, True, True), ended.err
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("index", [FIRST, AGAIN])
+def test_publish__whatever_file_is_too_large_for_the_disk_leaves_whole_tables(
+    hands: Crew, steps: list[Step], tmp_path: Path, index: int
+) -> None:
+    step, lake = steps[index], tmp_path / "lake"
+    sizes = sorted({path.stat().st_size for path in (step.after / "published").rglob("*") if path.is_file()})
+    for size in [size - 1 for size in sizes[:: max(len(sizes) // 4, 1)] if size > 512]:  # leases have less
+        put(step.before, lake)
+        ended = hands.run(*step.command, "--lake", str(lake), before=FULL.format(size=size))
+        if ended.code:
+            assert_told(ended, "File too large")
+        assert_sound(lake, step)
+        assert_finishes(hands, step, lake)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes into read-only folders")
+@pytest.mark.parametrize("part", ["", "ratings", "leaderboard/_delta_log"])
+def test_publish__a_folder_that_may_not_be_written_leaves_whole_tables(
+    hands: Crew, steps: list[Step], tmp_path: Path, part: str
+) -> None:
+    step, lake = steps[AGAIN], tmp_path / "lake"
+    put(step.before, lake)
+    folder = lake / "published" / "run" / part
+    folder.chmod(0o555)
+    try:
+        ended = step.run(hands, lake)
+    finally:
+        folder.chmod(0o755)
+    assert_told(ended, "Permission denied")
+    assert_sound(lake, step)
+    assert_finishes(hands, step, lake)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("only root may mount a small disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize(
+    "left", [4, 16, pytest.param(0, marks=pytest.mark.slow), pytest.param(32, marks=pytest.mark.slow)]
+)
+def test_life__on_a_disk_that_is_full_the_last_commit_stays_and_room_is_all_that_is_needed(
+    hands: Crew, steps: list[Step], small_disk: Path, left: int
+) -> None:
+    lake, ballast = small_disk / "lake", small_disk / "ballast"
+    for step in steps[7:]:
+        put(step.before, lake)
+        room = os.statvfs(small_disk)
+        ballast.write_bytes(bytes(max(room.f_bavail * room.f_frsize - left * 1024, 0)))
+        ended = step.run(hands, lake)
+        if ended.code:
+            assert_told(ended, "No space left on device")
+        assert_sound(lake, step)
+        ballast.unlink()
+        assert_finishes(hands, step, lake)
+        assert_as_after(lake, step)
