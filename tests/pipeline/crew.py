@@ -27,7 +27,7 @@ from typing import Any
 
 __all__ = ["ERRORS", "Crew", "Ended", "Hand", "crew"]
 
-PATIENCE = 120.0  # seconds until a process that should have done something is given up
+PATIENCE = 300.0  # seconds until a process that should have done something is given up; it may have to compile first
 ERRORS = ("ENOSPC", "EACCES", "EIO")
 DELAY_SECONDS = 0.02  # at most
 NOW = 1_700_000_000.0  # what corrections say that the time is: lakes are to be compared to the byte
