@@ -109,8 +109,10 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
         if after != before:
             facts = {key: facts[key] for key in ("player_parts", "n_players", "log") if key in facts}
             data = parquet.encode(table_of(members), "contests", facts)
+            lake.flush(written)
             lease.check()
             lake.write_bytes(layout.contests_file(name), data)
+            lake.flush([layout.contests_file(name)])
     except BaseException:
         discard(lake, name, written, lease)
         raise

@@ -230,7 +230,9 @@ class Ingest(Corrector):
                 self._write(path, parquet.encode(self._log.table, "log"))
         rows = self._rows.values()
         data = parquet.encode(table_of(rows), "contests", facts)
+        self._lake.flush(self._written)  # a run can be rated again, what a source said once cannot be asked again
         if self._lease is not None:
             self._lease.check()
         self._lake.write_bytes(layout.contests_file(self._name), data)
+        self._lake.flush([layout.contests_file(self._name)])
         return referenced(self._name, (row.file for row in rows), facts)

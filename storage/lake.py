@@ -6,7 +6,7 @@ import hashlib
 import os
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from typing import NamedTuple, TypeVar
@@ -131,6 +131,14 @@ class Lake:
         with self._explained("write", path):
             self._below_parents(full, lambda: put(full, data))
 
+    def flush(self, paths: Iterable[str]) -> None:
+        """See files through to the disk, and the folders that name them: what is there now outlives a power cut."""
+        if not self.local:
+            return
+        places = dict.fromkeys(place for path in paths for place in (path, path.rpartition("/")[0]))
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-flush") as pool:
+            list(pool.map(self._flush, places))
+
     def create_bytes(self, path: str, data: bytes) -> bool:
         """Make a file unless there is one; of several who try at once, one succeeds.
 
@@ -238,6 +246,14 @@ class Lake:
             return self.read_bytes(path)
         except LakeError as error:
             return error
+
+    def _flush(self, path: str) -> None:
+        with self._explained("flush", path):
+            descriptor = os.open(self._full(path), os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
     def _below_parents(self, full: str, make: Callable[[], T]) -> T:
         """Make a file, and its parents if need be; once more if somebody swept it, or them, meanwhile."""

@@ -1,4 +1,5 @@
 import math
+import os
 
 import numpy as np
 import pyarrow as pa
@@ -243,3 +244,20 @@ def test_ingest__a_confirmed_contest_stands_in_the_source_s_order_without_being_
     with Dataset.ingest(lake, "d", mirror=True) as ingest:
         ingest.confirm("2")
     assert Dataset.open(lake, "d").contests.column("contest_id").to_pylist() == ["2"]
+
+
+def test_ingest__what_a_commit_refers_to_is_on_the_disk_before_it(lake, monkeypatch):
+    done = []
+    write, flush = Lake.write_bytes, Lake.flush
+    monkeypatch.setattr(Lake, "write_bytes", lambda self, path, data: (done.append(path), write(self, path, data)))
+    monkeypatch.setattr(
+        Lake, "flush", lambda self, paths: (done.extend(f"flush {path}" for path in paths), flush(self, paths))
+    )
+    synced = []
+    monkeypatch.setattr("os.fsync", lambda descriptor: synced.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    ingest(lake, BEFORE)
+    steps = [step for step in done if "/lease-" not in step]
+    data, contests = steps[: N_WRITES - 1], "games/contests/contests.parquet"
+    assert steps == [*data, *(f"flush {path}" for path in data), contests, f"flush {contests}"]
+    folders = {f"{lake.url}/games/{folder}" for folder in ("standings", "players", "contests")}
+    assert set(synced) == {f"{lake.url}/{path}" for path in (*data, contests)} | folders
