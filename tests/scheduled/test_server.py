@@ -79,13 +79,19 @@ class Prefect:
 
     def all(self, what: str, **wanted: Any) -> list[dict[str, Any]]:
         """Flow runs, logs and so on."""
-        found: list[dict[str, Any]] = httpx.post(f"{self.url}/{what}/filter", json=wanted).raise_for_status().json()
+        answer = httpx.post(f"{self.url}/{what}/filter", json=wanted, timeout=PATIENCE).raise_for_status()
+        found: list[dict[str, Any]] = answer.json()
         return found
 
-    def runs(self, state: str) -> list[dict[str, Any]]:
-        """Flow runs that are in a state, first started first."""
-        found = [run for run in self.all("flow_runs") if run["state_type"] == state]
-        return sorted(found, key=lambda run: str(run["start_time"]))
+    def completed(self) -> list[dict[str, Any]]:
+        """Flow runs that came to their end, first started first; none may have failed."""
+        found = self.all("flow_runs")
+        assert not [run for run in found if run["state_type"] in ("FAILED", "CRASHED")], self.said()
+        return sorted((run for run in found if run["state_type"] == "COMPLETED"), key=lambda run: run["start_time"])
+
+    def said(self) -> str:
+        """What its processes have to say for themselves."""
+        return "\n".join(path.read_text(errors="replace")[-4000:] for path in sorted(self.folder.glob("*.log")))
 
 
 def until(what: Callable[[], Any], said: Callable[[], str]) -> Any:
@@ -97,7 +103,7 @@ def until(what: Callable[[], Any], said: Callable[[], str]) -> Any:
                 return found
         except httpx.TransportError:  # it is not up yet
             pass
-        time.sleep(0.2)
+        time.sleep(0.5)
     raise AssertionError(said())
 
 
@@ -107,14 +113,11 @@ def prefect(tmp_path: Path) -> Iterator[Prefect]:
     folder.mkdir()
     prefect = Prefect(folder)
 
-    def said() -> str:
-        return "\n".join(path.read_text(errors="replace")[-4000:] for path in sorted(folder.glob("*.log")))
-
     with prefect.running("server", "server", "start", "--host", "127.0.0.1", "--port", prefect.port):
-        until(lambda: httpx.get(f"{prefect.url}/health").is_success, said)
+        until(lambda: httpx.get(f"{prefect.url}/health").is_success, prefect.said)
         prefect.command("work-pool", "create", "ranklake", "--type", "process")
         with prefect.running("worker", "worker", "start", "--pool", "ranklake", "--type", "process"):
-            until(lambda: prefect.all("work_pools/ranklake/workers"), said)
+            until(lambda: prefect.all("work_pools/ranklake/workers"), prefect.said)
             yield prefect
 
 
@@ -132,26 +135,18 @@ def test_schedule__a_worker_follows_a_site_and_what_is_new_there_is_published(pr
     with serving() as server:
         site = FakeCodeforces(server)
         site.add(1, changes(1, ("ada", 1), ("bob", 2)))
-        deploy(prefect, [{"interval": 3, "slug": "often"}], base_url=server.url)
+        deploy(prefect, [{"interval": 5, "slug": "often"}], base_url=server.url)
 
-        def done() -> list[dict[str, Any]]:
-            assert not prefect.runs("FAILED") + prefect.runs("CRASHED"), said()
-            return prefect.runs("COMPLETED")
-
-        def said() -> str:
-            logs = "\n".join(one["message"] for one in prefect.all("logs"))
-            return logs + (prefect.folder / "worker.log").read_text(errors="replace")[-4000:]
-
-        until(done, said)
+        until(prefect.completed, prefect.said)
         lake = Lake.open(prefect.folder / "lake")
         assert Run.open(lake, RUN).segments().stop_round == 1
         site.add(2, changes(2, ("bob", 1), ("ada", 2)))
-        until(lambda: Dataset.open(lake, "codeforces").contests.num_rows == 2, said)
-        finished = len(done())
-        until(lambda: len(done()) > finished + 1, said)
+        until(lambda: Dataset.open(lake, "codeforces").contests.num_rows == 2, prefect.said)
+        finished = len(prefect.completed())
+        until(lambda: len(prefect.completed()) > finished + 1, prefect.said)
         assert Run.open(lake, RUN).segments().stop_round == 2
         assert_published(lake, RUN)
-    runs = prefect.runs("COMPLETED")
+    runs = prefect.completed()
     assert all(run["auto_scheduled"] for run in runs)
     assert all(a["end_time"] <= b["start_time"] for a, b in pairwise(runs))  # turn by turn
     pages = {one["key"] for one in prefect.all("artifacts")}
