@@ -54,13 +54,15 @@ def shell_lines(page: Path) -> list[str]:
 
 
 def _parse(command: click.Command, arguments: list[str]) -> None:
+    above: click.Context | None = None
     while isinstance(command, click.Group):
+        above = click.Context(command, parent=above, info_name=command.name, **command.context_settings)
         name, *arguments = arguments
         if name == "--help":
             return
         assert name in command.commands, f"no command {name}"
         command = command.commands[name]
-    with command.make_context(command.name, list(arguments)):
+    with command.make_context(command.name, list(arguments), parent=above):
         pass
 
 

@@ -356,3 +356,25 @@ def test_runbook__names_deployments_there_are_and_parameters_they_have() -> None
 def test_runbook__has_an_answer(what: str) -> None:
     sections = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", RUNBOOK.read_text(), re.MULTILINE | re.DOTALL))
     assert "```sh" in sections[what]
+
+
+# The checks themselves
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ranklake rate --dataset codeforces --no-such-option",
+        "ranklake rat --dataset codeforces",
+        "ranklake follow",
+        "prefect worker start --poool ranklake",
+        "prefect wroker start",
+        "docker compose --file deploy/compose.yaml logs nobody",
+        "docker compose --file deploy/nothing.yaml up",
+        "ranklake runs && ranklake no-such-command",
+        "ranklak runs",
+    ],
+)
+def test_checks__refuse_what_a_program_would_refuse(line: str) -> None:
+    with pytest.raises(Exception, match=".*"):
+        check_shell(line)
