@@ -267,7 +267,7 @@ def test_ingest__an_access_token_is_told_to_the_site_alone(
 ) -> None:
     token = "open-sesame-0123456789"
     monkeypatch.setenv("RANKLAKE_CODEFORCES_TOKEN", token)
-    monkeypatch.setattr(deployments._ingest, "retry_delay_seconds", [0.0, 0.0, 0.0])
+    monkeypatch.setattr(deployments._ingest, "retries", 0)
     before = len(artifacts())
     with serving() as server:
         for reply in (Reply(f"no such key: {token}".encode(), 403), {"status": "FAILED", "comment": token}):
