@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -118,6 +120,8 @@ class Client:
         Least time to wait after a 429 that does not say how long.
     max_bytes
         No answer may be longer.
+    on_pause
+        Called with the reason, and how long it is, before each pause after a fault.
 
     Raises
     ------
@@ -137,6 +141,7 @@ class Client:
         max_bytes: int = MAX_BYTES,
         clock: Clock | None = None,
         pace: Pace | None = None,
+        on_pause: Callable[[str], None] = lambda why: None,
     ) -> None:
         parts = _split(base_url)
         if parts is None:
@@ -151,8 +156,8 @@ class Client:
         self._source, self._base = source, base_url.rstrip("/") + "/"
         self._interval, self._pause, self._max_bytes = interval_seconds, pause_seconds, max_bytes
         self._pace = pace or (_SHARED_PACE if clock is None else Pace())
-        self._token = token
-        self._http = httpx.Client(headers={"User-Agent": _user_agent(contact)}, timeout=TIMEOUT)
+        self._token, self._on_pause = token, on_pause
+        self._http = httpx.Client(headers={"User-Agent": _user_agent(contact)}, timeout=TIMEOUT, verify=_trusted())
 
     def __enter__(self) -> Client:
         return self
@@ -187,6 +192,7 @@ class Client:
             wait=_wait,
             retry=retry_if_exception_type(_PassingError),
             sleep=self.clock.sleep,
+            before_sleep=self._tell,
             reraise=True,
         )
         try:
@@ -210,6 +216,10 @@ class Client:
             headers_back.get("ETag", ""),
             headers_back.get("Last-Modified", ""),
         )
+
+    def _tell(self, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome is not None else None
+        self._on_pause(f"{self._source}: {error}; again in {state.upcoming_sleep:.0f} s")
 
     def _follow(self, url: str, headers: dict[str, str]) -> tuple[httpx.Response, bytes]:
         """One attempt, along redirects that stay with the host."""
@@ -272,6 +282,12 @@ class Client:
 
 _SHARED_PACE = Pace()
 _BACK_OFF = wait_exponential_jitter(initial=1.0, max=60.0, jitter=2.0)
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Whom we trust: to read the certificates takes longer than many a request."""
+    return httpx.create_ssl_context()
 
 
 def _wait(state: RetryCallState) -> float:

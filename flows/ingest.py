@@ -36,6 +36,7 @@ def ingest_source(
     again: bool = False,
     on_progress: Told = lambda done, total, told: None,
     client: Client | Folder | None = None,
+    on_pause: Callable[[str], None] = lambda why: None,
     steal: bool = False,
     on_wait: Callable[[Holder], None] = lambda by: None,
     **choices: Any,
@@ -63,6 +64,8 @@ def ingest_source(
     client
         Asks the site; by default one is made, with the access token in ``RANKLAKE_<SOURCE>_TOKEN`` and the address in
         ``RANKLAKE_CONTACT`` in its user agent. It is closed at the end.
+    on_pause
+        Called with the reason, and how long it is, when a question has to be put again.
     steal, on_wait
         As ``Dataset.ingest`` has them: nobody else asks the site, or changes the data set, at the same time.
     choices
@@ -83,7 +86,7 @@ def ingest_source(
     site = find_site(source, base_url, **choices)
     dataset = layout.check_dataset_name(dataset or source)
     start = None if since is None else parse_time(since)
-    with client or open_client(site) as asking:
+    with client or open_client(site, on_pause) as asking:
         folder, purpose = layout.raw_folder(source), f"ingest {source}"
         with hold(lake, folder, purpose, steal=steal, wait_seconds=PATIENCE_SECONDS, on_wait=on_wait):
             raw, before = Raw(lake, source), asking.requests
@@ -101,10 +104,17 @@ def normalise_source(
     source: str,
     dataset: str | None = None,
     *,
+    rewrite: bool = False,
+    steal: bool = False,
     on_progress: Told = lambda done, total, told: None,
     on_wait: Callable[[Holder], None] = lambda by: None,
 ) -> SourceReport:
     """Read all raw answers of a site again and bring a data set up to date with them; asks nobody.
+
+    Parameters
+    ----------
+    rewrite, steal, on_wait
+        As ``Dataset.ingest`` has them.
 
     Raises
     ------
@@ -120,12 +130,22 @@ def normalise_source(
     raw.rebuild()
     if not any(raw.keys(kind) for kind in site.kinds):
         raise MissingError(f"no answers of {source} in {lake.url}; `ranklake ingest {source}` fetches them")
-    report = take_in(lake, raw, site, dataset, everything=True, on_wait=on_wait, on_progress=on_progress)
+    report = take_in(
+        lake,
+        raw,
+        site,
+        dataset,
+        everything=True,
+        rewrite=rewrite,
+        steal=steal,
+        on_wait=on_wait,
+        on_progress=on_progress,
+    )
     report.seconds = time.monotonic() - began
     return report
 
 
-def open_client(site: Site) -> Client | Folder:
+def open_client(site: Site, on_pause: Callable[[str], None] = lambda why: None) -> Client | Folder:
     """What asks a site: a client, whose token and our address come from the environment, or a reader of a folder.
 
     Raises
@@ -144,6 +164,7 @@ def open_client(site: Site) -> Client | Folder:
         pause_seconds=site.pause_seconds,
         token=os.environ.get(f"RANKLAKE_{site.name.upper()}_TOKEN", ""),
         contact=os.environ.get("RANKLAKE_CONTACT", ""),
+        on_pause=on_pause,
     )
 
 

@@ -208,8 +208,10 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
 @click.command()
 @click.option("--source", required=True, help="Name of the site, as `ranklake ingest` has it.")
 @click.option("--dataset", help="Name of the data set; by default the site's.")
+@rewrite_option
+@steal_option
 @lake_option
-def normalise(source: str, dataset: str | None, lake: str) -> None:
+def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake: str) -> None:
     """Read all answers again that the lake keeps of a site, and bring the data set up to date; asks nobody."""
     from storage import Lake
     from storage.layout import contests_file
@@ -221,7 +223,8 @@ def normalise(source: str, dataset: str | None, lake: str) -> None:
         find_site(source)
         contests_file(dataset or source)
     with progress("reading", "answers") as tell:
-        report = normalise_source(Lake.open(lake), source, dataset, on_progress=tell, on_wait=tell_wait)
+        how: dict[str, Any] = {"rewrite": rewrite, "steal": steal, "on_progress": tell, "on_wait": tell_wait}
+        report = normalise_source(Lake.open(lake), source, dataset, **how)
     _tell(report)
 
 
@@ -239,7 +242,7 @@ def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | No
 
     with usage():
         beside = {name: value for name, value in choices.items() if name not in ("again", "steal")}
-        client = open_client(find_site(source, **beside))
+        client = open_client(find_site(source, **beside), lambda why: click.echo(why, err=True))
         contests_file(dataset or source)
         if since is not None:
             parse_time(since)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,11 +14,13 @@ import pyarrow as pa
 
 from flows.client import Answer
 from storage import Lake, layout
-from storage.errors import DamagedError, MissingError
+from storage.errors import MissingError
 from storage.lake import digest_of
+from storage.mending import damaged
 
 __all__ = ["Document", "Entry", "Key", "Raw"]
 
+_AHEAD = 8  # answers; in a store each takes a round trip
 _BROKEN = "broken"
 _CODEC = "zstd"
 
@@ -98,7 +104,7 @@ class Raw:
         except MissingError:
             entries = None
         except msgspec.MsgspecError as error:
-            raise DamagedError(f"{path}: {error}; delete it, it will be made again", path=path) from None
+            raise damaged(path, str(error)) from None
         self._entries = {Key(entry.kind, entry.name): entry for entry in entries or ()}
         if entries is None:
             self.rebuild()
@@ -118,9 +124,10 @@ class Raw:
 
     def find(self, key: Key) -> Entry | None:
         """Like :meth:`entry`, but look for a file that the index missed when a run was killed."""
-        found = self._entries.get(key)
-        if found is None and self._lake.exists(layout.raw_file(self.source, key.kind, key.name)):
-            self._adopt(self._read(layout.raw_file(self.source, key.kind, key.name)), 0)
+        if key not in self._entries:
+            # To read is one request to a store; to ask whether a file exists may be two, one of them a listing.
+            with suppress(MissingError):
+                self._adopt(self._read(layout.raw_file(self.source, key.kind, key.name)), 0)
         return self._entries.get(key)
 
     def read(self, key: Key) -> Document:
@@ -133,6 +140,27 @@ class Raw:
         """
         entry = self._entries[key]
         return self._read(layout.raw_file(self.source, key.kind, key.name, entry.version))
+
+    def read_ahead(self, keys: Iterable[Key]) -> Iterator[Document]:
+        """The newest answers, in the order of ``keys``; some are fetched and checked while another one is worked on.
+
+        Raises
+        ------
+        MissingError, DamagedError
+            When it is the turn of one that is gone, or not what was written.
+        """
+        with ThreadPoolExecutor(_AHEAD) as pool:
+            coming: deque[Future[Document]] = deque()
+            try:
+                for key in keys:
+                    coming.append(pool.submit(self.read, key))
+                    if len(coming) > _AHEAD:
+                        yield coming.popleft().result()
+                while coming:
+                    yield coming.popleft().result()
+            finally:
+                for future in coming:
+                    future.cancel()
 
     def keep(self, document: Document, *, replace: bool = False) -> bool:
         """Keep an answer, beside those that differ; lists, which are of no lasting interest, ``replace`` the last one.
@@ -220,11 +248,7 @@ class Raw:
         except (OSError, msgspec.MsgspecError):
             header, body = None, b""
         if header is None or digest_of(body) != header.digest:
-            raise DamagedError(
-                f"{path}: not the answer that was kept; delete it and {layout.raw_index(self.source)}, "
-                "and what is missing is asked for again",
-                path=path,
-            )
+            raise damaged(path, "not the answer that was kept")
         answer = Answer(header.url, header.status, body, header.time_seconds, header.etag, header.last_modified)
         return Document(Key(header.kind, header.name), answer, header.about)
 

@@ -12,14 +12,15 @@ import pyarrow as pa
 
 from flows.fetch import Told
 from flows.names import Names
-from flows.raw import Key, Raw
+from flows.raw import Document, Key, Raw
 from flows.sources.base import SourceError, contest_number
 from flows.sources.site import Site
 from storage import Dataset, Lake, layout
 from storage.contests import Contest
-from storage.errors import DamagedError, MissingError
+from storage.errors import MissingError
 from storage.ingest import Ingest
 from storage.lease import Holder
+from storage.mending import damaged
 
 __all__ = ["SourceReport", "take_in"]
 
@@ -108,6 +109,7 @@ def take_in(
     dataset: str,
     *,
     everything: bool = False,
+    rewrite: bool = False,
     steal: bool = False,
     on_wait: Callable[[Holder], None] = lambda by: None,
     on_progress: Told = lambda done, total, told: None,
@@ -121,21 +123,25 @@ def take_in(
     if held is not None:
         report.unchanged = held
         return report
-    with Dataset.ingest(lake, dataset, order="time", steal=steal, on_wait=on_wait) as adding:
+    with Dataset.ingest(lake, dataset, order="time", rewrite=rewrite, steal=steal, on_wait=on_wait) as adding:
         record, there = _read_record(lake, path), _contests(lake, dataset)  # nobody else changes them from here on
         now = _Record(site.version, {})
         names = Names(record.handles, record.aliases, _names(raw, site)) if site.name_kinds else None
         before = {one for taken in record.documents.values() for one in taken.contests} & there
-        taker = _Taker(site, raw, names, report, before)
+        taker = _Taker(site, names, report, before)
         known = {} if everything or record.version != site.version else record.documents
+        same = {key for key in keys if str(key) in known and known[str(key)].fingerprint == fingerprints[str(key)]}
+        documents = raw.read_ahead([key for key in keys if key.kind in site.kinds and key not in same])
         for done, key in enumerate(keys):
             on_progress(done, len(keys), f"reading {key}")
-            taken, fingerprint = known.get(str(key)), fingerprints[str(key)]
-            same = taken is not None and taken.fingerprint == fingerprint
-            contests = taker.confirm(adding, taken.contests) if taken is not None and same else None
-            if contests is None:
-                contests = taker.read(adding, key, new_to_us=record.version == 0) if key.kind in site.kinds else []
-            now.documents[str(key)] = _Taken(fingerprint, contests)
+            contests: list[str] | None = []
+            if key in same:
+                contests = taker.confirm(adding, known[str(key)].contests)
+            elif key.kind in site.kinds:
+                contests = taker.read(adding, next(documents), new_to_us=record.version == 0)
+            if contests is None:  # it was taken out by hand, and comes back
+                contests = taker.read(adding, raw.read(key), new_to_us=False)
+            now.documents[str(key)] = _Taken(fingerprints[str(key)], contests)
         for contest_id in sorted(before - taker.seen):
             adding.remove(contest_id, f"{site.name} has it no longer")
             report.removed += 1
@@ -163,8 +169,8 @@ class _Taker:
     ``before`` are those that the data set has from this site, ``seen`` those that the site still has.
     """
 
-    def __init__(self, site: Site, raw: Raw, names: Names | None, report: SourceReport, before: set[str]) -> None:
-        self._site, self._raw, self._names, self._report, self.before = site, raw, names, report, before
+    def __init__(self, site: Site, names: Names | None, report: SourceReport, before: set[str]) -> None:
+        self._site, self._names, self._report, self.before = site, names, report, before
         self.seen: set[str] = set()
 
     def confirm(self, adding: Ingest, contests: list[str]) -> list[str] | None:
@@ -177,10 +183,9 @@ class _Taker:
         self._report.unchanged += len(contests)
         return contests
 
-    def read(self, adding: Ingest, key: Key, *, new_to_us: bool) -> list[str]:
+    def read(self, adding: Ingest, document: Document, *, new_to_us: bool) -> list[str]:
         """Take in the contests of a document; returns those that the data set has of it."""
-        taken = []
-        document = self._raw.read(key)
+        taken, key = [], document.key
         try:
             found: list[Contest | SourceError] = list(self._site.parse(document))
         except SourceError as fault:  # read by an earlier version of the site's reader
@@ -218,15 +223,15 @@ def _read_record(lake: Lake, path: str) -> _Record:
     except MissingError:
         return _Record()
     except msgspec.MsgspecError as error:
-        raise DamagedError(f"{path}: {error}; delete it, and everything is read again", path=path) from None
+        raise damaged(path, str(error)) from None
 
 
 def _names(raw: Raw, site: Site) -> dict[str, str]:
     """What a site calls its players, by id; the last document counts."""
     found: dict[str, str] = {}
-    for key in sorted(raw.keys(*site.name_kinds), key=_natural):
+    for document in raw.read_ahead(sorted(raw.keys(*site.name_kinds), key=_natural)):
         with suppress(SourceError):  # told where its contests are read
-            found.update(site.names(raw.read(key)))
+            found.update(site.names(document))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from storage.errors import DamagedError
-from storage.layout import PUBLISHED, RUNS
+from storage.layout import PUBLISHED, RAW, RUNS, raw_index
 
 __all__ = ["damaged", "way_out"]
 
@@ -21,6 +21,11 @@ def way_out(path: str) -> str:
         return _of_run(name, *more)
     if top == PUBLISHED and name:
         return f"`ranklake publish --run {name} --afresh` makes it again"
+    if top == RAW and name:
+        index = raw_index(name)
+        return "delete it, it is made again" if path == index else f"delete it and {index}, and it is asked for again"
+    if name == "sources":
+        return "delete it, and `ranklake normalise` makes it again"
     if name == "standings":
         return f"restore it, or ingest {top} again with --rewrite"
     if name in ("contests", "players", "log"):

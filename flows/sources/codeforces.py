@@ -117,17 +117,18 @@ class Codeforces:
 
         n, number, time = len(rows), int(contest_id), rows[0].time
         ranks = [row.rank for row in rows]
-        if any(row.contest != number for row in rows):
+        if {row.contest for row in rows} != {number}:
             at = next(i for i, row in enumerate(rows) if row.contest != number)
             return fault(f"contestId = {rows[at].contest} in the answer for {number}", at)
         if not 0 < time <= INT64_MAX:
             return fault(f"ratingUpdateTimeSeconds = {time} is no time", 0)
-        odd = [i for i, row in enumerate(rows) if row.time != time]
-        if odd and number not in ODD_TIMES:
-            return fault(f"ratingUpdateTimeSeconds = {rows[odd[0]].time}, but {time} in the first row", odd[0])
+        if number not in ODD_TIMES and {row.time for row in rows} != {time}:
+            at = next(i for i, row in enumerate(rows) if row.time != time)
+            return fault(f"ratingUpdateTimeSeconds = {rows[at].time}, but {time} in the first row", at)
         # A group of equals has the rank of its first position; anything else is broken data.
-        if max(map(abs, ranks)) > n:
-            return fault(f"rank = {max(ranks, key=abs)} of {n} participants", ranks.index(max(ranks, key=abs)))
+        if max(ranks) > n or min(ranks) < 1:
+            at = ranks.index(max(ranks) if max(ranks) > n else min(ranks))
+            return fault(f"rank = {ranks[at]} of {n} participants", at)
         given = np.array(ranks)
         opens = np.flatnonzero(np.diff(given, prepend=given[0] - 1))
         wrong = opens[given[opens] != opens + 1]
@@ -138,7 +139,7 @@ class Codeforces:
         if number in DOUBLES:
             handles = _told_apart(handles)
         url = f"{HOME}contest/{number}/standings"
-        return contest_of(fault, contest_id, rows[0].title, url, time, handles, ranks)
+        return contest_of(fault, contest_id, rows[0].title, url, time, handles, given)
 
 
 def _told_apart(handles: list[str]) -> list[str]:

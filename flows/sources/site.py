@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
@@ -213,7 +214,10 @@ def contest_of(
     if "" in handles:
         return fault("a player needs a name, got an empty one", handles.index(""))
     order, lo, hi = places_from_ranks(ranks)
-    return Contest(contest_id, name, url, time_seconds, pa.array(handles, pa.string()).take(pa.array(order)), lo, hi)
+    players = pa.array(handles, pa.string())
+    if np.any(order[1:] < order[:-1]):
+        players = players.take(pa.array(order))
+    return Contest(contest_id, name, url, time_seconds, players, lo, hi)
 
 
 def _start(body: bytes) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from against_peer import CODEFORCES
-from timing import Command, Options, Result, ranklake, run_command
+from timing import Command, Options, Result, ranklake, reported, run_command
 
 from storage import Dataset, Lake
 
@@ -31,30 +30,31 @@ def corrections(options: Options) -> Iterator[Result]:
             after, again = [], []
             for turn in range(REPEATS):
                 _rate(lake, f"{RUN}{share}-{turn}", place)
-                after.append(_inside(_rate(lake, f"{RUN}{share}-{turn}", n_rounds)))
+                after.append(reported(_rate(lake, f"{RUN}{share}-{turn}", n_rounds)))
                 run_command(ranklake(), "delete", "--run", f"{RUN}{share}-{turn}", "--yes", "--lake", lake)
                 undo = ("--undo",) if turn % 2 else ()
                 run_command(ranklake(), "amend", contest, "--remove", loser, *undo, "--dataset", "d", "--lake", lake)
                 again.append(_rate(lake, RUN, n_rounds))
                 nothing.append(_rate(lake, RUN, n_rounds))
-            best, bound = min(again, key=_inside), min(after) + 0.5
+            best, bound = min(again, key=reported), min(after) + 0.5
             yield Result(
                 "corrections",
                 f"ranklake rate after a player was taken out of contest {place:,}; itself it reports "
-                f"{_inside(best):.1f} s, and the rounds from there on alone {min(after):.1f} s",
+                f"{reported(best):.1f} s, and the rounds from there on alone {min(after):.1f} s",
                 best.seconds,
                 targets={
-                    f"at most 0.5 s beside the rounds after: {_inside(best) - min(after):.1f} s": _inside(best) <= bound
+                    f"at most 0.5 s beside the rounds after: {reported(best) - min(after):.1f} s": reported(best)
+                    <= bound
                 },
                 figures={
-                    "reported_seconds": _inside(best), "after_seconds": min(after), "cpu_seconds": best.cpu_seconds
+                    "reported_seconds": reported(best), "after_seconds": min(after), "cpu_seconds": best.cpu_seconds
                 },
             )  # fmt: skip
     idle = min(nothing, key=lambda command: command.seconds)
     yield Result(
-        "corrections", f"ranklake rate, nothing changed; itself it reports {_inside(idle):.1f} s", idle.seconds,
-        targets={f"at most 1 s after its start: {_inside(idle):.1f} s": _inside(idle) <= 1.0},
-        figures={"reported_seconds": _inside(idle), "cpu_seconds": idle.cpu_seconds},
+        "corrections", f"ranklake rate, nothing changed; itself it reports {reported(idle):.1f} s", idle.seconds,
+        targets={f"at most 1 s after its start: {reported(idle):.1f} s": reported(idle) <= 1.0},
+        figures={"reported_seconds": reported(idle), "cpu_seconds": idle.cpu_seconds},
     )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def publish(options: Options) -> Iterator[Result]:
         if limit is None:
             yield Result("publish", told, best.seconds, figures=figures)
             continue
-        inside = min(_inside(command) for command in done[what])
+        inside = min(reported(command) for command in done[what])
         target = {f"at most {limit:.0f} s by its own account: {inside:.1f} s": inside <= limit}
         yield Result("publish", told, best.seconds, targets=target, figures=figures | {"reported_seconds": inside})
 
@@ -97,11 +97,3 @@ def _rate(lake: str, run: str, n_rounds: int) -> Command:
 
 def _publish(lake: str, run: str) -> Command:
     return run_command(ranklake(), "publish", "--run", run, "--lake", lake)
-
-
-def _inside(command: Command) -> float:
-    """Seconds that a command reports of itself, in tenths."""
-    found = re.search(r" in ([0-9.]+) s", command.output)
-    if found is None:
-        raise RuntimeError(f"the command did not tell its seconds: {command.output}")
-    return float(found[1])

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from against_peer import codeforces_200, codeforces_all, ctf, reddit, tennis
 from changes import corrections, publish
+from from_sites import normalise
 from million import million, systems_million
 from phases import profile
 from rich.console import Console
@@ -35,6 +36,7 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "codeforces-lake": codeforces_lake,
     "corrections": corrections,
     "publish": publish,
+    "normalise": normalise,
     "million": million,
     "tennis": tennis,
     "tennis-lake": tennis_lake,

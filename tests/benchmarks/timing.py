@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["Command", "Options", "Result", "SkippedRow", "best_of", "ranklake", "run_command"]
+__all__ = ["Command", "Options", "Result", "SkippedRow", "best_of", "ranklake", "reported", "run_command"]
 
 T = TypeVar("T")
 
@@ -140,3 +141,11 @@ def ranklake() -> str:
     if found is None:
         raise SkippedRow("the command ranklake is not installed; pip install -e '.[bench]'")
     return found
+
+
+def reported(command: Command) -> float:
+    """Seconds that a command reports of itself, in tenths."""
+    found = re.search(r" in ([0-9.]+) s", command.output)
+    if found is None:
+        raise RuntimeError(f"the command did not tell its seconds: {command.output}")
+    return float(found[1])

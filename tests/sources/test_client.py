@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Iterator
 
@@ -55,9 +56,12 @@ def test_get__what_is_unchanged_is_not_sent_again(server: Server) -> None:
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 520])
 def test_get__passing_faults_are_tried_again_ever_later(server: Server, status: int) -> None:
     server.script("/", Reply(b"", status), Reply(b"", status), Reply(b"", status), b"answer")
-    with server.client(interval_seconds=0.0) as client:
+    told: list[str] = []
+    with server.client(interval_seconds=0.0, on_pause=told.append) as client:
         assert client.get("").body == b"answer"
         assert client.requests == 4
+    assert len(told) == 3
+    assert re.fullmatch(rf"site: HTTP {status}; again in [123] s", told[0])
     assert 1 <= server.clock.slept[0] < 4
     assert 4 <= server.clock.slept[2] < 7
 

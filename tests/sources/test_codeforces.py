@@ -357,7 +357,7 @@ def test_parse__one_odd_time_is_no_fault_where_that_is_known(number: int) -> Non
         (changes(3, ("a", 1), ("b", 1), ("c", 2)), "row 2: rank = 2 at position 3"),
         (changes(3, ("a", 2), ("b", 2)), "row 0: rank = 2 at position 1"),
         (changes(3, ("a", 1), ("b", 3), ("c", 2)), "row 1: rank = 3 at position 2"),
-        (changes(3, ("a", 0), ("b", 2)), "row 0: rank = 0 at position 1"),
+        (changes(3, ("a", 0), ("b", 2)), "row 0: rank = 0 of 2 participants"),
         (changes(3, ("a", -(10**30)), ("b", 2)), "row 0: rank = -1"),
         (changes(3, ("a", 1), ("", 2)), "row 1: a player needs a name"),
         (changes(3, ("a", 1)) + changes(4, ("b", 2)), "row 1: contestId = 4 in the answer for 3"),
