@@ -13,6 +13,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from sources.fake_codeforces import FakeCodeforces, changes
+from sources.server import serving
+
+from flows.sources.site import SITES
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -84,7 +88,8 @@ def test_readme__real_history_leads_to_a_leaderboard_and_a_player(tmp_path: Path
 def test_readme__systems_are_those_there_are() -> None:
     from rating_kernels import SYSTEMS
 
-    listed = re.findall(r"^\| `([a-z0-9-]+)` \|", README, re.MULTILINE)
+    (table,) = re.findall(r"^\| name \| what .*?\n\n", README, re.MULTILINE | re.DOTALL)
+    listed = re.findall(r"^\| `([a-z0-9-]+)` \|", table, re.MULTILINE)
     assert sorted(listed) == sorted(SYSTEMS)
 
 
@@ -162,3 +167,20 @@ def test_readme__hyperparameters_are_found_as_it_says(tmp_path: Path) -> None:
         assert f"{trials} trials, {trials} of them now" in said
         rated = run(shlex.split(said.splitlines()[-1])[1:], tmp_path)
         assert "rated 60" in rated
+
+
+def test_readme__a_site_is_followed_as_it_says(tmp_path: Path) -> None:
+    ingest, rate, normalise = commands("normalise --source")
+    with serving() as server:
+        site = FakeCodeforces(server)
+        site.add(1, changes(1, ("ada", 1), ("grace", 2)))
+        there = ["--base-url", server.url]
+        assert "1 new; 2 requests" in run([*ingest, *there], tmp_path)
+        assert "1 unchanged; 1 request" in run([*ingest, *there], tmp_path)
+    assert "rated 1 with 2 participations" in run(rate, tmp_path)
+    assert "1 unchanged; nothing asked" in run(normalise, tmp_path)
+
+
+def test_readme__sites_are_those_there_are() -> None:
+    (table,) = re.findall(r"^\| site \| what .*?\n\n", README, re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^\| `([a-z]+)` \|", table, re.MULTILINE) == [*SITES, "kaggle"]
