@@ -56,11 +56,12 @@ def fetch(
     """
     desk = _Desk(raw, site, client)
     try:
-        wanted = list(site.wanted(desk, since, int(client.clock.now())))
+        found = site.wanted(desk, since, int(client.clock.now()))
+        wanted = list({one.key: one for one in found}.values())
         missing = [one for one in wanted if desk.lacks(one)]
         missing += [one for one in wanted if one.growing and one not in missing]
         for done, one in enumerate(missing):
-            on_progress(done, len(missing), f"asking {site.name} for {one.key}")
+            on_progress(done, len(missing), f"asking {site.name} for {one.key.shown}")
             desk.ask(one)
         now = client.clock.now()
         if again:
@@ -70,11 +71,11 @@ def fetch(
             ratios = [(_overdue(raw.entry(one.key), one, now), one) for one in wanted]
             due = [one for ratio, one in sorted(ratios, key=lambda pair: -pair[0]) if ratio >= 1.0]
         for done, one in enumerate(due):
-            on_progress(done, len(due), f"asking {site.name} again for {one.key}")
+            on_progress(done, len(due), f"asking {site.name} again for {one.key.shown}")
             if not desk.ask(one) and not again:
                 break
         for done, one in enumerate(site.then(raw, desk.news)):
-            on_progress(done, None, f"asking {site.name} for {one.key}")
+            on_progress(done, None, f"asking {site.name} for {one.key.shown}")
             desk.ask(one)
     finally:
         desk.save()

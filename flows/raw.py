@@ -35,6 +35,12 @@ class Key:
     def __str__(self) -> str:
         return f"{self.kind}/{self.name}"
 
+    @property
+    def shown(self) -> str:
+        """For a message: cut to a length a person reads, what is no letter spelled out."""
+        name = self.name[:60]
+        return f"{self.kind}/{name if name.isprintable() else ascii(name)[1:-1]}"
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -133,7 +133,7 @@ def take_in(
         same = {key for key in keys if str(key) in known and known[str(key)].fingerprint == fingerprints[str(key)]}
         documents = raw.read_ahead([key for key in keys if key.kind in site.kinds and key not in same])
         for done, key in enumerate(keys):
-            on_progress(done, len(keys), f"reading {key}")
+            on_progress(done, len(keys), f"reading {key.shown}")
             contests: list[str] | None = []
             if key in same:
                 contests = taker.confirm(adding, known[str(key)].contests)
@@ -199,7 +199,7 @@ class _Taker:
             else:
                 contest_id = contest.contest_id
                 if contest_id in self.seen:
-                    rule = f"it stands in {key} once more"
+                    rule = f"it stands in {key.shown} once more"
                     self._report.reject(SourceError(rule, self._site.name, contest_id, document.answer.url))
                     continue
                 if self._names is not None:

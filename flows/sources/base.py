@@ -54,7 +54,9 @@ class SourceError(Exception):
         member = _plain(self.member)
         contest = f"contest {_plain(self.contest)}" + (f" ({member})" if member else "") if self.contest else member
         where = ", ".join(part for part in (_plain(self.source), contest, _rows_in_words(self.rows)) if part)
-        return f"{where}: {self.rule}" if where else self.rule
+        told = f"{where}: {self.rule}" if where else self.rule
+        # What a site sent may be meant for the terminal that shows it.
+        return told if told.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in told)
 
 
 class LeftOut(NamedTuple):

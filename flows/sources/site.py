@@ -31,6 +31,8 @@ SITES = {
 
 T = TypeVar("T")
 
+LATEST = 253_402_300_799  # the last second of the year 9999
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -188,7 +190,10 @@ def misfit(error: msgspec.ValidationError, data: Any) -> str:
             value = value[int(index)] if index else value[step]
         except (KeyError, IndexError, TypeError):
             break
-    return f"{words.replace('`', '')} at {path.removeprefix('$').lstrip('.') or 'the top'}, got {shown(value)}"
+    words = words.replace("`", "")
+    if len(words) > 120:  # an invalid value is repeated in full
+        words = f"{words[:116]}..."
+    return f"{words} at {path.removeprefix('$').lstrip('.') or 'the top'}, got {shown(value)}"
 
 
 def contest_of(
@@ -206,6 +211,8 @@ def contest_of(
     """
     if not handles:
         return fault("nobody took part")
+    if not 0 < time_seconds <= LATEST:
+        return fault(f"{time_seconds} s is no time")
     if len(set(handles)) < len(handles):
         first: dict[str, int] = {}
         for row, handle in enumerate(handles):

@@ -178,8 +178,8 @@ def test_parse__equal_places_tie_and_the_list_need_not_be_sorted() -> None:
     ("found", "told"),
     [
         (event("T", 1, 1, 1), "contest 5 (URL), rows 0 and 1: player '1' stands twice"),
-        ({**event("T", 1, 1), "time": -5.0}, "contest 5 (URL): time = -5.0 is no time"),
-        ({**event("T", 1, 1), "time": 1e300}, "contest 5 (URL): time = 1e+300 is no time"),
+        ({**event("T", 1, 1), "time": -5.0}, "contest 5 (URL): -5 s is no time"),
+        ({**event("T", 1, 1), "time": 1e300}, "contest 5 (URL): 10000"),
         ({"title": "T", "time": 1.5e9, "scores": [{"team_id": 1, "place": 0}]}, "contest 5 (URL), row 0: place = 0;"),
     ],
 )
