@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from flows.client import Answer
 from storage import Lake, layout
-from storage.errors import MissingError
+from storage.errors import LakeError, MissingError
 from storage.lake import digest_of
 from storage.mending import damaged
 
@@ -144,8 +144,7 @@ class Raw:
         MissingError, DamagedError
             It is gone, or not what was written.
         """
-        entry = self._entries[key]
-        return self._read(layout.raw_file(self.source, key.kind, key.name, entry.version))
+        return self._read(self._path(self._entries[key]))
 
     def read_ahead(self, keys: Iterable[Key]) -> Iterator[Document]:
         """The newest answers, in the order of ``keys``; some are fetched and checked while another one is worked on.
@@ -213,6 +212,22 @@ class Raw:
         data = msgspec.json.encode(sorted(self._entries.values(), key=lambda entry: (entry.kind, entry.name)))
         self._lake.write_bytes(layout.raw_index(self.source), msgspec.json.format(data, indent=0))
 
+    def verify(self) -> Iterator[tuple[str, str]]:
+        """Read every answer that was ever kept: its path, and what is wrong with it or ``""``."""
+        missing = {self._path(entry) for entry in self._entries.values() if entry.version >= 0}
+        for kind in self._lake.list(layout.raw_folder(self.source)):
+            folder = layout.raw_folder(self.source, kind)
+            for path in [f"{folder}/{name}" for name in self._lake.list(folder) if name.endswith(".zst")]:
+                missing.discard(path)
+                try:
+                    self._read(path)
+                except LakeError as error:
+                    yield path, str(error)
+                else:
+                    yield path, ""
+        for path in sorted(missing):
+            yield path, str(damaged(path, "there is no such file"))
+
     def rebuild(self) -> None:
         """Bring the index up to date with the files there are: one listing a kind, and a look into each unknown one."""
         for kind in self._lake.list(layout.raw_folder(self.source)):
@@ -224,14 +239,13 @@ class Raw:
                 stem, _, number = name.removesuffix(".zst").rpartition(".")
                 if name.endswith(".zst") and number.isdigit():
                     newest[stem] = max(newest.get(stem, -1), int(number))
-            known = {
-                layout.raw_file(self.source, kind, entry.name, entry.version)
-                for entry in self._entries.values()
-                if entry.kind == kind
-            }
+            known = {self._path(entry) for entry in self._entries.values() if entry.kind == kind}
             for stem, version in newest.items():
                 if (path := f"{folder}/{stem}.{version}.zst") not in known:
                     self._adopt(self._read(path), version)
+
+    def _path(self, entry: Entry) -> str:
+        return layout.raw_file(self.source, entry.kind, entry.name, entry.version)
 
     def _adopt(self, document: Document, version: int) -> None:
         key, answer = document.key, document.answer

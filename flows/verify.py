@@ -13,6 +13,7 @@ from storage.verify import verify_dataset, verify_rows, verify_run
 from .config import RunConfig, find_system
 from .engines.base import Engine
 from .plan import Plan
+from .raw import Raw
 from .walk import Walk
 
 __all__ = ["Verifier", "replay"]
@@ -39,6 +40,8 @@ class Verifier:
     rounds: int = 0
     segments: int = 0
     snapshots: int = 0
+    sites: int = 0
+    answers: int = 0
 
     def everything(self) -> Iterator[str]:
         """What is wrong in the lake, one line each that names the file and what mends it."""
@@ -47,6 +50,8 @@ class Verifier:
             yield from self.dataset(name)
         for name in runs:
             yield from self.run(name)
+        for source in self.lake.list(layout.RAW):
+            yield from self.site(source)
         for folder in self.lake.list(""):
             if folder not in datasets:
                 self._note_leftovers(folder, "--dataset", folder)
@@ -99,6 +104,18 @@ class Verifier:
             self.notes.append(f"run {name}: {plan.n_rounds - plan.holds:,} rounds to rate; {again} rates them")
         yield from verify_rows(run, dataset, plan.holds)
 
+    def site(self, source: str) -> Iterator[str]:
+        """What is wrong with the answers of a site."""
+        self._note_writer(layout.raw_folder(source))
+        self.sites += 1
+        try:
+            for _, wrong in Raw(self.lake, source).verify():
+                self.answers += 1
+                if wrong:
+                    yield wrong
+        except LakeError as error:
+            yield str(error)
+
     def line(self) -> str:
         """What was seen, in one line."""
         told = []
@@ -108,6 +125,8 @@ class Verifier:
         if self.runs:
             told += [f"{_count(self.runs, 'run')} with {_count(self.rounds, 'round')} in "
                      f"{_count(self.segments, 'segment')} and {_count(self.snapshots, 'snapshot')}"]  # fmt: skip
+        if self.sites:
+            told += [f"{_count(self.answers, 'answer')} of {_count(self.sites, 'site')}"]
         return ", ".join(told) or "the lake is empty"
 
     def _note_writer(self, folder: str) -> None:

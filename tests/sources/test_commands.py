@@ -161,3 +161,29 @@ def test_normalise__without_answers_or_of_no_site(ranklake: Command, tmp_path: P
     lake = ("--lake", tmp_path / "lake")
     assert "`ranklake ingest dmoj` fetches them" in ranklake.refuses("normalise", "--source", "dmoj", *lake)
     assert "source must be one of codeforces, " in ranklake("normalise", "--source", "x", *lake).err
+
+
+def test_verify__reads_the_answers_and_says_what_mends_them(
+    ranklake: Command, site: FakeCodeforces, tmp_path: Path
+) -> None:
+    lake = ("--lake", tmp_path / "lake")
+    ingest = ("ingest", "codeforces", "--base-url", site.server.url, *lake)
+    ranklake(*ingest)
+    assert (
+        ranklake("verify", *lake).out
+        == "all is well: 1 data set with 2 contests and 4 participations, 3 answers of 1 site\n"
+    )
+    folder = tmp_path / "lake" / "raw" / "codeforces" / "rating-changes"
+    damaged, missing = folder / "1.0.zst", folder / "2.0.zst"
+    damaged.write_bytes(damaged.read_bytes()[:-7])
+    missing.unlink()
+    answer = ranklake("verify", *lake)
+    assert answer.code == 1
+    for path in (damaged, missing):
+        place = path.relative_to(tmp_path / "lake")
+        assert f"{place}: " in answer.out + answer.err
+    assert "delete it and raw/codeforces/index.json, and it is asked for again" in answer.out + answer.err
+    damaged.unlink()
+    (tmp_path / "lake" / "raw" / "codeforces" / "index.json").unlink()
+    assert "2 unchanged; 3 requests" in ranklake(*ingest).out
+    assert ranklake("verify", *lake).code == 0
