@@ -124,7 +124,13 @@ class _Bayes:
 
     def ask(self, first: int, n: int) -> list[Settings]:
         self._asked = [self._study.ask(self._axes) for _ in range(n)]
-        return [_settings({name: trial.params[name] for name in self._space}) for trial in self._asked]
+        return [
+            _settings({name: self._value(name, trial.params[name]) for name in self._space}) for trial in self._asked
+        ]
+
+    def _value(self, name: str, value: Any) -> Any:
+        axis = self._space[name]
+        return axis.near(value) if isinstance(axis, Range) else value
 
     def tell(self, trials: Sequence[Trial]) -> None:
         for asked, trial in zip(self._asked, trials, strict=True):

@@ -36,7 +36,11 @@ class Range:
             value = math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
         else:
             value = self.low + share * (self.high - self.low)
-        value = min(max(float(f"{value:.10g}"), self.low), self.high)  # short enough to be typed
+        return self.near(value)
+
+    def near(self, value: float) -> float:
+        """A number of the range that is short enough to be typed."""
+        value = min(max(float(f"{value:.6g}"), self.low), self.high)
         return float(round(value)) if self.whole else value
 
     def points(self, name: str) -> list[float]:

@@ -22,6 +22,7 @@ from changes import corrections, publish
 from from_sites import normalise
 from million import million, systems_million
 from phases import profile
+from prediction import evaluation, grid_search, paper_table_2
 from rich.console import Console
 from rich.table import Table
 from systems import systems_200, systems_all, systems_others
@@ -40,6 +41,9 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "million": million,
     "tennis": tennis,
     "tennis-lake": tennis_lake,
+    "evaluate": evaluation,
+    "search-grid": grid_search,
+    "table-2": paper_table_2,
     "systems-200": systems_200,
     "systems-all": systems_all,
     "systems-million": systems_million,

@@ -1,0 +1,118 @@
+"""Rows about predictions: how fast they are scored and searched, and Table 2 of the Elo-MMR paper again."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+
+import numpy as np
+from against_peer import CODEFORCES
+from timing import Options, Result, best_of, ranklake, run_command
+
+from flows.engines.base import open_engine
+from flows.grids import published_grid
+from flows.hands import open_hands
+from flows.paper import PRINTED, table_2
+from flows.search import SearchConfig, SearchReport, search
+from flows.sources.files import read_contests
+from flows.spaces import as_texts
+from flows.trials import load_history, run_trial
+from storage import Dataset, Lake
+
+__all__ = ["evaluation", "grid_search", "paper_table_2"]
+
+PAPER_ROUNDS, TRAIN_ROUNDS = 1087, 109
+POINTS, POINTS_SECONDS = 200, 15.0
+EVALUATE_SECONDS = 10.0
+# What Elo-MMR is searched over: its two rates, how long its history lasts, and what idle time adds.
+SPACE = ("weight_limit=0.05:0.5:log", "sig_limit=25:120:log", "rho=0,0.04,0.2,1", "drift_per_day=0:30")
+TRIALS = 80
+LEAST_INVERSION, MOST_DEVIATION = 78.6, 14.8
+
+
+def grid_search(options: Options) -> Iterator[Result]:
+    """200 settings of Elo-MMR on the first 109 rounds of Codeforces."""
+    with _lake(options, TRAIN_ROUNDS) as lake:
+        history, _ = load_history(Dataset.open(lake, "d"))
+    points = published_grid("elo-mmr")
+    chosen = np.random.default_rng(0).permutation(len(points))[: options.least(POINTS)]
+    jobs = [("elo-mmr", dict(text.split("=", 1) for text in as_texts(points[at])), "pair_inversion") for at in chosen]
+    with open_hands() as hands:
+        list(hands.run(run_trial, history, jobs[:4]))  # compiles
+        seconds, trials = best_of(2, lambda _: [trial for _, trial in hands.run(run_trial, history, jobs)])
+    best = max(trial.scores["pair_inversion"] for trial in trials)
+    what = f"{len(jobs)} settings of elo-mmr on {len(history.rounds)} rounds, {history.rounds.n_rows:,} participations"
+    yield Result(
+        "search-grid", f"{what}; best pair inversion {best:.3f}", seconds,
+        targets={f"at most {POINTS_SECONDS:g} s: {seconds:.1f} s": seconds <= POINTS_SECONDS},
+        figures={"pair_inversion": best},
+    )  # fmt: skip
+
+
+def evaluation(options: Options) -> Iterator[Result]:
+    """`ranklake evaluate` of a full Codeforces run, the whole command."""
+    with _lake(options, None) as lake:
+        run_command(ranklake(), "rate", "--dataset", "d", "--run", "r", "--lake", lake.url)
+        words = (ranklake(), "evaluate", "--run", "r", "--format", "json", "--lake", lake.url)
+        done = min((run_command(*words) for _ in range(3)), key=lambda command: command.seconds)
+    weight = json.loads(done.output[done.output.index("{") :])["filters"]["everyone"]["weight"]
+    yield Result(
+        "evaluate",
+        f"ranklake evaluate, all metrics and filters, {weight:,} participations foretold; {done.cpu_seconds:.1f} s of "
+        f"all cores; peak {done.peak_bytes / 1e9:.2f} GB",
+        done.seconds,
+        targets={f"at most {EVALUATE_SECONDS:g} s: {done.seconds:.1f} s": done.seconds <= EVALUATE_SECONDS},
+        figures={"cpu_seconds": done.cpu_seconds, "peak_bytes": done.peak_bytes},
+    )
+
+
+def paper_table_2(options: Options) -> Iterator[Result]:
+    """Codeforces' row of Table 2: all systems as the paper tuned them, and Elo-MMR after a search of ours."""
+    with _lake(options, PAPER_ROUNDS) as lake:
+        dataset = Dataset.open(lake, "d")
+        history, first_round = load_history(dataset, int(dataset.contests.num_rows * 0.1))
+        with open_engine() as engine:
+            began = time.perf_counter()
+            for row in table_2("codeforces", history, first_round, engine):
+                seconds, began = time.perf_counter() - began, time.perf_counter()
+                yield Result("table-2", _told(row.system, "as tuned by the paper", row.found, row.printed), seconds,
+                             figures={"pair_inversion": row.found[0], "rank_deviation": row.found[1]})  # fmt: skip
+        one, other = (_search(lake, metric) for metric in ("pair_inversion", "rank_deviation"))
+    found = one.best[0].test["pair_inversion"], other.best[0].test["rank_deviation"]
+    settings = " ".join(f"{name}={value}" for name, value in one.best[0].settings.items())
+    printed = PRINTED["codeforces"]["elo-mmr"]
+    yield Result(
+        "table-2", _told("elo-mmr", f"after {TRIALS} trials: {settings}", found, printed), one.seconds,
+        targets={
+            f"pair inversion at least {LEAST_INVERSION}: {found[0]:.2f}": found[0] >= LEAST_INVERSION,
+            f"rank deviation at most {MOST_DEVIATION}: {found[1]:.2f}": found[1] <= MOST_DEVIATION,
+        },
+        figures={"pair_inversion": found[0], "rank_deviation": found[1]},
+    )  # fmt: skip
+
+
+def _search(lake: Lake, metric: str) -> SearchReport:
+    config = SearchConfig("d", "elo-mmr", space=SPACE, method="bayes", metric=metric, trials=TRIALS)
+    with open_hands() as hands:
+        return search(lake, config, hands, config.proposals(), best=1)
+
+
+def _told(system: str, how: str, found: tuple[float, float], printed: tuple[float, float]) -> str:
+    ours = f"pair inversion {found[0]:.2f}, rank deviation {found[1]:.2f}"
+    return f"{system}, {how}: {ours}; printed {printed[0]}, {printed[1]}"
+
+
+@contextmanager
+def _lake(options: Options, n_rounds: int | None) -> Iterator[Lake]:
+    """A lake with the first rounds of Codeforces as data set ``d``."""
+    bound = options.limit if n_rounds is None else options.least(n_rounds)
+    with tempfile.TemporaryDirectory() as folder:
+        lake = Lake.open(folder)
+        with Dataset.ingest(lake, "d") as adding:
+            for contest in islice(read_contests(options.file(CODEFORCES)), bound):
+                adding.add(contest)
+        yield lake
