@@ -13,6 +13,7 @@ from .extras import need
 __all__ = ["Hands", "open_hands"]
 
 T = TypeVar("T")
+PATIENCE = "10s"  # with a scheduler that does not answer
 
 
 class Hands(Protocol):
@@ -72,7 +73,7 @@ class _Cluster:
         distributed = need("distributed", "cluster", "--scheduler")
         self._as_completed = distributed.as_completed
         try:
-            self._client = distributed.Client(scheduler, timeout="10s", set_as_default=False)
+            self._client = distributed.Client(scheduler, timeout=PATIENCE, set_as_default=False)
         except OSError as error:
             raise OSError(f"no Dask scheduler answers at {scheduler}: {error}; start one, or leave it out") from error
         self._shared: Any = None
@@ -85,7 +86,7 @@ class _Cluster:
         futures = {self._client.submit(work, self._scattered, *job, pure=False, retries=3): at
                    for at, job in enumerate(jobs)}  # fmt: skip
         try:
-            for future, result in self._as_completed(list(futures), with_results=True):
+            for future, result in self._as_completed(list(futures), with_results=True, loop=self._client.loop):
                 yield futures[future], result
         finally:
             self._client.cancel([future for future in futures if not future.done()])

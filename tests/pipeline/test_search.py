@@ -231,6 +231,32 @@ def rated_run(lake: Lake) -> str:
     return "run"
 
 
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """Address of a Dask cluster of two worker processes."""
+    distributed = pytest.importorskip("distributed", reason="needs pip install 'ranklake[cluster]'")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.mark.parametrize("method", ["grid", "bayes"])
+def test_search__on_a_cluster_is_the_same(lake: Lake, scheduler: str, method: str) -> None:
+    expected = searched(lake, method=method, trials=10, name="here")
+    report = searched(lake, hands=open_hands(scheduler=scheduler), method=method, trials=10, name="there")
+    assert (repr(report.trials), report.best) == (repr(expected.trials), expected.best)
+
+
+def test_command__says_that_no_scheduler_answers(
+    ranklake: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed", reason="needs pip install 'ranklake[cluster]'")
+    monkeypatch.setattr("flows.hands.PATIENCE", "1s")
+    words = ("--train-share", "0.5", "--scheduler", "tcp://127.0.0.1:9")
+    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in ranklake.refuses(
+        "search", "--dataset", "games", *words, "--lake", lake.url
+    )
+
+
 # what may be tried
 
 
