@@ -43,6 +43,8 @@ class Evaluation:
         Under each filter.
     errors : float64[r, rows, 4]
         Log2 rank errors; see :func:`rating_kernels.rank_errors.rank_errors`.
+    damage : str
+        Why rounds that lie in the lake beyond these are not part of the run; empty if there are none.
     """
 
     run: str
@@ -54,6 +56,7 @@ class Evaluation:
     division: npt.NDArray[np.int64]
     filters: dict[str, RoundScores]
     errors: npt.NDArray[np.float64]
+    damage: str = ""
 
     def __len__(self) -> int:
         return len(self.contest_ids)
@@ -164,7 +167,18 @@ def evaluate(
     filters = {one: RoundScores.joined([part.filters[one] for part in scored]) for one in scored[0].filters}
     n_players = np.concatenate([part.n_players for part in scored])
     errors = np.concatenate([part.errors for part in scored])
-    return Evaluation(name, run.config["system"], first_round, contest_ids, n_players, year, division, filters, errors)
+    return Evaluation(
+        name,
+        run.config["system"],
+        first_round,
+        contest_ids,
+        n_players,
+        year,
+        division,
+        filters,
+        errors,
+        chain.reason if chain.rest else "",
+    )
 
 
 def rounds_to_skip(lake: Lake, name: str, share: float) -> int:

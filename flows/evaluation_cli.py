@@ -81,6 +81,8 @@ def evaluate(
         for run, skip in zip(runs, skips, strict=True):
             on_progress = partial(_tell, tell, run)
             one = score_run(opened, run, skip, workers=hands, scale=scale, on_progress=on_progress)
+            if one.damage:
+                click.echo(f"run {run}: scored up to round {skip + len(one) - 1:,}; {one.damage}", err=True)
             if found:
                 check_comparable(found[0], one)
             found.append(one)

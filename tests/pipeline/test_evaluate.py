@@ -117,6 +117,17 @@ def test_evaluate__tells_what_is_missing(lake: Lake, tmp_path: Path) -> None:
         evaluate(other, "run")
 
 
+def test_command__says_where_a_damaged_run_ends(ranklake: Command, tmp_path: Path) -> None:
+    made = lake_of(tmp_path / "lake", made_up(500))
+    rate_run(made)
+    first, *_, last = sorted((tmp_path / "lake" / "runs" / "run" / "rounds").glob("*.parquet"))
+    assert first != last
+    last.unlink()
+    answer = ranklake("evaluate", "--run", "run", "--format", "json", "--lake", made.url)
+    assert json.loads(answer.out)["rounds"] == int(last.stem)
+    assert f"scored up to round {int(last.stem) - 1}; runs/run/rounds/{last.name}: is missing" in answer.err
+
+
 def test_rounds_to_skip__rounds_down(lake: Lake) -> None:
     assert [rounds_to_skip(lake, "run", share) for share in (0.0, 0.1, 0.19, 0.999)] == [0, 3, 5, 29]
 
