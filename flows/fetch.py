@@ -105,12 +105,15 @@ class _Desk:
 
     def __call__(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
         """See :class:`flows.sources.site.Ask`."""
-        document = self._get(Wanted(key, path, 0)) or self._raw.read(key)
+        answered = self._get(Wanted(key, path, 0))
+        document = answered or self._raw.read(key)
         try:
             found = read(document)
         except SourceError as error:
             raise self._keep_broken(document, error) from None
-        self._raw.keep(document, replace=True)
+        if answered is not None:
+            self._raw.keep(answered, replace=True)
+            self._dirty = True
         return found
 
     def ask(self, wanted: Wanted) -> bool:

@@ -91,6 +91,28 @@ def test_atcoder__places_count_from_1() -> None:
     assert str(error) == "atcoder, contest abc1 (URL), row 0: Place = 0; places count from 1"
 
 
+def test_atcoder__a_list_that_did_not_change_is_not_sent_again(lake: Lake, server: Server) -> None:
+    path = "/atcoder/resources/contests.json"
+
+    def tell(*names: str, tag: str) -> None:
+        body = json.dumps([listed(name, 1_500_000_000) for name in names]).encode()
+        server[path] = Reply(body, headers={"ETag": tag})
+
+    for name in ("abc1", "abc2"):
+        server[f"/contests/{name}/results/json"] = [atcoder_row("a", 1), atcoder_row("b", 2)]
+    known = []
+    for names, tag in ((["abc1"], '"1"'), (["abc1"], '"1"'), (["abc1", "training"], '"2"'), (["abc1"], '"3"')):
+        tell(*names, tag=tag)
+        server["/contests/training/results/json"] = []
+        follow(lake, server, "atcoder")
+        known.append(server.requests[0].headers.get("If-None-Match"))
+    assert known == [None, '"1"', '"1"', '"2"']
+    tell("abc1", tag='"4"')
+    follow(lake, server, "atcoder")  # nothing but the list is new
+    follow(lake, server, "atcoder")
+    assert server.requests[0].headers["If-None-Match"] == '"4"'
+
+
 # DMOJ
 
 
