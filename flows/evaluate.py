@@ -229,7 +229,7 @@ def _score_piece(run: Run, piece: Chain, first_round: int, division: npt.NDArray
     filters = score_rounds(offsets, lo, mu_prior, n_before, scale=scale)
     everybody = keep(offsets, lo, np.ones(len(lo), dtype=bool))
     rows = everybody.rows
-    performance = score(everybody, mu_prior[rows], scale).log2_performance
+    performance = score(everybody, mu_prior[rows], scale, places=False).log2_performance
     of_round = division[begin - first_round : begin - first_round + len(sizes)]
     errors = rank_errors(everybody, n_before[rows], of_round, performance, (mu - mu_prior)[rows])
     return _Piece(sizes.astype(np.int64), filters, errors)

@@ -107,7 +107,7 @@ def score_rounds(
     n_before: Ints,
     filters: Sequence[Filter] = tuple(FILTERS.values()),
     scale: float = SCALE,
-    places_only: bool = False,
+    chances: bool = True,
 ) -> dict[str, RoundScores]:
     """Score the ratings before each round under each filter, by name.
 
@@ -117,13 +117,13 @@ def score_rounds(
         As in :class:`rating_kernels.Rounds`.
     mu, n_before
         One entry a row: rating before the round (``mu_prior``), rounds rated before.
-    scale, places_only
+    scale, chances
         As for :func:`rating_kernels.metrics.score`.
     """
     found = {}
     for one in filters:
         kept = keep(offsets, lo, n_before >= one.least, one.top)
-        found[one.name] = RoundScores.of(kept, score(kept, mu[kept.rows], scale, places_only), n_before[kept.rows])
+        found[one.name] = RoundScores.of(kept, score(kept, mu[kept.rows], scale, chances=chances), n_before[kept.rows])
     return found
 
 

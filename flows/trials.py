@@ -171,5 +171,5 @@ def held_out_scores(
 
 def _scores(rounds: Rounds, outcome: Outcome, filter: str) -> RoundScores:
     one = FILTERS[filter]
-    scores = score_rounds(rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, [one], places_only=True)
+    scores = score_rounds(rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, [one], chances=False)
     return scores[filter]

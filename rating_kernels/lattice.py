@@ -1,9 +1,9 @@
-"""Sums over all pairs of a smooth function of the difference of two ratings, in linear time.
+"""Sums of a smooth function of the difference of two ratings over all opponents of another place, in linear time.
 
 Both ratings are interpolated on one lattice: every row is spread over the 16 lattice points about it, the points are
-convolved with the function, and every row gathers its 16 points again. With ratings in units of the logistic law the
-functions here have their nearest singularity at pi i; a lattice of five points a unit holds them to 1e-12. Few rows, or
-rows that lie very far apart, are summed directly.
+convolved with the function, and every row gathers its 16 points again; large tie groups are taken out the same way.
+With ratings in units of the logistic law the functions here have their nearest singularity at pi i; a lattice of five
+points a unit holds them to 1e-12. Few rows, or rows that lie very far apart, are summed directly.
 """
 
 from __future__ import annotations
@@ -14,56 +14,61 @@ import numpy as np
 
 from ._jit import exact, kernel
 
-__all__ = ["sum_pairs"]
+__all__ = ["sum_opponents"]
 
 _STEP = 0.2  # units of the logistic law
 _POINTS = 16  # a row is spread over
-_FEW = 40  # rows up to which every pair costs less than a lattice
+_FEW = 16  # rows up to which every pair costs less than a lattice
 _CHEAPER = 4.0  # lattice points a row up to which the lattice costs less than every pair
 _BARYCENTRIC = np.array([(-1.0) ** k * math.comb(_POINTS - 1, k) for k in range(_POINTS)])
 
 
 @exact
-def sum_pairs(x, chance, even):
-    """Of each row, sums over all rows ``j``, itself included.
+def sum_opponents(x, lo, hi, chance, even):
+    """Of each row, sums over all rows ``j`` of another tie group.
 
     Parameters
     ----------
     x : float64[n]
-        Ratings in units of the logistic law.
+        Ratings in units of the logistic law, in standing order.
+    lo, hi : int32[n]
+        First and last row of the tie group.
     chance, even : float64[n]
         Written: sum of logistic(x_j - x_i), and of ln(2 cosh((x_j - x_i) / 2)).
     """
     n, low, high = len(x), x.min(), x.max()
+    chance[:], even[:] = 0.0, 0.0
     if n <= _FEW or (high - low) / _STEP > _CHEAPER * n:
-        _sum_directly(x, chance, even)
+        for i in range(n):
+            _add_pairs(x, i, 0, lo[i], 1.0, chance, even)
+            _add_pairs(x, i, hi[i] + 1, n, 1.0, chance, even)
         return
-    m = int((high - low) / _STEP) + 1 + _POINTS
     first = low - (_POINTS // 2 - 1) * _STEP  # of the lattice: every row has half its points on either side
     spread, at = np.empty((n, _POINTS)), np.empty(n, np.int64)
-    weight = np.zeros(m)
     for i in range(n):
         at[i] = _spread((x[i] - first) / _STEP, spread[i])
-        for k in range(_POINTS):
-            weight[at[i] + k] += spread[i, k]
-    chances, evens = _convolved(weight)
-    for i in range(n):
-        one, other = 0.0, 0.0
-        for k in range(_POINTS):
-            one += spread[i, k] * chances[at[i] + k]
-            other += spread[i, k] * evens[at[i] + k]
-        chance[i], even[i] = one, other
+    _add_by_lattice(spread, at, 1.0, chance, even)
+    a = 0
+    while a < n:
+        b = hi[a] + 1
+        if b - a <= _FEW:
+            for i in range(a, b):
+                _add_pairs(x, i, a, b, -1.0, chance, even)
+        else:
+            _add_by_lattice(spread[a:b], at[a:b], -1.0, chance[a:b], even[a:b])
+        a = b
 
 
 @kernel
-def _sum_directly(x, chance, even):
-    for i in range(len(x)):
-        one, other = 0.0, 0.0
-        for j in range(len(x)):
-            a, b = _pair(x[j] - x[i])
-            one += a
-            other += b
-        chance[i], even[i] = one, other
+def _add_pairs(x, i, begin, end, sign, chance, even):
+    """To the sums of row ``i`` its pairs with some rows."""
+    one, other = 0.0, 0.0
+    for j in range(begin, end):
+        a, b = _pair(x[j] - x[i])
+        one += a
+        other += b
+    chance[i] += sign * one
+    even[i] += sign * other
 
 
 @exact
@@ -86,23 +91,34 @@ def _spread(t, spread):
             return at
         spread[k] = _BARYCENTRIC[k] / away
         total += spread[k]
+    scale = 1.0 / total
     for k in range(_POINTS):
-        spread[k] /= total
+        spread[k] *= scale
     return at
 
 
 @kernel
-def _convolved(weight):
-    """Both functions, summed over the lattice's points with their weights, at each of them."""
-    m = len(weight)
-    chance, even = np.empty(2 * m - 1), np.empty(2 * m - 1)
+def _add_by_lattice(spread, at, sign, chance, even):
+    """To the sums of each row those of all rows, one of them spread over the lattice and one gathered from it."""
+    low = at.min()
+    m = at.max() - low + _POINTS
+    weight, chances, evens = np.zeros(m), np.empty(m), np.empty(m)
+    for i in range(len(at)):
+        for k in range(_POINTS):
+            weight[at[i] - low + k] += spread[i, k]
+    of_chance, of_even = np.empty(2 * m - 1), np.empty(2 * m - 1)
     for d in range(2 * m - 1):
-        chance[d], even[d] = _pair((d - (m - 1)) * _STEP)
-    chances, evens = np.empty(m), np.empty(m)
-    for i in range(m):
+        of_chance[d], of_even[d] = _pair((d - (m - 1)) * _STEP)
+    for p in range(m):
         one, other = 0.0, 0.0
-        for j in range(m):
-            one += chance[j - i + m - 1] * weight[j]
-            other += even[j - i + m - 1] * weight[j]
-        chances[i], evens[i] = one, other
-    return chances, evens
+        for q in range(m):
+            one += of_chance[q - p + m - 1] * weight[q]
+            other += of_even[q - p + m - 1] * weight[q]
+        chances[p], evens[p] = one, other
+    for i in range(len(at)):
+        one, other = 0.0, 0.0
+        for k in range(_POINTS):
+            one += spread[i, k] * chances[at[i] - low + k]
+            other += spread[i, k] * evens[at[i] - low + k]
+        chance[i] += sign * one
+        even[i] += sign * other

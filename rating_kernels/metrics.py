@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._jit import exact
-from .lattice import sum_pairs
+from .lattice import sum_opponents
 from .standings import Floats, Ints, Longs
 
 __all__ = ["FILTERS", "HIGHER_IS_BETTER", "PER_ROW", "Filter", "Kept", "Scores", "keep", "score"]
@@ -127,7 +127,7 @@ def keep(offsets: npt.NDArray[np.integer], lo: Ints, counts: npt.NDArray[np.bool
     return Kept(ends, rows[:n], kept_lo[:n], kept_hi[:n])
 
 
-def score(kept: Kept, mu: Floats, scale: float = SCALE, places_only: bool = False) -> Scores:
+def score(kept: Kept, mu: Floats, scale: float = SCALE, *, places: bool = True, chances: bool = True) -> Scores:
     """Score ratings against places.
 
     Parameters
@@ -136,8 +136,8 @@ def score(kept: Kept, mu: Floats, scale: float = SCALE, places_only: bool = Fals
         Rating of each row kept, before the round.
     scale
         Of expected ranks and cross-entropy: a difference of so many points is ten to one.
-    places_only
-        Leave out expected ranks and cross-entropy (NaN), which take longest.
+    places, chances
+        Whether to compute what compares orders, and what compares expected ranks and chances; NaN if not.
 
     Raises
     ------
@@ -149,11 +149,12 @@ def score(kept: Kept, mu: Floats, scale: float = SCALE, places_only: bool = Fals
     if len(mu) and not np.isfinite(mu).all():
         raise ValueError(f"ratings must be finite to foretell anything, got {mu[~np.isfinite(mu)][0]}")
     n, r = len(mu), len(kept.offsets) - 1
-    inversion, half, deviation = np.empty(n), np.empty(n), np.empty(n)
-    tau, rho = np.empty(r), np.empty(r)
-    _score_places(kept.offsets, kept.lo, kept.hi, mu, inversion, half, deviation, tau, rho)
+    inversion, half, deviation = np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan)
+    tau, rho = np.full(r, np.nan), np.full(r, np.nan)
+    if places:
+        _score_places(kept.offsets, kept.lo, kept.hi, mu, inversion, half, deviation, tau, rho)
     performance, entropy = np.full(n, np.nan), np.full(n, np.nan)
-    if not places_only:
+    if chances:
         _score_chances(kept.offsets, kept.lo, kept.hi, mu, math.log(10.0) / scale, performance, entropy)
     return Scores(inversion, half, deviation, performance, entropy, tau, rho)
 
@@ -266,7 +267,6 @@ def _score_chances(offsets, lo, hi, mu, rate, performance, entropy):
     for r in range(len(offsets) - 1):
         longest = max(longest, offsets[r + 1] - offsets[r])
     x, chance, even = np.empty(longest), np.empty(longest), np.empty(longest)
-    tied_chance, tied_even = np.empty(longest), np.empty(longest)
     for r in range(len(offsets) - 1):
         a, n = offsets[r], offsets[r + 1] - offsets[r]
         if n == 0:
@@ -276,20 +276,19 @@ def _score_chances(offsets, lo, hi, mu, rate, performance, entropy):
         for i in range(n):
             x[i] = rate * (mu[a + i] - middle)
             total += x[i]
-        sum_pairs(x[:n], chance[:n], even[:n])
+        sum_opponents(x[:n], lo[a : a + n], hi[a : a + n], chance[:n], even[:n])
         first, better = 0, 0.0  # ``better``: the sum of x over better places
         while first < n:
             stop = hi[a + first] + 1
-            sum_pairs(x[first:stop], tied_chance[first:stop], tied_even[first:stop])
             tied = 0.0
             for i in range(first, stop):
                 tied += x[i]
             worse, ties = total - better - tied, 0.5 * (stop - 1 - first)
             for i in range(first, stop):
-                expected = 1.0 + max(chance[i] - tied_chance[i], 0.0) + ties
+                expected = 1.0 + max(chance[i], 0.0) + ties
                 performance[a + i] = math.log2(expected / (1.0 + first + ties))
                 # ln(1 + e^d) = ln(2 cosh(d / 2)) + d / 2, and the second part of all pairs is a sum of x
                 odd = 0.5 * (worse - (n - stop) * x[i] + first * x[i] - better)
-                entropy[a + i] = (even[i] - tied_even[i] + odd) / (math.log(2.0) * (n - 1))
+                entropy[a + i] = (even[i] + odd) / (math.log(2.0) * (n - 1))
             better += tied
             first = stop

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kernels.histories import same_bits
 from strategies import places, repeatable
 
-from rating_kernels.lattice import _CHEAPER, _FEW, _STEP, sum_pairs
+from rating_kernels.lattice import _CHEAPER, _FEW, _STEP, sum_opponents
 from rating_kernels.metrics import FILTERS, PER_ROW, Scores, keep, score
 from rating_kernels.rank_errors import RANK_ERROR_ROWS, rank_errors, total
 
@@ -105,14 +105,21 @@ def test_score__of_a_large_round_is_that_of_all_pairs(n: int, tied: bool) -> Non
 
 
 @pytest.mark.parametrize("width", [0.0, 1.0, 30.0, 0.99 * _CHEAPER * 500 * _STEP, 1e6])
-def test_sum_pairs__are_those_of_all_pairs_from_no_width_to_any(width: float) -> None:
+@pytest.mark.parametrize(
+    "sizes", [[1] * 500, [1, 9, 90, 200, 200], [500], [499, 1]], ids=["apart", "mixed", "all", "one"]
+)
+def test_sum_opponents__is_that_of_all_pairs_from_no_width_to_any(width: float, sizes: list[int]) -> None:
     x = np.random.default_rng(4).uniform(-width / 2, width / 2, 500)
     x[:40] = np.round(x[:40] / _STEP) * _STEP  # on the lattice's own points
     chance, even = np.empty(500), np.empty(500)
-    sum_pairs(x, chance, even)
-    d = x[None, :] - x[:, None]
-    assert chance == pytest.approx((0.5 + 0.5 * np.tanh(d / 2)).sum(axis=1), rel=1e-11, abs=1e-11)
-    assert even == pytest.approx((np.abs(d) / 2 + np.log1p(np.exp(-np.abs(d)))).sum(axis=1), rel=1e-11)
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    hi = np.repeat(np.cumsum(sizes) - 1, sizes).astype(np.int32)
+    lo = (hi + 1 - np.repeat(sizes, sizes)).astype(np.int32)
+    sum_opponents(x, lo, hi, chance, even)
+    d, apart = x[None, :] - x[:, None], group[:, None] != group
+    assert chance == pytest.approx((apart * (0.5 + 0.5 * np.tanh(d / 2))).sum(axis=1), rel=1e-11, abs=1e-10)
+    expected = (apart * (np.abs(d) / 2 + np.log1p(np.exp(-np.abs(d))))).sum(axis=1)
+    assert even == pytest.approx(expected, rel=1e-11, abs=1e-9)
 
 
 @given(rounds())
@@ -161,7 +168,7 @@ def test_score__of_a_round_does_not_depend_on_its_company() -> None:
 
 def test_score__leaves_out_what_takes_longest_if_only_places_are_asked_for() -> None:
     contest = large(100)
-    quick, full = scored(contest, places_only=True), scored(contest)
+    quick, full = scored(contest, chances=False), scored(contest)
     assert same_bits(quick.pair_inversion, full.pair_inversion)
     assert same_bits(quick.rank_deviation, full.rank_deviation)
     assert np.isnan(quick.cross_entropy).all()
