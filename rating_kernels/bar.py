@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -145,6 +146,7 @@ class Duels:
         "allpairs_mean", which does not ask.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("won", "lost", "met")
     first: Longs
     won: Floats
     lost: Floats
@@ -176,8 +178,8 @@ def absorb(
 ) -> None:
     """Step 4: Omega and Delta of Algorithm 1, or the engine's mean and its shrinking of sigma."""
     _absorb_rows(
-        start, stop, round.player, round.time_seconds[0], *_rules(params, round.weight[0]), params.kappa,
-        prior.mu, prior.sigma, summary.won, summary.lost, summary.met,
+        start, stop, summary.first[-1], round.player, round.time_seconds[0], *_rules(params, round.weight[0]),
+        params.kappa, prior.mu, prior.sigma, summary.won, summary.lost, summary.met,
         beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time, outcome.mu, outcome.sigma,
     )  # fmt: skip
 
@@ -221,10 +223,9 @@ def _widen(sigma, beta2, unit, variance):
 
 @exact
 def _absorb_rows(
-    begin, end, player, time_seconds, unit, power, per_team, beta2, kappa, mu_prior, sigma_prior, won, lost, met,
+    begin, end, n, player, time_seconds, unit, power, per_team, beta2, kappa, mu_prior, sigma_prior, won, lost, met,
     mu, sigma, n_rounds, last_time, mu_after, sigma_after,
 ):  # fmt: skip
-    n = len(mu_prior)
     for i in range(begin, end):
         row = player[i]
         variance = sigma_prior[i] * sigma_prior[i]
@@ -265,7 +266,7 @@ def _rate_small(
         elif power == 3:
             direct_sums(SPREAD3, 0, n, before, variance, one, met)
         _absorb_rows(
-            0, n, rows, time_seconds[r], unit, power, per_team, own, kappa, before, width, won, lost, met,
+            0, n, n, rows, time_seconds[r], unit, power, per_team, own, kappa, before, width, won, lost, met,
             mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,11 +31,19 @@ _AHEAD = 8  # rows, when all are read in order
 _GROWTH = 4  # times what is needed, when the pool runs out
 
 
-Map = Callable[[Callable[[int, int], None], int], None]
-"""``map(work, n)`` calls ``work(start, stop)`` for ranges that together are ``range(n)``, in any order, and returns."""
+class Map(Protocol):
+    """``map(work, n)`` calls ``work(start, stop)`` for ranges that together are ``range(n)``, in any order."""
+
+    def __call__(self, work: Callable[[int, int], None], n: int, *filled: npt.NDArray[Any]) -> None:
+        """Return when all of it is done.
+
+        ``filled``, if it is told, are the arrays that ``work`` writes: ``filled[start:stop]`` is all that a range
+        writes, whoever calls it. Hands without common memory then share the ranges and exchange what they filled;
+        what is not told each of them does in full.
+        """
 
 
-def at_once(work: Callable[[int, int], None], n: int) -> None:
+def at_once(work: Callable[[int, int], None], n: int, *filled: npt.NDArray[Any]) -> None:
     """The simplest map: one range."""
     work(0, n)
 
@@ -102,11 +110,22 @@ class Beliefs:
 
     def columns(self, map: Map = at_once) -> dict[str, Column | Ragged]:
         """Everything that is known, as arrays to be stored; :meth:`restore` is the inverse, to the bit."""
+        return self.take(np.arange(len(self)), map)
+
+    def take(self, rows: npt.NDArray[np.integer], map: Map = at_once) -> dict[str, Column | Ragged]:
+        """What is known of some players; :meth:`put` is the inverse, in this store or in another."""
         names = (*self._fresh, "last_time", "n_rounds")
-        plain: dict[str, Column | Ragged] = {name: self._records[name].copy() for name in names}
+        plain: dict[str, Column | Ragged] = {name: self._records[name][rows] for name in names}
         if self.history is None:
             return plain
-        return plain | {f"history_{name}": column for name, column in self.history.ragged(map).items()}
+        return plain | {f"history_{name}": column for name, column in self.history.ragged(rows, map).items()}
+
+    def put(self, rows: npt.NDArray[np.integer], columns: dict[str, Column | Ragged]) -> None:
+        """Believe of some players what :meth:`take` gave."""
+        for name in (*self._fresh, "last_time", "n_rounds"):
+            self._records[name][rows] = columns[name]
+        if self.history is not None:
+            self.history.put(rows, {name: columns[f"history_{name}"] for name in self.history.parts})  # type: ignore[misc]
 
     def restore(self, columns: dict[str, Column | Ragged]) -> None:
         """Believe of the first players what is stored; any others are newcomers.
@@ -187,12 +206,27 @@ class History:
             self.used[0] += places
         return first
 
-    def ragged(self, map: Map = at_once) -> dict[str, Ragged]:
-        """Each player's factors end to end, without gaps: ``perf``, ``force``, ``inverse_width``."""
-        offsets = np.concatenate(([0], np.cumsum(self.length, dtype=np.int64)))
+    def ragged(self, rows: npt.NDArray[np.integer] | None = None, map: Map = at_once) -> dict[str, Ragged]:
+        """The factors of each of ``rows`` end to end, without gaps: ``perf``, ``force``, ``inverse_width``."""
+        at = np.arange(len(self.start)) if rows is None else np.asarray(rows, dtype=np.int64)
+        offsets = np.concatenate(([0], np.cumsum(self.length[at], dtype=np.int64)))
         values = np.empty((len(self.parts), offsets[-1]))
-        map(lambda start, stop: _gather(start, stop, *self.arrays, offsets, values), len(self.start))
+        map(lambda start, stop: _gather(start, stop, at, *self.arrays, offsets, values), len(at))
         return {name: (offsets, part) for name, part in zip(self.parts, values, strict=True)}
+
+    def put(self, rows: npt.NDArray[np.integer], columns: dict[str, Ragged]) -> None:
+        """The inverse of :meth:`ragged`; a history that has outgrown its stretch moves to a new one."""
+        offsets = columns[self.parts[0]][0]
+        at, lengths = np.asarray(rows, dtype=np.int64), np.diff(offsets)
+        moves = np.flatnonzero(lengths > self.capacity[at])
+        room = np.maximum(-(-lengths[moves] // LANES) * LANES, 2 * self.capacity[at[moves]])
+        places = len(self.parts) * np.cumsum(room, dtype=np.int64)
+        if len(moves):
+            self.make_room(int(places[-1]))
+            self.start[at[moves]] = self.claim(int(places[-1])) + places - len(self.parts) * room
+            self.capacity[at[moves]] = room
+        self.length[at] = lengths
+        _scatter(at, *self.arrays, offsets, np.stack([columns[name][1] for name in self.parts]))
 
     def fill(self, columns: dict[str, Ragged]) -> None:
         """The inverse of :meth:`ragged` for the first players; factors keep their bits."""
@@ -204,7 +238,7 @@ class History:
         ends = len(self.parts) * np.cumsum(self.capacity, dtype=np.int64)
         self.start[1:] = ends[:-1]
         self.pool, self.used[0] = np.zeros(ends[-1] if len(ends) else 0), ends[-1] if len(ends) else 0
-        _scatter(*self.arrays, offsets, np.stack([columns[name][1] for name in self.parts]))
+        _scatter(np.arange(n), *self.arrays, offsets, np.stack([columns[name][1] for name in self.parts]))
 
 
 def _records(n: int, dtype: np.dtype[Any]) -> Column:
@@ -240,20 +274,25 @@ def grow(row, new, start, capacity, pool, parts):
 
 
 @exact
-def _gather(begin, end, start, length, capacity, pool, offsets, values):
-    for row in range(begin, end):
-        ahead = row + _AHEAD
-        if ahead < end:
+def _gather(begin, end, rows, start, length, capacity, pool, offsets, values):
+    for i in range(begin, end):
+        row = rows[i]
+        if i + _AHEAD < end:
+            ahead = rows[i + _AHEAD]
             for part in range(len(values)):
                 prefetch(pool, start[ahead] + part * capacity[ahead])
         for part in range(len(values)):
             for k in range(length[row]):
-                values[part, offsets[row] + k] = pool[start[row] + part * capacity[row] + k]
+                values[part, offsets[i] + k] = pool[start[row] + part * capacity[row] + k]
 
 
 @exact
-def _scatter(start, length, capacity, pool, offsets, values):
-    for row in range(len(offsets) - 1):
+def _scatter(rows, start, length, capacity, pool, offsets, values):
+    for i in range(len(rows)):
+        row = rows[i]
         for part in range(len(values)):
+            first = start[row] + part * capacity[row]
             for k in range(length[row]):
-                pool[start[row] + part * capacity[row] + k] = values[part, offsets[row] + k]
+                pool[first + k] = values[part, offsets[i] + k]
+            for k in range(length[row], capacity[row]):
+                pool[first + k] = 0.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -97,6 +97,7 @@ class Performances:
         The place that was expected; the performance, at most the round's ceiling; the rating after.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("mu",)
     first: Longs
     seed: Floats
     perf: Floats

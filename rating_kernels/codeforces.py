@@ -129,6 +129,7 @@ class Changes:
         rating after.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("mu",)
     first: Longs
     seed: Floats
     need: Floats

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +46,7 @@ class Duels:
         ``surprise`` / ``information``.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("surprise", "information")
     first: Longs
     surprise: Floats
     information: Floats

@@ -131,6 +131,7 @@ def prior(params: Elo, beliefs: Beliefs, round: Rounds, start: int, stop: int, p
 class Expectations:
     """What each participant is expected to lose to (``above``) and win against all others together."""
 
+    by_row: ClassVar[tuple[str, ...]] = ("above", "below")
     first: Longs
     above: Floats
     below: Floats
@@ -163,7 +164,7 @@ def absorb(
 ) -> None:
     """Step 4: K times what was scored beyond expectation."""
     _move_rows(
-        start, stop, round.n_rows, round.player, round.lo, round.hi, round.time_seconds[0], round.weight[0],
+        start, stop, summary.first[-1], round.player, round.lo, round.hi, round.time_seconds[0], round.weight[0],
         summary.above, summary.below, *rule(params), params.pairs == "mean", *store(beliefs),
         outcome.mu, outcome.sigma,
     )  # fmt: skip

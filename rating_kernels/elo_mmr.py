@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -170,6 +170,7 @@ def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int
 class FieldSummary:
     """One round's field: the law of everybody's performance before the round, weights by rank, and the table."""
 
+    by_row: ClassVar[tuple[str, ...]] = ()
     mu: Floats
     omega: Floats  # 1 / scale of the performance around mu
     first: Longs

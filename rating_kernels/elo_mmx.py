@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -85,6 +85,7 @@ def prior(params: EloMMX, beliefs: Beliefs, round: Rounds, start: int, stop: int
 class Performances:
     """One round's performances: the sums behind them run along the ranks and are not kept."""
 
+    by_row: ClassVar[tuple[str, ...]] = ()
     first: Longs
     perf: Floats  # one a tie group
     ceiling: float

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -133,6 +133,7 @@ class FieldSummary:
     ``solved`` holds the first row of each set that shares a root: tie groups, or single players where ties are half.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ()
     mu: Floats
     omega: Floats
     first: Longs

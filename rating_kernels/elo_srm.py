@@ -139,6 +139,7 @@ def prior(params: EloSRM, beliefs: Beliefs, round: Rounds, start: int, stop: int
 class Surprises:
     """One division as the document tabulates it: one entry a participant."""
 
+    by_row: ClassVar[tuple[str, ...]] = ("p", "p_prime")
     first: Longs
     expected_rank: Floats
     actual_rank: Floats

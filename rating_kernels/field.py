@@ -135,7 +135,7 @@ def tabulate(mu: Floats, rate: Floats, weight: Floats, plan: Plan, map: Map) -> 
         for block in range(start, stop):
             accumulate(mu, rate, weight, starts[block], starts[block + 1], *plan.grid, sums[block], far[block])
 
-    map(build, len(starts) - 1)
+    map(build, len(starts) - 1, sums, far)
     return Table(plan, *finish(sums, far, plan.low, plan.high, *plan.grid))
 
 

@@ -91,18 +91,15 @@ def needs(
         plan = plan_panels(low - reach, high + reach, mean, rate, rate)
         table = tabulate(mu, np.full(n, rate), np.ones(n), plan, map).arrays
     seed, need = np.empty(n), np.empty(n)
-    failed: list[int] = []
 
     def solve(start: int, stop: int) -> None:
-        failed.append(
-            solve_needs(
-                start, stop, mu, lo, hi, tie_share, rate, base, own, whole, *shape, tabulated, *table, seed, need
-            )
+        failed = solve_needs(
+            start, stop, mu, lo, hi, tie_share, rate, base, own, whole, *shape, tabulated, *table, seed, need
         )
+        if failed >= 0:
+            raise ConvergenceError(f"no need found for the player at position {failed}")
 
-    map(solve, n)
-    if max(failed) >= 0:
-        raise ConvergenceError(f"no need found for the player at position {max(failed)}")
+    map(solve, n, seed, need)
     return seed, need
 
 

@@ -129,7 +129,7 @@ def add_table(
         for part in range(start, stop):
             _spread(starts[part], starts[part + 1], *field, low, step, *nodes.bands, grids[part])
 
-    map(spread, parts)
+    map(spread, parts, grids)
     size = _fast_length(2 * points - 1)
     source = np.fft.rfft(_to_nodes(grids, nodes.cosines, size))
     one, other = np.tril_indices(count)

@@ -16,9 +16,10 @@ import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from .beliefs import Beliefs, Map
 from .standings import Floats, Ints, Longs, Rounds
@@ -34,6 +35,7 @@ __all__ = [
     "check_non_negative",
     "check_one_of",
     "check_positive",
+    "of_rows",
     "settle_floats",
 ]
 
@@ -66,12 +68,24 @@ class Summary(Protocol):
 
     Attributes
     ----------
+    by_row : tuple of str
+        The fields that ``absorb`` reads row by row.
     first : int64[groups + 1]
         First row of each tie group, and the number of rows.
     """
 
+    by_row: ClassVar[tuple[str, ...]]
+
     @property
     def first(self) -> Longs: ...
+
+
+S = TypeVar("S", bound=Summary)
+
+
+def of_rows(summary: S, rows: npt.NDArray[np.integer]) -> S:
+    """The summary as ``absorb`` wants it for some participants alone, in standings order."""
+    return dataclasses.replace(summary, **{name: getattr(summary, name)[rows] for name in summary.by_row})  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +144,8 @@ class System:
     perform : (params, summary, start, stop, perf) -> None
         Writes the performances of tie groups ``start`` to ``stop - 1``.
     absorb : (params, beliefs, round, prior, summary, start, stop, outcome) -> None
-        Updates the rows of participants ``start`` to ``stop - 1`` in place; writes ``mu`` and ``sigma``.
+        Updates the rows of participants ``start`` to ``stop - 1`` in place; writes ``mu`` and ``sigma``. All it is
+        given may be of some participants alone (:func:`of_rows`).
     rate_small : (params, beliefs, rounds, outcome) -> None
         All of the above for many rounds of at most ``small`` participants.
     history : tuple of str

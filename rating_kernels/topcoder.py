@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -130,6 +130,7 @@ class Field:
         By how many of their field each participant should be beaten, by oneself with chance 1/2.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ()
     first: Longs
     counts: Longs
     factor: Floats

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -150,6 +150,7 @@ class Messages:
         Passes down and up the chain.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("precision", "pull")
     first: Longs
     precision: Floats
     pull: Floats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 __all__ = ["ENGINES", "Engine", "Work", "open_engine"]
 
@@ -23,7 +23,7 @@ class Engine(Protocol):
 
     workers: int
 
-    def map(self, work: Work, n: int) -> None:
+    def map(self, work: Work, n: int, *filled: Any) -> None:
         """Call ``work(start, stop)`` for ranges that together are ``range(n)``; return when all have ended.
 
         The first exception raised by a range is raised here, after the others have ended.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from .base import Work
 
@@ -18,7 +18,7 @@ class Serial:
     def __init__(self, block_size: int | None = None) -> None:
         self.block_size = block_size
 
-    def map(self, work: Work, n: int) -> None:
+    def map(self, work: Work, n: int, *filled: Any) -> None:
         step = self.block_size or n
         for start in range(0, n, step or 1):
             work(start, min(start + step, n))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from .base import Work
 
@@ -30,7 +30,7 @@ class Threads:
         self.block_size = block_size
         self._pool = ThreadPoolExecutor(max(self.workers - 1, 1), thread_name_prefix="ranklake")
 
-    def map(self, work: Work, n: int) -> None:
+    def map(self, work: Work, n: int, *filled: Any) -> None:
         step = self.block_size or max(-(-n // (_PIECES * self.workers)), 1)
         pieces = iter(range(0, n, step))  # stepping an iterator is atomic: whoever is free takes the next piece
 

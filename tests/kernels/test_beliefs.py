@@ -221,3 +221,21 @@ def test_history__bound_is_kept_and_the_oldest_go_first() -> None:
     for i in range(10):
         show(params, store, 0, 1500.0 + i)
         assert [p for p, _ in factors(store)] == [1500.0 + k for k in range(max(0, i - 2), i + 1)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_put__of_what_was_taken_gives_another_store_the_same_future(seed: int) -> None:
+    """Some players' beliefs go to a store in which they have other rows and others a past, and come back in the end."""
+    params, draw = SYSTEM.params(), np.random.default_rng(seed)
+    whole, home = (SYSTEM.newcomers(params, 60) for _ in range(2))
+    away = SYSTEM.newcomers(params, 90)
+    rated(params, rounds_of(12, 90, 30, seed + 50), away)
+    for part in range(6):
+        rounds = rounds_of(5, 60, 20, 10 * seed + part)
+        expected = rated(params, rounds, whole)
+        rows, at = np.unique(rounds.player), draw.permutation(90).astype(np.int32)
+        away.put(at[rows], home.take(rows))
+        moved = Rounds(rounds.offsets, at[rounds.player], *(getattr(rounds, name) for name in Rounds.__slots__[2:]))
+        assert same_bits(rated(params, moved, away), expected)
+        home.put(rows, away.take(at[rows]))
+        assert same_bits(home, whole)
