@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,13 +14,17 @@ import pyarrow as pa
 from rating_kernels import Beliefs, Outcome, Rounds, System
 
 from .config import build_params, find_system
-from .engines.base import open_engine
-from .rounds import rate_rounds
+from .engines.base import Engine, EngineError, HandsLostError, open_engine
+from .keepers import Held, keep
 from .sources.base import SourceError
 from .sources.results import rounds_from_results
 from .sources.tables import Columns
 
 __all__ = ["rate_history"]
+
+RECOVERIES = 5  # from the start: a history in memory has no snapshots
+
+log = logging.getLogger("ranklake.rate")
 
 
 def rate_history(
@@ -86,15 +91,32 @@ def rate_history(
     informative = rounds.informative if skip_uninformative else np.ones(len(rounds), dtype=bool)
     kept = rounds.keep(informative)
     with open_engine(engine, workers) as hands:
-        outcome = rate_rounds(found, params, store, kept, hands)
+        outcome, held = _rated(found, params, store, kept, hands)
     rows = rows[np.repeat(informative, np.diff(rounds.offsets))]
     history = _history(kept, outcome, np.flatnonzero(informative), frame, columns, rows)
     history.attrs |= {"skipped": int(np.count_nonzero(~informative)), "broken": found.broken(kept, outcome)}
     if not return_beliefs:
         return history
-    final = _final(store, players)
+    final = _final(held, players)
     final.attrs["events"] = int(rounds.event[-1]) + 1 if len(rounds) else before
     return history, final
+
+
+def _rated(system: System, params: Any, store: Beliefs, rounds: Rounds, hands: Engine) -> tuple[Outcome, Held]:
+    """Rate all rounds, from the start again whenever hands were lost; what is believed in the end."""
+    for attempt in range(1, RECOVERIES + 2):
+        try:
+            keeper = keep(system, params, len(store), hands)
+            try:
+                keeper.restore(store.columns())
+                return keeper.rate(rounds), keeper.columns()
+            finally:
+                keeper.dismiss()
+        except HandsLostError as lost:
+            if attempt > RECOVERIES:
+                raise EngineError(f"{lost}, {attempt} times; nothing was rated") from lost
+            log.warning("%s; recovery %d, from the start", lost, attempt)
+    raise AssertionError("unreachable")
 
 
 def _to_pandas(results: Any) -> pd.DataFrame:
@@ -206,9 +228,9 @@ def _known(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any]) -> np.
     return np.where(values.isna(), default, values.to_numpy(dtype=np.float64))
 
 
-def _final(store: Beliefs, players: list[Any]) -> pd.DataFrame:
+def _final(beliefs: Held, players: list[Any]) -> pd.DataFrame:
     columns: dict[str, Any] = {}
-    for name, column in store.columns().items():
+    for name, column in beliefs.items():
         if isinstance(column, tuple):
             offsets, values = column
             cells = np.empty(len(players), dtype=object)

@@ -8,8 +8,9 @@ snapshot before it.
 
 from __future__ import annotations
 
+import dataclasses
+import logging
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -20,12 +21,17 @@ from storage.lease import Lease, hold
 
 from .commit import Committer
 from .config import RunConfig, find_system
-from .engines.base import Engine
+from .engines.base import Engine, EngineError, HandsLostError
 from .plan import Plan
 from .schedule import Schedule
+from .tally import Tally
 from .walk import Walk
 
 __all__ = ["Progress", "RateReport", "rate"]
+
+RECOVERIES = 5  # in a row, without a round committed in between
+
+log = logging.getLogger("ranklake.rate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,10 @@ class RateReport:
         Nothing was done: a dry run.
     unsound : tuple of str
         Snapshots that were damaged, and removed.
+    recoveries : int
+        How often workers were lost, and others went on.
+    phases : dict of str to (float, int)
+        Where the time of a cluster's driver went: seconds and how often, by phase.
     """
 
     kept: int
@@ -72,6 +82,8 @@ class RateReport:
     excluded: int = 0
     planned: bool = False
     unsound: tuple[str, ...] = ()
+    recoveries: int = 0
+    phases: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     def line(self) -> str:
         """The report in one line."""
@@ -84,6 +96,7 @@ class RateReport:
         told += f"; {self.skipped:,} of them told nobody apart and were skipped" if self.skipped else ""
         told += f"; {self.excluded:,} of them excluded" if self.excluded else ""
         told += "".join(f"; {what}: {count:,}" for what, count in self.broken.items())
+        told += f"; {self.recoveries} recoveries from lost workers" if self.recoveries else ""
         return told + "".join(f"; damaged, removed, and an older one served: {path}" for path in self.unsound)
 
 
@@ -115,6 +128,8 @@ def rate(
     LakeError
         The data set or a contest to be excluded is missing, something is damaged, replayed rounds do not give the
         ratings on record, or somebody else is writing the run.
+    EngineError
+        There are no workers, or they were lost too often. What was committed stays, and is a valid beginning.
     """
     began = time.perf_counter()
     dataset = Dataset.open(lake, config.dataset)
@@ -141,38 +156,95 @@ def _rate(
     lease: Lease,
     began: float,
 ) -> RateReport:
-    run, kept, n_rounds = _cut(dataset.lake, config, plan, lease), plan.kept, plan.n_rounds
+    """Carry a plan out, with other workers when some are lost."""
+    run = _cut(dataset.lake, config, plan, lease)
     if plan.done:
-        return RateReport(kept, 0, 0, 0, 0, time.perf_counter() - began, plan.why)
+        return RateReport(plan.kept, 0, 0, 0, 0, time.perf_counter() - began, plan.why)
+    tally, done = Tally(find_system(config.system), plan.kept), _Done()
+    settled = dataclasses.replace(config, exclude=(), include=())  # it is on record by now what is passed over
+    kept, lost_in_a_row = plan.kept, 0
+    while True:
+        try:
+            _walk(dataset, config, plan, run, engine, on_progress, tally, done, began)
+            break
+        except HandsLostError as lost:
+            now = Plan.of(dataset.lake, settled, dataset, plan.n_rounds)
+            lost_in_a_row = 0 if now.kept > kept else lost_in_a_row + 1
+            kept = now.kept
+            if lost_in_a_row >= RECOVERIES:
+                raise _given_up(config, f"{lost}, {RECOVERIES} times without a new round", kept) from lost
+            done.recoveries += 1
+            log.warning("run %s: %s; recovery %d, from round %d", config.run, lost, done.recoveries, kept)
+            plan = dataclasses.replace(plan, kept=kept, snapshots=now.snapshots, run=run)
+        except EngineError as error:
+            if not done.recoveries:
+                raise
+            raise _given_up(config, str(error), kept) from error
+    first, n_rounds = tally.start, plan.n_rounds
+    excluded = int(np.count_nonzero(plan.excluded[first:n_rounds]))
+    return RateReport(
+        first, done.replayed, n_rounds - first, tally.uninformative - excluded, tally.rows,
+        time.perf_counter() - began, plan.why, dict(tally.broken), excluded,
+        unsound=tuple(done.unsound), recoveries=done.recoveries, phases=done.phases,
+    )  # fmt: skip
 
-    system = find_system(config.system)
-    walk = Walk(dataset, system, config.params, config.skip_uninformative, engine, plan.excluded)
-    replayed = walk.resume(run, kept, plan.digests)
-    for last_round in walk.unsound:
-        run.remove_snapshot(last_round)
-    contest_ids = dataset.contests.column("contest_id").to_pylist()
-    excluded = int(np.count_nonzero(plan.excluded[kept:n_rounds]))
-    skipped, rows = -excluded, 0
-    broken: Counter[str] = Counter()
-    start = kept
-    schedule = Schedule(dataset.contests, kept, n_rounds, kept - replayed - 1)
-    walked = time.perf_counter()
-    with Committer(run, contest_ids, plan.digests) as committer:
-        for stop in schedule.stops:
-            for rated in walk.rate(start, stop):
-                committer.add(rated)
-                skipped += int(np.count_nonzero(~rated.informative))
-                rows += rated.rounds.n_rows
-                broken.update(system.broken(rated.rounds, rated.outcome))
-                on_progress(Progress(rated.stop, n_rounds, rows, time.perf_counter() - began))
-            committer.close()
-            if schedule.due(stop, time.perf_counter() - walked):
-                committer.snapshot(stop - 1, walk.beliefs.columns(engine.map), schedule)
-            start = stop
-    seconds = time.perf_counter() - began
-    unsound = tuple(map(run.path_of_snapshot, walk.unsound))
-    told = (kept, replayed, n_rounds - kept, skipped, rows, seconds, plan.why, dict(broken), excluded)
-    return RateReport(*told, unsound=unsound)
+
+@dataclass(slots=True)
+class _Done:
+    """What walks did beside rating, over all recoveries."""
+
+    replayed: int = 0
+    recoveries: int = 0
+    unsound: list[str] = field(default_factory=list)
+    phases: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+
+def _walk(
+    dataset: Dataset,
+    config: RunConfig,
+    plan: Plan,
+    run: Run,
+    engine: Engine,
+    on_progress: Callable[[Progress], None],
+    tally: Tally,
+    done: _Done,
+    began: float,
+) -> None:
+    """Rate and commit what the plan does not keep."""
+    kept, n_rounds = plan.kept, plan.n_rounds
+    walk = Walk(dataset, find_system(config.system), config.params, config.skip_uninformative, engine, plan.excluded)
+    try:
+        replayed = walk.resume(run, kept, plan.digests)
+        done.replayed += replayed
+        for last_round in walk.unsound:
+            run.remove_snapshot(last_round)
+            done.unsound.append(run.path_of_snapshot(last_round))
+        contest_ids = dataset.contests.column("contest_id").to_pylist()
+        start = kept
+        schedule = Schedule(dataset.contests, kept, n_rounds, kept - replayed - 1)
+        walked = time.perf_counter()
+        with Committer(run, contest_ids, plan.digests) as committer:
+            for stop in schedule.stops:
+                for rated in walk.rate(start, stop):
+                    committer.add(rated)
+                    tally.add(rated)
+                    on_progress(Progress(rated.stop, n_rounds, tally.rows, time.perf_counter() - began))
+                committer.close()
+                if schedule.due(stop, time.perf_counter() - walked):
+                    committer.snapshot(stop - 1, walk.keeper.columns(), schedule)
+                start = stop
+    finally:
+        for phase, (seconds, times) in walk.keeper.phases.items():
+            before = done.phases.get(phase, (0.0, 0))
+            done.phases[phase] = before[0] + seconds, before[1] + times
+        walk.keeper.dismiss()
+
+
+def _given_up(config: RunConfig, why: str, kept: int) -> EngineError:
+    return EngineError(
+        f"run {config.run}: {why}; its first {kept:,} rounds are committed and hold: start workers and give the same "
+        "command again, it goes on from there"
+    )
 
 
 def _foretell(dataset: Dataset, plan: Plan) -> RateReport:

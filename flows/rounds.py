@@ -6,12 +6,12 @@ import numpy as np
 
 from rating_kernels import Beliefs, Outcome, Rounds, System
 
-from .engines.base import Engine
+from .engines.base import Local
 
-__all__ = ["rate_rounds"]
+__all__ = ["rate_rounds", "stretches"]
 
 
-def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: Engine) -> Outcome:
+def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: Local) -> Outcome:
     """Rate consecutive rounds in order; ``beliefs`` is written in place.
 
     Neighbouring small rounds share one kernel call; a large round goes through the four steps of :mod:`.system`, each
@@ -35,21 +35,29 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     if rounds.n_rows and rounds.player.max() >= len(beliefs):
         raise ValueError(f"player {rounds.player.max()} has no row in a store of {len(beliefs)} players")
     outcome = Outcome.empty(rounds.n_rows)
-    large = np.flatnonzero(np.diff(rounds.offsets) > system.small)
-    done = 0
-    for at in [*large, len(rounds)]:
-        if at > done:
-            rows = outcome.part(rounds.offsets[done], rounds.offsets[at])
-            system.rate_small(params, beliefs, rounds.part(done, at), rows)
-        if at < len(rounds):
-            rows = outcome.part(rounds.offsets[at], rounds.offsets[at + 1])
-            _rate_large(system, params, beliefs, rounds.part(at, at + 1), engine, rows)
-        done = at + 1
+    for start, stop, large in stretches(system, rounds):
+        part, rows = rounds.part(start, stop), outcome.part(rounds.offsets[start], rounds.offsets[stop])
+        if large:
+            _rate_large(system, params, beliefs, part, engine, rows)
+        else:
+            system.rate_small(params, beliefs, part, rows)
     return outcome
 
 
+def stretches(system: System, rounds: Rounds) -> list[tuple[int, int, bool]]:
+    """Rounds cut into ``start, stop, large``: a large round is alone, small ones between two large ones together."""
+    cuts, done = [], 0
+    for at in [*np.flatnonzero(np.diff(rounds.offsets) > system.small).tolist(), len(rounds)]:
+        if at > done:
+            cuts.append((done, at, False))
+        if at < len(rounds):
+            cuts.append((at, at + 1, True))
+        done = at + 1
+    return cuts
+
+
 def _rate_large(
-    system: System, params: object, beliefs: Beliefs, round: Rounds, engine: Engine, outcome: Outcome
+    system: System, params: object, beliefs: Beliefs, round: Rounds, engine: Local, outcome: Outcome
 ) -> None:
     n, prior = round.n_rows, outcome.prior
     engine.map(lambda start, stop: system.prior(params, beliefs, round, start, stop, prior), n)

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rating_kernels import Beliefs, Outcome, Rounds, System
-from storage import DamagedError, Dataset, LakeError, Run, Segment
+from rating_kernels import Outcome, Rounds, System
+from storage import DamagedError, Dataset, LakeError, Run, Segment, StandingsPart
 from storage.mending import way_out
 
 from .adapters import Occasions
 from .engines.base import Engine
-from .rounds import rate_rounds
+from .keepers import Keeper, keep
 
 __all__ = ["Rated", "Walk"]
 
@@ -51,8 +51,8 @@ class Walk:
 
     Attributes
     ----------
-    beliefs : Beliefs
-        What is believed after the rounds walked so far.
+    keeper : Keeper
+        Holds what is believed after the rounds walked so far.
     unsound : list of int
         Last rounds of the snapshots that were damaged, so that it could not be gone on from them.
     """
@@ -66,22 +66,26 @@ class Walk:
         engine: Engine,
         excluded: npt.NDArray[np.bool_] | None = None,
     ) -> None:
-        self._dataset, self._system, self._params, self._engine = dataset, system, params, engine
+        self._dataset = dataset
         self._counts = np.ones(dataset.contests.num_rows, dtype=bool) if excluded is None else ~excluded
         self._skip, self._occasions = skip_uninformative, Occasions.of(dataset.contests, self._counts)
-        self.beliefs: Beliefs = system.newcomers(params, dataset.n_players)
+        self.keeper: Keeper = keep(system, params, dataset.n_players, engine)
         self.unsound: list[int] = []
 
     def rate(self, start: int, stop: int) -> Iterator[Rated]:
         """Rate contests ``start`` to ``stop - 1``, which must be the next; a part at a time, as they lie in files."""
+        for (part, informative, rounds), then in _with_next(self._parts(start, stop)):
+            outcome = self.keeper.rate(rounds, then[2] if then is not None else None)
+            yield Rated(part.first_contest, part.first_contest + len(part), informative, rounds, outcome)
+
+    def _parts(self, start: int, stop: int) -> Iterator[tuple[StandingsPart, npt.NDArray[np.bool_], Rounds]]:
+        """Contests as they lie in files, which of them are rated, and these as rounds."""
         for part in _read_ahead(self._dataset.standings(start, stop)):
             rounds = self._occasions.rounds(part)
             informative = self._counts[part.first_contest : part.first_contest + len(part)].copy()
             if self._skip:
                 informative &= rounds.informative
-            rounds = rounds.keep(informative)
-            outcome = rate_rounds(self._system, self._params, self.beliefs, rounds, self._engine)
-            yield Rated(part.first_contest, part.first_contest + len(part), informative, rounds, outcome)
+            yield part, informative, rounds.keep(informative)
 
     def resume(self, run: Run, stop: int, digests: list[str]) -> int:
         """Believe what the run's first ``stop`` rounds say: from the newest snapshot that holds, and on from there.
@@ -115,7 +119,7 @@ class Walk:
                 self.unsound.append(last_round)
                 continue
             if digest == digests[last_round]:
-                self.beliefs.restore(columns)
+                self.keeper.restore(columns)
                 return last_round + 1
         return 0
 
@@ -142,6 +146,15 @@ class Walk:
                 same = (again.view(np.int64) == on_record.view(np.int64)) | (np.isnan(again) & np.isnan(on_record))
                 if not same.all():
                     yield segment, name
+
+
+def _with_next(items: Iterator[T]) -> Iterator[tuple[T, T | None]]:
+    """Each item, and the one that follows."""
+    now = next(items, None)
+    while now is not None:
+        then = next(items, None)
+        yield now, then
+        now = then
 
 
 def _read_ahead(items: Iterator[T]) -> Iterator[T]:

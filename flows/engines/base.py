@@ -1,19 +1,39 @@
-"""What an engine offers: ``map`` over ranges, however many hands it has."""
+"""What engines offer: one machine's share ranges among hands, a cluster's hold state and are asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
-__all__ = ["ENGINES", "Engine", "Work", "open_engine"]
+__all__ = [
+    "ENGINES",
+    "Crew",
+    "Engine",
+    "EngineError",
+    "HandsLostError",
+    "Local",
+    "Order",
+    "Remote",
+    "Work",
+    "open_engine",
+]
 
 Work = Callable[[int, int], None]
+Order = tuple[str, tuple[Any, ...]]  # a method's name and its arguments
 ENGINES = ("serial", "threads")
 
 
+class EngineError(RuntimeError):
+    """An engine cannot work: nobody there, not the same code, or lost too often."""
+
+
+class HandsLostError(EngineError):
+    """Workers died, fell silent or ran out of memory, and what they held is gone; others may go on."""
+
+
 class Engine(Protocol):
-    """Runs pieces of a round.
+    """Something that works, in a ``with`` block.
 
     Attributes
     ----------
@@ -21,7 +41,19 @@ class Engine(Protocol):
         Hands that work at the same time.
     """
 
-    workers: int
+    @property
+    def workers(self) -> int: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+@runtime_checkable
+class Local(Engine, Protocol):
+    """Hands that share this process' memory."""
 
     def map(self, work: Work, n: int, *filled: Any) -> None:
         """Call ``work(start, stop)`` for ranges that together are ``range(n)``; return when all have ended.
@@ -29,11 +61,50 @@ class Engine(Protocol):
         The first exception raised by a range is raised here, after the others have ended.
         """
 
-    def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+@runtime_checkable
+class Remote(Engine, Protocol):
+    """Hands in other processes, each with a state of its own."""
+
+    def hire(self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]]) -> Crew:
+        """One ``make(*terms(i, size))`` on each worker ``i`` there is.
+
+        Raises
+        ------
+        EngineError
+            There are no workers, or they run other code.
+        HandsLostError
+            Some were lost while they were hired.
+        """
+
+
+class Crew(Protocol):
+    """What :meth:`Remote.hire` made, one a worker.
+
+    Attributes
+    ----------
+    size : int
+    """
+
+    @property
+    def size(self) -> int: ...
+
+    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0) -> list[list[Any]]:
+        """Have each carry out its orders, in order; the replies.
+
+        Parameters
+        ----------
+        rows
+            How many rows the largest of these orders work on: more of them may take longer.
+
+        Raises
+        ------
+        HandsLostError
+            Somebody died or did not answer in time. The whole crew is then of no more use.
+        """
+
+    def dismiss(self) -> None:
+        """Let them go, with what they hold."""
 
 
 def open_engine(name: str = "threads", workers: int | None = None) -> Engine:

@@ -1,0 +1,85 @@
+"""Who holds the beliefs of a run and rates its rounds: this process, or the workers of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from rating_kernels import Beliefs, Outcome, Rounds, System
+from rating_kernels.beliefs import Column, Ragged
+
+from .engines.base import Engine, Local, Remote
+from .rounds import rate_rounds
+
+__all__ = ["Held", "Here", "Keeper", "keep"]
+
+Held = dict[str, Column | Ragged]
+
+
+class Keeper(Protocol):
+    """Holds what is believed of every player, and rates rounds.
+
+    Attributes
+    ----------
+    phases : dict of str to (float, int)
+        Where time went: seconds and how often, by phase; empty where it is not told.
+    """
+
+    @property
+    def phases(self) -> Mapping[str, tuple[float, int]]: ...
+
+    def rate(self, rounds: Rounds, ahead: Rounds | None = None) -> Outcome:
+        """Rate rounds, the next of the history, in order.
+
+        Parameters
+        ----------
+        ahead
+            The rounds that will be given next, if they are known and there will be no other call in between: work on
+            them may begin.
+        """
+
+    def columns(self) -> Held:
+        """What is believed of everybody, as arrays to be stored."""
+
+    def restore(self, columns: Held) -> None:
+        """Believe what was stored; players beyond are newcomers."""
+
+    def dismiss(self) -> None:
+        """Nobody will ask any more."""
+
+
+class Here:
+    """A store in this process."""
+
+    def __init__(self, system: System, params: Any, n_players: int, engine: Local) -> None:
+        self._system, self._params, self._engine = system, params, engine
+        self._beliefs: Beliefs = system.newcomers(params, n_players)
+        self.phases: dict[str, tuple[float, int]] = {}
+
+    def rate(self, rounds: Rounds, ahead: Rounds | None = None) -> Outcome:
+        return rate_rounds(self._system, self._params, self._beliefs, rounds, self._engine)
+
+    def columns(self) -> Held:
+        return self._beliefs.columns(self._engine.map)
+
+    def restore(self, columns: Held) -> None:
+        self._beliefs.restore(columns)
+
+    def dismiss(self) -> None:
+        return None
+
+
+def keep(system: System, params: Any, n_players: int, engine: Engine) -> Keeper:
+    """A keeper of newcomers.
+
+    Raises
+    ------
+    EngineError
+        As :meth:`.engines.base.Remote.hire`.
+    """
+    if isinstance(engine, Remote):
+        from .spread import Spread
+
+        return Spread(system, params, n_players, engine)
+    assert isinstance(engine, Local)
+    return Here(system, params, n_players, engine)

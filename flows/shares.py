@@ -1,0 +1,235 @@
+"""A worker's share of a run: it holds the beliefs of some players and does their part of every round.
+
+A round is two exchanges. First everybody's diffused beliefs go out to all (:meth:`Share.prior`); then each worker makes
+the summary of the whole field for itself, finds the performances, and absorbs those of its own players
+(:meth:`Share.meet`). What travels is arrays: beliefs before the round and places, never histories. Of a very large
+field the summary is shared, too: its maps fill arrays in ranges, and the workers exchange what each has filled
+(:meth:`Share.join`). A summary has no state but these arrays: to go on, it is begun again with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rating_kernels import SYSTEMS, Outcome, Prior, Rounds
+from rating_kernels.beliefs import Column, Ragged
+from rating_kernels.standings import Floats, Ints, Longs
+from rating_kernels.system import Summary, of_rows
+from rating_kernels.warm import warm
+
+from .engines.base import Order
+
+__all__ = ["Lot", "Share"]
+
+Arrays = list[npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Lot:
+    """Whose beliefs a worker holds: players whose number modulo ``n_shards`` is in ``shards``, which ascend."""
+
+    shards: Longs
+    n_shards: int
+
+    def rows(self, player: npt.NDArray[np.integer]) -> Ints:
+        """The rows of its players in its store."""
+        at = np.zeros(self.n_shards, dtype=np.int32)
+        at[self.shards] = np.arange(len(self.shards))
+        turn, shard = np.divmod(player, self.n_shards)
+        return (turn * len(self.shards) + at[shard]).astype(np.int32)
+
+    def players(self, n_players: int) -> Longs:
+        """Of ``n_players``, those it holds, in the order of its rows, without gaps."""
+        turns = -(-n_players // self.n_shards)
+        players: Longs = (np.arange(turns)[:, None] * self.n_shards + self.shards).ravel()
+        return players[players < n_players]
+
+
+@dataclass(slots=True)
+class _Round:
+    """A round that is being worked on: the whole field, and where its own players stand in it."""
+
+    whole: Rounds
+    prior: Prior
+    places: Ints
+    rows: Ints
+    known: list[Arrays]  # what maps have filled so far
+    summary: Summary | None = None
+
+
+class Share:
+    """The state of one worker.
+
+    Parameters
+    ----------
+    system, params
+        A key of ``SYSTEMS`` and its hyperparameters.
+    n_rows
+        Players it holds.
+    place, size
+        Which of how many workers it is.
+    """
+
+    def __init__(self, system: str, params: Any, n_rows: int, place: int, size: int) -> None:
+        self._system, self._params = SYSTEMS[system], params
+        warm(self._system)  # here, where it may take its time
+        self._beliefs = self._system.newcomers(params, n_rows)
+        self._place, self._size, self._turn = place, size, 0
+        self._round: _Round | None = None
+
+    def do(self, turn: int, orders: Sequence[Order]) -> list[Any]:
+        """Carry out orders; each turn once, and none left out."""
+        if turn != self._turn + 1:
+            raise RuntimeError(f"a worker that has done turn {self._turn} was asked for turn {turn}")
+        self._turn = turn
+        return [getattr(self, name)(*arguments) for name, arguments in orders]
+
+    def take(self, rows: Ints) -> dict[str, Column | Ragged]:
+        """What it believes of some of its players."""
+        return self._beliefs.take(rows)
+
+    def put(self, rows: Ints, columns: dict[str, Column | Ragged]) -> None:
+        """Believe of some of its players what is given."""
+        self._beliefs.put(_own(rows), columns)
+
+    def prior(self, facts: tuple[npt.NDArray[Any], ...], rows: Ints) -> tuple[npt.NDArray[Any], ...]:
+        """Diffuse the beliefs of its players before a round of these facts (:func:`facts_of`)."""
+        nothing = np.zeros(len(rows), dtype=np.int32)
+        part = _round(facts, _own(rows), nothing, nothing)
+        prior = Outcome.empty(len(rows)).prior
+        self._system.prior(self._params, self._beliefs, part, 0, len(rows), prior)
+        return tuple(pack(column) for column in (prior.mu, prior.sigma, prior.beta, prior.n_before))
+
+    def meet(
+        self, facts: tuple[npt.NDArray[Any], ...], lo: Ints, prior: Sequence[Any], places: Ints, rows: Ints, wide: bool
+    ) -> Any:
+        """Hear everybody's beliefs before a round; the rest of the round, unless its summary is to be shared.
+
+        Parameters
+        ----------
+        lo, prior
+            Of the whole field, in standings order.
+        places, rows
+            Where its own players stand there, ascending, and their rows in the store.
+        """
+        n, lo = len(lo), _own(lo)
+        starts = np.append(np.flatnonzero(np.diff(lo, prepend=-1)), n)
+        hi = np.repeat(starts[1:] - 1, np.diff(starts)).astype(np.int32)
+        field = Prior(*(unpack(column, n) for column in prior))
+        whole = _round(facts, np.zeros(n, dtype=np.int32), lo, hi)
+        self._round = _Round(whole, field, places, _own(rows), [])
+        return self.join(None) if wide else self._finish(self._summarise(_alone))
+
+    def join(self, filled: Arrays | None) -> tuple[str, Any]:
+        """Go on with a summary, or begin it: what a map has filled here, or performances of a range of places."""
+        here = self._current()
+        if filled is not None:
+            here.known.append(filled)
+        try:
+            summary = self._summarise(_Together(self._place, self._size, here.known))
+        except _FilledError as ready:
+            return "filled", ready.arrays
+        here.summary, here.known = summary, []
+        n = here.whole.n_rows
+        first, last = np.searchsorted(
+            summary.first, (n * self._place // self._size, n * (self._place + 1) // self._size)
+        )
+        perf = np.full(n, np.nan)
+        self._system.perform(self._params, summary, int(first), int(last), perf)
+        return "perf", perf[summary.first[first] : summary.first[last]]
+
+    def absorb(self, perf: Floats) -> tuple[Floats, Floats, Floats]:
+        """The end of a round whose summary was shared, given the performances of its own players."""
+        here = self._current()
+        assert here.summary is not None
+        return self._absorb(here.summary, unpack(perf, len(here.rows)))
+
+    def columns(self, n_rows: int) -> dict[str, Column | Ragged]:
+        """What it believes of the first so many of its rows."""
+        return self._beliefs.take(np.arange(n_rows))
+
+    def restore(self, columns: dict[str, Column | Ragged]) -> None:
+        """Believe of its first rows what was stored."""
+        self._beliefs.restore(columns)
+
+    def _current(self) -> _Round:
+        assert self._round is not None
+        return self._round
+
+    def _summarise(self, map: Any) -> Summary:
+        here = self._current()
+        return self._system.summarise(self._params, here.prior, here.whole, map)
+
+    def _finish(self, summary: Summary) -> tuple[Floats, Floats, Floats]:
+        here = self._current()
+        perf = np.full(here.whole.n_rows, np.nan)
+        self._system.perform(self._params, summary, 0, len(summary.first) - 1, perf)
+        return self._absorb(summary, perf[here.places])
+
+    def _absorb(self, summary: Summary, perf: Floats) -> tuple[Floats, Floats, Floats]:
+        here, own = self._current(), self._current().places
+        self._round = None
+        part = replace(here.whole, offsets=np.array([0, len(own)]), player=here.rows)
+        part = replace(part, lo=here.whole.lo[own], hi=here.whole.hi[own])
+        field = here.prior
+        prior = Prior(field.mu[own], field.sigma[own], field.beta[own], field.n_before[own])
+        outcome = replace(Outcome.empty(len(own)), perf=perf)
+        self._beliefs.make_room(here.rows)
+        self._system.absorb(self._params, self._beliefs, part, prior, of_rows(summary, own), 0, len(own), outcome)
+        return pack(perf), outcome.mu, outcome.sigma
+
+
+class _FilledError(Exception):
+    """A map has filled its range here; the others' ranges are needed to go on."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+
+
+class _Together:
+    """A map whose ranges are shared with other workers: it fills its own and stops, or takes what all have filled."""
+
+    def __init__(self, place: int, size: int, known: Sequence[Arrays]) -> None:
+        self._place, self._size, self._known = place, size, iter(known)
+
+    def __call__(self, work: Callable[[int, int], None], n: int, *filled: npt.NDArray[Any]) -> None:
+        if not filled:
+            work(0, n)
+            return
+        ready = next(self._known, None)
+        if ready is None:
+            start, stop = n * self._place // self._size, n * (self._place + 1) // self._size
+            if stop > start:
+                work(start, stop)
+            raise _FilledError([array[start:stop] for array in filled])
+        for array, values in zip(filled, ready, strict=True):
+            array[...] = values
+
+
+def _alone(work: Callable[[int, int], None], n: int, *filled: npt.NDArray[Any]) -> None:
+    work(0, n)
+
+
+def pack(column: npt.NDArray[Any]) -> Any:
+    """A column for the road: one entry if all are the same."""
+    raw = column.view(f"i{column.itemsize}")
+    return column[:1] if len(column) and (raw == raw[0]).all() else column
+
+
+def unpack(column: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
+    """The column again, of ``n`` entries."""
+    return np.full(n, column[0]) if len(column) == 1 else _own(column)
+
+
+def _own(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    # what came over a wire may be read-only: kernels would be compiled again for such arrays
+    return np.require(column, requirements=["C", "W"])
+
+
+def _round(facts: tuple[npt.NDArray[Any], ...], player: Ints, lo: Ints, hi: Ints) -> Rounds:
+    return Rounds(np.array([0, len(player)]), player, lo, hi, *(_own(fact) for fact in facts))

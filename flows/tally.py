@@ -1,0 +1,44 @@
+"""What a walk has done, every round once: after a recovery some are rated again."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from rating_kernels import System
+
+from .walk import Rated
+
+__all__ = ["Tally"]
+
+
+class Tally:
+    """Counts of the rounds from ``start`` on.
+
+    Attributes
+    ----------
+    start : int
+    uninformative, rows : int
+        Rounds passed over; participations rated.
+    broken : Counter of str
+        How often rounds broke what the system is expected to keep.
+    """
+
+    def __init__(self, system: System, start: int) -> None:
+        self._system, self.start, self._until = system, start, start
+        self.uninformative, self.rows = 0, 0
+        self.broken: Counter[str] = Counter()
+
+    def add(self, rated: Rated) -> None:
+        """Count what has not been counted before."""
+        known = max(self._until - rated.start, 0)
+        informative, at = rated.informative[known:], int(np.count_nonzero(rated.informative[:known]))
+        if not len(informative):
+            return
+        rounds = rated.rounds.part(at, len(rated.rounds)) if known else rated.rounds
+        first = rated.rounds.n_rows - rounds.n_rows
+        self.uninformative += int(np.count_nonzero(~informative))
+        self.rows += rounds.n_rows
+        self.broken.update(self._system.broken(rounds, rated.outcome.part(first, rated.rounds.n_rows)))
+        self._until = rated.stop

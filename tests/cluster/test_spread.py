@@ -1,0 +1,78 @@
+"""However a history is spread over workers, its answer has the bits of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from cluster.crews import Bench
+from kernels.histories import same_bits
+from kernels.test_engines import N_PLAYERS, OPTIONS, around
+
+from flows.engines.serial import Serial
+from flows.keepers import Here, Keeper
+from flows.spread import Spread
+from rating_kernels import SYSTEMS, Outcome, Rounds, System
+
+
+@pytest.fixture(scope="module", params=list(SYSTEMS))
+def system(request: pytest.FixtureRequest) -> System:
+    return SYSTEMS[request.param]
+
+
+def params_of(system: System) -> Any:
+    return system.params(**OPTIONS.get(system.name, {}))
+
+
+def walk(keeper: Keeper, parts: list[Rounds]) -> Outcome:
+    """Rate parts one after the other, each with a look at the next."""
+    return joined([keeper.rate(part, ahead) for part, ahead in zip(parts, [*parts[1:], None], strict=True)])
+
+
+def joined(outcomes: list[Outcome]) -> Outcome:
+    return Outcome(*(np.concatenate([getattr(one, name) for one in outcomes]) for name in Outcome.__slots__))
+
+
+@pytest.fixture(scope="module")
+def expected(system: System) -> tuple[Any, Outcome]:
+    keeper = Here(system, params_of(system), N_PLAYERS, Serial())
+    outcome = keeper.rate(around(system.small))
+    return keeper.columns(), outcome
+
+
+def same(keeper: Keeper, outcome: Outcome, expected: tuple[Any, Outcome]) -> bool:
+    columns = keeper.columns()
+    assert columns.keys() == expected[0].keys()
+    return same_bits((outcome, *columns.values()), (expected[1], *(expected[0][name] for name in columns)))
+
+
+@pytest.mark.parametrize(
+    ("workers", "shards", "wide"), [(1, None, 0), (2, None, 0), (2, 7, 10**9), (3, 3, 2000), (5, 64, 0)]
+)
+def test_spread__has_the_same_bits_for_any_number_of_workers_and_shards(
+    system: System, expected, workers: int, shards: int | None, wide: int
+) -> None:
+    keeper = Spread(system, params_of(system), N_PLAYERS, Bench(workers), shards, wide)
+    outcome = keeper.rate(around(system.small))
+    assert same(keeper, outcome, expected)
+
+
+def test_spread__looks_ahead_to_the_next_part_without_changing_a_bit(system: System, expected) -> None:
+    rounds = around(system.small)
+    parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
+    keeper = Spread(system, params_of(system), N_PLAYERS, Bench(2), None, 3000)
+    assert same(keeper, walk(keeper, parts), expected)
+
+
+def test_spread__goes_on_from_what_it_stored(system: System, expected) -> None:
+    rounds, params = around(system.small), params_of(system)
+    one = Spread(system, params, N_PLAYERS, Bench(2))
+    first = one.rate(rounds.part(0, 4))
+    other = Spread(system, params, N_PLAYERS, Bench(3))
+    other.restore(one.columns())
+    rest = other.rate(rounds.part(4, len(rounds)))
+    outcome = Outcome(
+        *(np.concatenate([getattr(a, n), getattr(b, n)]) for a in [first] for b in [rest] for n in Outcome.__slots__)
+    )
+    assert same(other, outcome, expected)
