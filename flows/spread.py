@@ -53,9 +53,10 @@ class Spread:
         n_players: int,
         engine: Remote,
         shards: int | None = None,
-        wide: int = WIDE,
+        wide: int | None = None,
     ) -> None:
-        self._system, self._params, self._n_players, self._wide = system, params, n_players, wide
+        self._system, self._params, self._n_players = system, params, n_players
+        self._wide = WIDE if wide is None else wide
 
         def terms(place: int, size: int) -> tuple[Any, ...]:
             return system.name, params, len(_lot(place, size, shards).players(n_players)), place, size

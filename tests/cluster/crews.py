@@ -58,6 +58,9 @@ class Bench:
         self.workers, self.losses, self._then = workers, losses, list(then)
         self.asked, self.hired = 0, 0
 
+    def line(self) -> str:
+        return f"a bench of {self.workers}"
+
     def hire(self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]]) -> BenchCrew:
         if self.hired and self._then:
             self.workers = self._then.pop(0)

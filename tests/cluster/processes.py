@@ -1,0 +1,186 @@
+"""An engine of real processes over loopback sockets: what Dask's workers are to us, without Dask.
+
+Shares run here as they do there, in processes of their own that can be killed and stopped; only the road is another.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from flows.engines.base import EngineError, HandsLostError, Order
+from flows.engines.cluster import Member
+
+__all__ = ["Processes"]
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 120.0
+
+
+class Worker:
+    """One process, and the socket to it."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        port = listener.getsockname()[1]
+        path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "cluster.processes", str(port)], env=os.environ | {"PYTHONPATH": path}
+        )
+        listener.settimeout(START_SECONDS)
+        self.socket, _ = listener.accept()
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sent = self.received = self._calls = 0
+
+    def send(self, call: tuple[str, tuple[Any, ...]], deadline: float) -> None:
+        self._calls += 1
+        self.socket.settimeout(max(deadline - time.monotonic(), 0.01))
+        self.sent += send(self.socket, (self._calls, *call))
+
+    def receive(self, deadline: float) -> Any:
+        """The answer to the last call; one to an earlier call, for which nobody waited any more, is dropped."""
+        while True:
+            self.socket.settimeout(max(deadline - time.monotonic(), 0.01))
+            (number, answer), size = receive(self.socket)
+            self.received += size
+            if number == self._calls:
+                return answer
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.socket.close()
+
+
+class ProcessCrew:
+    """The workers that are alive, with a new state each."""
+
+    def __init__(self, engine: Processes, workers: Sequence[Worker]) -> None:
+        self._engine, self._workers, self._turn = engine, list(workers), 0
+
+    @property
+    def size(self) -> int:
+        return len(self._workers)
+
+    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0) -> list[list[Any]]:
+        self._turn += 1
+        replies = []
+        self._engine.before_ask([name for name, _ in orders[0]])
+        for good, reply in self.call([("do", (self._turn, list(own))) for own in orders], self._engine.patience):
+            if not good:
+                raise reply
+            replies.append(reply)
+        return replies
+
+    def call(self, calls: Sequence[tuple[str, tuple[Any, ...]]], seconds: float) -> list[Any]:
+        deadline, at = time.monotonic() + seconds, self._workers[0]
+        replies = []
+        try:
+            for one, call in zip(self._workers, calls, strict=True):
+                at = one
+                one.send(call, deadline)
+            for one in self._workers:
+                at = one
+                replies.append(one.receive(deadline))
+        except OSError as error:  # TimeoutError, ConnectionError, and the end of a stream
+            self._engine.lose(at)
+            raise HandsLostError(f"process {at.process.pid} is lost ({error!r})") from error
+        return replies
+
+    def dismiss(self) -> None:
+        self._workers = []
+
+
+class Processes:
+    """``workers`` processes; those that die are not replaced."""
+
+    def __init__(self, workers: int, patience: float = 60.0) -> None:
+        self.patience = patience
+        self.before_ask: Callable[[list[str]], None] = lambda names: None
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self.all = [Worker(listener) for _ in range(workers)]
+        self.alive = list(self.all)
+
+    @property
+    def workers(self) -> int:
+        return len(self.alive)
+
+    def line(self) -> str:
+        return f"{self.workers} processes"
+
+    def hire(self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]]) -> ProcessCrew:
+        if not self.alive:
+            raise EngineError("no process is left")
+        crew = ProcessCrew(self, self.alive)
+        crew.call([("take_on", (make, terms(i, crew.size))) for i in range(crew.size)], START_SECONDS)
+        return crew
+
+    def lose(self, worker: Worker) -> None:
+        if worker in self.alive:
+            self.alive.remove(worker)
+            worker.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self.all:
+            worker.process.send_signal(signal.SIGCONT)
+            worker.kill()
+
+
+def send(road: socket.socket, message: Any) -> int:
+    """Send a message, its arrays out of band; returns bytes."""
+    frames: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(message, protocol=5, buffer_callback=frames.append)
+    parts = [memoryview(data), *(frame.raw() for frame in frames)]
+    road.sendall(struct.pack(f"<q{len(parts)}q", len(parts), *(part.nbytes for part in parts)))
+    for part in parts:
+        road.sendall(part)
+    return sum(part.nbytes for part in parts)
+
+
+def receive(road: socket.socket) -> tuple[Any, int]:
+    (count,) = struct.unpack("<q", _exactly(road, 8))
+    sizes = struct.unpack(f"<{count}q", _exactly(road, 8 * count))
+    data, *frames = [_exactly(road, size) for size in sizes]
+    return pickle.loads(data, buffers=frames), sum(sizes)
+
+
+def _exactly(road: socket.socket, size: int) -> bytearray:
+    data = bytearray(size)
+    view = memoryview(data)
+    while view.nbytes:
+        got = road.recv_into(view)
+        if not got:
+            raise ConnectionError("the other end is gone")
+        view = view[got:]
+    return data
+
+
+def serve(port: int) -> None:
+    """The life of a worker."""
+    member = Member()
+    with socket.create_connection(("127.0.0.1", port)) as road:
+        road.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while True:
+            try:
+                (number, method, given), _ = receive(road)
+            except ConnectionError:
+                return
+            send(road, (number, getattr(member, method)(*given)))
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]))
