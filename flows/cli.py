@@ -23,7 +23,7 @@ from .terminal import usage as _usage
 from .terminal import write_rows as _write
 
 if TYPE_CHECKING:
-    from .rate import Progress
+    from .many import ManyProgress
 
 __all__ = ["cli", "main"]
 
@@ -66,13 +66,15 @@ for module in (
 
 @cli.command()
 @click.option("--dataset", help="Name of the data set in the lake; by default that of an existing --run.")
-@click.option("--system", help="Rating system.  [default: elo-mmr]")
+@click.option("--system", "systems", multiple=True, help="Rating system; several make a run each.  [default: elo-mmr]")
 @click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A hyperparameter, as rho=0.04; repeatable."
-)
+    "--set", "settings", multiple=True, metavar="KEY=VALUE",
+    help="A hyperparameter, as rho=0.04; repeatable. With several systems SYSTEM.KEY=VALUE.",
+)  # fmt: skip
 @click.option("--run", help="Name of the run; by default made of the data set, the system and the settings.")
-@click.option("--engine", default="threads", show_default=True, help="serial or threads: the same ratings to the bit.")
-@click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
+@click.option("--engine", help="serial, threads or dask: the same ratings to the bit.  [default: threads]")
+@click.option("--workers", type=click.IntRange(min=1), help="Threads, or with dask processes; by default one a core.")
+@click.option("--scheduler", metavar="ADDRESS", help="Rate on the Dask cluster of this scheduler, tcp://host:8786.")
 @click.option("--max-rounds", type=click.IntRange(min=0), help="Rate only the first so many contests.")
 @click.option("--keep-uninformative", is_flag=True, help="Rate contests in which everybody ties, too.")
 @click.option("--exclude", multiple=True, metavar="CONTEST", help="Pass over this contest from now on; repeatable.")
@@ -84,11 +86,12 @@ for module in (
 @lake_option
 def rate(
     dataset: str | None,
-    system: str | None,
+    systems: tuple[str, ...],
     settings: tuple[str, ...],
     run: str | None,
-    engine: str,
+    engine: str | None,
     workers: int | None,
+    scheduler: str | None,
     max_rounds: int | None,
     keep_uninformative: bool,
     exclude: tuple[str, ...],
@@ -103,33 +106,45 @@ def rate(
     from storage.layout import contests_file, run_file
 
     from .config import RunConfig, build_params, default_run, find_system, parse_settings
-    from .engines.base import open_engine
-    from .rate import rate as bring_up_to_date
+    from .engines.base import Remote, open_engine
+    from .many import configure, rate_many
 
     with _usage():
         chosen = parse_settings(settings)
         if dataset is None:
-            if run is None or system or chosen or keep_uninformative:
+            if run is None or systems or chosen or keep_uninformative:
                 raise ValueError("give --dataset; or --run alone, to rate what there is with what it was made with")
             run_file(run)
-            config = RunConfig.of(Run.open(Lake.open(lake), run))
+            configs = [RunConfig.of(Run.open(Lake.open(lake), run))]
+        elif len(systems) > 1:
+            if run is not None:
+                raise ValueError("--run names one run; several systems make several, named by data set and system")
+            configs = configure(dataset, systems, chosen, not keep_uninformative)
         else:
-            system = system or "elo-mmr"
+            system = systems[0] if systems else "elo-mmr"
             params = build_params(find_system(system), chosen)
             run = run or default_run(dataset, system, chosen, not keep_uninformative)
-            contests_file(dataset)  # names that no folder can have are told at once
-            run_file(run)
-            config = RunConfig(dataset, run, system, params, not keep_uninformative)
-        hands = open_engine(engine, workers)
-    config = dataclasses.replace(config, exclude=exclude, include=include)
+            configs = [RunConfig(dataset, run, system, params, not keep_uninformative)]
+        for config in configs:  # names that no folder can have are told at once
+            contests_file(config.dataset)
+            run_file(config.run)
+        hands = open_engine(engine or ("dask" if scheduler else "threads"), workers, scheduler)
+    configs = [dataclasses.replace(config, exclude=exclude, include=include) for config in configs]
     sys.setswitchinterval(SWITCH_SECONDS)
     with hands, _progress("rating") as tell:
+        if isinstance(hands, Remote):
+            click.echo(hands.line(), err=True)
 
-        def on_progress(progress: Progress) -> None:
+        def on_progress(runs: ManyProgress) -> None:
+            progress = runs.total
             tell(progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s")
 
-        report = bring_up_to_date(Lake.open(lake), config, hands, max_rounds, on_progress, steal, dry_run, start)
-    click.echo(f"run {run}: {report.line()}")
+        for config, report in rate_many(
+            Lake.open(lake), configs, hands, max_rounds, on_progress, steal, dry_run, start
+        ):
+            click.echo(f"run {config.run}: {report.line()}")
+            if report.phases:
+                click.echo(report.phases_line(), err=True)
 
 
 @cli.command()

@@ -14,7 +14,7 @@ import pyarrow as pa
 from rating_kernels import Beliefs, Outcome, Rounds, System
 
 from .config import build_params, find_system
-from .engines.base import Engine, EngineError, HandsLostError, open_engine
+from .engines.base import ENGINES, Engine, EngineError, HandsLostError, open_engine
 from .keepers import Held, keep
 from .sources.base import SourceError
 from .sources.results import rounds_from_results
@@ -31,7 +31,7 @@ def rate_history(
     results: Any,
     system: str = "elo-mmr",
     *,
-    engine: str = "threads",
+    engine: Any = "threads",
     workers: int | None = None,
     beliefs: Mapping[Any, float] | pd.DataFrame | None = None,
     return_beliefs: bool = False,
@@ -50,7 +50,8 @@ def rate_history(
     system
         A key of ``rating_kernels.SYSTEMS``; ``hyperparameters`` are its parameters.
     engine, workers
-        ``serial`` or ``threads``, and how many hands; the same bits either way.
+        ``serial``, ``threads`` or ``dask``, and how many hands; or a Dask client, whose workers they then are. The same
+        bits in any case.
     beliefs
         What is believed before the first contest, a mapping from player to ``mu``, or a frame indexed by player with
         ``mu`` and optionally ``sigma``, ``n_rounds`` and what else the system keeps of a player; or what
@@ -90,7 +91,7 @@ def rate_history(
     rounds = dataclasses.replace(rounds, event=rounds.event + before)
     informative = rounds.informative if skip_uninformative else np.ones(len(rounds), dtype=bool)
     kept = rounds.keep(informative)
-    with open_engine(engine, workers) as hands:
+    with _open(engine, workers) as hands:
         outcome, held = _rated(found, params, store, kept, hands)
     rows = rows[np.repeat(informative, np.diff(rounds.offsets))]
     history = _history(kept, outcome, np.flatnonzero(informative), frame, columns, rows)
@@ -100,6 +101,16 @@ def rate_history(
     final = _final(held, players)
     final.attrs["events"] = int(rounds.event[-1]) + 1 if len(rounds) else before
     return history, final
+
+
+def _open(engine: Any, workers: int | None) -> Engine:
+    if isinstance(engine, str):
+        return open_engine(engine, workers)
+    if not hasattr(engine, "scheduler"):
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)} or a Dask client, got {type(engine).__name__}")
+    from .engines.cluster import Cluster
+
+    return Cluster.of(engine)
 
 
 def _rated(system: System, params: Any, store: Beliefs, rounds: Rounds, hands: Engine) -> tuple[Outcome, Held]:

@@ -96,8 +96,13 @@ class RateReport:
         told += f"; {self.skipped:,} of them told nobody apart and were skipped" if self.skipped else ""
         told += f"; {self.excluded:,} of them excluded" if self.excluded else ""
         told += "".join(f"; {what}: {count:,}" for what, count in self.broken.items())
-        told += f"; {self.recoveries} recoveries from lost workers" if self.recoveries else ""
+        told += f"; recoveries from lost workers: {self.recoveries}" if self.recoveries else ""
         return told + "".join(f"; damaged, removed, and an older one served: {path}" for path in self.unsound)
+
+    def phases_line(self) -> str:
+        """Where the driver's time went, the longest first, in one line."""
+        phases = sorted(self.phases.items(), key=lambda one: -one[1][0])
+        return "time by phase: " + ", ".join(f"{name} {seconds:.2f} s ({n:,})" for name, (seconds, n) in phases)
 
 
 def rate(

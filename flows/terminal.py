@@ -54,10 +54,12 @@ def expected(error: Exception) -> bool:
     """Whether an error was put into words for a person; any other is our bug and shows its traceback."""
     from storage import LakeError
 
+    from .engines.base import EngineError
     from .extras import MissingExtraError
     from .sources.base import SourceError
 
-    return isinstance(error, LakeError | MissingExtraError | SourceError | ValueError | ArithmeticError | OSError)
+    words = EngineError | LakeError | MissingExtraError | SourceError | ValueError | ArithmeticError | OSError
+    return isinstance(error, words)
 
 
 @contextmanager
@@ -72,12 +74,17 @@ def progress(what: str, units: str = "contests") -> Iterator[Callable[[int, int 
             task = bar.add_task("", total=None)
             yield lambda done, total, told: bar.update(task, completed=done, total=total, description=told)
         return
-    told_at = time.monotonic()
+    began = told_at = time.monotonic()
+    first: int | None = None
 
     def tell(done: int, total: int | None, told: str) -> None:
-        nonlocal told_at
-        if time.monotonic() - told_at >= _LOG_SECONDS:
-            told_at = time.monotonic()
+        nonlocal told_at, first
+        first = done if first is None else first
+        now = time.monotonic()
+        if now - told_at >= _LOG_SECONDS:
+            told_at = now
+            left = (now - began) * (total - done) / (done - first) if total and done > first else None
+            told += f", {left:,.0f} s left" if left is not None else ""
             click.echo(f"{what}: {done:,}{f' of {total:,}' if total else ''} {units}, {told}", err=True)
 
     yield tell

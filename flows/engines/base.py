@@ -21,7 +21,7 @@ __all__ = [
 
 Work = Callable[[int, int], None]
 Order = tuple[str, tuple[Any, ...]]  # a method's name and its arguments
-ENGINES = ("serial", "threads")
+ENGINES = ("serial", "threads", "dask")
 
 
 class EngineError(RuntimeError):
@@ -66,6 +66,9 @@ class Local(Engine, Protocol):
 class Remote(Engine, Protocol):
     """Hands in other processes, each with a state of its own."""
 
+    def line(self) -> str:
+        """Where they are, in words."""
+
     def hire(self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]]) -> Crew:
         """One ``make(*terms(i, size))`` on each worker ``i`` there is.
 
@@ -107,16 +110,27 @@ class Crew(Protocol):
         """Let them go, with what they hold."""
 
 
-def open_engine(name: str = "threads", workers: int | None = None) -> Engine:
+def open_engine(name: str = "threads", workers: int | None = None, scheduler: str | None = None) -> Engine:
     """An engine by name; ``workers`` defaults to the machine's cores.
+
+    Parameters
+    ----------
+    scheduler
+        Address of a Dask cluster; without it ``dask`` starts one on this machine.
 
     Raises
     ------
     ValueError
-        For an unknown name or fewer than one worker.
+        For an unknown name, fewer than one worker, or a scheduler with another engine.
+    EngineError
+        The scheduler does not answer.
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers must be >= 1, got {workers}")
+    if scheduler is not None and name != "dask":
+        raise ValueError(f"a scheduler goes with engine dask, got engine {name}")
+    if scheduler is not None and workers is not None:
+        raise ValueError("a cluster's scheduler knows its workers: give a scheduler or workers, not both")
     if name == "serial":
         from .serial import Serial
 
@@ -125,4 +139,8 @@ def open_engine(name: str = "threads", workers: int | None = None) -> Engine:
         from .threads import Threads
 
         return Threads(workers)
+    if name == "dask":
+        from .cluster import Cluster
+
+        return Cluster(scheduler) if scheduler else Cluster.local(workers)
     raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")

@@ -1,0 +1,359 @@
+"""Many machines: a Dask cluster that exists, or one started here, with one Actor a worker.
+
+Calls go from here straight to the workers and past the scheduler, which only says who is there. An Actor has no
+resilience of its own: whoever asks one of them may lose all of them (:class:`.base.HandsLostError`), hires again and
+goes on from the lake. Every wait has an end.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from ..alike import about, compare
+from ..extras import need
+from .base import EngineError, HandsLostError, Order
+
+__all__ = ["Cluster", "Member"]
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+CONNECT_SECONDS = 8.0  # until a scheduler must have answered
+WORKERS_SECONDS = 8.0  # until somebody must have come to work
+RETURN_SECONDS = 60.0  # until a scheduler or workers that were there must have come back
+COMPILE_SECONDS = 600.0  # until a new crew has its kernels
+PATIENCE = 60.0  # seconds until an answer must be there, and for every row asked about:
+ROW_SECONDS = 1e-4
+RETRIES = 3  # of an ordinary task
+
+log = logging.getLogger("ranklake.cluster")
+
+
+class Member:
+    """What is placed on a worker: it takes on a state and carries out orders on it."""
+
+    def __init__(self) -> None:
+        self._state: Any = None
+
+    def about(self) -> dict[str, str]:
+        """What must be alike everywhere for the same bits."""
+        return about()
+
+    def take_on(self, make: Callable[..., Any], terms: tuple[Any, ...]) -> None:
+        self._state = make(*terms)
+
+    def do(self, turn: int, orders: Sequence[Order]) -> tuple[bool, Any]:
+        """The replies, or what went wrong in them; whatever else is raised on the way tells of a lost worker."""
+        try:
+            return True, self._state.do(turn, orders)
+        except MemoryError:
+            raise
+        except Exception as error:
+            return False, error
+
+
+class Cluster:
+    """The workers of a scheduler.
+
+    Parameters
+    ----------
+    address
+        Of the scheduler, as ``tcp://host:8786``.
+    security
+        What ``distributed.Client`` takes.
+    patience
+        Seconds until an answer must be there.
+
+    Raises
+    ------
+    MissingExtraError
+        Dask is not installed.
+    EngineError
+        No scheduler answers.
+    """
+
+    def __init__(self, address: str, security: Any = None, patience: float = PATIENCE) -> None:
+        self._dask = need("distributed", "cluster", "the engine dask")
+        self.address, self.patience = address, patience
+        self._security, self._wanted = security, 1
+        self._local: Any = None  # a cluster that was started here
+        self._out_of_memory: set[str] = set()
+        self._hired = False
+        self._client: Any = None
+        self._connect()
+
+    @classmethod
+    def of(cls, client: Any, patience: float = PATIENCE) -> Cluster:
+        """The cluster of somebody's Dask client, through a connection of its own."""
+        return cls(client.scheduler.address, client.security, patience)
+
+    @classmethod
+    def local(cls, workers: int | None = None, patience: float = PATIENCE) -> Cluster:
+        """A cluster on this machine, ended with this object."""
+        dask = need("distributed", "cluster", "the engine dask")
+        count = workers or len(os.sched_getaffinity(0))
+        try:
+            started = dask.LocalCluster(
+                n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+            )
+        except (OSError, TimeoutError, RuntimeError) as error:
+            raise EngineError(f"no Dask cluster starts on this machine: {error}") from error
+        try:
+            cluster = cls(started.scheduler_address, started.security, patience)
+        except BaseException:
+            _try_to(started.close)
+            raise
+        cluster._local, cluster._wanted = started, count
+        return cluster
+
+    @property
+    def workers(self) -> int:
+        return len(self._addresses())
+
+    def line(self) -> str:
+        return f"Dask cluster {self.address}, {self.workers} workers; dashboard {self._client.dashboard_link}"
+
+    def hire(self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]]) -> Actors:
+        self._reconnect()
+        addresses = self._wait_for_workers()
+        self._wanted, actors = 1, self._place(addresses)
+        if not actors:
+            raise HandsLostError(f"none of {len(addresses)} workers of {self.address} answers")
+        self._hired = True
+        crew = Actors(self, actors)
+        try:
+            compare(crew.call("about", [()] * crew.size, self.patience))
+            crew.call("take_on", [(make, terms(i, crew.size)) for i in range(crew.size)], COMPILE_SECONDS)
+        except BaseException:
+            crew.dismiss()
+            raise
+        log.info("hired %d of %d workers of %s", crew.size, len(addresses), self.address)
+        return crew
+
+    def shun(self, address: str) -> None:
+        """Hire a worker that ran out of memory no more."""
+        self._out_of_memory.add(address)
+
+    def as_current(self) -> Any:
+        """A block in which Dask speaks through this cluster's client."""
+        return self._client.as_current()
+
+    def each(self, work: Callable[[Any, T], U], shared: Any, items: Sequence[T]) -> Iterator[U]:
+        """``work(shared, item)`` of each item, in order, as ordinary tasks; ``shared`` is sent to every worker once.
+
+        Dask begins a task again elsewhere when its worker dies.
+
+        Raises
+        ------
+        HandsLostError
+            The scheduler does not answer, or all workers are gone for good.
+        """
+        self._reconnect()
+        self._wait_for_workers()
+        sent = _within(self.patience, lambda: self._client.scatter(shared, broadcast=True))
+        futures = [self._client.submit(work, sent, item, pure=False, retries=RETRIES) for item in items]
+        for future in futures:
+            while True:
+                try:
+                    yield future.result(timeout=self.patience)
+                    break
+                except TimeoutError:
+                    if not self._addresses():
+                        raise HandsLostError(f"the scheduler at {self.address} has lost all its workers") from None
+
+    def _reconnect(self) -> None:
+        deadline = time.monotonic() + (RETURN_SECONDS if self._hired else 0.0)
+        while self._client is None or self._client.status != "running":
+            try:
+                self._connect()
+            except EngineError:
+                if time.monotonic() > deadline:
+                    raise
+
+    def _connect(self) -> None:
+        self._disconnect()
+
+        def connect() -> Any:
+            return self._dask.Client(
+                self.address,
+                timeout=CONNECT_SECONDS,
+                security=self._security,
+                set_as_default=False,
+                direct_to_workers=True,
+                name="ranklake",
+            )
+
+        try:
+            self._client = _within(CONNECT_SECONDS + 1.0, connect)
+        except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
+            raise EngineError(
+                f"no Dask scheduler answers at {self.address} ({_words(error)}); start one with `dask scheduler`, or "
+                "look up its address: it prints it when it starts"
+            ) from error
+
+    def _disconnect(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            _try_to(client.close)
+
+    def _addresses(self) -> list[str]:
+        try:
+            # without a number it would name five of them and no more
+            info = _within(CONNECT_SECONDS, lambda: self._client.scheduler_info(n_workers=-1))
+        except (OSError, TimeoutError, RuntimeError) as error:
+            raise HandsLostError(f"the scheduler at {self.address} does not answer ({_words(error)})") from error
+        return sorted(address for address in info.get("workers", {}) if address not in self._out_of_memory)
+
+    def _wait_for_workers(self) -> list[str]:
+        deadline = time.monotonic() + (RETURN_SECONDS if self._hired else WORKERS_SECONDS)
+        while True:
+            addresses = self._addresses()
+            if len(addresses) >= self._wanted or (addresses and time.monotonic() > deadline):
+                return addresses
+            if time.monotonic() > deadline:
+                left = f"; {len(self._out_of_memory)} ran out of memory" if self._out_of_memory else ""
+                raise EngineError(
+                    f"the scheduler at {self.address} has no workers{left}; start some with "
+                    f"`dask worker {self.address} --nthreads 1`"
+                )
+            time.sleep(0.05)
+
+    def _place(self, addresses: Sequence[str]) -> dict[str, Any]:
+        """A member on each worker that answers."""
+        hired = uuid.uuid4().hex  # a key that was there before would bring back its old state
+        actors: dict[str, Any] = {}
+        with self._client.as_current():
+            futures = {
+                address: self._client.submit(
+                    Member,
+                    key=f"ranklake-{hired}-{i}",
+                    actor=True,
+                    workers=[address],
+                    allow_other_workers=True,  # otherwise the wait for one that is gone has no end
+                    pure=False,
+                )
+                for i, address in enumerate(addresses)
+            }
+            deadline = time.monotonic() + min(self.patience, WORKERS_SECONDS)
+            for address, future in futures.items():
+                try:
+                    placed = future.result(timeout=max(deadline - time.monotonic(), 0.05))
+                    actors[address] = future, copy(placed)  # a copy made here speaks through the current client
+                except ImportError as error:
+                    raise EngineError(
+                        f"worker {address} has no ranklake ({error}); install {about()['ranklake']} there"
+                    ) from error
+                except Exception as error:
+                    log.warning("worker %s is left out: %s", address, _words(error))
+        return actors
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._disconnect()
+        if self._local is not None:
+            _try_to(self._local.close)
+
+
+class Actors:
+    """One member on each of some workers."""
+
+    def __init__(self, cluster: Cluster, actors: Mapping[str, Any]) -> None:
+        self._cluster, self._actors, self._turn = cluster, dict(actors), 0
+
+    @property
+    def size(self) -> int:
+        return len(self._actors)
+
+    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0) -> list[list[Any]]:
+        self._turn += 1
+        seconds = self._cluster.patience + ROW_SECONDS * rows
+        replies = []
+        for good, reply in self.call("do", [(self._turn, list(own)) for own in orders], seconds):
+            if not good:
+                raise reply
+            replies.append(reply)
+        return replies
+
+    def call(self, method: str, arguments: Sequence[tuple[Any, ...]], seconds: float) -> list[Any]:
+        """Call a method of every member at once; what they return.
+
+        Raises
+        ------
+        HandsLostError
+            Whatever kept one from answering.
+        """
+        deadline, address = time.monotonic() + seconds, ""
+        waiting: list[Any] = []
+        replies: list[Any] = []
+        try:
+            with self._cluster.as_current():
+                for (one, (_, actor)), given in zip(self._actors.items(), arguments, strict=True):
+                    address = one
+                    waiting.append(getattr(actor, method)(*given))
+                for one, future in zip(self._actors, waiting, strict=True):
+                    address = one
+                    replies.append(future.result(timeout=max(deadline - time.monotonic(), 0.01)))
+        except MemoryError as error:
+            self._cluster.shun(address)
+            raise HandsLostError(f"worker {address} has run out of memory") from error
+        except TimeoutError as error:
+            raise HandsLostError(f"worker {address} has not answered for {seconds:.0f} s") from error
+        except Exception as error:  # Dask tells of a death in many ways: OSError, RuntimeError, ValueError, its own
+            raise HandsLostError(f"worker {address} is lost ({_words(error)})") from error
+        return replies
+
+    def dismiss(self) -> None:
+        self._actors = {}  # the last reference: Dask then frees them
+
+
+def _words(error: BaseException) -> str:
+    """An error in one line."""
+    text = " ".join(str(error).split())
+    return text[:200] or type(error).__name__
+
+
+def _try_to(close: Callable[[], Any]) -> None:
+    """Close something that is of no more use either way."""
+    try:
+        _within(CONNECT_SECONDS, close)
+    except Exception as error:
+        log.debug("while closing: %r", error)
+
+
+def _within(seconds: float, call: Callable[[], T]) -> T:
+    """What a call gives, for calls that know no time limit of their own.
+
+    Raises
+    ------
+    TimeoutError
+        It takes longer. A thread then waits on in the background; it ends with the process.
+    """
+    done: list[T] = []
+    failed: list[Exception] = []
+
+    def work() -> None:
+        try:
+            done.append(call())
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work, name="ranklake-call", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failed:
+        raise failed[0]
+    if not done:
+        raise TimeoutError(f"no answer for {seconds:.0f} s")
+    return done[0]

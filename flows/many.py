@@ -1,0 +1,142 @@
+"""Several runs over one history: each with a lease, beliefs and commits of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from threading import Event
+
+from storage import Lake
+
+from .config import RunConfig, build_params, default_run, find_system
+from .engines.base import Engine, Remote
+from .rate import Progress, RateReport, rate
+
+__all__ = ["ManyProgress", "configure", "rate_many"]
+
+log = logging.getLogger("ranklake.rate")
+
+_SIDE_BY_SIDE = 8  # runs that share a cluster at the same time: beyond, its workers are busy anyway
+
+
+@dataclass(frozen=True, slots=True)
+class ManyProgress:
+    """How far each run has come that has begun, by name."""
+
+    runs: Mapping[str, Progress]
+
+    @property
+    def total(self) -> Progress:
+        """Of all that have begun."""
+        told = list(self.runs.values())
+        seconds = max((one.seconds for one in told), default=0.0)
+        return Progress(sum(p.rounds for p in told), sum(p.n_rounds for p in told), sum(p.rows for p in told), seconds)
+
+
+def configure(
+    dataset: str, systems: Sequence[str], settings: Mapping[str, str], skip_uninformative: bool = True
+) -> list[RunConfig]:
+    """A run of each system over one data set; settings are ``system.key`` where there are several systems.
+
+    Raises
+    ------
+    ValueError
+        A system comes twice, or a setting is of none of them.
+    """
+    if len(set(systems)) < len(systems):
+        raise ValueError(f"a system is given twice: {', '.join(systems)}")
+    own: dict[str, dict[str, str]] = {system: {} for system in systems}
+    for key, value in settings.items():
+        system, dot, name = key.partition(".")
+        if not dot or system not in own:
+            raise ValueError(f"with several systems a setting is SYSTEM.KEY=VALUE, got {key}={value}")
+        own[system][name] = value
+    return [
+        RunConfig(
+            dataset,
+            default_run(dataset, system, chosen, skip_uninformative),
+            system,
+            build_params(find_system(system), chosen),
+            skip_uninformative,
+        )
+        for system, chosen in own.items()
+    ]
+
+
+def rate_many(
+    lake: Lake,
+    configs: Sequence[RunConfig],
+    engine: Engine,
+    max_rounds: int | None = None,
+    on_progress: Callable[[ManyProgress], None] = lambda _: None,
+    steal: bool = False,
+    dry_run: bool = False,
+    start: int | None = None,
+) -> Iterator[tuple[RunConfig, RateReport]]:
+    """Bring runs up to date; each is told as it ends.
+
+    On this machine they come one after the other, as each keeps all hands busy. On a cluster several go side by side:
+    what one leaves of the workers' time while its driver lays out and commits is another's.
+
+    Raises
+    ------
+    Exception
+        What the first run that failed raised (:func:`.rate.rate`), after the others have ended.
+    """
+    progress: dict[str, Progress] = {}
+    stop = Event()
+
+    def bring_up_to_date(config: RunConfig) -> RateReport:
+        def tell(now: Progress) -> None:
+            if stop.is_set():
+                raise _StoppedError
+            progress[config.run] = now
+            on_progress(ManyProgress(dict(progress)))
+
+        return rate(lake, config, engine, max_rounds, tell, steal, dry_run, start)
+
+    failed: list[Exception] = []
+    for config, outcome in (_together if isinstance(engine, Remote) else _one_by_one)(bring_up_to_date, configs, stop):
+        if isinstance(outcome, RateReport):
+            yield config, outcome
+        else:
+            failed.append(outcome)
+            if len(configs) > 1:
+                log.error("run %s failed: %s", config.run, outcome)
+    if failed:
+        raise failed[0]
+
+
+class _StoppedError(Exception):
+    """Somebody wants an end."""
+
+
+Work = Callable[[RunConfig], RateReport]
+
+
+def _one_by_one(
+    work: Work, configs: Sequence[RunConfig], stop: Event
+) -> Iterator[tuple[RunConfig, RateReport | Exception]]:
+    for config in configs:
+        try:
+            yield config, work(config)
+        except Exception as error:
+            yield config, error
+
+
+def _together(
+    work: Work, configs: Sequence[RunConfig], stop: Event
+) -> Iterator[tuple[RunConfig, RateReport | Exception]]:
+    with ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="ranklake-run") as drivers:
+        running = {drivers.submit(work, config): config for config in configs}
+        try:
+            for ended in as_completed(running):
+                error = ended.exception()
+                assert error is None or isinstance(error, Exception)
+                yield running[ended], ended.result() if error is None else error
+        except BaseException:
+            stop.set()  # the others end after their next round
+            drivers.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -1,0 +1,250 @@
+"""The engine dask: a local cluster, one that exists, and every way to lose workers, scheduler and connection.
+
+Runs where Dask's distributed scheduler is installed (`pip install 'ranklake[cluster]'`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
+
+import flows.commit
+import flows.spread
+from flows import rate_history
+from flows.engines.base import EngineError, open_engine
+from flows.engines.serial import Serial
+from storage import Lake
+
+distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
+
+from flows.engines import cluster as engine_module  # noqa: E402
+from flows.engines.cluster import Actors, Cluster  # noqa: E402
+
+CONTESTS = made_up(60, large=9)
+START_SECONDS = 60.0
+SYSTEMS = ["elo-mmr", pytest.param("codeforces", marks=pytest.mark.slow), pytest.param("bar", marks=pytest.mark.slow)]
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of killed connections
+
+
+@pytest.fixture(autouse=True)
+def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flows.commit, "SEGMENT_ROWS", 30)
+    monkeypatch.setattr(flows.commit, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(flows.spread, "WIDE", 1000)
+    monkeypatch.setattr(engine_module, "RETURN_SECONDS", 8.0)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Lake]:
+    made: dict[str, Lake] = {}
+
+    def of(system: str) -> Lake:
+        if system not in made:
+            made[system] = lake_of(tmp_path_factory.mktemp(system), CONTESTS)
+            rate_run(made[system], engine=Serial(), system=system)
+        return made[system]
+
+    return of
+
+
+class Site:
+    """A scheduler and workers, each a process that is ended by its handle."""
+
+    def __init__(self, folder: Path, workers: int) -> None:
+        self._folder = folder
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{port}"
+        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+        self.workers: list[subprocess.Popen[bytes]] = []
+        for _ in range(workers):
+            self.add_worker()
+        self.wait(workers)
+
+    def add_worker(self) -> None:
+        at = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self._folder)]
+        self.workers.append(self._start("worker", self.address, *at))
+
+    def wait(self, workers: int) -> None:
+        with distributed.Client(self.address, timeout=START_SECONDS, set_as_default=False) as client:
+            client.wait_for_workers(workers, timeout=START_SECONDS)
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        root = Path(__file__).parents[2]
+        path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", *arguments],
+            env=os.environ | {"PYTHONPATH": path},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def close(self) -> None:
+        for process in [*self.workers, self.scheduler]:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    opened = Site(tmp_path, 2)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def strike(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[], None]], None]:
+    """Strike once, right before the first order of a phase goes out."""
+
+    def at(phase: str, blow: Callable[[], None]) -> None:
+        ask, struck = Actors.ask, []
+
+        def watched(self: Actors, orders: Any, rows: int = 0) -> list[list[Any]]:
+            if not struck and any(name == phase for name, _ in orders[0]):
+                struck.append(phase)
+                blow()
+            return ask(self, orders, rows)
+
+        monkeypatch.setattr(Actors, "ask", watched)
+
+    return at
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_dask__has_the_bits_of_serial_on_a_cluster_of_its_own(system: str, expected, tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, CONTESTS)
+    with open_engine("dask", 2) as engine:
+        assert engine.workers == 2
+        assert rate_run(lake, engine=engine, system=system).recoveries == 0
+    assert same_tables(rated(lake), rated(expected(system)))
+
+
+@pytest.mark.parametrize(
+    "phase",
+    [
+        "meet",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("take", "put", "prior", "join", "absorb", "columns")),
+    ],
+)
+def test_dask__goes_on_when_a_worker_is_killed(
+    site: Site, strike, expected, tmp_path: Path, phase: str, caplog
+) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+    strike(phase, lambda: site.workers[0].kill())
+    with Cluster(site.address) as engine, caplog.at_level(logging.WARNING, "ranklake.rate"):
+        assert rate_run(lake, engine=engine).recoveries == 1
+    assert sum(record.name == "ranklake.rate" for record in caplog.records) == 1
+    assert same_tables(rated(lake), rated(expected("elo-mmr")))
+
+
+def test_dask__goes_on_when_a_worker_freezes(site: Site, strike, expected, tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+    strike("meet", lambda: site.workers[1].send_signal(signal.SIGSTOP))
+    with Cluster(site.address, patience=5.0) as engine:
+        assert rate_run(lake, engine=engine).recoveries >= 1
+    assert same_tables(rated(lake), rated(expected("elo-mmr")))
+
+
+def test_dask__uses_workers_that_join_at_the_next_rebuild(site: Site, strike, expected, tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+
+    def change_shift() -> None:
+        site.add_worker()
+        site.wait(3)
+        for worker in site.workers[:2]:
+            worker.kill()
+
+    strike("meet", change_shift)
+    with Cluster(site.address) as engine:
+        assert rate_run(lake, engine=engine).recoveries >= 1
+        assert engine.workers == 1
+    assert same_tables(rated(lake), rated(expected("elo-mmr")))
+
+
+@pytest.mark.parametrize("who", ["all workers", "scheduler"])
+def test_dask__says_how_far_it_came_when_nobody_is_left(site: Site, strike, expected, tmp_path: Path, who: str) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+    dead = site.workers if who == "all workers" else [site.scheduler]
+    strike("join", lambda: [process.kill() for process in dead])
+    with (
+        Cluster(site.address) as engine,
+        pytest.raises(EngineError, match=r"its first [\d,]+ rounds are committed and hold"),
+    ):
+        rate_run(lake, engine=engine)
+    rate_run(lake, engine=Serial())
+    assert same_tables(rated(lake), rated(expected("elo-mmr")))
+
+
+def test_dask__a_worker_out_of_memory_is_lost_and_not_hired_again(
+    site: Site, expected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+    ask, struck = Actors.ask, []
+
+    def greedy(self: Actors, orders: Any, rows: int = 0) -> list[list[Any]]:
+        if not struck:
+            struck.append(True)
+            orders = [[*orders[0], ("columns", (1 << 50,))], *orders[1:]]  # more rows than any memory holds
+        return ask(self, orders, rows)
+
+    monkeypatch.setattr(Actors, "ask", greedy)
+    with Cluster(site.address) as engine:
+        assert rate_run(lake, engine=engine).recoveries == 1
+        assert engine.workers == 1
+    assert same_tables(rated(lake), rated(expected("elo-mmr")))
+
+
+def test_history__is_rated_on_the_cluster_of_a_client(site: Site) -> None:
+    results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
+    with distributed.Client(site.address, set_as_default=False) as client:
+        history = rate_history(results, engine=client)
+    pd.testing.assert_frame_equal(history, rate_history(results, engine="serial"))
+
+
+def test_each__sends_shared_data_once_and_keeps_order(site: Site) -> None:
+    with Cluster(site.address) as engine:
+        assert list(engine.each(_add, 10, [3, 1, 2])) == [13, 11, 12]
+
+
+def _add(one: int, other: int) -> int:
+    return one + other
+
+
+def test_cluster__says_what_is_wrong_within_ten_seconds(tmp_path: Path, monkeypatch) -> None:
+    began = time.monotonic()
+    with pytest.raises(EngineError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1 .*start one with"):
+        Cluster("tcp://127.0.0.1:1")
+    assert time.monotonic() - began < 10.0
+    site = Site(tmp_path, 0)
+    try:
+        with Cluster(site.address) as engine:
+            began = time.monotonic()
+            with pytest.raises(
+                EngineError, match=r"has no workers; start some with `dask worker tcp://.* --nthreads 1`"
+            ):
+                rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine)
+            assert time.monotonic() - began < 10.0
+            site.add_worker()
+            site.wait(1)
+            monkeypatch.setattr(engine_module, "compare", lambda crew: real_compare([crew[0] | {"numba": "0.1"}]))
+            with pytest.raises(EngineError, match=r"a worker runs other code: numba 0.1 \(here .*install the same"):
+                rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine)
+    finally:
+        site.close()
+
+
+real_compare = engine_module.compare
