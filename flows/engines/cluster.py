@@ -26,8 +26,8 @@ __all__ = ["Cluster", "Member"]
 T = TypeVar("T")
 U = TypeVar("U")
 
-CONNECT_SECONDS = 8.0  # until a scheduler must have answered
-WORKERS_SECONDS = 8.0  # until somebody must have come to work
+CONNECT_SECONDS = 6.0  # until a scheduler must have answered
+WORKERS_SECONDS = 7.0  # until somebody must have come to work
 RETURN_SECONDS = 60.0  # until a scheduler or workers that were there must have come back
 COMPILE_SECONDS = 600.0  # until a new crew has its kernels
 PATIENCE = 60.0  # seconds until an answer must be there, and for every row asked about:

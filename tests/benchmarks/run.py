@@ -21,6 +21,7 @@ from against_peer import codeforces_200, codeforces_all, ctf, reddit, tennis
 from changes import corrections, publish
 from from_sites import normalise
 from million import million, systems_million
+from on_cluster import cluster
 from phases import profile
 from prediction import evaluation, grid_search, paper_table_2
 from rich.console import Console
@@ -48,6 +49,7 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "systems-all": systems_all,
     "systems-million": systems_million,
     "systems-others": systems_others,
+    "cluster": cluster,
     "start": start,
     "profile": profile,
 }

@@ -6,6 +6,7 @@ Runs where Dask's distributed scheduler is installed (`pip install 'ranklake[clu
 from __future__ import annotations
 
 import logging
+import operator
 import os
 import signal
 import socket
@@ -72,7 +73,11 @@ class Site:
         self.workers: list[subprocess.Popen[bytes]] = []
         for _ in range(workers):
             self.add_worker()
-        self.wait(workers)
+        try:
+            self.wait(workers)
+        except BaseException:
+            self.close()
+            raise
 
     def add_worker(self) -> None:
         at = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self._folder)]
@@ -80,7 +85,8 @@ class Site:
 
     def wait(self, workers: int) -> None:
         with distributed.Client(self.address, timeout=START_SECONDS, set_as_default=False) as client:
-            client.wait_for_workers(workers, timeout=START_SECONDS)
+            if workers:
+                client.wait_for_workers(workers, timeout=START_SECONDS)
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
         root = Path(__file__).parents[2]
@@ -151,6 +157,7 @@ def test_dask__goes_on_when_a_worker_is_killed(
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
+@pytest.mark.slow
 def test_dask__goes_on_when_a_worker_freezes(site: Site, strike, expected, tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
     strike("meet", lambda: site.workers[1].send_signal(signal.SIGSTOP))
@@ -159,6 +166,7 @@ def test_dask__goes_on_when_a_worker_freezes(site: Site, strike, expected, tmp_p
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
+@pytest.mark.slow
 def test_dask__uses_workers_that_join_at_the_next_rebuild(site: Site, strike, expected, tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
 
@@ -175,7 +183,7 @@ def test_dask__uses_workers_that_join_at_the_next_rebuild(site: Site, strike, ex
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
-@pytest.mark.parametrize("who", ["all workers", "scheduler"])
+@pytest.mark.parametrize("who", [pytest.param("all workers", marks=pytest.mark.slow), "scheduler"])
 def test_dask__says_how_far_it_came_when_nobody_is_left(site: Site, strike, expected, tmp_path: Path, who: str) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
     dead = site.workers if who == "all workers" else [site.scheduler]
@@ -217,11 +225,7 @@ def test_history__is_rated_on_the_cluster_of_a_client(site: Site) -> None:
 
 def test_each__sends_shared_data_once_and_keeps_order(site: Site) -> None:
     with Cluster(site.address) as engine:
-        assert list(engine.each(_add, 10, [3, 1, 2])) == [13, 11, 12]
-
-
-def _add(one: int, other: int) -> int:
-    return one + other
+        assert list(engine.each(operator.add, 10, [3, 1, 2])) == [13, 11, 12]
 
 
 def test_cluster__says_what_is_wrong_within_ten_seconds(tmp_path: Path, monkeypatch) -> None:

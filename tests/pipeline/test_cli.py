@@ -113,7 +113,10 @@ def test_usage__nothing_to_do_shows_help_and_ends_with_2(ranklake: Command) -> N
     ("arguments", "said"),
     [
         (["rate", "--dataset", "games", "--system", "elo-mnr"], "system must be one of elo-mmr"),
-        (["rate", "--dataset", "games", "--engine", "steam"], "engine must be one of serial, threads, dask, got 'steam'"),
+        (
+            ["rate", "--dataset", "games", "--engine", "steam"],
+            "engine must be one of serial, threads, dask, got 'steam'",
+        ),
         (["rate", "--dataset", "games", "--set", "rho"], "a setting is key=value, got 'rho'"),
         (["rate", "--dataset", "games", "--set", "rho=fast"], "rho must be a number, got 'fast'"),
         (["rate", "--dataset", "games", "--set", "rho=-1"], "rho must be a number >= 0, got -1"),

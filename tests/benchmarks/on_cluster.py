@@ -1,0 +1,234 @@
+"""Rows of the engine dask: what a round costs beside threads, what a second worker gains, and what many would.
+
+The extrapolation takes what one row of a large round costs in each phase, measured in this process, and what travels:
+the driver shares out and lays out n rows, sends every worker the whole field and takes back n rows; a worker diffuses
+and absorbs its n / W and prepares the summary of all n, whose sums and roots are shared.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from history import load
+from timing import Options, Result, SkippedRow
+
+from flows.engines.base import Engine, Order, open_engine
+from flows.engines.threads import Threads
+from flows.extras import MissingExtraError
+from flows.keepers import Keeper, keep
+from flows.spread import Spread
+from rating_kernels import SYSTEMS, Outcome, Rounds
+
+__all__ = ["cluster"]
+
+Open = Callable[[int], Engine]
+
+SYSTEM = SYSTEMS["elo-mmr"]
+WORKERS = 2
+POPULATION, FIELD, N_ROUNDS = 3_000_000, 300_000, 12
+LINK = 1.25e9  # bytes a second: 10 Gbit/s
+TRIP = 1e-3  # seconds until one worker's answer is there, and for each further worker asked:
+FURTHER = 1e-4
+
+
+def cluster(options: Options, opened: Open = lambda workers: open_engine("dask", workers)) -> Iterator[Result]:
+    """Codeforces beside threads; large rounds on one worker and on two; many workers on paper."""
+    try:
+        with opened(1):
+            pass
+    except MissingExtraError as error:
+        raise SkippedRow(str(error)) from error
+    yield from _beside_threads(options, opened)
+    rounds = large_rounds(options.least(N_ROUNDS))
+    yield from _second_worker(rounds, opened)
+    yield from _many_workers(rounds.part(0, min(len(rounds), 4)))
+
+
+def _beside_threads(options: Options, opened: Open) -> Iterator[Result]:
+    history = load(options.file("elo-datasets/codeforces.tar.xz"), options.limit)
+    n_players = len(history.handles)
+    with Threads(WORKERS) as hands:
+        threads, expected = _fastest(2, hands, history.rounds, n_players)
+    with opened(WORKERS) as engine:
+        seconds, outcome = _fastest(2, engine, history.rounds, n_players)
+    beyond = 1e3 * (seconds - threads) / len(history.rounds)
+    yield Result(
+        "cluster", f"Codeforces, {WORKERS} workers; peer: {WORKERS} threads", seconds, threads,
+        difference=float(np.max(np.abs(outcome.mu - expected.mu))),
+        targets={
+            f"{beyond:.1f} ms a round beyond threads <= 6": beyond <= 6.0,
+            "the same bits": outcome.mu.tobytes() == expected.mu.tobytes(),
+        },
+        figures={"ms_beyond_threads": beyond},
+    )  # fmt: skip
+
+
+def _second_worker(rounds: Rounds, opened: Open) -> Iterator[Result]:
+    seconds, outcomes = [], []
+    for workers in (1, WORKERS):
+        with opened(workers) as engine:
+            took, outcome = _fastest(2, engine, rounds, POPULATION)
+        seconds.append(took)
+        outcomes.append(outcome.mu.tobytes())
+    gain = seconds[0] / seconds[1]
+    yield Result(
+        "cluster", f"rounds of {FIELD:,} of {POPULATION:,}, {WORKERS} workers; peer: one", seconds[1], seconds[0],
+        targets={f"{gain:.2f} times faster >= 1.5": gain >= 1.5, "the same bits": outcomes[0] == outcomes[1]},
+        figures={"gain": gain, "ms_a_round": 1e3 * seconds[1] / len(rounds)},
+    )  # fmt: skip
+
+
+def _many_workers(rounds: Rounds) -> Iterator[Result]:
+    n, table = len(rounds) * FIELD, []
+    costs, sent, received = _costs(rounds)
+    each = {name: seconds / n for name, seconds in costs.items()}
+    for workers in (1, 2, 10, 100, 1000):
+        down = FIELD * (workers * sent["field"] + sent["own"])
+        phases = {
+            "driver lays out": FIELD * (each["share out"] + each["lay out"]),
+            "driver's link": (down + FIELD * received) / LINK,
+            "trips": 3 * (TRIP + FURTHER * workers),
+            "workers, all of the field": FIELD * each["replicated"],
+            "workers, their share": FIELD * each["shared"] / workers,
+        }
+        slowest = max(phases, key=lambda name: phases[name])
+        total = sum(phases.values())
+        told = ", ".join(f"{name} {1e3 * seconds:.0f}" for name, seconds in phases.items())
+        table.append((workers, total))
+        yield Result(
+            "cluster", f"on paper, {workers:,} workers: ms of a round: {told}; most: {slowest}", total, table[0][1],
+            figures={name: 1e3 * seconds for name, seconds in phases.items()},
+        )  # fmt: skip
+    yield Result(
+        "cluster",
+        f"bytes a row of a large round: to each worker {sent['field']:.0f} (the field's mu, sigma, n_before and "
+        f"lo; beta is one number), to its holder {sent['own']:.0f} (place, row, performance), back {received:.0f} "
+        "(prior, performance, mu, sigma)",
+        figures={"sent_field": sent["field"], "sent_own": sent["own"], "received": received},
+    )
+
+
+class _Scale:
+    """An engine of two members in this process, whose orders are timed and weighed."""
+
+    workers = 2
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self.sent: Counter[str] = Counter()
+        self.received = self.size = 0
+        self._members: list[Any] = []
+
+    def line(self) -> str:
+        return "scales"
+
+    def hire(self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]]) -> _Scale:
+        self.size = self.workers
+        self._members = [make(*terms(place, self.size)) for place in range(self.size)]
+        self._turn = 0
+        return self
+
+    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0) -> list[list[Any]]:
+        self._turn += 1
+        replies: list[list[Any]] = [[] for _ in orders]
+        for place, (one, own) in enumerate(zip(self._members, orders, strict=True)):
+            one._turn = self._turn
+            for name, given in own:
+                began = time.perf_counter()
+                replies[place].append(getattr(one, name)(*given))
+                self.seconds[name] += time.perf_counter() - began
+                field = _weight(given[1:3]) if name == "meet" else 0
+                self.sent["field"] += field
+                self.sent["own"] += _weight(given) - field
+        self.received += _weight(replies)
+        return replies
+
+    def dismiss(self) -> None:
+        self._members = []
+
+    def __enter__(self) -> _Scale:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def _costs(rounds: Rounds) -> tuple[dict[str, float], dict[str, float], float]:
+    """Seconds by phase for all rows; bytes a row to every worker and to its holder; and back."""
+    scale = _Scale()
+    keeper = Spread(SYSTEM, SYSTEM.params(), POPULATION, scale)
+    keeper.rate(rounds)  # the first time pages of memory are new
+    before = dict(keeper.phases)
+    scale.seconds.clear()
+    scale.sent.clear()
+    scale.received = 0
+    keeper.rate(rounds)
+    driver = {name: keeper.phases[name][0] - before[name][0] for name in ("share out", "lay out")}
+    n = rounds.n_rows
+    replicated = _replicated(rounds)
+    shared = sum(scale.seconds[name] for name in ("prior", "meet", "join", "absorb")) - scale.workers * replicated
+    costs = driver | {"replicated": replicated, "shared": shared}
+    sent = {"field": scale.sent["field"] / 2 / n, "own": scale.sent["own"] / n}
+    return costs, sent, scale.received / n
+
+
+def _replicated(rounds: Rounds) -> float:
+    """Seconds of what every worker does for the whole field: a summary whose maps do nothing, twice begun."""
+    n = FIELD
+    params, outcome = SYSTEM.params(), Outcome.empty(FIELD)
+    draw = np.random.default_rng(1)
+    prior = outcome.prior
+    prior.mu[:], prior.sigma[:], prior.beta[:] = draw.normal(1500, 300, n), 100.0, 200.0
+    one = rounds.part(0, 1)
+    SYSTEM.summarise(params, prior, one, lambda work, n, *filled: None)
+    began = time.perf_counter()
+    for _ in range(2):
+        SYSTEM.summarise(params, prior, one, lambda work, n, *filled: None)
+    return (time.perf_counter() - began) * len(rounds)
+
+
+def _weight(message: Any) -> int:
+    if isinstance(message, np.ndarray):
+        return message.nbytes
+    if isinstance(message, dict):
+        return _weight(list(message.values()))
+    return sum(map(_weight, message)) if isinstance(message, list | tuple) else 0
+
+
+def _fastest(repeats: int, engine: Engine, rounds: Rounds, n_players: int) -> tuple[float, Outcome]:
+    """Seconds of the fastest of some walks, each with a new store, a round at a time as from a lake."""
+    best = np.inf
+    for _ in range(repeats):
+        keeper = keep(SYSTEM, SYSTEM.params(), n_players, engine)
+        began = time.perf_counter()
+        outcome = _walk(keeper, rounds)
+        best = min(best, time.perf_counter() - began)
+        keeper.dismiss()
+    return float(best), outcome
+
+
+def _walk(keeper: Keeper, rounds: Rounds) -> Outcome:
+    outcomes = []
+    now = rounds.part(0, 1)
+    for i in range(len(rounds)):
+        then = rounds.part(i + 1, i + 2) if i + 1 < len(rounds) else None
+        outcomes.append(keeper.rate(now, then))
+        now = then or now
+    return Outcome(*(np.concatenate([getattr(one, name) for one in outcomes]) for name in Outcome.__slots__))
+
+
+def large_rounds(n_rounds: int, seed: int = 5) -> Rounds:
+    """Rounds of FIELD players of POPULATION with skills behind their places; all places are distinct."""
+    draw = np.random.default_rng(seed)
+    skill = draw.normal(0.0, 1.5, POPULATION)
+    players = []
+    for _ in range(n_rounds):
+        chosen = draw.permutation(POPULATION)[:FIELD]
+        players.append(chosen[np.argsort(-skill[chosen] - draw.logistic(0.0, 1.0, FIELD))])
+    places = np.tile(np.arange(FIELD), n_rounds)
+    offsets = np.arange(n_rounds + 1) * FIELD
+    return Rounds.from_columns(offsets, np.concatenate(players), places, places, np.arange(n_rounds) * 600_000)
