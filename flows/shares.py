@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rating_kernels import SYSTEMS, Outcome, Prior, Rounds
-from rating_kernels.beliefs import Column, Ragged
+from rating_kernels.beliefs import Column, Ragged, at_once
 from rating_kernels.standings import Floats, Ints, Longs
 from rating_kernels.system import Summary, of_rows
 from rating_kernels.warm import warm
@@ -81,6 +81,7 @@ class Share:
         self._beliefs = self._system.newcomers(params, n_rows)
         self._place, self._size, self._turn = place, size, 0
         self._round: _Round | None = None
+        self._next = np.empty(0, dtype=np.int32)  # rows of its players in the round that is to be met next
 
     def do(self, turn: int, orders: Sequence[Order]) -> list[Any]:
         """Carry out orders; each turn once, and none left out."""
@@ -99,14 +100,14 @@ class Share:
 
     def prior(self, facts: tuple[npt.NDArray[Any], ...], rows: Ints) -> tuple[npt.NDArray[Any], ...]:
         """Diffuse the beliefs of its players before a round of these facts (:func:`facts_of`)."""
-        nothing = np.zeros(len(rows), dtype=np.int32)
-        part = _round(facts, _own(rows), nothing, nothing)
+        self._next, nothing = _own(rows), np.zeros(len(rows), dtype=np.int32)
+        part = _round(facts, self._next, nothing, nothing)
         prior = Outcome.empty(len(rows)).prior
         self._system.prior(self._params, self._beliefs, part, 0, len(rows), prior)
         return tuple(pack(column) for column in (prior.mu, prior.sigma, prior.beta, prior.n_before))
 
     def meet(
-        self, facts: tuple[npt.NDArray[Any], ...], lo: Ints, prior: Sequence[Any], places: Ints, rows: Ints, wide: bool
+        self, facts: tuple[npt.NDArray[Any], ...], lo: Ints, prior: Sequence[Any], places: Ints, wide: bool
     ) -> Any:
         """Hear everybody's beliefs before a round; the rest of the round, unless its summary is to be shared.
 
@@ -114,16 +115,16 @@ class Share:
         ----------
         lo, prior
             Of the whole field, in standings order.
-        places, rows
-            Where its own players stand there, ascending, and their rows in the store.
+        places
+            Where its own players stand there, ascending: those of the last :meth:`prior`.
         """
         n, lo = len(lo), _own(lo)
         starts = np.append(np.flatnonzero(np.diff(lo, prepend=-1)), n)
         hi = np.repeat(starts[1:] - 1, np.diff(starts)).astype(np.int32)
         field = Prior(*(unpack(column, n) for column in prior))
         whole = _round(facts, np.zeros(n, dtype=np.int32), lo, hi)
-        self._round = _Round(whole, field, places, _own(rows), [])
-        return self.join(None) if wide else self._finish(self._summarise(_alone))
+        self._round = _Round(whole, field, places, self._next, [])
+        return self.join(None) if wide else self._finish(self._summarise(at_once))
 
     def join(self, filled: Arrays | None) -> tuple[str, Any]:
         """Go on with a summary, or begin it: what a map has filled here, or performances of a range of places."""
@@ -143,11 +144,11 @@ class Share:
         self._system.perform(self._params, summary, int(first), int(last), perf)
         return "perf", perf[summary.first[first] : summary.first[last]]
 
-    def absorb(self, perf: Floats) -> tuple[Floats, Floats, Floats]:
+    def absorb(self, perf: Floats) -> tuple[Floats, Floats]:
         """The end of a round whose summary was shared, given the performances of its own players."""
         here = self._current()
         assert here.summary is not None
-        return self._absorb(here.summary, unpack(perf, len(here.rows)))
+        return self._absorb(here.summary, unpack(perf, len(here.rows)))[1:]
 
     def columns(self, n_rows: int) -> dict[str, Column | Ragged]:
         """What it believes of the first so many of its rows."""
@@ -209,10 +210,6 @@ class _Together:
             raise _FilledError([array[start:stop] for array in filled])
         for array, values in zip(filled, ready, strict=True):
             array[...] = values
-
-
-def _alone(work: Callable[[int, int], None], n: int, *filled: npt.NDArray[Any]) -> None:
-    work(0, n)
 
 
 def pack(column: npt.NDArray[Any]) -> Any:

@@ -186,17 +186,16 @@ class Spread:
                 column[places] = unpack(values, len(places))
         wide = n >= self._wide and self._crew.size > 1
         field = _facts(now.rounds), now.rounds.lo, [pack(column) for column in columns]
-        orders: list[Order] = [
-            ("meet", (*field, places, rows, wide)) for places, rows in zip(now.places, now.rows, strict=True)
-        ]
+        orders: list[Order] = [("meet", (*field, places, wide)) for places in now.places]
         since = self._spent("lay out", since)
         if wide:
-            perf = self._together(orders, n)
-            orders = [("absorb", (pack(perf[places]),)) for places in now.places]
+            outcome.perf[:] = self._together(orders, n)
+            orders = [("absorb", (pack(outcome.perf[places]),)) for places in now.places]
         replies = self._end(orders, then, n)
         since = self._spent("meet and absorb, next prior", since)
-        for places, (perf, mu, sigma) in zip(now.places, replies, strict=True):
-            outcome.perf[places] = unpack(perf, len(places))
+        for places, (*perf, mu, sigma) in zip(now.places, replies, strict=True):
+            if perf:
+                outcome.perf[places] = unpack(perf[0], len(places))
             outcome.mu[places], outcome.sigma[places] = mu, sigma
         self._spent("lay out", since)
 

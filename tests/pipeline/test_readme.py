@@ -117,6 +117,17 @@ def test_readme__corrections_do_what_it_says(tmp_path: Path) -> None:
     assert all(word in log for word in ("mallory", "lovelace", "two accounts", "a test"))
 
 
+def test_readme__a_cluster_rates_two_systems(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="the extra cluster is not installed")
+    (tmp_path / "site").mkdir()
+    standings = [["ada", 0, 0], ["linus", 1, 1], ["grace", 2, 2]]
+    text = json.dumps({"name": "Round", "time_seconds": 1_500_000_000, "standings": standings})
+    (tmp_path / "site" / "0.json").write_text(text, encoding="utf-8")
+    run(["ingest", "files", "site", "--dataset", "site", "--lake", "lake"], tmp_path)
+    (rated,) = (run(arguments, tmp_path) for arguments in commands("--engine dask"))
+    assert sorted(line.split(":")[0] for line in rated.splitlines()) == ["run site-elo-mmr", "run site-glicko"]
+
+
 def test_readme__a_lake_is_looked_after_as_it_says(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     for i in range(5):
