@@ -17,6 +17,7 @@ from .adapters import Occasions
 from .config import build_params, find_system
 from .engines.base import Engine
 from .engines.serial import Serial
+from .keepers import keep
 from .rounds import rate_rounds
 from .scores import RoundScores, is_better, score_rounds
 
@@ -163,8 +164,8 @@ def held_out_scores(
     """The paper's test: rate the whole history, score rounds from ``first_round`` on."""
     found = find_system(system)
     params = build_params(found, settings)
-    beliefs = found.newcomers(params, history.n_players)
-    scores = _scores(history.rounds, rate_rounds(found, params, beliefs, history.rounds, engine), filter)
+    keeper = keep(found, params, history.n_players, engine)
+    scores = _scores(history.rounds, keeper.rate(history.rounds), filter)
     names = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation")
     return {name: scores.mean(name, slice(first_round, None)) for name in names}
 

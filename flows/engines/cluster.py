@@ -12,7 +12,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -24,7 +24,6 @@ from .base import EngineError, HandsLostError, Order
 __all__ = ["Cluster", "Member"]
 
 T = TypeVar("T")
-U = TypeVar("U")
 
 CONNECT_SECONDS = 6.0  # until a scheduler must have answered
 WORKERS_SECONDS = 7.0  # until somebody must have come to work
@@ -32,7 +31,6 @@ RETURN_SECONDS = 60.0  # until a scheduler or workers that were there must have 
 COMPILE_SECONDS = 600.0  # until a new crew has its kernels
 PATIENCE = 60.0  # seconds until an answer must be there, and for every row asked about:
 ROW_SECONDS = 1e-4
-RETRIES = 3  # of an ordinary task
 
 log = logging.getLogger("ranklake.cluster")
 
@@ -145,29 +143,6 @@ class Cluster:
     def as_current(self) -> Any:
         """A block in which Dask speaks through this cluster's client."""
         return self._client.as_current()
-
-    def each(self, work: Callable[[Any, T], U], shared: Any, items: Sequence[T]) -> Iterator[U]:
-        """``work(shared, item)`` of each item, in order, as ordinary tasks; ``shared`` is sent to every worker once.
-
-        Dask begins a task again elsewhere when its worker dies.
-
-        Raises
-        ------
-        HandsLostError
-            The scheduler does not answer, or all workers are gone for good.
-        """
-        self._reconnect()
-        self._wait_for_workers()
-        sent = _within(self.patience, lambda: self._client.scatter(shared, broadcast=True))
-        futures = [self._client.submit(work, sent, item, pure=False, retries=RETRIES) for item in items]
-        for future in futures:
-            while True:
-                try:
-                    yield future.result(timeout=self.patience)
-                    break
-                except TimeoutError:
-                    if not self._addresses():
-                        raise HandsLostError(f"the scheduler at {self.address} has lost all its workers") from None
 
     def _reconnect(self) -> None:
         deadline = time.monotonic() + (RETURN_SECONDS if self._hired else 0.0)

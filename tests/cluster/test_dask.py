@@ -6,7 +6,6 @@ Runs where Dask's distributed scheduler is installed (`pip install 'ranklake[clu
 from __future__ import annotations
 
 import logging
-import operator
 import os
 import signal
 import socket
@@ -221,11 +220,6 @@ def test_history__is_rated_on_the_cluster_of_a_client(site: Site) -> None:
     with distributed.Client(site.address, set_as_default=False) as client:
         history = rate_history(results, engine=client)
     pd.testing.assert_frame_equal(history, rate_history(results, engine="serial"))
-
-
-def test_each__sends_shared_data_once_and_keeps_order(site: Site) -> None:
-    with Cluster(site.address) as engine:
-        assert list(engine.each(operator.add, 10, [3, 1, 2])) == [13, 11, 12]
 
 
 def test_cluster__says_what_is_wrong_within_ten_seconds(tmp_path: Path, monkeypatch) -> None:

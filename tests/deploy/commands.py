@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -31,6 +32,9 @@ def check(arguments: Sequence[str]) -> None:
         from distributed.cli import dask_scheduler, dask_worker
 
         _parse({"scheduler": dask_scheduler.main, "worker": dask_worker.main}.get(rest[0], dask), rest[1:])
+    elif program == "python":
+        assert rest[0] == "-m"
+        assert find_spec(rest[1]) is not None
     elif program == "sh":
         assert rest[0] == "-c"
         check_shell(rest[1])
