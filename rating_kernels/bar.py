@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ._jit import exact
 from .beliefs import Beliefs
+from .chances import logistic
 from .numerics import C3
 from .pair_field import KINDS, direct_sums, pair_sums
 from .performance import group_starts
@@ -121,6 +122,13 @@ def sigma_limit(params: BAR) -> float:
     beta2, drift2 = float(params.beta or 0.0) ** 2, float(params.sig_drift or 0.0) ** 2
     free = drift2 + 2.0 * math.sqrt(drift2 * (drift2 + 2.0 * beta2))
     return math.sqrt(max(free, params.kappa / (1.0 - params.kappa) * drift2))
+
+
+def beats(params: BAR, weight: Any, one: Prior, other: Prior) -> Floats:
+    """p of the source: a logistic law of scale c as published, of standard deviation c in the engine."""
+    beta2 = float(params.beta or 0.0) ** 2
+    c = np.sqrt(one.sigma**2 + other.sigma**2 + 2.0 * beta2 / weight)
+    return logistic((1.0 if params.variant == "btfull" else C3) * (one.mu - other.mu) / c)
 
 
 def prior(params: BAR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -273,5 +281,5 @@ def _rate_small(
 
 SYSTEM = System(
     name="bar", params=BAR, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

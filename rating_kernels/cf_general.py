@@ -16,6 +16,7 @@ import numpy as np
 
 from ._jit import exact
 from .beliefs import Beliefs
+from .chances import logistic
 from .needs import TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
 from .numerics import C3
 from .performance import group_starts
@@ -77,6 +78,11 @@ def state(params: CFGeneral, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 def sigma_limit(params: CFGeneral) -> float:
     """What ``sigma`` always is: the rating shown is ``mu``."""
     return params.sigma_init
+
+
+def beats(params: CFGeneral, weight: Any, one: Prior, other: Prior) -> Floats:
+    """A logistic law of standard deviation ``beta``, sharper in a round that counts more."""
+    return logistic(C3 * np.sqrt(weight) / params.beta * (one.mu - other.mu))
 
 
 def prior(params: CFGeneral, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -181,5 +187,5 @@ def _rate_small(
 
 SYSTEM = System(
     name="cf-general", params=CFGeneral, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

@@ -17,6 +17,7 @@ import numpy as np
 
 from ._jit import exact
 from .beliefs import Beliefs
+from .chances import logistic
 from .needs import HIGHEST_NEED, TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
 from .performance import group_starts
 from .promises import promises
@@ -107,6 +108,11 @@ def offset(params: Codeforces, n_rounds: Ints) -> Floats:
     """What the rating shown adds to ``mu``: with ``display_2020`` from -1400 at first to 0 from the sixth round on."""
     missing: Floats = (_SHOWN - _SHOWN[-1])[np.minimum(n_rounds, len(_SHOWN) - 1)]
     return missing if params.display_2020 else np.zeros_like(missing)
+
+
+def beats(params: Codeforces, weight: Any, one: Prior, other: Prior) -> Floats:
+    """The curve of the text: 400 points are odds of 10 to 1."""
+    return logistic(RATE * (one.mu - other.mu))
 
 
 def prior(params: Codeforces, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -254,6 +260,6 @@ def _rate_small(
 
 SYSTEM = System(
     name="codeforces", params=Codeforces, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
     deviations=0.0, offset=offset, promises=promises,
 )  # fmt: skip

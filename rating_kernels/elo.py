@@ -20,6 +20,7 @@ import numpy as np
 
 from ._jit import exact
 from .beliefs import Beliefs
+from .chances import logistic, normal
 from .field import direct_sums
 from .field_sums import field_sums
 from .numerics import exp
@@ -120,6 +121,12 @@ def state(params: Elo, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 def sigma_limit(params: Elo) -> float:
     """Nothing is known of uncertainty."""
     return 0.0
+
+
+def beats(params: Elo, weight: Any, one: Prior, other: Prior) -> Floats:
+    """The curve of expected scores; a tie is half a win."""
+    rate, is_normal = curve(params)
+    return normal(math.sqrt(2.0) * rate * (one.mu - other.mu)) if is_normal else logistic(rate * (one.mu - other.mu))
 
 
 def prior(params: Elo, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -303,5 +310,5 @@ def _rate_small(
 
 SYSTEM = System(
     name="elo", params=Elo, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

@@ -16,6 +16,7 @@ import numpy as np
 
 from ._jit import exact
 from .beliefs import Beliefs, History, places_needed
+from .chances import logistic_duel
 from .factors import absorb_rows, diffuse_rows
 from .field import DIRECT, NODES, Table, accumulate, finish, plan, plan_panels, tabulate
 from .numerics import C3
@@ -34,7 +35,7 @@ from .system import (
     settle_floats,
 )
 
-__all__ = ["SYSTEM", "EloMMR", "Rates", "check_rates", "rates", "sigma_limit"]
+__all__ = ["SYSTEM", "EloMMR", "Rates", "check_rates", "delta", "rates", "sigma_limit"]
 
 SMALL = 1024  # participants up to which a round is worth less than a trip to a second thread
 
@@ -156,6 +157,19 @@ def rates(params: Rates) -> tuple[Any, ...]:
         return 0.0, params.beta**2, params.gamma**2, 0.0, delay
     u, s2 = params.weight_limit, params.sig_limit**2
     return s2, (s2 + params.drift_per_day) / u, u * s2, params.drift_per_day, delay
+
+
+def beats(params: EloMMR, weight: Any, one: Prior, other: Prior) -> Floats:
+    """Two logistic performances, each around a skill that is not certain (sections 2 and 3.1)."""
+    return logistic_duel(one.mu - other.mu, delta(params, weight, one), delta(params, weight, other))
+
+
+def delta(params: Rates, weight: Any, prior: Prior) -> Floats:
+    """Standard deviation of performances around the prior ``mu``: sqrt(sigma^2 + beta^2)."""
+    a, b, _, _, delay = rates(params)
+    factor = np.concatenate((delay, [1.0]))[np.minimum(prior.n_before, len(delay))]
+    spread: Floats = np.sqrt(prior.sigma**2 + a + b / (weight * factor))
+    return spread
 
 
 def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -305,6 +319,6 @@ def _rate_small(
 
 SYSTEM = System(
     name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
     history=("perf", "force", "inverse_width"),
 )  # fmt: skip

@@ -16,7 +16,8 @@ import numpy as np
 
 from ._jit import exact
 from .beliefs import Beliefs
-from .elo_mmr import check_rates, rates, sigma_limit
+from .chances import normal_duel
+from .elo_mmr import check_rates, delta, rates, sigma_limit
 from .factors import drift
 from .gaussian import performances, solve_round
 from .performance import group_starts
@@ -71,6 +72,11 @@ class EloMMX:
 def state(params: EloMMX, mu: Floats, sigma: Floats) -> dict[str, Floats]:
     """Nothing beside ``mu`` and ``sigma``."""
     return {}
+
+
+def beats(params: EloMMX, weight: Any, one: Prior, other: Prior) -> Floats:
+    """Two normal performances, each around a skill that is not certain (section 2)."""
+    return normal_duel(one.mu - other.mu, delta(params, weight, one), delta(params, weight, other))
 
 
 def prior(params: EloMMX, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -208,5 +214,5 @@ def _rate_small(
 
 SYSTEM = System(
     name="elo-mmx", params=EloMMX, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

@@ -28,8 +28,10 @@ import numpy as np
 
 from ._jit import exact
 from .beliefs import Beliefs, History, places_needed
+from .chances import logistic_duel
 from .field import Table, plan_panels, tabulate
 from .noise import noise_rows
+from .numerics import C3
 from .performance import bracket, group_starts, solve_groups, weigh_groups
 from .queues import absorb_rows
 from .standings import Floats, Longs, Rounds
@@ -113,6 +115,13 @@ def spread(params: EloR, weight: float) -> tuple[float, float]:
     """
     gap = (params.gamma**2 - params.sigma_star**2) / weight
     return math.sqrt(params.sigma_star**2 + gap), params.sigma_star**4 / gap
+
+
+def beats(params: EloR, weight: Any, one: Prior, other: Prior) -> Floats:
+    """Two logistic performances; the scale of this law is half of what the source calls delta."""
+    gamma2 = params.sigma_star**2 + (params.gamma**2 - params.sigma_star**2) / weight
+    deltas = [np.sqrt(prior.sigma**2 + gamma2) for prior in (one, other)]
+    return logistic_duel(one.mu - other.mu, *(0.5 * C3 * delta for delta in deltas))
 
 
 def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -290,6 +299,6 @@ def _rate_small(
 
 SYSTEM = System(
     name="elo-r", params=EloR, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
     history=("perf", "inverse_tau"), deviations=2.0,
 )  # fmt: skip

@@ -25,6 +25,7 @@ import numpy as np
 
 from ._jit import exact
 from .beliefs import Beliefs, at_once
+from .chances import logistic
 from .field import BLOCK, direct_sums
 from .field_sums import field_sums
 from .performance import group_starts
@@ -125,6 +126,11 @@ def state(params: EloSRM, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 def sigma_limit(params: EloSRM) -> float:
     """Nothing is known of uncertainty."""
     return 0.0
+
+
+def beats(params: EloSRM, weight: Any, one: Prior, other: Prior) -> Floats:
+    """The logistic curve, w_j of the document: 400 points are odds of 10 to 1."""
+    return logistic(_RATE * (one.mu - other.mu))
 
 
 def prior(params: EloSRM, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -266,5 +272,5 @@ def _rate_small(
 
 SYSTEM = System(
     name="elo-srm", params=EloSRM, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from ._jit import exact
 from .beliefs import NEVER, Beliefs
+from .chances import glicko_curve
 from .duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
 from .standings import Floats, Rounds
 from .system import Map, Outcome, Prior, System, check_finite, check_non_negative, check_positive, settle_floats
@@ -94,6 +95,11 @@ def state(params: Glicko, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 def sigma_limit(params: Glicko) -> float:
     """0: what sigma tends to depends on how many take part."""
     return 0.0
+
+
+def beats(params: Glicko, weight: Any, one: Prior, other: Prior) -> Floats:
+    """Expected score of a game, both deviations considered."""
+    return glicko_curve(Q, one, other)
 
 
 def prior(params: Glicko, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -296,5 +302,5 @@ def rate_each(
 
 SYSTEM = System(
     name="glicko", params=Glicko, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from ._jit import exact
 from .beliefs import Beliefs
+from .chances import glicko_curve
 from .duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
 from .glicko import check_beliefs, check_idle, check_time, perform
 from .numerics import exp
@@ -79,6 +80,11 @@ def state(params: Glicko2, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 def sigma_limit(params: Glicko2) -> float:
     """0: what sigma tends to depends on how many take part and how steady they are."""
     return 0.0
+
+
+def beats(params: Glicko2, weight: Any, one: Prior, other: Prior) -> Floats:
+    """Expected score of a game, both deviations considered, as in Glicko."""
+    return glicko_curve(1.0 / SCALES[params.scale], one, other)
 
 
 def prior(params: Glicko2, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -283,5 +289,5 @@ def _rate_each(
 
 SYSTEM = System(
     name="glicko2", params=Glicko2, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

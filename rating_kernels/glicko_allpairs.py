@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .beliefs import Beliefs
+from .chances import glicko_curve
 from .duels import SMALL, Duels, compare
 from .glicko import Q, absorb_rows, check_beliefs, diffuse_rows, idle_variance, perform, rate_each, state, store
 from .numerics import C3
-from .standings import Rounds
+from .standings import Floats, Rounds
 from .system import Map, Outcome, Prior, System, check_non_negative, check_positive, settle_floats
 
 __all__ = ["SYSTEM", "GlickoAllPairs"]
@@ -61,6 +63,11 @@ def sigma_limit(params: GlickoAllPairs) -> float:
     """The fixed point of 1 / sigma'^2 = 1 / (sigma^2 + sig_drift^2) + q^2 / 4: one contest of weight 1 a period."""
     drift, noise = params.sig_drift, 2.0 * params.beta / C3
     return math.sqrt(2.0 * drift / (drift + math.hypot(drift, 2.0 * noise))) * noise
+
+
+def beats(params: GlickoAllPairs, weight: Any, one: Prior, other: Prior) -> Floats:
+    """Expected score of a game, both deviations considered, as in Glicko."""
+    return glicko_curve(C3 / params.beta * np.sqrt(weight), one, other)
 
 
 def prior(params: GlickoAllPairs, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -115,5 +122,5 @@ def _drift(params: GlickoAllPairs) -> tuple[float, float, bool, float]:
 
 SYSTEM = System(
     name="glicko-allpairs", params=GlickoAllPairs, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

@@ -148,6 +148,9 @@ class System:
         given may be of some participants alone (:func:`of_rows`).
     rate_small : (params, beliefs, rounds, outcome) -> None
         All of the above for many rounds of at most ``small`` participants.
+    beats : (params, weight, one, other) -> float64[...]
+        The chance that ``one`` finishes before ``other`` in a round of this weight, a tie counting half, by the
+        system's own model. Priors whose arrays broadcast; their ``beta`` is not read.
     history : tuple of str
         What beliefs remember of every single round, one number each; empty if nothing.
     deviations : float
@@ -168,6 +171,7 @@ class System:
     absorb: Callable[[Any, Beliefs, Rounds, Prior, Any, int, int, Outcome], None]
     rate_small: Callable[[Any, Beliefs, Rounds, Outcome], None]
     small: int
+    beats: Callable[[Any, Any, Prior, Prior], Floats]
     history: tuple[str, ...] = ()
     deviations: float = 3.0
     offset: Callable[[Any, Ints], Floats] | None = None

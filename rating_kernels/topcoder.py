@@ -19,6 +19,7 @@ import numpy as np
 
 from ._jit import exact, kernel
 from .beliefs import Beliefs
+from .chances import normal_duel
 from .numerics import normal_quantile
 from .pair_field import KINDS, direct_sums, pair_sums
 from .performance import group_starts
@@ -99,6 +100,11 @@ def state(params: TopCoder, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 def sigma_limit(params: TopCoder) -> float:
     """Volatility tells how erratic a coder is, not how little is known: the rating shown is ``mu``."""
     return 0.0
+
+
+def beats(params: TopCoder, weight: Any, one: Prior, other: Prior) -> Floats:
+    """WP of the rule: two normal performances as wide as the volatilities."""
+    return normal_duel(np.sqrt(weight) * (one.mu - other.mu), one.sigma, other.sigma)
 
 
 def prior(params: TopCoder, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -320,5 +326,5 @@ def _rate_small(
 
 SYSTEM = System(
     name="topcoder", params=TopCoder, state=state, sigma_limit=sigma_limit, deviations=0.0,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

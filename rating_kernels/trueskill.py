@@ -18,6 +18,7 @@ import numpy as np
 
 from ._jit import exact
 from .beliefs import Beliefs
+from .chances import normal
 from .message_chain import propagate
 from .performance import group_starts
 from .standings import Floats, Longs, Rounds
@@ -126,6 +127,15 @@ def state(params: TrueSkill, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 def sigma_limit(params: TrueSkill) -> float:
     """0: how much a round tells depends on its places, so sigma has no limit; displays show mu - 3 sigma."""
     return 0.0
+
+
+def beats(params: TrueSkill, weight: Any, one: Prior, other: Prior) -> Floats:
+    """Two normal performances that tie within the margin, twice that in model "place"; a tie is half a win."""
+    tie = margin(params) * (2.0 if params.model == "place" else 1.0)
+    spread = np.sqrt(2.0 * _known(params.beta) ** 2 / weight + one.sigma**2 + other.sigma**2)
+    gap = one.mu - other.mu
+    chance: Floats = 0.5 * (normal((gap - tie) / spread) + normal((gap + tie) / spread))
+    return chance
 
 
 def prior(params: TrueSkill, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -290,5 +300,5 @@ def _rate_small(
 
 SYSTEM = System(
     name="trueskill", params=TrueSkill, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

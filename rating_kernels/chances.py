@@ -1,0 +1,88 @@
+"""Chances that one performance exceeds another, for laws of both: what systems predict with.
+
+Sources: the logistic and the normal curve are those of the systems' own papers; the chance for two logistic laws of
+different scales, which Elo-MMR's model (arXiv:2101.00400, section 2) and Elo-R's ask for, has no closed form and is an
+integral over the narrower law. All functions take arrays of shapes that broadcast.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._jit import exact, kernel
+from .numerics import C3, exp
+from .pair_terms import NORMAL, term
+from .standings import Floats
+from .system import Prior
+
+__all__ = ["glicko_curve", "logistic", "logistic_duel", "normal", "normal_duel"]
+
+_STEP = 0.6  # of the trapezoidal rule: leaves exp(-2 pi^2 / step) and some, at most 5e-12
+_NODES: Floats = _STEP * np.arange(-55.0, 56.0)  # beyond them lies less than 1e-14
+_WEIGHTS: Floats = np.exp(-np.abs(_NODES)) / (1.0 + np.exp(-np.abs(_NODES))) ** 2
+_WEIGHTS /= _WEIGHTS.sum()
+
+
+def logistic(x: Any) -> Floats:
+    """1 / (1 + e^-x), for any x."""
+    x = np.asarray(x, dtype=np.float64)
+    e = np.exp(-np.abs(x))
+    chance: Floats = np.where(x >= 0.0, 1.0, e) / (1.0 + e)
+    return chance
+
+
+def normal(x: Any) -> Floats:
+    """Phi(x), with full relative precision in the lower tail."""
+    x = np.asarray(x, dtype=np.float64, order="C")
+    chance = np.empty(x.shape)
+    _normal(x.reshape(-1), chance.reshape(-1))
+    return chance
+
+
+def normal_duel(gap: Any, one: Any, other: Any) -> Floats:
+    """Chance of the first of two normal performances whose means are ``gap`` apart; standard deviations given."""
+    return normal(gap / np.hypot(one, other))
+
+
+def logistic_duel(gap: Any, one: Any, other: Any) -> Floats:
+    """Chance of the first of two logistic performances whose means are ``gap`` apart; standard deviations given.
+
+    Absolute error below 1e-11. O(1) a pair, 111 terms.
+    """
+    arrays: tuple[npt.NDArray[Any], ...] = np.broadcast_arrays(gap, one, other)
+    flat = [np.ascontiguousarray(array, dtype=np.float64).reshape(-1) for array in arrays]
+    chance = np.empty(arrays[0].shape)
+    _logistic_duels(*flat, _NODES / C3, _WEIGHTS, chance.reshape(-1))
+    return chance
+
+
+def glicko_curve(q: Any, one: Prior, other: Prior) -> Floats:
+    """Chance at ``q`` natural units a rating point, flatter the less is known of either of them.
+
+    Source: Glickman, "The Glicko system", section "Expected outcome": g at the root of both variances together.
+    """
+    spread = np.sqrt(1.0 + (q / C3) ** 2 * (one.sigma**2 + other.sigma**2))
+    return logistic(q * (one.mu - other.mu) / spread)
+
+
+@exact
+def _normal(x, chance):
+    for i in range(len(x)):
+        chance[i] = term(NORMAL, -x[i], 1.0)
+
+
+@kernel
+def _logistic_duels(gap, one, other, nodes, weights, chance):
+    for i in range(len(gap)):
+        # the narrower law has the nearer poles: integrating over it, the rule need not know how far they differ
+        narrow, wide = min(one[i], other[i]), max(one[i], other[i])
+        rate = C3 / wide
+        total = 0.0
+        for k in range(len(nodes)):
+            x = rate * (gap[i] + narrow * nodes[k])
+            e = exp(-abs(x))
+            total += weights[k] * ((1.0 if x >= 0.0 else e) / (1.0 + e))
+        chance[i] = total
