@@ -1,10 +1,10 @@
-"""Joins kernels to storage: sources, the walk over the rounds, the command line, and :func:`rate_history`."""
+"""Joins kernels to storage: sources, the walk over the rounds, the command line, and the notebook door."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["rate_history"]
+__all__ = ["predict", "rate_history"]
 
 
 def __getattr__(name: str) -> Any:  # the command line starts in a blink because this is read only when asked for
@@ -12,4 +12,8 @@ def __getattr__(name: str) -> Any:  # the command line starts in a blink because
         from .history import rate_history
 
         return rate_history
+    if name == "predict":
+        from .prediction import predict
+
+        return predict
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,9 +13,10 @@ from . import (
     evaluation_cli,
     following,
     ingest_cli,
+    predicting,
     upkeep,
 )
-from .terminal import SWITCH_SECONDS, expected, lake_option, run_option, steal_option
+from .terminal import SWITCH_SECONDS, deviations_option, expected, lake_option, run_option, steal_option
 from .terminal import print_table as _print
 from .terminal import progress as _progress
 from .terminal import usage as _usage
@@ -26,20 +26,6 @@ if TYPE_CHECKING:
     from .many import ManyProgress
 
 __all__ = ["cli", "main"]
-
-
-def _finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"must be a finite number, got {value}")
-    return value
-
-
-deviations_option = click.option(
-    "--deviations",
-    type=float,
-    callback=_finite,
-    help="The rating shown is mu - DEVIATIONS (sigma - its limit); by default as the system has it, mostly 3.",
-)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -58,6 +44,7 @@ for module in (
     evaluation_cli,
     following,
     ingest_cli,
+    predicting,
     upkeep,
 ):
     for command in module.COMMANDS:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import dataset_option, lake_option, print_table, tell_wait, usage, write_rows
-from .times import parse_time
+from .terminal import dataset_option, lake_option, moment, print_table, tell_wait, usage, write_rows
 
 if TYPE_CHECKING:
     from storage import Dataset, Entry, Ingest, Log
@@ -16,16 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS"]
 
 why_option = click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
-
-
-def _moment(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    """A date or time as UTC seconds."""
-    if value is None:
-        return None
-    try:
-        return parse_time(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 @click.command()
@@ -74,7 +63,7 @@ def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why:
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[OLD NEW]")
-@click.option("--since", callback=_moment, metavar="TIME", help="When the old name was given up, UTC; contests from "
+@click.option("--since", callback=moment, metavar="TIME", help="When the old name was given up, UTC; contests from "
               "then on are those of whoever took it. By default it was always the same player.")  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List the aliases there are.")
 @dataset_option

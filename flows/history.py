@@ -20,7 +20,7 @@ from .sources.base import SourceError
 from .sources.results import rounds_from_results
 from .sources.tables import Columns
 
-__all__ = ["rate_history"]
+__all__ = ["rate_history", "store_of"]
 
 RECOVERIES = 5  # from the start: a history in memory has no snapshots
 
@@ -86,7 +86,7 @@ def rate_history(
     except pa.ArrowException as error:
         raise ValueError(f"results: a column mixes kinds of values: {error}") from None
     players = list(frame[columns["player"]].iloc[first_row])
-    store, players = _store(found, params, players, beliefs)
+    store, players = store_of(found, params, players, beliefs)
     before = beliefs.attrs.get("events", 0) if isinstance(beliefs, pd.DataFrame) else 0
     rounds = dataclasses.replace(rounds, event=rounds.event + before)
     informative = rounds.informative if skip_uninformative else np.ones(len(rounds), dtype=bool)
@@ -165,7 +165,7 @@ def _history(
     )
 
 
-def _store(
+def store_of(
     system: System, params: Any, players: list[Any], beliefs: Mapping[Any, float] | pd.DataFrame | None
 ) -> tuple[Beliefs, list[Any]]:
     """A store of all players, those of the results first, that believes what is given."""

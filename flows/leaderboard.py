@@ -26,6 +26,7 @@ __all__ = [
     "PlayerHistory",
     "Standing",
     "check_rated",
+    "known_as",
     "leaderboard",
     "player_history",
     "rated_contests",
@@ -213,13 +214,7 @@ def player_history(lake: Lake, run_name: str, handle: str, deviations: float | N
     """
     run = Run.open(lake, run_name)
     dataset = Dataset.open(lake, run.config["dataset"])
-    names = _names_of(dataset, handle)
-    players = {name: player for name in names if (player := dataset.find(name)) is not None}
-    if not players:
-        folded = handle.strip().casefold()
-        alike = [repr(name) for name in dataset.handles().to_pylist() if name.strip().casefold() == folded]
-        hint = f"; there is {', '.join(alike[:5])}" if alike else ""
-        raise LakeError(f"no player {handle!r} in data set {dataset.name}{hint}")
+    players = known_as(dataset, handle)
     wanted = pa.array(players.values(), pa.int32())
     parts = [table.filter(pc.is_in(table.column("player"), wanted)) for _, table in run.iter_segments()]
     rows = pa.concat_tables(
@@ -237,6 +232,24 @@ def player_history(lake: Lake, run_name: str, handle: str, deviations: float | N
     mu, sigma, n_before = (rows.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
     rating = Display.of(run, deviations).rating(mu, sigma, n_before + np.int32(1))
     return PlayerHistory(shown, rows.append_column("rating", pa.array(rating)), _explained(dataset, handle, shown))
+
+
+def known_as(dataset: Dataset, handle: str) -> dict[str, int]:
+    """Names under which the rounds of who is or was called ``handle`` may be rated, likeliest first, and their indices.
+
+    Raises
+    ------
+    LakeError
+        The data set has no such handle; names handles that differ by case or space.
+    """
+    names = _names_of(dataset, handle)
+    players = {name: player for name in names if (player := dataset.find(name)) is not None}
+    if not players:
+        folded = handle.strip().casefold()
+        alike = [repr(name) for name in dataset.handles().to_pylist() if name.strip().casefold() == folded]
+        hint = f"; there is {', '.join(alike[:5])}" if alike else ""
+        raise LakeError(f"no player {handle!r} in data set {dataset.name}{hint}")
+    return players
 
 
 def _names_of(dataset: Dataset, handle: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from rich.table import Table
@@ -14,7 +15,22 @@ from storage import Entry
 from .leaderboard import COLOURS, titles
 from .status import DatasetStatus, LakeStatus, RunStatus
 
-__all__ = ["leaderboard_table", "log_table", "plain", "player_table", "runs_tables", "size"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .prediction import Prediction
+
+__all__ = [
+    "entrants_table",
+    "leaderboard_table",
+    "log_table",
+    "outcomes_table",
+    "pairs_table",
+    "plain",
+    "player_table",
+    "runs_tables",
+    "size",
+]
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
@@ -59,6 +75,54 @@ def player_table(handle: str, rows: pa.Table) -> Table:
             f"{row['sigma']:.1f}",
         )
         before = row["rating"]
+    return table
+
+
+def entrants_table(prediction: Prediction, matrix: int) -> Table:
+    """Who takes part in a round to come, whom to expect first first; of up to ``matrix`` all chances."""
+    rows = prediction.table().reset_index().sort_values("expected_place", kind="stable")
+    few = len(rows) <= matrix
+    table = Table(caption="chances to finish before each of the others" if few else f"{len(rows):,} entrants")
+    names = [Text(plain(str(name))) for name in rows["player"]]
+    _columns(table, ("expected place", "rating"), ("handle",), ("mu", "sigma", "rounds"))
+    for name in names if few else ():
+        table.add_column(Text("before ").append_text(name), justify="right", overflow="fold")
+    chances = prediction.chances()[rows.index][:, rows.index] if few else None
+    for i, (name, row) in enumerate(zip(names, rows.to_dict("records"), strict=True)):
+        chance = [] if chances is None else ["" if i == j else _percent(p) for j, p in enumerate(chances[i])]
+        table.add_row(
+            f"{row['expected_place']:,.1f}",
+            f"{row['rating']:.0f}",
+            name,
+            f"{row['mu']:.1f}",
+            f"{row['sigma']:.1f}",
+            f"{row['n_rounds']:,}",
+            *chance,
+        )
+    return table
+
+
+def pairs_table(rows: pa.Table) -> Table:
+    """Chances of pairs."""
+    table = Table()
+    _columns(table, (), ("handle", "before"), ("chance",))
+    for row in rows.to_pylist():
+        table.add_row(Text(plain(row["handle"])), Text(plain(row["against"])), _percent(row["chance"]))
+    return table
+
+
+def outcomes_table(handle: str, rows: pd.DataFrame, n_players: int) -> Table:
+    """What each place would do to a rating."""
+    table = Table(title=Text(plain(handle)), caption=f"a round of {n_players:,}")
+    _columns(table, ("place", "rating", "change", "mu", "sigma"), (), ())
+    for row in rows.to_dict("records"):
+        table.add_row(
+            f"{row['place']:,}",
+            f"{row['rating']:.0f}",
+            f"{row['change']:+.0f}",
+            f"{row['mu']:.1f}",
+            f"{row['sigma']:.1f}",
+        )
     return table
 
 
@@ -140,6 +204,11 @@ def _columns(table: Table, right: tuple[str, ...], left: tuple[str, ...], more: 
 def plain(name: str) -> str:
     """A name from outside for a terminal: control and direction characters are spelled out."""
     return "".join(c if c.isprintable() or c == "\u00a0" else f"\\x{ord(c):02x}" for c in name)
+
+
+def _percent(chance: float) -> str:
+    """A chance, never rounded to certainty."""
+    return "> 99.9 %" if chance > 0.999 else "< 0.1 %" if chance < 0.001 else f"{chance:.1%}".replace("%", " %")
 
 
 def _day(time_seconds: int | None) -> str:

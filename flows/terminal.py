@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from .times import parse_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,8 +22,11 @@ if TYPE_CHECKING:
 __all__ = [
     "SWITCH_SECONDS",
     "dataset_option",
+    "deviations_option",
     "expected",
+    "finite",
     "lake_option",
+    "moment",
     "print_table",
     "progress",
     "run_option",
@@ -39,6 +45,30 @@ lake_option = click.option(
 dataset_option = click.option("--dataset", required=True, help="Name of the data set in the lake.")
 steal_option = click.option("--steal", is_flag=True, help="Take over from a writer who is dead for certain.")
 run_option = click.option("--run", required=True, help="Name of the run, as `ranklake runs` lists it.")
+
+
+def moment(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """A date or time as UTC seconds."""
+    if value is None:
+        return None
+    try:
+        return parse_time(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"must be a finite number, got {value}")
+    return value
+
+
+deviations_option = click.option(
+    "--deviations",
+    type=float,
+    callback=finite,
+    help="The rating shown is mu - DEVIATIONS (sigma - its limit); by default as the system has it, mostly 3.",
+)
 
 
 @contextmanager

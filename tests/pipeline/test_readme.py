@@ -51,11 +51,19 @@ def test_readme__first_command_rates_the_synthetic_history(tmp_path: Path) -> No
 
 
 def test_readme__notebook_example_prints_both_tables() -> None:
-    (example,) = [block for block in blocks("python") if "rate_history" in block]
+    (example,) = [block for block in blocks("python") if "print(history[[" in block]
     done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     assert "spring" in done.stdout
     assert "ada" in done.stdout
+
+
+def test_readme__prediction_example_prints_chances_and_places() -> None:
+    (example,) = [block for block in blocks("python") if "predict(" in block]
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert "expected_place" in done.stdout
+    assert "somebody new" in done.stdout
 
 
 def test_readme__tables_may_have_columns_of_any_name(tmp_path: Path) -> None:
@@ -77,7 +85,12 @@ def test_readme__reference_format_example_is_a_contest(tmp_path: Path) -> None:
 @pytest.mark.skipif(not CODEFORCES.exists(), reason=f"needs {CODEFORCES.relative_to(ROOT.parent)} beside the project")
 def test_readme__real_history_leads_to_a_leaderboard_and_a_player(tmp_path: Path) -> None:
     (tmp_path / "codeforces.tar.xz").symlink_to(CODEFORCES)
+    (tmp_path / "entrants.txt").write_text("tourist\nUm_nik\n", encoding="utf-8")
     ingested, rated, board, player, runs = (run(arguments, tmp_path) for arguments in commands("player tourist"))
+    chances, places, needed = (run(arguments, tmp_path) for arguments in commands("predict tourist"))
+    assert "before Um_nik" in chances
+    assert "a round of 6" in places
+    assert "'Petr' needs the first place of 3" in needed
     assert "1,194 new" in ingested
     assert "rated 1,194 with 4,259,857 participations" in rated
     assert "10 of 358,554 players" in board

@@ -1,0 +1,148 @@
+"""The command that predicts: who is likely to beat whom, and what a place would do to a rating."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from .terminal import (
+    deviations_option,
+    finite,
+    lake_option,
+    moment,
+    print_table,
+    run_option,
+    usage,
+    write_rows,
+)
+
+if TYPE_CHECKING:
+    from .prediction import Prediction
+
+__all__ = ["COMMANDS"]
+
+_MATRIX = 8  # entrants up to whom a table has everybody's chances
+_LADDER = 25  # rows of places a table has room for
+
+
+@click.command()
+@click.argument("handles", nargs=-1, metavar="[HANDLE]...")
+@run_option
+@click.option("--field", type=click.File(encoding="utf-8"), help="More entrants, one handle a line; - is stdin.")
+@click.option("--newcomers", type=click.IntRange(min=0), default=0, help="So many more who were never rated.")
+@click.option("--of", "player", metavar="HANDLE", help="What each place would do to the rating of this entrant.")
+@click.option("--target", type=float, callback=finite, metavar="RATING", help="The place --of needs for that rating.")
+@click.option("--pairs", is_flag=True, help="Everybody's chance against everybody, one row a pair.")
+@click.option("--time", "time_seconds", callback=moment, metavar="TIME", help="When the round ends, UTC; by default "
+              "when the last one did.")  # fmt: skip
+@click.option("--weight", type=float, default=1.0, show_default=True, help="How much the round counts.")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
+              help="csv and json have full precision, and every place.")  # fmt: skip
+@deviations_option
+@lake_option
+def predict(
+    handles: tuple[str, ...],
+    run: str,
+    field: IO[str] | None,
+    newcomers: int,
+    player: str | None,
+    target: float | None,
+    pairs: bool,
+    time_seconds: int | None,
+    weight: float,
+    form: str,
+    deviations: float | None,
+    lake: str,
+) -> None:
+    """Who is likely to beat whom in a round that has not been played, by a run's ratings and its system's own model.
+
+    With --of: what each place would make of a rating, the others in the order of theirs; with --target: the place
+    needed. Chances count a tie half.
+    """
+    from storage import Lake
+    from storage.layout import run_file
+
+    from .prediction import of_run
+
+    with usage():
+        run_file(run)
+        if target is not None and player is None:
+            raise ValueError("--target goes with --of HANDLE: whose rating is to get there?")
+        if pairs and player is not None:
+            raise ValueError("--pairs and --of are answers to different questions; ask one")
+        if not 1e-100 < weight < 1e100:
+            raise ValueError(f"--weight must be between 1e-100 and 1e100, got {weight}")
+        lines = [] if field is None else [line.rstrip("\r\n") for line in field]
+        named = [*handles, *filter(None, lines)]
+        if player is not None and player not in named:
+            named.append(player)
+        if len(named) + newcomers < 2:
+            raise ValueError("name at least two entrants, as arguments, in a --field FILE or as --newcomers N")
+        prediction, names = of_run(Lake.open(lake), run, named, newcomers, time_seconds, weight, deviations)
+    if player is not None:
+        _tell_places(prediction, names[player], target, form)
+    elif pairs:
+        _tell_pairs(prediction, form)
+    else:
+        _tell_entrants(prediction, form)
+
+
+COMMANDS = (predict,)
+
+
+def _tell_entrants(prediction: Prediction, form: str) -> None:
+    import pyarrow as pa
+
+    if form == "table":
+        from .show import entrants_table
+
+        print_table(entrants_table(prediction, _MATRIX))
+    else:
+        rows = prediction.table().reset_index(names="handle").sort_values("expected_place", kind="stable")
+        write_rows(pa.Table.from_pandas(rows, preserve_index=False), form)
+
+
+def _tell_pairs(prediction: Prediction, form: str) -> None:
+    import numpy as np
+    import pyarrow as pa
+
+    n, handles = len(prediction), pa.array(prediction.players)
+    one, other = np.nonzero(~np.eye(n, dtype=bool))
+    chance = prediction.chances()[one, other]
+    rows = pa.table({"handle": handles.take(pa.array(one)), "against": handles.take(pa.array(other)), "chance": chance})
+    if form == "table":
+        from .show import pairs_table
+
+        print_table(pairs_table(rows))
+    else:
+        write_rows(rows, form)
+
+
+def _tell_places(prediction: Prediction, player: str, target: float | None, form: str) -> None:
+    import numpy as np
+    import pyarrow as pa
+
+    n = len(prediction)
+    places = np.arange(1, n + 1)
+    if form == "table" and n > _LADDER:
+        places = np.unique(np.rint(np.geomspace(1, n, _LADDER)).astype(np.int64))
+    if target is not None:
+        needed = prediction.place_needed(player, target)
+        if form == "table":
+            if needed:
+                place = "the first place" if needed == 1 else f"place {needed:,} or better"
+                told = f"needs {place} of {n:,} for a rating of {target:g}"
+            else:
+                best = prediction.outcomes(player, [1])["rating"].iloc[0]
+                told = f"does not come to a rating of {target:g} in this round: the first place leads to {best:.0f}"
+            click.echo(f"{player!r} {told}")
+            return
+        places = np.array([] if needed is None else [needed], dtype=np.int64)
+    rows = prediction.outcomes(player, places.tolist())
+    if form == "table":
+        from .show import outcomes_table
+
+        print_table(outcomes_table(player, rows, n))
+    else:
+        write_rows(pa.Table.from_pandas(rows, preserve_index=False), form)

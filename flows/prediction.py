@@ -1,0 +1,287 @@
+"""What a system expects of a round that has not been played, and what each place in it would do to a rating.
+
+Chances are the system's own (``System.beats``), between priors: time passes until the round. What a place would do is
+found by playing the round on copies of the beliefs, with the other entrants in the order of their ratings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rating_kernels import Beliefs, Prior, Rounds, System, count_events
+from rating_kernels.beliefs import NEVER, Column, Ragged
+from storage import Dataset, Lake, LakeError, Run
+
+from .config import build_params, find_system
+from .engines.serial import Serial
+from .history import store_of
+from .leaderboard import Display, check_rated, known_as, rated_contests
+from .rounds import rate_rounds
+
+__all__ = ["Prediction", "of_run", "predict", "take"]
+
+_PAIRS = 1 << 20  # pairs whose chances are in memory at a time
+
+
+def predict(
+    beliefs: Mapping[Any, float] | pd.DataFrame | None,
+    players: Sequence[Any],
+    system: str = "elo-mmr",
+    *,
+    time_seconds: int | None = None,
+    weight: float = 1.0,
+    perf_ceiling: float = math.inf,
+    deviations: float | None = None,
+    **hyperparameters: Any,
+) -> Prediction:
+    """What to expect of a round among some players.
+
+    Parameters
+    ----------
+    beliefs
+        As :func:`flows.rate_history` gives them with ``return_beliefs=True``, or takes them.
+    players
+        Who takes part, at least two; those of whom nothing is believed are newcomers.
+    system
+        A key of ``rating_kernels.SYSTEMS``; ``hyperparameters`` are its parameters.
+    time_seconds
+        End of the round, UTC; by default that of the last round anybody was rated in.
+    weight, perf_ceiling
+        Of the round.
+    deviations
+        The rating shown is mu - deviations (sigma - its limit); by default as the system has it.
+
+    Raises
+    ------
+    ValueError
+        Fewer than two players or one twice, beliefs that are none, a hyperparameter the system refuses.
+    """
+    found = find_system(system)
+    params = build_params(found, hyperparameters)
+    names = list(players)
+    store, _ = store_of(found, params, names, beliefs)
+    known = store.last_time[store.last_time != NEVER]
+    time_seconds = (int(known.max()) if len(known) else 0) if time_seconds is None else time_seconds
+    events = beliefs.attrs.get("events", 0) if isinstance(beliefs, pd.DataFrame) else 0
+    columns = take(found, params, store.columns(), np.arange(len(names)))
+    return Prediction(
+        Display(found, params, found.deviations if deviations is None else deviations),
+        names, columns, time_seconds, events, weight, perf_ceiling,
+    )  # fmt: skip
+
+
+def of_run(
+    lake: Lake,
+    run_name: str,
+    handles: Sequence[str],
+    newcomers: int = 0,
+    time_seconds: int | None = None,
+    weight: float = 1.0,
+    deviations: float | None = None,
+) -> tuple[Prediction, dict[str, str]]:
+    """What a run leads to expect of the next round; and for each handle, the name that its player goes by.
+
+    Players of the data set who were never rated, and ``newcomers`` more, come as newcomers.
+
+    Raises
+    ------
+    LakeError
+        There is no such run, it has no rounds or was interrupted, or the data set has no such player.
+    ValueError
+        As for :class:`Prediction`.
+    """
+    run = Run.open(lake, run_name)
+    dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
+    check_rated(run, chain)
+    last = chain.stop_round - 1
+    if last not in run.snapshots() or run.snapshot_digest(last) != chain.last_digest:
+        raise LakeError(f"run {run_name} was interrupted after round {last}; `ranklake rate` finishes it")
+    columns, _ = run.read_snapshot(last)
+    n_rounds = np.asarray(columns["n_rounds"])
+    names, rows = {}, []
+    for handle in handles:
+        known = known_as(dataset, handle)
+        rated = (name for name, row in known.items() if row < len(n_rounds) and n_rounds[row])
+        names[handle] = next(rated, next(iter(known)))
+        rows.append(known[names[handle]])
+    players = [names[handle] for handle in handles] + [f"newcomer {i + 1}" for i in range(newcomers)]
+    display = Display.of(run, deviations)
+    taken = take(display.system, display.params, columns, np.array(rows + [-1] * newcomers, dtype=np.int64))
+    contests = rated_contests(chain, dataset)
+    excluded = pc.is_in(contests.column("contest_id"), pa.array(run.config.get("exclude", []), pa.string()))
+    ends = contests.column("time_seconds").fill_null(0).to_numpy()
+    events = count_events(ends[~excluded.to_numpy()])
+    time_seconds = int(ends.max()) if time_seconds is None else time_seconds
+    event = int(events[-1]) + 1 if len(events) else 0
+    return Prediction(display, players, taken, time_seconds, event, weight), names
+
+
+class Prediction:
+    """A round that has not been played.
+
+    Parameters
+    ----------
+    display
+        The system, its parameters, and how it shows ratings.
+    players
+        The entrants' names, all different.
+    columns
+        What is believed of each, as ``Beliefs.columns`` gives it.
+    time_seconds, event, weight, perf_ceiling
+        Of the round.
+
+    Raises
+    ------
+    ValueError
+        There is nobody to play against, somebody takes part twice, or the weight is none.
+    """
+
+    def __init__(
+        self,
+        display: Display,
+        players: Sequence[Any],
+        columns: dict[str, Column | Ragged],
+        time_seconds: int,
+        event: int = 0,
+        weight: float = 1.0,
+        perf_ceiling: float = math.inf,
+    ) -> None:
+        self.players, self._display, self._columns = list(players), display, columns
+        self._row = {player: row for row, player in enumerate(self.players)}
+        n = len(self.players)
+        if n < 2:
+            raise ValueError(f"a round to predict needs at least two players, got {n}")
+        if len(self._row) < n:
+            twice = next(player for player in self.players if self.players.count(player) > 1)
+            raise ValueError(f"player {twice!r} is named twice")
+        places = np.arange(n)
+        self._round = Rounds.from_columns(
+            [0, n], places, places, places, [time_seconds], [weight], [perf_ceiling], [event]
+        )
+        store = self._believed()
+        self.n_rounds = store.n_rounds.copy()
+        self.mu, self.sigma = store.mu.copy(), store.sigma.copy()
+        self._prior = Prior(np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int32))
+        display.system.prior(display.params, store, self._round, 0, n, self._prior)
+        new = self.n_rounds == 0
+        self.mu[new] = self._prior.mu[new]  # some systems start whom they see late elsewhere
+        self.rating: npt.NDArray[np.float64] = display.rating(self.mu, self.sigma, self.n_rounds)
+
+    def __len__(self) -> int:
+        return len(self.players)
+
+    def chance(self, one: Any, other: Any) -> float:
+        """The chance that ``one`` finishes before ``other``; a tie counts half."""
+        i, j = self._find(one), self._find(other)
+        return float(self._beats(slice(i, i + 1), slice(j, j + 1))[0, 0]) if i != j else 0.5
+
+    def chances(self) -> npt.NDArray[np.float64]:
+        """Everybody's chance (row) to finish before everybody (column); 1/2 against oneself."""
+        everybody = slice(0, len(self))
+        return self._beats(everybody, everybody)
+
+    def expected_places(self) -> npt.NDArray[np.float64]:
+        """The place everybody is to expect, from 1; those of all add up to n (n + 1) / 2. O(n^2) time, O(n) memory."""
+        n, step = len(self), max(1, _PAIRS // len(self))
+        places = np.empty(n)
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            places[rows] = 0.5 + (n - self._beats(rows, slice(0, n)).sum(axis=1))  # even with oneself
+        return places
+
+    def table(self) -> pd.DataFrame:
+        """The entrants: ``rating, mu, sigma, n_rounds`` and ``expected_place``; indexed by player."""
+        columns = {"rating": self.rating, "mu": self.mu, "sigma": self.sigma, "n_rounds": self.n_rounds}
+        index = pd.Index(self.players, name="player")
+        return pd.DataFrame({**columns, "expected_place": self.expected_places()}, index=index)
+
+    def outcomes(self, player: Any, places: Sequence[int] | None = None) -> pd.DataFrame:
+        """What each place would make of a player's rating.
+
+        Parameters
+        ----------
+        places
+            From 1 to n; all of them by default. Each costs the rating of a whole round.
+
+        Returns
+        -------
+        pd.DataFrame
+            ``place, mu, sigma, rating, change``: the rating shown after the round, and how much it changed.
+        """
+        row = self._find(player)
+        wanted = range(1, len(self) + 1) if places is None else list(places)
+        mu, sigma = np.array([self._play(row, place) for place in wanted]).reshape(-1, 2).T
+        rating = self._display.rating(mu, sigma, np.full(len(mu), self.n_rounds[row] + 1))
+        change = rating - self.rating[row]
+        return pd.DataFrame({"place": wanted, "mu": mu, "sigma": sigma, "rating": rating, "change": change})
+
+    def place_needed(self, player: Any, rating: float) -> int | None:
+        """The last place with which a player still comes to a rating; None if not even the first is enough.
+
+        Found by bisection: within its round, no system rates a better place lower.
+        """
+        if not math.isfinite(rating):
+            raise ValueError(f"the rating aimed at must be a finite number, got {rating}")
+        good, bad = 0, len(self) + 1
+        while bad - good > 1:
+            place = (good + bad) // 2
+            enough = self.outcomes(player, [place])["rating"].iloc[0] >= rating
+            good, bad = (place, bad) if enough else (good, place)
+        return good or None
+
+    def _find(self, player: Any) -> int:
+        if player not in self._row:
+            raise ValueError(f"player {player!r} does not take part in this round")
+        return self._row[player]
+
+    def _believed(self) -> Beliefs:
+        """A store of the entrants as they are before the round."""
+        store = self._display.system.newcomers(self._display.params, len(self))
+        store.restore(self._columns)
+        return store
+
+    def _beats(self, rows: slice, columns: slice) -> npt.NDArray[np.float64]:
+        def part(index: Any) -> Prior:
+            prior = self._prior
+            return Prior(prior.mu[index], prior.sigma[index], prior.beta[index], prior.n_before[index])
+
+        weight = self._round.weight[0]
+        return self._display.system.beats(self._display.params, weight, part((rows, None)), part((None, columns)))
+
+    def _play(self, row: int, place: int) -> tuple[float, float]:
+        """mu and sigma of an entrant after the round in which it takes this place."""
+        if not 1 <= place <= len(self):
+            raise ValueError(f"place must be from 1 to {len(self)}, got {place}")
+        others = np.argsort(-self._prior.mu, kind="stable")
+        order = np.insert(others[others != row], place - 1, row)
+        played = dataclasses.replace(self._round, player=order.astype(np.int32))
+        outcome = rate_rounds(self._display.system, self._display.params, self._believed(), played, Serial())
+        return float(outcome.mu[place - 1]), float(outcome.sigma[place - 1])
+
+
+def take(
+    system: System, params: Any, columns: Mapping[str, Column | Ragged], rows: npt.NDArray[np.int64]
+) -> dict[str, Column | Ragged]:
+    """The beliefs about some players out of those about all; row -1, and any beyond the last, is a newcomer."""
+    taken = system.newcomers(params, len(rows)).columns()
+    known = (rows >= 0) & (rows < len(columns["mu"]))
+    at = rows[known]
+    for name, column in columns.items():
+        if isinstance(column, tuple):
+            offsets, values = column
+            lengths = np.zeros(len(rows), dtype=np.int64)
+            lengths[known] = offsets[at + 1] - offsets[at]
+            parts = [values[offsets[row] : offsets[row + 1]] for row in at]
+            taken[name] = (np.concatenate(([0], np.cumsum(lengths))), np.concatenate([np.empty(0), *parts]))
+        else:
+            taken[name][known] = column[at]  # type: ignore[index]
+    return taken
