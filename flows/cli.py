@@ -13,6 +13,7 @@ from . import (
     evaluation_cli,
     following,
     ingest_cli,
+    plotting,
     predicting,
     upkeep,
 )
@@ -44,6 +45,7 @@ for module in (
     evaluation_cli,
     following,
     ingest_cli,
+    plotting,
     predicting,
     upkeep,
 ):

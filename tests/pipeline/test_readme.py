@@ -90,6 +90,8 @@ def test_readme__real_history_leads_to_a_leaderboard_and_a_player(tmp_path: Path
     chances, places, needed = (run(arguments, tmp_path) for arguments in commands("predict tourist"))
     assert "before Um_nik" in chances
     assert "a round of 6" in places
+    drawn = [run(arguments, tmp_path) for arguments in commands("plot player")]
+    assert all("wrote" in told for told in drawn)
     assert "'Petr' needs the first place of 3" in needed
     assert "1,194 new" in ingested
     assert "rated 1,194 with 4,259,857 participations" in rated

@@ -1,0 +1,160 @@
+"""What figures share: their look, how they become bytes, and names from outside that cannot break them.
+
+Matplotlib is imported only when a figure is wanted, and never pyplot, which would leave state behind. The same figure
+gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from .extras import need
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "FORMATS",
+    "SERIES",
+    "check_path",
+    "drawing",
+    "encode",
+    "legible",
+    "new_figure",
+    "title_bands",
+    "title_colour",
+]
+
+FORMATS = ("png", "svg", "pdf")
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555", "#8c564b", "#7f7fff", "#bcbd22")
+"""Colours of lines, those that the colour-blind tell apart first (Okabe and Ito)."""
+
+_TITLE_COLOURS = {  # of a screen, for those of a terminal
+    "bright_black": "#808080",
+    "green": "#008000",
+    "cyan": "#03a89e",
+    "blue": "#0000ff",
+    "magenta": "#aa00aa",
+    "orange1": "#ff8c00",
+    "red": "#ff0000",
+}
+_LONGEST = 32  # characters of a name that have room
+_FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Emoji", "Unifont")
+_LOOK: Any = {
+    "text.parse_math": False,  # a dollar in a name is a dollar
+    "text.usetex": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.titlesize": "medium",
+    "axes.titlelocation": "left",
+    "axes.formatter.useoffset": False,
+    "axes.grid": True,
+    "grid.color": "#e5e5e5",
+    "font.size": 9.0,
+    "legend.frameon": False,
+    "svg.hashsalt": "ranklake",
+    "svg.fonttype": "path",
+    "savefig.dpi": 150.0,
+}
+_UNDATED: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+
+def check_path(path: str) -> str:
+    """The format that a file's name asks for.
+
+    Raises
+    ------
+    ValueError
+        It is none of those that figures have.
+    """
+    form = PurePath(path).suffix.removeprefix(".").lower()
+    if form not in FORMATS:
+        raise ValueError(f"a figure's file must end in .{', .'.join(FORMATS)}, got {path!r}")
+    return form
+
+
+@contextmanager
+def drawing(purpose: str) -> Iterator[None]:
+    """Within it figures are made, in our look whatever a person has set up for theirs.
+
+    Raises
+    ------
+    MissingExtraError
+        Matplotlib is not installed.
+    """
+    need("matplotlib", "report", purpose)
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_LOOK | {"font.family": list(_fonts())})
+        yield
+
+
+def new_figure(
+    width: float = 8.0, height: float = 4.5, columns: int = 1, rows: int = 1, **more: Any
+) -> tuple[Figure, Any]:
+    """A figure in inches, and its axes; labels are given the room they need."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, **more)
+
+
+def encode(figure: Figure, form: str) -> bytes:
+    """The figure as a file of this format."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=form, metadata=_UNDATED[form])
+    return buffer.getvalue()
+
+
+def legible(name: str) -> str:
+    """A name from outside for a figure: short, and spelled out where no font can show it or it would turn the text."""
+    short = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+    known = _characters()
+    shown = "".join(c if ord(c) in known and (c.isprintable() or c == "\u00a0") else f"\\x{ord(c):02x}" for c in short)
+    return f"\u200a{shown}" if shown.startswith("_") else shown  # legends pass such labels over; a hair space helps
+
+
+def title_colour(name: str) -> str:
+    """A title's colour, given that of a terminal."""
+    return _TITLE_COLOURS[name]
+
+
+def title_bands(axes: Axes, horizontal: bool = True) -> None:
+    """Tint the ranges of the titles behind the data; not at all where everything lies in one of them."""
+    from .leaderboard import TITLES
+
+    low, high = axes.get_ylim() if horizontal else axes.get_xlim()
+    least = [-float("inf"), *(float(title[0]) for title in TITLES[1:]), float("inf")]
+    shown = [i for i in range(len(TITLES)) if least[i] < high and least[i + 1] > low]
+    if len(shown) > 1:
+        span = axes.axhspan if horizontal else axes.axvspan
+        for i in shown:
+            colour = title_colour(TITLES[i][2])
+            span(max(least[i], low), min(least[i + 1], high), color=colour, alpha=0.10, linewidth=0, zorder=0)
+        (axes.set_ylim if horizontal else axes.set_xlim)(low, high)
+
+
+@cache
+def _fonts() -> tuple[str, ...]:
+    from matplotlib import font_manager
+
+    there = set(font_manager.get_font_names())
+    return tuple(name for name in _FONTS if name in there)
+
+
+@cache
+def _characters() -> frozenset[int]:
+    """Code points for which there is a glyph."""
+    from matplotlib import font_manager
+
+    files = (font_manager.findfont(name) for name in _fonts())
+    return frozenset(code for file in files for code in font_manager.get_font(file).get_charmap())

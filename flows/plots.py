@@ -1,0 +1,183 @@
+"""Pictures of a run: the histories of players, and how ratings are distributed over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from storage import Dataset, Lake, Run
+
+from .figures import SERIES, legible, new_figure, title_bands, title_colour
+from .leaderboard import FOLDED, TITLES, Display, PlayerHistory, Standing, check_rated, rated_contests
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["MOST_PLAYERS", "distribution", "distribution_figure", "players_figure"]
+
+MOST_PLAYERS = len(SERIES)
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+MOMENTS = 120  # points in time
+YEAR = 365 * 86_400
+
+_SIGMAS = 2.0  # of the band around mu
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds of the calendar's years 1 and 9999
+
+
+def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
+    """The rating each player was shown, over time; around it what was held possible: mu, two sigmas either way.
+
+    Where a contest has no time, or one beyond the calendar, the axis counts rounds. One player alone is drawn with the
+    performances.
+    """
+    figure, axes = new_figure()
+    alone, dated = len(histories) == 1, all(_is_dated(history.rows) for history in histories)
+    low, high = np.inf, -np.inf
+    for history, colour in zip(histories, SERIES, strict=False):
+        columns = {name: history.rows.column(name).to_numpy() for name in ("round_index", "mu", "sigma", "rating")}
+        x = _dates(history.rows.column("time_seconds").to_numpy()) if dated else columns["round_index"]
+        mu, spread = columns["mu"], _SIGMAS * columns["sigma"]
+        label = "rating" if alone else legible(history.handle)
+        marker = {"marker": "o", "markersize": 3.0} if len(x) <= 40 else {}
+        axes.plot(x, columns["rating"], color=colour, linewidth=1.4, label=label, zorder=3, **marker)
+        if spread.any():
+            told = f"mu ± {_SIGMAS:.0f} sigma" if alone else None
+            axes.fill_between(x, mu - spread, mu + spread, color=colour, alpha=0.15, linewidth=0, label=told, zorder=2)
+        low = min(low, columns["rating"].min(), (mu - spread).min())
+        high = max(high, columns["rating"].max(), (mu + spread).max())
+        perf = history.rows.column("perf").to_numpy(zero_copy_only=False)
+        if alone and np.isfinite(perf).any():
+            axes.scatter(x, perf, s=7.0, color="#777777", alpha=0.6, linewidths=0, label="performance", zorder=1)
+    margin = 0.05 * (high - low) or 1.0
+    axes.set_ylim(low - margin, high + margin)  # a performance beyond it is cut off; ratings never are
+    title_bands(axes)
+    axes.set_title(f"{legible(histories[0].handle)} in {run_name}" if alone else f"ratings in {run_name}")
+    axes.set_xlabel("" if dated else "round")
+    axes.set_ylabel("rating points")
+    axes.legend(loc="best", ncols=1 if alone or len(histories) < 6 else 2)
+    return figure
+
+
+def distribution(lake: Lake, run_name: str, deviations: float | None = None) -> pa.Table:
+    """How the ratings shown were distributed over time.
+
+    Returns
+    -------
+    pa.Table
+        One row a moment: ``round_index`` (the last round before it), ``time_seconds`` (null where times are unknown),
+        ``players`` counted, and a column for each quantile, ``q05`` to ``q99``. Counted is who played in the year
+        before; everybody rated so far where times are unknown. The last row is the end of the run; ``attrs`` has none.
+
+    Raises
+    ------
+    LakeError
+        There is no such run, or it has no rounds yet.
+    """
+    moments, _ = _walk(lake, run_name, deviations)
+    return moments
+
+
+def distribution_figure(lake: Lake, run_name: str, deviations: float | None = None) -> Figure:
+    """Quantiles of the ratings over time, and everybody's ratings at the end by title."""
+    moments, ratings = _walk(lake, run_name, deviations)
+    figure, (left, right) = new_figure(10.0, 4.5, columns=2, width_ratios=[3, 2])
+    dated = moments.column("time_seconds").null_count == 0
+    x = _dates(moments.column("time_seconds").to_numpy()) if dated else moments.column("round_index").to_numpy()
+    bands = {name: moments.column(name).to_numpy() for name in _names()}
+    for (a, b), alpha, told in ((("q05", "q95"), 0.15, "5 % to 95 %"), (("q25", "q75"), 0.30, "25 % to 75 %")):
+        left.fill_between(x, bands[a], bands[b], color=SERIES[0], alpha=alpha, linewidth=0, label=told, zorder=2)
+    left.plot(x, bands["q50"], color=SERIES[0], linewidth=1.6, label="median", zorder=3)
+    left.plot(x, bands["q99"], color=SERIES[1], linewidth=1.0, label="99 %", zorder=3)
+    low, high = left.get_ylim()
+    left.set_ylim(low, high + 0.12 * (high - low))  # room for the legend
+    title_bands(left)
+    left.set_title(f"ratings in {run_name}" + (", of who played in the year before" if dated else ""))
+    left.set_xlabel("" if dated else "round")
+    left.set_ylabel("rating points")
+    left.legend(loc="upper left", ncols=2)
+    _histogram(right, ratings)
+    return figure
+
+
+def _histogram(axes: Axes, ratings: npt.NDArray[np.float64]) -> None:
+    """Everybody at the end, coloured by title."""
+    counts, edges = np.histogram(ratings, bins=80 if np.ptp(ratings) > 0.0 else 1)
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    least = np.array([title[0] for title in TITLES])
+    colours = [title_colour(TITLES[i][2]) for i in np.searchsorted(least, middle, side="right") - 1]
+    if len(set(colours)) == 1:  # a scale that knows no titles
+        colours = [SERIES[0]] * len(colours)
+    axes.bar(middle, counts, width=np.diff(edges), color=colours, alpha=0.75, linewidth=0)
+    axes.set_title(f"everybody at the end: {len(ratings):,} players")
+    axes.set_xlabel("rating points")
+    axes.set_ylabel("players")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+
+
+def _walk(lake: Lake, run_name: str, deviations: float | None) -> tuple[pa.Table, npt.NDArray[np.float64]]:
+    """The rows of :func:`distribution`, and everybody's rating at the end."""
+    run = Run.open(lake, run_name)
+    dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
+    check_rated(run, chain)
+    contests = rated_contests(chain, dataset)
+    ends = contests.column("time_seconds").fill_null(0).to_numpy()
+    dated = _is_dated(contests)
+    standing = Standing(dataset.n_players, contests, Display.of(run, deviations))
+    rows: list[dict[str, Any]] = []
+    stops = _stops(ends, dated)
+    for last_round, table in _cut(run.iter_segments(0, None, FOLDED, chain=chain), stops):
+        standing.fold(table)
+        if last_round in stops and standing.n_rounds.any():
+            now = int(ends[: last_round + 1].max())
+            counted = standing.n_rounds > 0
+            if dated:
+                counted &= standing.last_time_seconds > now - YEAR
+            quantiles = np.quantile(standing.rating[counted], QUANTILES)
+            told = dict(zip(_names(), quantiles.tolist(), strict=True))
+            when = {"round_index": last_round, "time_seconds": now if dated else None}
+            rows.append({**when, "players": int(np.count_nonzero(counted)), **told})
+    kinds = {"round_index": pa.int32(), "time_seconds": pa.int64(), "players": pa.int64()}
+    schema = pa.schema([*kinds.items(), *((name, pa.float64()) for name in _names())])
+    return pa.Table.from_pylist(rows, schema=schema), standing.rating[standing.n_rounds > 0]
+
+
+def _cut(segments: Iterator[tuple[Any, pa.Table]], stops: set[int]) -> Iterator[tuple[int, pa.Table]]:
+    """Rows of consecutive rounds, cut after each round at which to stop."""
+    for segment, table in segments:
+        start, rounds = segment.first_round, table.column("round_index").to_numpy()
+        for last in sorted({stop for stop in stops if start <= stop < segment.stop_round} | {segment.stop_round - 1}):
+            a, b = np.searchsorted(rounds, (start, last + 1))
+            yield last, table.slice(int(a), int(b - a))
+            start = last + 1
+
+
+def _stops(ends: npt.NDArray[np.int64], dated: bool) -> set[int]:
+    """The last rounds before evenly spaced moments, and the last of all."""
+    n = len(ends)
+    if not dated:
+        return set(np.unique(np.linspace(0, n - 1, min(n, MOMENTS)).astype(int)).tolist())
+    latest = np.maximum.accumulate(ends)
+    moments = np.linspace(float(latest[0]), float(latest[-1]), MOMENTS)
+    return set((np.searchsorted(latest, moments, side="right") - 1).clip(0, n - 1).tolist()) | {n - 1}
+
+
+def _names() -> list[str]:
+    return [f"q{100 * quantile:02.0f}" for quantile in QUANTILES]
+
+
+def _is_dated(rows: pa.Table) -> bool:
+    times = rows.column("time_seconds")
+    if times.null_count:
+        return False
+    seconds = times.to_numpy()
+    return bool(np.all((seconds != 0) & (seconds > _FIRST) & (seconds < _LAST)))
+
+
+def _dates(seconds: npt.NDArray[np.int64]) -> list[datetime]:
+    return [datetime.fromtimestamp(int(second), UTC) for second in seconds]

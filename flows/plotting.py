@@ -1,0 +1,92 @@
+"""The commands that draw: players' histories, and how ratings are distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from .terminal import deviations_option, lake_option, run_option, usage
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["COMMANDS"]
+
+output_option = click.option(
+    "-o", "--output", required=True, type=click.Path(dir_okay=False, writable=True), metavar="FILE",
+    help="Where the figure goes: .png, .svg or .pdf.",
+)  # fmt: skip
+
+
+@click.group()
+def plot() -> None:
+    """Draw players' histories, or how ratings are distributed; needs the extra `report`."""
+
+
+@plot.command("player")
+@click.argument("handles", nargs=-1, required=True, metavar="HANDLE...")
+@run_option
+@output_option
+@deviations_option
+@lake_option
+def player(handles: tuple[str, ...], run: str, output: str, deviations: float | None, lake: str) -> None:
+    """Ratings of one player or several over time, with what is uncertain of them, over the titles' colours."""
+    from .plots import MOST_PLAYERS, players_figure
+
+    with usage():
+        if len(handles) > MOST_PLAYERS:
+            raise ValueError(f"a figure has room for {MOST_PLAYERS} players, got {len(handles)}")
+
+    def draw() -> Figure:
+        from storage import Lake
+
+        from .leaderboard import player_history
+
+        found = [player_history(Lake.open(lake), run, handle, deviations) for handle in handles]
+        for note in filter(None, (history.note for history in found)):
+            click.echo(note, err=True)
+        return players_figure(list({history.handle: history for history in found}.values()), run)
+
+    _write(run, output, draw)
+
+
+@plot.command("distribution")
+@run_option
+@output_option
+@deviations_option
+@lake_option
+def distribution(run: str, output: str, deviations: float | None, lake: str) -> None:
+    """How the ratings of a run are distributed, over time and at its end."""
+
+    def draw() -> Figure:
+        from storage import Lake
+
+        from .plots import distribution_figure
+
+        return distribution_figure(Lake.open(lake), run, deviations)
+
+    _write(run, output, draw)
+
+
+COMMANDS = (plot,)
+
+
+def _write(run: str, output: str, draw: Callable[[], Figure]) -> None:
+    """Draw, once everything that can be known to be wrong is known to be right, and write the file whole."""
+    from pathlib import Path
+
+    from storage.layout import run_file
+
+    from .figures import check_path, drawing, encode
+
+    with usage():
+        run_file(run)
+        form = check_path(output)
+        if not Path(output).absolute().parent.is_dir():
+            raise ValueError(f"there is no folder {str(Path(output).parent)!r} for {Path(output).name}")
+    with drawing("drawing"):
+        figure = encode(draw(), form)
+    Path(output).write_bytes(figure)
+    click.echo(f"wrote {output}, {len(figure) / 1000:,.0f} kB")
