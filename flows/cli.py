@@ -11,6 +11,7 @@ import click
 from . import (
     corrections,
     evaluation_cli,
+    experimenting,
     following,
     ingest_cli,
     plotting,
@@ -43,6 +44,7 @@ def cli(debug: bool) -> None:
 for module in (
     corrections,
     evaluation_cli,
+    experimenting,
     following,
     ingest_cli,
     plotting,

@@ -23,7 +23,7 @@ from storage import Contest, Dataset, Lake, Run
 PATIENCE = 120.0
 COMMANDS = [(), ("ingest",), ("ingest", "files"), ("ingest", "synthetic"), ("rate",), ("leaderboard",), ("player",)]
 COMMANDS += [("runs",), ("evaluate",), ("search",)]
-COMMANDS += [("predict",), ("plot",), ("plot", "player"), ("plot", "distribution")]
+COMMANDS += [("predict",), ("plot",), ("plot", "player"), ("plot", "distribution"), ("experiment",)]
 FOLDER = "FOLDER"  # stands for one that is there
 
 

@@ -66,6 +66,22 @@ def test_readme__prediction_example_prints_chances_and_places() -> None:
     assert "somebody new" in done.stdout
 
 
+def test_readme__experiments_are_those_there_are() -> None:
+    from flows.experiments import EXPERIMENTS
+
+    rows = re.findall(
+        r"^\| (`[a-z`, ]+`) \| .* \|$", README.partition("## Experiments")[2].partition("##")[0], re.MULTILINE
+    )
+    assert sorted(name for row in rows for name in re.findall(r"`([a-z]+)`", row)) == sorted(EXPERIMENTS)
+
+
+def test_readme__experiment_writes_its_report(tmp_path: Path) -> None:
+    listed, written, _ = commands("experiment robustness")
+    assert "robustness" in run(listed, tmp_path)
+    assert "robustness.html" in run(written, tmp_path)
+    assert (tmp_path / "reports" / "robustness-rises.parquet").exists()
+
+
 def test_readme__tables_may_have_columns_of_any_name(tmp_path: Path) -> None:
     table = pd.DataFrame({"match_id": [7, 7], "player_id": [10, 20], "day": [-86400, -86400], "rank": [1, 2]})
     table.to_parquet(tmp_path / "tennis.parquet")

@@ -1,0 +1,169 @@
+"""The command that makes the papers' experiments again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from .terminal import print_table, progress, usage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .experiments.base import Experiment
+    from .experiments.data import History
+
+__all__ = ["COMMANDS"]
+
+_SYNTHETIC = "paper"  # the preset that stands in where no data are given
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--list", "listing", is_flag=True, help="List the experiments there are.")
+@click.option("--data", "paths", multiple=True, metavar="PATH", help="A history as `ingest files` reads it: folder, "
+              "archive or table; its name is the data set's. Repeatable.")  # fmt: skip
+@click.option("--dataset", "datasets", multiple=True, help="Of the lake; repeatable, by default all.")
+@click.option("--lake", envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn.")
+@click.option("-o", "--output", default="experiments", show_default=True, type=click.Path(file_okay=False),
+              metavar="DIR", help="Where the report goes: a page, and its numbers as Parquet.")  # fmt: skip
+def experiment(
+    name: str | None,
+    listing: bool,
+    paths: tuple[str, ...],
+    datasets: tuple[str, ...],
+    lake: str | None,
+    seed: int,
+    output: str,
+) -> None:
+    """Make an experiment of the papers again, and report it beside what they printed; needs the extra `report`.
+
+    Histories come from files (--data), from a lake (--lake, --dataset) or both; where an experiment can do with a
+    made-up one, none is needed.
+    """
+    from pathlib import Path
+
+    from .experiments import find_experiment
+    from .extras import need
+
+    if listing:
+        with usage():
+            if name is not None:
+                raise ValueError("--list goes alone")
+        _list()
+        return
+    with usage():
+        if name is None:
+            raise ValueError("name an experiment; `ranklake experiment --list` lists them")
+        found = find_experiment(name)
+        files = [Path(path) for path in paths]
+        missing = next((path for path in files if not path.exists()), None)
+        if missing is not None:
+            raise ValueError(f"--data: there is no {str(missing)!r}")
+        if datasets and lake is None:
+            raise ValueError("--dataset names a data set of a lake: which --lake?")
+    need("jinja2", "report", "an experiment's report")
+    need("matplotlib", "report", "an experiment's report")
+    histories = _histories(found, files, datasets, lake, seed)
+    from .experiments.base import Setting
+    from .experiments.render import write_report
+    from .figures import drawing
+
+    with drawing("an experiment's report"), _telling(name) as tell:
+        report = found.run(Setting(histories, seed, tell))
+    told = (
+        "Data: " + "; ".join(f"{one.name}, {one.n_contests:,} contests" for one in histories)
+        if histories
+        else ("No data")
+    )
+    page = write_report(found, report, Path(output), f"{told}; seed {seed}")
+    click.echo(f"wrote {page} and {len(report.tables)} tables")
+
+
+COMMANDS = (experiment,)
+
+
+def _list() -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from .experiments import EXPERIMENTS, find_experiment
+
+    table = Table()
+    for heading in ("experiment", "what it shows", "source", "data"):
+        table.add_column(heading, overflow="fold")
+    told = {
+        "none": "none",
+        "optional": "none, and given",
+        "instead": "given, else made up",
+        "beside": "made up, and given",
+        "given": "given",
+    }
+    for name in EXPERIMENTS:
+        one = find_experiment(name)
+        table.add_row(name, Text(one.title), Text(one.source), told[one.data])
+    print_table(table)
+
+
+def _histories(
+    found: Experiment, files: list[Path], datasets: tuple[str, ...], lake: str | None, seed: int
+) -> list[History]:
+    """What the experiment is to be made on.
+
+    Raises
+    ------
+    ValueError, LakeError
+        There is none where one is needed, two have the same name, or one has too few contests.
+    """
+    from storage import Dataset, Lake
+
+    from .experiments.data import from_file, from_lake, made_up, name_of
+
+    if found.data == "none":
+        with usage():
+            if files or datasets:
+                raise ValueError(f"experiment {found.name} uses no data: leave --data and --dataset out")
+        return []
+    opened = None if lake is None else Lake.open(lake)
+    chosen = list(datasets) if datasets or opened is None or files else Dataset.names(opened)
+    with usage():
+        names = [*map(name_of, files), *chosen]
+        twice = next((one for i, one in enumerate(names) if one in names[:i]), None)
+        if twice is not None:
+            raise ValueError(f"two data sets are called {twice!r}")
+        if not names and found.data == "given":
+            raise ValueError(
+                f"experiment {found.name} needs a real history: --data codeforces.tar.xz, or a --lake that has one"
+            )
+    histories = [from_file(path) for path in files]
+    if opened is not None:
+        histories += [from_lake(opened, one) for one in chosen]
+    if found.data == "beside" or (found.data == "instead" and not histories):
+        histories.append(made_up(_SYNTHETIC, seed))
+    with usage():
+        for one in histories:
+            if len(one.rounds) < found.least:
+                raise ValueError(
+                    f"experiment {found.name} needs at least {found.least:,} contests that tell players apart; "
+                    f"data set {one.name} has {len(one.rounds):,}"
+                )
+            found.check(one)
+    return histories
+
+
+@contextmanager
+def _telling(name: str) -> Iterator[Callable[[str], None]]:
+    """A function that tells what is being done."""
+    steps = 0
+    with progress(name, "steps") as tell:
+
+        def step(what: str) -> None:
+            nonlocal steps
+            tell(steps, None, what)
+            steps += 1
+
+        yield step

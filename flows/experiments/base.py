@@ -1,0 +1,113 @@
+"""What an experiment is, and what it reports: numbers, beside them what a document printed, and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from ..figures import encode
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .data import History
+
+__all__ = ["Experiment", "Picture", "Report", "Setting", "Table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What an experiment is given.
+
+    Attributes
+    ----------
+    histories : sequence of History
+        What it is to be made on.
+    seed : int
+        Of everything drawn at random.
+    tell : (what) -> None
+        Told what is being done, now and then.
+    """
+
+    histories: Sequence[History] = ()
+    seed: int = 0
+    tell: Callable[[str], None] = field(default=lambda _: None)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Numbers of a report; also written as Parquet, in full precision, under ``name``.
+
+    Attributes
+    ----------
+    columns : dict of str to sequence
+        By heading; None is nothing to say.
+    digits : int or dict of str to int
+        Decimals shown, of all columns or by heading.
+    """
+
+    name: str
+    caption: str
+    columns: Mapping[str, Sequence[Any]]
+    digits: int | dict[str, int] = 1
+
+    def to_arrow(self) -> pa.Table:
+        return pa.table({heading: pa.array(list(values), from_pandas=True) for heading, values in self.columns.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure of a report, as an SVG."""
+
+    name: str
+    caption: str
+    svg: bytes
+
+    @classmethod
+    def of(cls, name: str, caption: str, figure: Figure) -> Picture:
+        return cls(name, caption, encode(figure, "svg"))
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came out, in the order in which it is read: paragraphs of text, tables and pictures."""
+
+    parts: Sequence[str | Table | Picture]
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        return {part.name: part for part in self.parts if isinstance(part, Table)}
+
+    @property
+    def pictures(self) -> dict[str, Picture]:
+        return {part.name: part for part in self.parts if isinstance(part, Picture)}
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One experiment.
+
+    Attributes
+    ----------
+    name, title, source : str
+        What it is called, what it shows, and the document, section or figure that it reproduces.
+    data : "none", "optional", "instead", "beside" or "given"
+        It uses no histories; those that are given, if any; a made-up one instead where none is; one beside them; or
+        needs those that are given.
+    least : int
+        Contests that every history must have.
+    check : (history) -> None
+        Raises ``ValueError`` for a history of which nothing can be made; in words that begin with what is needed.
+    run : (setting) -> Report
+    """
+
+    name: str
+    title: str
+    source: str
+    run: Callable[[Setting], Report]
+    data: Literal["none", "optional", "instead", "beside", "given"] = "none"
+    least: int = 1
+    check: Callable[[History], None] = field(default=lambda _: None)

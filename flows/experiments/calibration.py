@@ -1,0 +1,196 @@
+"""Whether chances come true: each system's own, on real histories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rating_kernels import SYSTEMS, Outcome, Prior, Rounds
+
+from ..figures import SERIES, new_figure
+from .base import Experiment, Picture, Report, Setting, Table
+from .data import History, play
+from .paper import LIKE, contenders
+
+__all__ = ["EXPERIMENT", "Calibration", "calibrate", "draw_pairs"]
+
+Floats = npt.NDArray[np.float64]
+
+BINS = np.linspace(0.5, 1.0, 11)
+EXPERIENCE = 5  # rounds both players have been rated in
+MOST_PAIRS = 2_000_000
+_SHOWN = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How chances compare with what happened, favourites' chances all.
+
+    Attributes
+    ----------
+    pairs, foretold, seen : arrays, one entry a bin of ``BINS``
+        How many pairs; the mean chance of the favourite and the share of them who finished before, a tie half.
+    error : float
+        Mean distance of the two, weighted by pairs, percent.
+    brier, bits : float
+        Mean squared error of the chance; mean logarithmic loss (a tie half of either). 0.25 and 1 know nothing.
+    sharpness : float
+        Mean chance of the favourite, percent.
+    """
+
+    pairs: npt.NDArray[np.int64]
+    foretold: Floats
+    seen: Floats
+    error: float
+    brier: float
+    bits: float
+    sharpness: float
+
+
+def draw_pairs(
+    rounds: Rounds, counts: npt.NDArray[np.bool_], seed: int, most: int = MOST_PAIRS
+) -> tuple[Any, Any, Any]:
+    """Random pairs of rows of one round, both of which count, every round as often as it has such rows.
+
+    Returns
+    -------
+    int64[m], int64[m], int64[m]
+        Rows, rows they are paired with, and their rounds.
+    """
+    rows = np.flatnonzero(counts)
+    of_round = np.searchsorted(rounds.offsets, rows, side="right") - 1
+    sizes = np.bincount(of_round, minlength=len(rounds))
+    first = np.concatenate(([0], np.cumsum(sizes)))
+    usable = np.flatnonzero(sizes[of_round] > 1)
+    if not len(usable):
+        nothing = np.empty(0, dtype=np.int64)
+        return nothing, nothing, nothing
+    rng = np.random.default_rng(seed)
+    chosen = np.resize(usable, most) if len(usable) < most else rng.choice(usable, most, replace=False)
+    size = sizes[of_round[chosen]]
+    within = chosen - first[of_round[chosen]]
+    other = (within + 1 + rng.integers(0, size - 1)) % size
+    return rows[chosen], rows[first[of_round[chosen]] + other], of_round[chosen]
+
+
+def calibrate(
+    system_name: str, params: Any, rounds: Rounds, outcome: Outcome, pairs: tuple[Any, Any, Any]
+) -> Calibration:
+    """What a system's chances came to for some pairs of rows."""
+    one, other, of_round = pairs
+
+    def prior(rows: npt.NDArray[np.int64]) -> Prior:
+        nothing = np.full(len(rows), np.nan)
+        return Prior(outcome.mu_prior[rows], outcome.sigma_prior[rows], nothing, outcome.n_before[rows])
+
+    chance = SYSTEMS[system_name].beats(params, rounds.weight[of_round], prior(one), prior(other))
+    result = 0.5 + 0.5 * np.sign(rounds.lo[other].astype(np.int64) - rounds.lo[one])
+    brier = float(np.mean(result * (1.0 - chance) ** 2 + (1.0 - result) * chance**2))
+    safe = np.clip(chance, 1e-15, 1.0 - 1e-15)
+    bits = float(-np.mean(result * np.log2(safe) + (1.0 - result) * np.log2(1.0 - safe)))
+    favourite = np.maximum(chance, 1.0 - chance)
+    won = np.where(chance >= 0.5, result, 1.0 - result)
+    at = np.clip(np.searchsorted(BINS, favourite, side="right") - 1, 0, len(BINS) - 2)
+    n = np.bincount(at, minlength=len(BINS) - 1)
+    with np.errstate(invalid="ignore"):
+        foretold = np.bincount(at, favourite, len(n)) / n
+        seen = np.bincount(at, won, len(n)) / n
+    error = 100.0 * float(np.nansum(n * np.abs(foretold - seen)) / n.sum())
+    return Calibration(n, foretold, seen, error, brier, bits, 100.0 * float(favourite.mean()))
+
+
+def _run(setting: Setting) -> Report:
+    parts: list[str | Table | Picture] = [
+        "Before each contest every system is asked, by its own model, for the chance that one player finishes "
+        f"before another; pairs are drawn at random, both with at least {EXPERIENCE} rounds, the first tenth of "
+        "contests left out. Where the favourite's chance is said to be 70 %, the favourite should win seven of ten "
+        "(a tie counts half). A system above the line is too modest, below it too sure. The hyperparameters tuned "
+        "for the paper were tuned for the order of places, not for chances: for systems whose spread of "
+        "performances does not enter the order, they say little about it."
+    ]
+    for history in setting.histories:
+        parts += _of_history(setting, history)
+    return Report(parts)
+
+
+def _of_history(setting: Setting, history: History) -> list[str | Table | Picture]:
+    rounds = history.rounds
+    tested = np.repeat(history.index >= history.n_contests // 10, np.diff(rounds.offsets))
+    pairs: tuple[Any, Any, Any] | None = None
+    found: dict[str, Calibration] = {}
+    tuned = [one for one in contenders(LIKE.get(history.name, history.name), 0) if one.settings and one.printed]
+    jobs: list[tuple[str, str, dict[str, Any]]] = [(name, name, {}) for name in SYSTEMS]
+    jobs += [(f"{one.label}, tuned", one.system, dict(one.settings)) for one in tuned if "as the" not in one.label]
+    for label, name, settings in jobs:
+        setting.tell(f"{history.name}: {label}")
+        outcome = play(history, name, **settings).outcome
+        if pairs is None:  # of the same rows for every system: experience is theirs alike
+            pairs = draw_pairs(rounds, tested & (outcome.n_before >= EXPERIENCE), setting.seed)
+            if not len(pairs[0]):
+                return [f"{history.name}: no two players with {EXPERIENCE} rounds meet after the first tenth."]
+        found[label] = calibrate(name, SYSTEMS[name].params(**settings), rounds, outcome, pairs)
+    assert pairs is not None
+    slug = "".join(c if c.isalnum() else "-" for c in history.name)
+    columns: dict[str, list[Any]] = {
+        "system": list(found),
+        "error, %": [one.error for one in found.values()],
+        "Brier score": [one.brier for one in found.values()],
+        "logarithmic loss, bits": [one.bits for one in found.values()],
+        "favourites' mean chance, %": [one.sharpness for one in found.values()],
+        "favourites before, %": [
+            100.0 * float(np.nansum(one.pairs * one.seen) / one.pairs.sum()) for one in found.values()
+        ],
+    }
+    bins: dict[str, list[Any]] = {"favourite's chance, %": [f"{100 * a:.0f}–{100 * b:.0f}" for a, b in pairwise(BINS)]}
+    for label, one in found.items():
+        bins[label] = [None if np.isnan(seen) else 100.0 * float(seen) for seen in one.seen]
+    caption = f"{history.name}: {len(pairs[0]):,} pairs"
+    digits = {"error, %": 2, "Brier score": 4, "logarithmic loss, bits": 4}
+    return [
+        Picture.of(slug, f"{caption}: what was foretold, and what came", _figure(found)),
+        Table(slug, f"{caption}: chances against results", columns, digits),
+        Table(
+            f"{slug}-bins",
+            f"{caption}: favourites who finished before, % (in the middle of each bin: as foretold)",
+            bins,
+        ),
+    ]
+
+
+def _figure(found: dict[str, Calibration]) -> Any:
+    """Two panels: systems as they come, and tuned or the rest."""
+    figure, axes = new_figure(11.0, 5.0, columns=2, sharey=True)
+    plain = [label for label in found if "tuned" not in label]
+    groups = (plain[: (len(plain) + 1) // 2], plain[(len(plain) + 1) // 2 :])
+    for panel, labels in zip(axes, groups, strict=True):
+        panel.plot([50, 100], [50, 100], color="#999999", linewidth=0.8, linestyle=":")
+        for label, colour in zip(labels, SERIES, strict=False):
+            one = found[label]
+            there = one.pairs >= 30
+            panel.plot(
+                100 * one.foretold[there],
+                100 * one.seen[there],
+                color=colour,
+                label=label,
+                marker="o",
+                markersize=3,
+                linewidth=1.2,
+            )
+        panel.set_xlabel("chance of the favourite, %")
+        panel.legend(loc="upper left", fontsize="small")
+    axes[0].set_ylabel("favourites who finished before, %")
+    return figure
+
+
+EXPERIMENT = Experiment(
+    "calibration",
+    "Whether chances come true",
+    "Each system's own chances (rating_kernels); reliability as in Brier (1950)",
+    _run,
+    data="given",
+    least=20,
+)

@@ -1,0 +1,126 @@
+"""How fast ratings find skills that are known, because they were made up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rating_kernels import SYSTEMS, Rounds
+
+from ..engines.base import open_engine
+from ..figures import SERIES, new_figure
+from ..rounds import rate_rounds
+from .base import Experiment, Picture, Report, Setting, Table
+
+__all__ = ["EXPERIMENT", "league"]
+
+Floats = npt.NDArray[np.float64]
+
+PLAYERS, ROUNDS = 2_500, 50
+SKILL, NOISE, DRIFT = 300.0, 200.0, 35.0  # standard deviations of the paper's synthetic history
+_TOLD = (1, 2, 5, 10, 20, 50)
+_SHOWN = ("elo-mmr", "elo-mmx", "elo-r", "codeforces", "topcoder", "trueskill", "elo-srm", "elo", "bar")
+
+
+def league(seed: int, n_players: int, n_rounds: int, drift: float) -> tuple[Rounds, Floats]:
+    """A history in which everybody plays, and everybody's skill in each round, ``[round, player]``."""
+    rng = np.random.default_rng(seed)
+    skill = rng.normal(1500.0, SKILL, n_players)
+    skills, orders = np.empty((n_rounds, n_players)), np.empty((n_rounds, n_players), dtype=np.int32)
+    for i in range(n_rounds):
+        skill = skill + rng.normal(0.0, drift, n_players) if i else skill
+        skills[i] = skill
+        orders[i] = np.argsort(-(skill + rng.normal(0.0, NOISE, n_players)))
+    places = np.tile(np.arange(n_players), n_rounds)
+    offsets = n_players * np.arange(n_rounds + 1)
+    return Rounds.from_columns(offsets, orders.ravel(), places, places, 86_400 * np.arange(1, n_rounds + 1)), skills
+
+
+def _run(setting: Setting) -> Report:
+    parts: list[str | Table | Picture] = [
+        f"{PLAYERS:,} players with normal skills (sd {SKILL:.0f}) who all play {ROUNDS} rounds, with normal "
+        f"performances (sd {NOISE:.0f}): the paper's synthetic history, whose true skills are known here. Pairs "
+        "rightly ordered do not depend on a system's scale; the error is that of the best straight line through "
+        "ratings and skills. Who orders players by the mean of their performances, which no system sees, is the "
+        "bound."
+    ]
+    for drift, told in ((DRIFT, "skills drift by 35 points a round"), (0.0, "skills stay")):
+        rounds, skills = league(setting.seed, PLAYERS, ROUNDS, drift)
+        order, error, sigma = {}, {}, {}
+        for name in SYSTEMS:
+            setting.tell(f"{told}: {name}")
+            order[name], error[name], sigma[name] = _course(name, rounds, skills)
+        slug = "drifting" if drift else "constant"
+        parts += [Picture.of(slug, f"Where {told}", _figure(order, error))]
+        for values, what, digits in ((order, "pairs rightly ordered, %", 2), (error, "error, points", 1)):
+            columns: dict[str, Any] = {"system": list(values)}
+            columns |= {f"after {n}": [float(course[n - 1]) for course in values.values()] for n in _TOLD}
+            parts.append(
+                Table(f"{slug}-{what.partition(',')[0].replace(' ', '-')}", f"{told}: {what}", columns, digits)
+            )
+        limits = [SYSTEMS[name].sigma_limit(SYSTEMS[name].params()) for name in sigma]
+        told_sigma: dict[str, list[Any]] = {
+            "system": list(sigma),
+            "sigma at the end, mean": [float(value) for value in sigma.values()],
+            "its limit": [limit or None for limit in limits],
+        }
+        parts.append(Table(f"{slug}-sigma", f"{told}: uncertainty", told_sigma, 2))
+    return Report(parts)
+
+
+def _course(name: str, rounds: Rounds, skills: Floats) -> tuple[Floats, Floats, float]:
+    """After each round: pairs ordered as skills are, percent; the error of a linear fit; the mean sigma at the end."""
+    system = SYSTEMS[name]
+    params = system.params()
+    n_players = skills.shape[1]
+    beliefs = system.newcomers(params, n_players)
+    order, error = np.empty(len(rounds)), np.empty(len(rounds))
+    with open_engine() as engine:
+        for i in range(len(rounds)):
+            rate_rounds(system, params, beliefs, rounds.part(i, i + 1), engine)
+            order[i] = _ordered(beliefs.mu, skills[i])
+            error[i] = _error(beliefs.mu, skills[i])
+    return order, error, float(beliefs.sigma.mean())
+
+
+def _ordered(mu: Floats, skill: Floats) -> float:
+    """Percent of pairs that are ordered alike; equal ratings count half."""
+    from rating_kernels.metrics import keep, score
+
+    rows = np.argsort(-skill)
+    n = len(mu)
+    places = np.arange(n, dtype=np.int32)
+    kept = keep(np.array([0, n]), places, np.ones(n, dtype=bool))
+    return float(score(kept, mu[rows].copy(), places_only=True).pair_inversion_equal_half.mean())
+
+
+def _error(mu: Floats, skill: Floats) -> float:
+    if np.ptp(mu) == 0.0:
+        return float(skill.std())
+    correlation = float(np.corrcoef(mu, skill)[0, 1])
+    return float(skill.std()) * float(np.sqrt(max(1.0 - correlation**2, 0.0)))
+
+
+def _figure(order: dict[str, Floats], error: dict[str, Floats]) -> Any:
+    figure, (left, right) = new_figure(10.5, 4.4, columns=2)
+    x = np.arange(1, ROUNDS + 1)
+    for name, colour in zip(_SHOWN, SERIES, strict=False):
+        left.plot(x, order[name], color=colour, label=name, linewidth=1.2)
+        right.plot(x, error[name], color=colour, linewidth=1.2)
+    left.set_title("pairs rightly ordered, %")
+    right.set_title("error of ratings, points of skill")
+    for axes in (left, right):
+        axes.set_xlabel("rounds")
+        axes.set_xscale("log")
+    left.legend(loc="lower right", ncols=2, fontsize="small")
+    return figure
+
+
+EXPERIMENT = Experiment(
+    "convergence",
+    "How fast ratings find skills",
+    "The synthetic history of Ebtekar and Liu, arXiv:2101.00400, section 6.2, with its true skills",
+    _run,
+)

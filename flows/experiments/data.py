@@ -1,0 +1,172 @@
+"""Histories for experiments: from the lake, from a file, or made up; and how a system fares on one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from rating_kernels import Beliefs, Outcome, Rounds
+from storage import Contest, Dataset, Lake, LakeError
+
+from ..config import build_params, find_system
+from ..engines.base import open_engine
+from ..rounds import rate_rounds
+from ..sources.base import SourceError
+from ..sources.files import Columns, read_contests
+from ..sources.synthetic import PRESETS, generate
+
+__all__ = ["History", "Play", "from_file", "from_lake", "made_up", "name_of", "play", "warm"]
+
+_COLUMNS = {"tennis_atp.parquet": ("contest=contest_id", "player=player_id", "time=time")}
+_ENDINGS = (".tar", ".gz", ".xz", ".zip", ".csv", ".parquet")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class History:
+    """Contests in the order in which they are rated.
+
+    Attributes
+    ----------
+    name : str
+        Of the data set.
+    n_contests, mean_participants : int, float
+        Of all contests.
+    rounds : Rounds
+        Those that tell anybody apart.
+    index : int64[r]
+        Of each, how many contests came before.
+    titles : list of str
+        Their names.
+    handles : pa.StringArray
+        Everybody, by number.
+    """
+
+    name: str
+    n_contests: int
+    mean_participants: float
+    rounds: Rounds
+    index: npt.NDArray[np.int64]
+    titles: list[str]
+    handles: pa.StringArray
+
+    def first(self, n: int, name: str) -> History:
+        """Only the first ``n`` contests, under another name."""
+        stop = int(np.searchsorted(self.index, n))
+        rounds = self.rounds.part(0, stop)
+        mean = rounds.n_rows / max(len(rounds), 1)
+        return History(name, min(n, self.n_contests), mean, rounds, self.index[:stop], self.titles[:stop], self.handles)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Play:
+    """A history as one system rated it: every participation, what is believed at the end, and the seconds it took."""
+
+    outcome: Outcome
+    beliefs: Beliefs
+    seconds: float
+
+
+def play(history: History, system: str, **settings: Any) -> Play:
+    """Rate all of a history from newcomers on, on all cores."""
+    found = find_system(system)
+    params = build_params(found, settings)
+    beliefs = found.newcomers(params, len(history.handles))
+    with open_engine() as engine:
+        began = time.perf_counter()
+        outcome = rate_rounds(found, params, beliefs, history.rounds, engine)
+        return Play(outcome, beliefs, time.perf_counter() - began)
+
+
+def warm(history: History, system: str, **settings: Any) -> None:
+    """See that what will be timed is compiled: one small round and one large."""
+    sizes = np.diff(history.rounds.offsets)
+    for at in {int(np.argmin(sizes)), int(np.argmax(sizes))}:
+        one = history.rounds.part(at, at + 1)
+        play(History("", 1, 0.0, one, history.index[at : at + 1], [""], history.handles), system, **settings)
+
+
+def name_of(path: Path) -> str:
+    """What a data set in a file is called: the file's name without its endings."""
+    name = path.name
+    while name.lower().endswith(_ENDINGS):
+        name = name.rpartition(".")[0]
+    return name
+
+
+def from_file(path: Path) -> History:
+    """The history in a folder, archive or table that `ranklake ingest files` reads.
+
+    Raises
+    ------
+    SourceError
+        The file is of no use; names it.
+    """
+    columns = Columns.parse(_COLUMNS.get(path.name, ()))
+    return _collect(name_of(path), read_contests(path, columns=columns, on_error="skip"))
+
+
+def made_up(preset: str, seed: int) -> History:
+    """A history of a synthetic preset, under its name."""
+    return _collect(preset, generate(PRESETS[preset], seed))
+
+
+def from_lake(lake: Lake, name: str) -> History:
+    """The history of a data set in a lake, as it counts.
+
+    Raises
+    ------
+    LakeError
+        There is no such data set.
+    """
+    from ..adapters import Occasions
+
+    dataset = Dataset.open(lake, name)
+    contests = dataset.contests
+    occasions = Occasions.of(contests, np.ones(contests.num_rows, dtype=bool))
+    parts = [occasions.rounds(part) for part in dataset.standings()]
+    if not parts:
+        raise LakeError(f"data set {name} has no contests; `ranklake ingest` brings them in")
+    rounds = Rounds(
+        np.concatenate(([0], np.cumsum(np.concatenate([np.diff(part.offsets) for part in parts])))),
+        *(
+            np.concatenate([getattr(part, column) for part in parts])
+            for column in ("player", "lo", "hi", "time_seconds", "weight", "perf_ceiling", "event")
+        ),
+    )
+    return _history(name, rounds, contests.column("name").to_pylist(), dataset.handles())
+
+
+def _collect(name: str, contests: Iterable[Contest]) -> History:
+    sizes, handles, lo, hi, titles = [], [], [], [], []
+    times, weights, ceilings = [], [], []
+    for contest in contests:
+        sizes.append(len(contest))
+        handles.append(contest.handles)
+        lo.append(contest.lo)
+        hi.append(contest.hi)
+        titles.append(contest.name)
+        times.append(contest.time_seconds)
+        weights.append(contest.weight)
+        ceilings.append(contest.perf_ceiling)
+    if not sizes:
+        raise SourceError("no contests", name)
+    encoded = pa.chunked_array(handles, pa.string()).combine_chunks().dictionary_encode()
+    rounds = Rounds.from_columns(
+        np.concatenate(([0], np.cumsum(sizes))), encoded.indices.to_numpy(), np.concatenate(lo), np.concatenate(hi),
+        times, weights, ceilings,
+    )  # fmt: skip
+    return _history(name, rounds, titles, encoded.dictionary)
+
+
+def _history(name: str, rounds: Rounds, titles: list[str], handles: pa.StringArray) -> History:
+    informative = rounds.informative
+    index = np.flatnonzero(informative)
+    mean = rounds.n_rows / max(len(rounds), 1)
+    return History(name, len(rounds), mean, rounds.keep(informative), index, [titles[i] for i in index], handles)

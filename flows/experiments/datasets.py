@@ -1,0 +1,71 @@
+"""Table 1 of the Elo-MMR paper: how large the histories are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..figures import SERIES, legible, new_figure
+from .base import Experiment, Picture, Report, Setting, Table
+from .paper import LIKE, PRINTED_CONTESTS, SHAPES
+
+__all__ = ["EXPERIMENT"]
+
+
+def _run(setting: Setting) -> Report:
+    histories = list(setting.histories)
+    for history in setting.histories:
+        n = PRINTED_CONTESTS.get(history.name)
+        if n is not None and history.n_contests > n:
+            histories.append(history.first(n, f"{history.name}, first {n:,} contests"))
+    names = [history.name.partition(",")[0] for history in histories]
+    printed = [SHAPES.get(LIKE.get(name, name), (None, None)) for name in names]
+    sizes = [np.diff(history.rounds.offsets) for history in histories]
+    seen = [np.bincount(history.rounds.player, minlength=len(history.handles)) for history in histories]
+    tied = [np.mean(history.rounds.lo != history.rounds.hi) for history in histories]
+    table = Table(
+        "shapes",
+        "Histories",
+        {
+            "data set": [history.name for history in histories],
+            "contests": [history.n_contests for history in histories],
+            "printed": [shape[0] for shape in printed],
+            "mean participants": [history.mean_participants for history in histories],
+            "printed ": [shape[1] for shape in printed],
+            "participations": [history.rounds.n_rows for history in histories],
+            "players": [int(np.count_nonzero(one)) for one in seen],
+            "rounds a player, median": [float(np.median(one[one > 0])) for one in seen],
+            "largest round": [int(one.max(initial=0)) for one in sizes],
+            "tied, %": [100.0 * float(share) for share in tied],
+            "told nobody apart": [history.n_contests - len(history.rounds) for history in histories],
+        },
+    )
+    figure, (left, right) = new_figure(9.5, 3.8, columns=2)
+    for history, size, rounds, colour in zip(histories, sizes, seen, SERIES, strict=False):
+        left.plot(np.sort(size)[::-1], color=colour, label=legible(history.name), linewidth=1.4)
+        counts = np.sort(rounds[rounds > 0])
+        right.plot(counts, np.linspace(1.0, 0.0, len(counts), endpoint=False), color=colour, linewidth=1.4)
+    for axes in (left, right):
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    left.set_title("participants of the n-th largest contest")
+    left.set_xlabel("n")
+    left.legend()
+    right.set_title("share of players with at least so many rounds")
+    right.set_xlabel("rounds")
+    return Report(
+        [
+            "The data sets published with the paper have grown since. Where a first part has the printed number of "
+            "contests it stands in a row of its own.",
+            table,
+            Picture.of("shapes", "Sizes of contests, and how often players come back", figure),
+        ]
+    )
+
+
+EXPERIMENT = Experiment(
+    "datasets",
+    "How large the histories are",
+    "Table 1 of Ebtekar and Liu, “An Elo-like System for Massive Multiplayer Competitions” (arXiv:2101.00400)",
+    _run,
+    data="beside",
+)

@@ -1,0 +1,163 @@
+"""Volatility farming: losing on purpose to gain later, tried on TopCoder's system and then on others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from rating_kernels import Rounds
+
+from ..config import build_params, find_system
+from ..figures import SERIES, legible, new_figure
+from .base import Experiment, Picture, Report, Setting, Table
+from .data import History, play
+from .selves import move, other_self
+
+__all__ = ["EXPERIMENT", "attack", "farm"]
+
+Floats = npt.NDArray[np.float64]
+
+PHASES = (128 / 462, 346 / 462)  # of the player's rounds: honest, farming, honest again; as in the engine's program
+LONG = 80  # rounds that a long history has
+
+_NEVER = "ends at or below honesty"
+_TARGETS: dict[str, tuple[str, dict[str, Any], str | None]] = {
+    "TopCoder": ("topcoder", {}, "may end above"),
+    "Glicko-2": ("glicko2", {}, "may end above"),
+    "Glicko-2, tau = 0.36": ("glicko2", {"tau": 0.36}, "may end above"),
+    **{f"Elo-MMR, rho = {rho:g}": ("elo-mmr", {"rho": rho}, _NEVER) for rho in (0.0, 0.04, 1.0, 5.0, np.inf)},
+    "Elo-MMχ": ("elo-mmx", {}, _NEVER),
+    "Elo-R": ("elo-r", {}, None),
+    "Glicko": ("glicko", {}, None),
+}
+_SHOWN = ("TopCoder", "Glicko-2, tau = 0.36", "Elo-MMR, rho = 1")
+
+
+def check(history: History) -> None:
+    """Refuse a history in which nobody has played for long."""
+    most = int(np.bincount(history.rounds.player).max())
+    if most < LONG:
+        raise ValueError(f"somebody with {LONG} rounds is needed, the most in data set {history.name} are {most}")
+
+
+def strongest(history: History) -> int:
+    """Of the players with long histories the one whom TopCoder's system rates highest."""
+    long = np.bincount(history.rounds.player, minlength=len(history.handles)) >= LONG
+    return int(np.argmax(np.where(long, play(history, "topcoder").beliefs.mu, -np.inf)))
+
+
+def farm(history: History, player: int) -> tuple[Floats, Floats, set[int], float]:
+    """The attack on TopCoder's system: to come last whenever the rating exceeds the one held when the attack began.
+
+    Returns
+    -------
+    float64[n], float64[n], set of int, float
+        The player's ratings, honest and farming; which of their rounds were lost on purpose; the rating not exceeded.
+    """
+    n_rounds = int(np.count_nonzero(history.rounds.player == player))
+    first, last = (int(share * n_rounds) for share in PHASES)
+    threshold, lost = np.inf, set()
+
+    def stand(n: int, round: Rounds, mu: float) -> Rounds:
+        nonlocal threshold
+        if n == first:
+            threshold = mu
+        if first <= n < last and mu > threshold:
+            lost.add(n)
+        return move(round, player, round.n_rows - 1) if n in lost else round
+
+    system = find_system("topcoder")
+    honest, farming = other_self(system, system.params(), history.rounds, len(history.handles), player, stand)
+    return honest, farming, lost, float(threshold)
+
+
+def attack(history: History, player: int, lost: set[int], name: str, settings: dict[str, Any]) -> tuple[Floats, Floats]:
+    """The player's ratings by another system, honest and with the same rounds lost."""
+
+    def stand(n: int, round: Rounds, mu: float) -> Rounds:
+        return move(round, player, round.n_rows - 1) if n in lost else round
+
+    system = find_system(name)
+    params = build_params(system, settings)
+    return other_self(system, params, history.rounds, len(history.handles), player, stand)
+
+
+def made_up(seed: int, n_players: int = 400, n_rounds: int = 4_620, size: int = 10) -> History:
+    """Small rounds of a large pool, in one of ten of which its strongest player takes part."""
+    rng = np.random.default_rng(seed)
+    skill = np.sort(rng.normal(1500.0, 350.0, n_players))[::-1]
+    skill[0] = skill[1] + 100.0
+    fields = np.stack([1 + rng.permutation(n_players - 1)[:size] for _ in range(n_rounds)])
+    fields[::10, 0] = 0
+    shown = skill[fields] + rng.normal(0.0, 200.0, fields.shape)
+    order = np.take_along_axis(fields, np.argsort(-shown, axis=1), axis=1)
+    places, offsets = np.tile(np.arange(size), n_rounds), size * np.arange(n_rounds + 1)
+    rounds = Rounds.from_columns(offsets, order.ravel(), places, places, 86_400 * np.arange(1, n_rounds + 1))
+    handles = pa.array(["the strongest", *(f"player {i}" for i in range(1, n_players))])
+    return History("made up", n_rounds, float(size), rounds, np.arange(n_rounds), [""] * n_rounds, handles)
+
+
+def _run(setting: Setting) -> Report:
+    parts: list[str | Table | Picture] = [
+        "A strong player is honest for 28 % of their rounds, then, until 75 % of them, comes last on purpose "
+        "whenever TopCoder's system rates them above what they had when they began, then is honest again. "
+        "TopCoder's and Glicko-2's systems take the ups and downs for volatility, and a volatile player moves "
+        "faster, upwards too. The same rounds are lost in every system; what is believed of the others is what it "
+        "was without the attack. In none of Elo-MMR's variants can the attack end above honesty (Theorem 5.5 of the "
+        "paper). Glicko-2 takes each pair of a contest for a game of its own: where volatility leaves all bounds "
+        "ratings do, by the attack with its usual tau of 0.5, or where hundreds take part without one."
+    ]
+    for history in (made_up(setting.seed), *setting.histories):
+        setting.tell(f"{history.name}: looking for a strong player")
+        player = strongest(history)
+        setting.tell(f"{history.name}: the attack on TopCoder's system")
+        *courses, lost, threshold = farm(history, player)
+        runs: dict[str, tuple[Floats, Floats]] = {"TopCoder": (courses[0], courses[1])}
+        for label, (system, settings, _) in _TARGETS.items():
+            setting.tell(f"{history.name}: {label}")
+            if label not in runs:
+                runs[label] = attack(history, player, lost, system, settings)
+        parts += _told(history, legible(history.handles[player].as_py()), runs, len(lost), threshold)
+    return Report(parts)
+
+
+def _told(
+    history: History, name: str, runs: dict[str, tuple[Floats, Floats]], n_lost: int, threshold: float
+) -> list[str | Table | Picture]:
+    slug = "".join(c if c.isalnum() else "-" for c in history.name)
+    n = len(runs["TopCoder"][0])
+    back = int(PHASES[1] * n)
+    gains = [(attacked[back:] - honest[back:]) for honest, attacked in runs.values()]
+    columns: dict[str, list[Any]] = {
+        "system": list(runs),
+        "honest, at the end": [float(honest[-1]) for honest, _ in runs.values()],
+        "attack, at the end": [float(attacked[-1]) for _, attacked in runs.values()],
+        "gain at the end": [float(gain[-1]) for gain in gains],
+        "largest gain once honest again": [float(gain.max()) for gain in gains],
+        "by the paper": [_TARGETS[label][2] for label in runs],
+    }
+    caption = f"{history.name}: {name}, {n:,} rounds, {n_lost:,} lost on purpose when rated above {threshold:,.0f}"
+    figure, axes = new_figure(11.0, 3.8, columns=len(_SHOWN))
+    for panel, label in zip(axes, _SHOWN, strict=True):
+        for values, colour, told in zip(runs[label], SERIES, ("honest", "attack"), strict=False):
+            panel.plot(np.arange(1, n + 1), values, color=colour, label=told, linewidth=1.2)
+        for share in PHASES:
+            panel.axvline(int(share * n) + 0.5, color="#999999", linewidth=0.8, linestyle=":")
+        panel.set_title(label)
+        panel.set_xlabel("rounds of the player")
+    axes[0].set_ylabel("rating points")
+    axes[0].legend(loc="best")
+    return [Picture.of(slug, caption, figure), Table(slug, caption, columns)]
+
+
+EXPERIMENT = Experiment(
+    "farming",
+    "Volatility farming: losing on purpose to gain later",
+    "Section 5.1 of Ebtekar and Liu, arXiv:2101.00400, and the attack in the authors' engine",
+    _run,
+    data="optional",
+    check=check,
+)

@@ -1,0 +1,95 @@
+"""Incentive alignment: whether a better place in one round ever lowers a later rating."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rating_kernels import SYSTEMS, Rounds
+
+from ..figures import SERIES, new_figure
+from .base import Experiment, Picture, Report, Setting, Table
+from .selves import move, other_self
+
+__all__ = ["EXPERIMENT", "league", "losses"]
+
+PLAYERS, ROUNDS, TRIALS = 24, 30, 40
+TOLERANCE = 1e-7  # rating points: what rounding may lose
+
+
+def league(rng: np.random.Generator) -> Rounds:
+    """A small league with ties, whose skills drift."""
+    skill = rng.normal(1500.0, 300.0, PLAYERS)
+    players, lo, hi, sizes = [], [], [], []
+    for _ in range(ROUNDS):
+        skill += rng.normal(0.0, 35.0, PLAYERS)
+        field = rng.permutation(PLAYERS)[: rng.integers(PLAYERS // 2, PLAYERS + 1)]
+        shown = -np.rint((skill[field] + rng.normal(0.0, 200.0, len(field))) / 40.0)
+        order = np.argsort(shown, kind="stable")
+        ranked = shown[order]
+        players.append(field[order])
+        lo.append(np.searchsorted(ranked, ranked, side="left"))
+        hi.append(np.searchsorted(ranked, ranked, side="right") - 1)
+        sizes.append(len(field))
+    offsets, times = np.concatenate(([0], np.cumsum(sizes))), 86_400 * np.arange(1, ROUNDS + 1)
+    return Rounds.from_columns(offsets, np.concatenate(players), np.concatenate(lo), np.concatenate(hi), times)
+
+
+def losses(name: str, params: Any, rounds: Rounds, at: int, player: int, place: int) -> Any:
+    """By how much a better place in round ``at`` lowers each rating from then on; negative where it raises it."""
+    before = int(np.count_nonzero(rounds.player[: rounds.offsets[at]] == player))
+
+    def stand(n: int, round: Rounds, mu: float) -> Rounds:
+        return move(round, player, place) if n == before else round
+
+    n_players = int(rounds.player.max()) + 1
+    honest, better = other_self(SYSTEMS[name], params, rounds, n_players, player, stand)
+    return (honest - better)[before:]
+
+
+def _run(setting: Setting) -> Report:
+    rng = np.random.default_rng(setting.seed)
+    rounds = league(rng)
+    trials: list[tuple[int, int, int]] = []
+    while len(trials) < TRIALS:
+        at = int(rng.integers(0, ROUNDS // 2))
+        one = rounds.part(at, at + 1)
+        row = int(rng.integers(1, one.n_rows))
+        if one.lo[row] > 0:
+            trials.append((at, int(one.player[row]), int(rng.integers(0, one.lo[row]))))
+    by_proof = {"elo-mmr": "never", "elo-mmx": "never", "topcoder": "may", "glicko2": "may"}
+    rows: list[tuple[Any, ...]] = []
+    for name, system in SYSTEMS.items():
+        setting.tell(name)
+        params = system.params()
+        unit = float(params.sigma_init) / 350.0 or 1.0
+        found = [losses(name, params, rounds, *trial) / unit for trial in trials]
+        lowered = sum(bool((one > TOLERANCE).any()) for one in found)
+        ratings = sum(int(np.count_nonzero(one > TOLERANCE)) for one in found)
+        worst = max(0.0, *(float(one.max()) for one in found))
+        rows.append((name, TRIALS, lowered, ratings, worst, by_proof.get(name)))
+    headings = ("system", "better places", "that lowered a later rating", "ratings lowered", "most, points", "proved")
+    columns = dict(zip(headings, zip(*rows, strict=True), strict=True))
+    figure, axes = new_figure(7.5, 3.8)
+    axes.barh([row[0] for row in rows][::-1], [row[4] for row in rows][::-1], color=SERIES[0])
+    axes.set_xlabel("most that a better place lowered a later rating, rating points")
+    axes.set_xlim(0.0, max(1.0, 1.1 * max(row[4] for row in rows)))
+    return Report(
+        [
+            f"In a made-up league of {PLAYERS} players and {ROUNDS} rounds somebody is given a better place in one "
+            "round, alone, the others in their order; all other results, and what is believed of the others, stay as "
+            f"they were. In {TRIALS} such trials, how often is any later rating lower for it? TrueSkill's points are "
+            "scaled like the others'.",
+            Table("trials", "Better places, and what came of them", columns, 3),
+            Picture.of("worst", "What a better place costs at worst", figure),
+        ]
+    )
+
+
+EXPERIMENT = Experiment(
+    "incentives",
+    "Whether a better place ever lowers a later rating",
+    "Theorem 5.5 (incentive alignment) of Ebtekar and Liu, arXiv:2101.00400",
+    _run,
+)

@@ -1,0 +1,73 @@
+"""Whether ratings grow by themselves: their level over a history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rating_kernels import SYSTEMS
+
+from ..figures import SERIES, new_figure
+from .base import Experiment, Picture, Report, Setting, Table
+from .data import History, play
+
+__all__ = ["EXPERIMENT"]
+
+_SHOWN = ("elo-mmr", "elo-mmx", "elo-r", "codeforces", "cf-general", "topcoder", "elo-srm", "elo", "bar")
+_PIECES = 40
+
+
+def _run(setting: Setting) -> Report:
+    parts: list[str | Table | Picture] = [
+        "The mean rating with which participants come into contests, and what a contest gives them on average. "
+        "Ratings grow where a rule gives more than it takes, or where those who stay are those who gain. "
+        "TrueSkill's points are on another scale. The EloSRM document prints, for all of TopCoder, a mean gain of "
+        "25.7 points a round with its final row of hyperparameters and of 22.2 with its first, and −20.8 of "
+        "TopCoder's own ratings."
+    ]
+    for history in setting.histories:
+        parts += _of_history(setting, history)
+    return Report(parts)
+
+
+def _of_history(setting: Setting, history: History) -> list[str | Table | Picture]:
+    rounds = history.rounds
+    edges = np.unique(np.linspace(0, len(rounds), min(_PIECES, len(rounds)) + 1).astype(int))
+    rows: list[tuple[Any, ...]] = []
+    levels: dict[str, Any] = {}
+    for name in SYSTEMS:
+        setting.tell(f"{history.name}: {name}")
+        outcome = play(history, name).outcome
+        gain = outcome.mu - outcome.mu_prior
+        known = outcome.n_before > 0
+        starts = rounds.offsets[edges[:-1]]
+        counts = np.diff(rounds.offsets[edges])
+        levels[name] = np.add.reduceat(outcome.mu_prior, starts) / counts
+        first, last = levels[name][0], levels[name][-1]
+        seen = gain[known]
+        existing = float(seen.mean()) if len(seen) else None
+        rows.append((name, float(gain.mean()), existing, float(gain.std()), float(np.abs(gain).max()), first, last))
+    headings = ("system", "mean gain", "of who was rated before", "its sd", "largest change", "level at first",
+                "level at last")  # fmt: skip
+    slug = "".join(c if c.isalnum() else "-" for c in history.name)
+    figure, axes = new_figure(8.5, 4.4)
+    for name, colour in zip(_SHOWN, SERIES, strict=False):
+        axes.plot(history.index[edges[1:] - 1] + 1, levels[name], color=colour, label=name, linewidth=1.3)
+    axes.set_xlabel("contests")
+    axes.set_ylabel("mean rating of participants, points")
+    axes.legend(loc="best", ncols=3, fontsize="small")
+    caption = f"{history.name}: {len(rounds):,} contests"
+    return [
+        Picture.of(slug, f"{caption}: with what ratings participants come", figure),
+        Table(slug, f"{caption}: gains, rating points", dict(zip(headings, zip(*rows, strict=True), strict=True)), 2),
+    ]
+
+
+EXPERIMENT = Experiment(
+    "inflation",
+    "Whether ratings grow by themselves",
+    "“An Elo-based rating system for TopCoder SRM”, Table 5 (mean gains); the inflation step of Codeforces' rule",
+    _run,
+    data="instead",
+)

@@ -1,0 +1,87 @@
+"""What a round of more players costs: linear time, measured."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from rating_kernels import SYSTEMS, Rounds
+
+from ..engines.base import open_engine
+from ..figures import SERIES, new_figure
+from ..rounds import rate_rounds
+from .base import Experiment, Picture, Report, Setting, Table
+
+__all__ = ["EXPERIMENT"]
+
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
+_SHOWN = ("elo-mmr", "elo-mmx", "codeforces", "topcoder", "trueskill", "glicko", "elo-r", "bar")
+
+
+def _run(setting: Setting) -> Report:
+    seconds = {name: _times(setting, name) for name in SYSTEMS}
+    headings = {"system": list(seconds)}
+    columns: dict[str, Any] = dict(headings)
+    for i, size in enumerate(SIZES):
+        columns[f"{size:,} players, s"] = [times[i] for times in seconds.values()]
+    columns["growth from 30,000 to 300,000"] = [times[-1] / times[-3] for times in seconds.values()]
+    columns["µs a player at the end"] = [1e6 * times[-1] / SIZES[-1] for times in seconds.values()]
+    figure, axes = new_figure(7.5, 4.6)
+    for name, colour in zip(_SHOWN, SERIES, strict=False):
+        axes.plot(SIZES, seconds[name], color=colour, label=name, linewidth=1.4, marker="o", markersize=3)
+    first = seconds["elo-mmr"][0]
+    axes.plot(SIZES, [first * size / SIZES[0] for size in SIZES], ":", color="#888888", label="linear")
+    axes.plot(
+        SIZES[:4], [first * (size / SIZES[0]) ** 2 for size in SIZES[:4]], "--", color="#bbbbbb", label="quadratic"
+    )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("players of one round, all at distinct places")
+    axes.set_ylabel("seconds")
+    axes.legend(loc="best", ncols=2, fontsize="small")
+    digits = {heading: 3 for heading in columns if heading.endswith(" s")} | {"µs a player at the end": 2}
+    return Report(
+        [
+            "One round of players all of whom have been rated before, everybody at a place of their own, exact; the "
+            "better of three runs on this machine. The paper bounds the cost by sampling opponents (section 6.1); a "
+            "direct sum over all of them grows as the square.",
+            Picture.of("scaling", "Seconds a round", figure),
+            Table("seconds", "Seconds a round", columns, digits),
+        ]
+    )
+
+
+def _times(setting: Setting, name: str) -> list[float]:
+    system, times = SYSTEMS[name], []
+    params = system.params()
+    unit = float(params.sigma_init) / 350.0 or 1.0
+    for size in SIZES:
+        setting.tell(f"{name}: {size:,} players")
+        rng = np.random.default_rng(setting.seed)
+        mu = params.mu_init + unit * rng.normal(0.0, 350.0, size)
+        sigma = np.full(size, unit * 120.0 if params.sigma_init > 0 else 0.0)
+        order = np.argsort(-(mu + unit * rng.normal(0.0, 200.0, size))).astype(np.int32)
+        places = np.arange(size)
+        rounds = Rounds.from_columns([0, size], order, places, places, [86_400])
+        best = float("inf")
+        for _ in range(3):
+            beliefs = system.newcomers(params, size)
+            beliefs.mu[:], beliefs.sigma[:], beliefs.n_rounds[:] = mu, sigma, 5
+            for column, values in system.state(params, mu, sigma).items():
+                beliefs.state[column][:] = values
+            with open_engine() as engine:
+                began = time.perf_counter()
+                rate_rounds(system, params, beliefs, rounds, engine)
+                best = min(best, time.perf_counter() - began)
+        times.append(best)
+    return times
+
+
+EXPERIMENT = Experiment(
+    "scaling",
+    "What a round of more players costs",
+    "Section 6.1 of Ebtekar and Liu, arXiv:2101.00400, whose engine samples opponents",
+    _run,
+)

@@ -1,0 +1,107 @@
+"""A player's other self, who takes other places: what attacks and incentives are tried with.
+
+The other players are held fixed: each round of the other self is played against what is believed of the others in the
+history as it was. So nothing but the places differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rating_kernels import Beliefs, Rounds, System
+from rating_kernels.beliefs import Column, Ragged
+
+from ..engines.serial import Serial
+from ..rounds import rate_rounds
+
+__all__ = ["Stand", "move", "other_self"]
+
+Floats = npt.NDArray[np.float64]
+Columns = dict[str, Column | Ragged]
+Stand = Callable[[int, Rounds, float], Rounds]
+"""``(n, round, mu)``: the player's round number ``n`` as the other self, now rated ``mu``, plays it."""
+
+
+def other_self(
+    system: System, params: Any, rounds: Rounds, n_players: int, player: int, stand: Stand
+) -> tuple[Floats, Floats]:
+    """The ratings of a player after each of their rounds: as it was, and of the other self."""
+    beliefs = system.newcomers(params, n_players)
+    other = _of(system.newcomers(params, 1), np.array([0]))
+    rows = np.flatnonzero(rounds.player == player)
+    honest, another, done = [], [], 0
+    for n, at in enumerate((np.searchsorted(rounds.offsets, rows, side="right") - 1).tolist()):
+        if at > done:
+            rate_rounds(system, params, beliefs, rounds.part(done, at), Serial())
+        round = rounds.part(at, at + 1)
+        played = stand(n, round, float(np.asarray(other["mu"])[0]))
+        field = np.sort(round.player)
+        me = int(np.searchsorted(field, player))
+        store = system.newcomers(params, len(field))
+        store.restore(_with(_of(beliefs, field), me, other))
+        player_of_field = np.searchsorted(field, played.player).astype(np.int32)
+        rate_rounds(system, params, store, replace(played, player=player_of_field), Serial())
+        other = _of(store, np.array([me]))
+        rate_rounds(system, params, beliefs, round, Serial())
+        honest.append(float(beliefs.mu[player]))
+        another.append(float(store.mu[me]))
+        done = at + 1
+    return np.array(honest), np.array(another)
+
+
+def move(round: Rounds, player: int, place: int) -> Rounds:
+    """One round with a player alone at ``place`` (from 0) among the others, whose order and ties stay.
+
+    Parameters
+    ----------
+    place
+        How many of the others are to stand before; a place amid a tie group becomes the one before it.
+    """
+    at = int(np.flatnonzero(round.player == player)[0])
+    others, group = np.delete(round.player, at), np.delete(round.lo, at)  # equal where they tie
+    starts = np.searchsorted(group, group, side="left")
+    place = int(starts[place]) if place < len(others) else len(others)
+    key = np.insert(2 * starts, place, 2 * place - 1)  # in the order of the places
+    lo = np.searchsorted(key, key, side="left").astype(np.int32)
+    hi = (np.searchsorted(key, key, side="right") - 1).astype(np.int32)
+    return replace(round, player=np.insert(others, place, player), lo=lo, hi=hi)
+
+
+def _of(beliefs: Beliefs, rows: npt.NDArray[np.integer[Any]]) -> Columns:
+    """What is believed of some players, as ``Beliefs.restore`` takes it."""
+    columns: Columns = {"mu": beliefs.mu[rows], "sigma": beliefs.sigma[rows]}
+    columns |= {name: column[rows] for name, column in beliefs.state.items()}
+    columns |= {"last_time": beliefs.last_time[rows], "n_rounds": beliefs.n_rounds[rows]}
+    if beliefs.history is not None:
+        start, length, capacity, pool = beliefs.history.arrays
+        offsets = np.concatenate(([0], np.cumsum(length[rows], dtype=np.int64)))
+        spans = list(zip(start[rows].tolist(), length[rows].tolist(), capacity[rows].tolist(), strict=True))
+        for part, name in enumerate(beliefs.history.parts):
+            values = [pool[a + part * room : a + part * room + n] for a, n, room in spans]
+            columns[f"history_{name}"] = (offsets, np.concatenate([np.empty(0), *values]))
+    return columns
+
+
+def _with(field: Columns, row: int, one: Columns) -> Columns:
+    """The beliefs about a field in which one player is believed something else."""
+    changed: Columns = {}
+    for name, column in field.items():
+        instead = one[name]
+        if isinstance(column, tuple) and isinstance(instead, tuple):
+            offsets, values = column
+            a, b = offsets[row], offsets[row + 1]
+            later = offsets[row + 1 :] + (len(instead[1]) - (b - a))
+            changed[name] = (
+                np.concatenate((offsets[: row + 1], later)),
+                np.concatenate((values[:a], instead[1], values[b:])),
+            )
+        else:
+            copied = np.array(column)
+            copied[row] = np.asarray(instead)[0]
+            changed[name] = copied
+    return changed
