@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .extras import need
 
@@ -26,6 +26,7 @@ __all__ = [
     "drawing",
     "encode",
     "legible",
+    "log_scale",
     "new_figure",
     "title_bands",
     "title_colour",
@@ -121,6 +122,15 @@ def legible(name: str) -> str:
     known = _characters()
     shown = "".join(c if ord(c) in known and (c.isprintable() or c == "\u00a0") else f"\\x{ord(c):02x}" for c in short)
     return f"\u200a{shown}" if shown.startswith("_") else shown  # legends pass such labels over; a hair space helps
+
+
+def log_scale(axes: Axes, *names: Literal["x", "y"]) -> None:
+    """Count axes in powers of ten, with labels in plain numbers."""
+    for name in names:
+        axis = axes.xaxis if name == "x" else axes.yaxis
+        (axes.set_xscale if name == "x" else axes.set_yscale)("log")
+        axis.set_major_formatter(lambda value, _: f"{value:,g}")
+        axis.set_minor_formatter(lambda value, _: "")
 
 
 def title_colour(name: str) -> str:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rating_kernels import SYSTEMS, Rounds
 
 from ..engines.base import open_engine
-from ..figures import SERIES, new_figure
+from ..figures import SERIES, log_scale, new_figure
 from ..rounds import rate_rounds
 from .base import Experiment, Picture, Report, Setting, Table
 
@@ -113,7 +113,7 @@ def _figure(order: dict[str, Floats], error: dict[str, Floats]) -> Any:
     right.set_title("error of ratings, points of skill")
     for axes in (left, right):
         axes.set_xlabel("rounds")
-        axes.set_xscale("log")
+        log_scale(axes, "x")
     left.legend(loc="lower right", ncols=2, fontsize="small")
     return figure
 

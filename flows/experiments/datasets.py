@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..figures import SERIES, legible, new_figure
+from ..figures import SERIES, legible, log_scale, new_figure
 from .base import Experiment, Picture, Report, Setting, Table
 from .paper import LIKE, PRINTED_CONTESTS, SHAPES
 
@@ -28,9 +28,9 @@ def _run(setting: Setting) -> Report:
         {
             "data set": [history.name for history in histories],
             "contests": [history.n_contests for history in histories],
-            "printed": [shape[0] for shape in printed],
+            "contests, printed": [shape[0] for shape in printed],
             "mean participants": [history.mean_participants for history in histories],
-            "printed ": [shape[1] for shape in printed],
+            "mean participants, printed": [shape[1] for shape in printed],
             "participations": [history.rounds.n_rows for history in histories],
             "players": [int(np.count_nonzero(one)) for one in seen],
             "rounds a player, median": [float(np.median(one[one > 0])) for one in seen],
@@ -41,12 +41,13 @@ def _run(setting: Setting) -> Report:
     )
     figure, (left, right) = new_figure(9.5, 3.8, columns=2)
     for history, size, rounds, colour in zip(histories, sizes, seen, SERIES, strict=False):
-        left.plot(np.sort(size)[::-1], color=colour, label=legible(history.name), linewidth=1.4)
+        left.plot(
+            np.arange(1, len(size) + 1), np.sort(size)[::-1], color=colour, label=legible(history.name), linewidth=1.4
+        )
         counts = np.sort(rounds[rounds > 0])
         right.plot(counts, np.linspace(1.0, 0.0, len(counts), endpoint=False), color=colour, linewidth=1.4)
     for axes in (left, right):
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        log_scale(axes, "x", "y")
     left.set_title("participants of the n-th largest contest")
     left.set_xlabel("n")
     left.legend()
@@ -55,7 +56,7 @@ def _run(setting: Setting) -> Report:
     return Report(
         [
             "The data sets published with the paper have grown since. Where a first part has the printed number of "
-            "contests it stands in a row of its own.",
+            "contests it stands in a row of its own; Codeforces' has the printed mean, too.",
             table,
             Picture.of("shapes", "Sizes of contests, and how often players come back", figure),
         ]

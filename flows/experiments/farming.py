@@ -35,6 +35,8 @@ _TARGETS: dict[str, tuple[str, dict[str, Any], str | None]] = {
 }
 _SHOWN = ("TopCoder", "Glicko-2, tau = 0.36", "Elo-MMR, rho = 1")
 
+_BEYOND = 1e5  # rating points: what leaves all bounds is told, not drawn
+
 
 def check(history: History) -> None:
     """Refuse a history in which nobody has played for long."""
@@ -140,16 +142,17 @@ def _told(
         "by the paper": [_TARGETS[label][2] for label in runs],
     }
     caption = f"{history.name}: {name}, {n:,} rounds, {n_lost:,} lost on purpose when rated above {threshold:,.0f}"
-    figure, axes = new_figure(11.0, 3.8, columns=len(_SHOWN))
-    for panel, label in zip(axes, _SHOWN, strict=True):
+    shown = [label for label in _SHOWN if np.max(np.abs(runs[label])) < _BEYOND]
+    figure, axes = new_figure(3.7 * len(shown), 3.8, columns=len(shown), squeeze=False)
+    for panel, label in zip(axes[0], shown, strict=True):
         for values, colour, told in zip(runs[label], SERIES, ("honest", "attack"), strict=False):
             panel.plot(np.arange(1, n + 1), values, color=colour, label=told, linewidth=1.2)
         for share in PHASES:
             panel.axvline(int(share * n) + 0.5, color="#999999", linewidth=0.8, linestyle=":")
         panel.set_title(label)
         panel.set_xlabel("rounds of the player")
-    axes[0].set_ylabel("rating points")
-    axes[0].legend(loc="best")
+    axes[0, 0].set_ylabel("rating points")
+    axes[0, 0].legend(loc="best")
     return [Picture.of(slug, caption, figure), Table(slug, caption, columns)]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rating_kernels import SYSTEMS, Rounds
 
 from ..engines.base import open_engine
-from ..figures import SERIES, new_figure
+from ..figures import SERIES, log_scale, new_figure
 from ..rounds import rate_rounds
 from .base import Experiment, Picture, Report, Setting, Table
 
@@ -36,8 +36,7 @@ def _run(setting: Setting) -> Report:
     axes.plot(
         SIZES[:4], [first * (size / SIZES[0]) ** 2 for size in SIZES[:4]], "--", color="#bbbbbb", label="quadratic"
     )
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    log_scale(axes, "x", "y")
     axes.set_xlabel("players of one round, all at distinct places")
     axes.set_ylabel("seconds")
     axes.legend(loc="best", ncols=2, fontsize="small")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..figures import SERIES, new_figure
+from ..figures import SERIES, log_scale, new_figure
 from ..scores import score_rounds
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import play, warm
@@ -57,12 +57,12 @@ def _seconds_to_score(history: Any, played: Any) -> float:
 def _figure(rows: list[tuple[Any, ...]]) -> Any:
     figure, axes = new_figure(8.0, 0.26 * len(rows) + 1.0)
     y = np.arange(len(rows))[::-1]
-    axes.barh(y, [row[2] for row in rows], color=SERIES[0], label="rating")
-    axes.barh(y, [row[3] for row in rows], left=[row[2] for row in rows], color=SERIES[4], label="scoring")
+    axes.plot([row[2] for row in rows], y, "o", color=SERIES[0], label="rating", markersize=5)
+    axes.plot([row[4] for row in rows], y, "o", color=SERIES[0], fillstyle="none", label="and scoring", markersize=6)
     printed = np.array([np.nan if row[5] is None else row[5] for row in rows])
     axes.plot(printed, y, "x", color=SERIES[1], label="printed", markersize=6, markeredgewidth=1.6)
     axes.set_yticks(y, [row[0] for row in rows])
-    axes.set_xscale("log")
+    log_scale(axes, "x")
     axes.set_xlabel("seconds")
     axes.legend(loc="best")
     return figure
