@@ -45,13 +45,13 @@ def _run(setting: Setting) -> Report:
             np.arange(1, len(size) + 1), np.sort(size)[::-1], color=colour, label=legible(history.name), linewidth=1.4
         )
         counts = np.sort(rounds[rounds > 0])
-        right.plot(counts, np.linspace(1.0, 0.0, len(counts), endpoint=False), color=colour, linewidth=1.4)
+        right.plot(counts, np.linspace(100.0, 0.0, len(counts), endpoint=False), color=colour, linewidth=1.4)
     for axes in (left, right):
         log_scale(axes, "x", "y")
     left.set_title("participants of the n-th largest contest")
     left.set_xlabel("n")
     left.legend()
-    right.set_title("share of players with at least so many rounds")
+    right.set_title("players with at least so many rounds, %")
     right.set_xlabel("rounds")
     return Report(
         [
