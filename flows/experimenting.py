@@ -73,6 +73,7 @@ def experiment(
     from .experiments.render import write_report
     from .figures import drawing
 
+    Path(output).mkdir(parents=True, exist_ok=True)  # where it cannot be written to, better known now
     with drawing("an experiment's report"), _telling(name) as tell:
         report = found.run(Setting(histories, seed, tell))
     told = (

@@ -438,6 +438,14 @@ def test_command__says_what_is_wrong_before_any_work(
     assert not (tmp_path / "out").exists()
 
 
+def test_command__knows_before_any_work_that_it_cannot_write(ranklake: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    told = ranklake("experiment", "convergence", "-o", tmp_path / "file" / "reports")
+    assert told.code == 1
+    assert "Not a directory" in told.err
+    assert ranklake("experiment", "convergence", "-o", tmp_path / "file").code == 2
+
+
 @pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
 def test_command__without_the_extra_says_what_to_install(
     ranklake: Command, monkeypatch: pytest.MonkeyPatch, package: str
