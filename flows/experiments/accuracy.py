@@ -78,7 +78,7 @@ def _scores(history: History, one: Contender) -> tuple[float, float]:
     tested = history.index >= history.n_contests // 10
     rounds = history.rounds
     scores = score_rounds(
-        rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, filters=[_FILTER], places_only=True
+        rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, filters=[_FILTER], chances=False
     )[_FILTER.name]
     return scores.mean(_METRICS[0], tested), scores.mean(_METRICS[1], tested)
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rating_kernels import SYSTEMS, Rounds
 
-from ..engines.base import open_engine
+from ..engines.threads import Threads
 from ..figures import SERIES, log_scale, new_figure
 from ..rounds import rate_rounds
 from .base import Experiment, Picture, Report, Setting, Table
@@ -77,7 +77,7 @@ def _course(name: str, rounds: Rounds, skills: Floats) -> tuple[Floats, Floats, 
     n_players = skills.shape[1]
     beliefs = system.newcomers(params, n_players)
     order, error = np.empty(len(rounds)), np.empty(len(rounds))
-    with open_engine() as engine:
+    with Threads() as engine:
         for i in range(len(rounds)):
             rate_rounds(system, params, beliefs, rounds.part(i, i + 1), engine)
             order[i] = _ordered(beliefs.mu, skills[i])
@@ -93,7 +93,7 @@ def _ordered(mu: Floats, skill: Floats) -> float:
     n = len(mu)
     places = np.arange(n, dtype=np.int32)
     kept = keep(np.array([0, n]), places, np.ones(n, dtype=bool))
-    return float(score(kept, mu[rows].copy(), places_only=True).pair_inversion_equal_half.mean())
+    return float(score(kept, mu[rows].copy(), chances=False).pair_inversion_equal_half.mean())
 
 
 def _error(mu: Floats, skill: Floats) -> float:

@@ -16,7 +16,7 @@ from rating_kernels import Beliefs, Outcome, Rounds
 from storage import Contest, Dataset, Lake, LakeError
 
 from ..config import build_params, find_system
-from ..engines.base import open_engine
+from ..engines.threads import Threads
 from ..rounds import rate_rounds
 from ..sources.base import SourceError
 from ..sources.files import Columns, read_contests
@@ -78,7 +78,7 @@ def play(history: History, system: str, **settings: Any) -> Play:
     found = find_system(system)
     params = build_params(found, settings)
     beliefs = found.newcomers(params, len(history.handles))
-    with open_engine() as engine:
+    with Threads() as engine:
         began = time.perf_counter()
         outcome = rate_rounds(found, params, beliefs, history.rounds, engine)
         return Play(outcome, beliefs, time.perf_counter() - began)

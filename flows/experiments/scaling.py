@@ -9,7 +9,7 @@ import numpy as np
 
 from rating_kernels import SYSTEMS, Rounds
 
-from ..engines.base import open_engine
+from ..engines.threads import Threads
 from ..figures import SERIES, log_scale, new_figure
 from ..rounds import rate_rounds
 from .base import Experiment, Picture, Report, Setting, Table
@@ -70,7 +70,7 @@ def _times(setting: Setting, name: str) -> list[float]:
             beliefs.mu[:], beliefs.sigma[:], beliefs.n_rounds[:] = mu, sigma, 5
             for column, values in system.state(params, mu, sigma).items():
                 beliefs.state[column][:] = values
-            with open_engine() as engine:
+            with Threads() as engine:
                 began = time.perf_counter()
                 rate_rounds(system, params, beliefs, rounds, engine)
                 best = min(best, time.perf_counter() - began)
