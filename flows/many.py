@@ -129,14 +129,15 @@ def _one_by_one(
 def _together(
     work: Work, configs: Sequence[RunConfig], stop: Event
 ) -> Iterator[tuple[RunConfig, RateReport | Exception]]:
-    with ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="ranklake-run") as drivers:
-        running = {drivers.submit(work, config): config for config in configs}
-        try:
-            for ended in as_completed(running):
-                error = ended.exception()
-                assert error is None or isinstance(error, Exception)
-                yield running[ended], ended.result() if error is None else error
-        except BaseException:
-            stop.set()  # the others end after their next round
-            drivers.shutdown(wait=False, cancel_futures=True)
-            raise
+    drivers = ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="ranklake-run")
+    running = {drivers.submit(work, config): config for config in configs}
+    try:
+        for ended in as_completed(running):
+            error = ended.exception()
+            assert error is None or isinstance(error, Exception)
+            yield running[ended], ended.result() if error is None else error
+    except BaseException:
+        stop.set()  # the others end after their next round, or when the engine is closed
+        drivers.shutdown(wait=False, cancel_futures=True)
+        raise
+    drivers.shutdown()

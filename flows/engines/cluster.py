@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -84,7 +86,7 @@ class Cluster:
         self._security, self._wanted = security, 1
         self._local: Any = None  # a cluster that was started here
         self._out_of_memory: set[str] = set()
-        self._hired = False
+        self._hired = self.closed = False
         self._client: Any = None
         self._connect()
 
@@ -99,9 +101,10 @@ class Cluster:
         dask = need("distributed", "cluster", "the engine dask")
         count = workers or len(os.sched_getaffinity(0))
         try:
-            started = dask.LocalCluster(
-                n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-            )
+            with _deaf_to_interrupts():
+                started = dask.LocalCluster(
+                    n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+                )
         except (OSError, TimeoutError, RuntimeError) as error:
             raise EngineError(f"no Dask cluster starts on this machine: {error}") from error
         try:
@@ -147,6 +150,8 @@ class Cluster:
     def _reconnect(self) -> None:
         deadline = time.monotonic() + (RETURN_SECONDS if self._hired else 0.0)
         while self._client is None or self._client.status != "running":
+            if self.closed:
+                raise EngineError(f"the connection to {self.address} was closed")
             try:
                 self._connect()
             except EngineError:
@@ -236,6 +241,7 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.closed = True
         self._disconnect()
         if self._local is not None:
             _try_to(self._local.close)
@@ -286,6 +292,8 @@ class Actors:
         except TimeoutError as error:
             raise HandsLostError(f"worker {address} has not answered for {seconds:.0f} s") from error
         except Exception as error:  # Dask tells of a death in many ways: OSError, RuntimeError, ValueError, its own
+            if self._cluster.closed:
+                raise EngineError("the engine was closed") from error
             raise HandsLostError(f"worker {address} is lost ({_words(error)})") from error
         return replies
 
@@ -297,6 +305,19 @@ def _words(error: BaseException) -> str:
     """An error in one line."""
     text = " ".join(str(error).split())
     return text[:200] or type(error).__name__
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started here ignore Ctrl-C, which a terminal sends to all of them: their driver ends them."""
+    if threading.current_thread() is not threading.main_thread():  # nobody else may say what a signal does
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _try_to(close: Callable[[], Any]) -> None:

@@ -222,6 +222,33 @@ def test_history__is_rated_on_the_cluster_of_a_client(site: Site) -> None:
     pd.testing.assert_frame_equal(history, rate_history(results, engine="serial"))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("systems", [("elo-mmr",), ("elo-mmr", "glicko")], ids=["one-run", "two-runs"])
+def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: tuple[str, ...]) -> None:
+    """A terminal sends it to every process of the command."""
+    lake = lake_of(tmp_path, made_up(400, n_players=3000, size=2900, spice=False))
+    words = ["rate", "--dataset", "games", "--engine", "dask", "--workers", "2", "--lake", lake.url]
+    program = "import flows.terminal as t; t._LOG_SECONDS = 0.0; from flows.cli import main; main()"
+    told = [word for system in systems for word in ("--system", system)]
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *words, *told],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("rating: "):
+                break
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=START_SECONDS)
+    assert (process.returncode, out) == (1, "")
+    assert "Traceback" not in err
+    assert err.rstrip().endswith("interrupted; what was committed stays, the same command goes on from there")
+
+
 def test_cluster__says_what_is_wrong_within_ten_seconds(tmp_path: Path, monkeypatch) -> None:
     began = time.monotonic()
     with pytest.raises(EngineError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1 .*start one with"):

@@ -103,4 +103,7 @@ def test_rate_many__an_interrupt_ends_all(lake: Lake, engine: Engine) -> None:
     next(runs)
     with pytest.raises(KeyboardInterrupt):
         runs.throw(KeyboardInterrupt())
+    for thread in threading.enumerate():  # the others end after their next round
+        if thread.name.startswith("ranklake-run"):
+            thread.join(60)
     assert len(list(rate_many(lake, configs, Serial()))) == 3
