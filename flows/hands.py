@@ -71,7 +71,8 @@ class _Threads:
 class _Cluster:
     def __init__(self, scheduler: str) -> None:
         distributed = need("distributed", "cluster", "--scheduler")
-        self._as_completed = distributed.as_completed
+        self._as_completed, self._address = distributed.as_completed, scheduler
+        self._lost = (distributed.KilledWorker, distributed.client.FutureCancelledError)
         try:
             self._client = distributed.Client(scheduler, timeout=PATIENCE, set_as_default=False)
         except OSError as error:
@@ -85,11 +86,19 @@ class _Cluster:
         # a worker's death costs its trial another try: trials depend on nothing but what they are given
         futures = {self._client.submit(work, self._scattered, *job, pure=False, retries=3): at
                    for at, job in enumerate(jobs)}  # fmt: skip
+        came, why = 0, "its workers ended, and with them what all trials share"
         try:
             for future, result in self._as_completed(list(futures), with_results=True, loop=self._client.loop):
+                if future.status != "finished":  # cancelled, as its arguments are gone
+                    break
+                came += 1
                 yield futures[future], result
+        except self._lost as error:
+            why = str(error)
         finally:
             self._client.cancel([future for future in futures if not future.done()])
+        if came < len(jobs):
+            raise OSError(f"the cluster at {self._address} lost a trial: {why}; see its logs, the same command goes on")
 
     def __enter__(self) -> Self:
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
@@ -244,6 +245,11 @@ def test_search__on_a_cluster_is_the_same(lake: Lake, scheduler: str, method: st
     expected = searched(lake, method=method, trials=10, name="here")
     report = searched(lake, hands=open_hands(scheduler=scheduler), method=method, trials=10, name="there")
     assert (repr(report.trials), report.best) == (repr(expected.trials), expected.best)
+
+
+def test_hands__say_which_cluster_lost_a_trial(scheduler: str) -> None:
+    with open_hands(scheduler=scheduler) as hands, pytest.raises(OSError, match=f"{scheduler} lost a trial: .*goes on"):
+        list(hands.run(lambda shared, code: os._exit(code), "a history", [(1,)]))  # takes its worker down, every time
 
 
 def test_command__says_that_no_scheduler_answers(
