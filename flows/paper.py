@@ -89,6 +89,28 @@ TUNED: dict[str, dict[str, Pair]] = {
         "elo-mmx": (_mmx(0.2, 154.0, True), _mmx(0.2, 154.0)),
         "elo-mmr": _both(_mmr(0.18, 184.0, True, _INF)),
     },
+    # printed nowhere, but searched for with the engine, too
+    "ctf": {
+        "cf-general": _both({"beta": 30.0, "weight": 0.56}),
+        "topcoder": ({"weight_multiplier": 0.62}, {"weight_multiplier": 0.89}),
+        "trueskill": (_trueskill(21.5, 85.0, 11.0), _trueskill(10.0, 30.0, 8.0)),
+        "elo-mmx": _both(_mmx(0.19, 12.0, True)),
+        "elo-mmr": (_mmr(0.11, 81.0, False, 0.04), _mmr(0.19, 28.0, False, 0.0)),
+    },
+    "dance": {
+        "cf-general": ({"beta": 85.0, "weight": 6.18}, {"beta": 45.0, "weight": 10.0}),
+        "topcoder": _both({"weight_multiplier": 2.6}),
+        "trueskill": _both(_trueskill(1.0, 30.0, 5.0)),
+        "elo-mmx": (_mmx(1.77, 36.0), _mmx(1.77, 28.0)),
+        "elo-mmr": _both(_mmr(0.65, 22.0, False, 0.0)),
+    },
+    "synth-sm": {
+        "cf-general": _both({"beta": 70.0, "weight": 0.9}),
+        "topcoder": _both({"weight_multiplier": 1.39}),
+        "trueskill": _both(_trueskill(100.0, 110.0, 14.0)),
+        "elo-mmx": _both(_mmx(0.19, 126.0, True)),
+        "elo-mmr": _both(_mmr(0.34, 103.0, False, 0.0)),
+    },
 }
 
 

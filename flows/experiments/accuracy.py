@@ -12,7 +12,7 @@ from ..figures import SERIES, new_figure
 from ..scores import score_rounds
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import History, play
-from .paper import ACCURACY, LIKE, PRINTED_CONTESTS, Contender, contenders
+from .paper import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, contenders
 
 __all__ = ["EXPERIMENT"]
 
@@ -46,17 +46,17 @@ def _run(setting: Setting) -> Report:
 
 
 def _of_history(setting: Setting, history: History, of_paper: str) -> list[str | Table | Picture]:
-    printed = ACCURACY.get(of_paper, {})
+    printed = PRINTED.get(of_paper, {})
     rows: list[dict[str, Any]] = []
     for one, other in zip(contenders(of_paper, 0), contenders(of_paper, 1), strict=True):
         setting.tell(f"{history.name}: {one.label}")
         scores = _scores(history, one)
         rank = scores if one == other else _scores(history, other)
-        told = printed.get(one.printed, (None, None))
+        told = printed.get(one.system, (None, None)) if one.printed else (None, None)
         rows.append(
             {
                 "system": one.label,
-                "in the paper": one.printed or None,
+                "in the paper": NAMES[one.system] if one.printed else None,
                 "pair inversion, %": scores[0],
                 "pair inversion, printed": told[0],
                 "pair inversion, difference": None if told[0] is None else scores[0] - told[0],

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rating_kernels import SYSTEMS, Outcome, Prior, Rounds
 
 from ..figures import SERIES, new_figure
+from ..paper import TUNED
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import History, play
 from .paper import LIKE, contenders
@@ -122,9 +123,11 @@ def _of_history(setting: Setting, history: History) -> list[str | Table | Pictur
     tested = np.repeat(history.index >= history.n_contests // 10, np.diff(rounds.offsets))
     pairs: tuple[Any, Any, Any] | None = None
     found: dict[str, Calibration] = {}
-    tuned = [one for one in contenders(LIKE.get(history.name, history.name), 0) if one.settings and one.printed]
     jobs: list[tuple[str, str, dict[str, Any]]] = [(name, name, {}) for name in SYSTEMS]
-    jobs += [(f"{one.label}, tuned", one.system, dict(one.settings)) for one in tuned if "as the" not in one.label]
+    of_paper = LIKE.get(history.name, history.name)
+    for row in contenders(of_paper, 0) if of_paper in TUNED else ():
+        if row.settings and row.label != "trueskill, as the engine":
+            jobs.append((f"{row.label}, tuned", row.system, dict(row.settings)))
     for label, name, settings in jobs:
         setting.tell(f"{history.name}: {label}")
         outcome = play(history, name, **settings).outcome

@@ -10,7 +10,7 @@ from ..figures import SERIES, log_scale, new_figure
 from ..scores import score_rounds
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import play, warm
-from .paper import LIKE, SECONDS, contenders
+from .paper import LIKE, NAMES, SECONDS, contenders
 
 __all__ = ["EXPERIMENT"]
 
@@ -31,10 +31,21 @@ def _run(setting: Setting) -> Report:
             played = play(history, one.system, **one.settings)
             scoring = _seconds_to_score(history, played)
             seconds = played.seconds + scoring
-            printed = SECONDS.get(of_paper, {}).get(one.printed)
+            printed = SECONDS.get(of_paper, {}).get(one.system) if one.printed else None
             ratio = None if printed is None else printed / seconds
             rate = history.rounds.n_rows / seconds / 1e6
-            rows.append((one.label, one.printed or None, played.seconds, scoring, seconds, printed, ratio, rate))
+            rows.append(
+                (
+                    one.label,
+                    NAMES[one.system] if one.printed else None,
+                    played.seconds,
+                    scoring,
+                    seconds,
+                    printed,
+                    ratio,
+                    rate,
+                )
+            )
         slug = "".join(c if c.isalnum() else "-" for c in history.name)
         headings = ("system", "in the paper", "rating, s", "scoring, s", "together, s", "printed, s",
                     "printed / here", "million participations / s")  # fmt: skip
