@@ -18,7 +18,7 @@ from storage.mending import damaged
 from storage.parquet import metadata_of
 from storage.rows import Row, rows_of, table_of
 from storage.standings import standings_name, stretches
-from storage.sweep import discard, referenced, sweep
+from storage.sweep import commit, discard, referenced, sweep
 
 __all__ = ["ROWS", "compact_dataset", "compact_run", "sweep_snapshots"]
 
@@ -108,11 +108,7 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
         after = {row.file for row in members}
         if after != before:
             facts = {key: facts[key] for key in ("player_parts", "n_players", "log") if key in facts}
-            data = parquet.encode(table_of(members), "contests", facts)
-            lake.flush(written)
-            lease.check()
-            lake.write_bytes(layout.contests_file(name), data)
-            lake.flush([layout.contests_file(name)])
+            commit(lake, name, table_of(members), facts, written, lease)
     except BaseException:
         discard(lake, name, written, lease)
         raise

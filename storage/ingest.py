@@ -20,7 +20,7 @@ from storage.parquet import metadata_of
 from storage.players import PlayerIndex, encode_part, parts_that_stay
 from storage.rows import Row, rows_of, table_of
 from storage.standings import standings_name
-from storage.sweep import discard, referenced, sweep
+from storage.sweep import commit, discard, referenced, sweep
 
 __all__ = ["Ingest", "IngestOrder"]
 
@@ -229,10 +229,5 @@ class Ingest(Corrector):
             if path not in self._files_before:
                 self._write(path, parquet.encode(self._log.table, "log"))
         rows = self._rows.values()
-        data = parquet.encode(table_of(rows), "contests", facts)
-        self._lake.flush(self._written)  # a run can be rated again, what a source said once cannot be asked again
-        if self._lease is not None:
-            self._lease.check()
-        self._lake.write_bytes(layout.contests_file(self._name), data)
-        self._lake.flush([layout.contests_file(self._name)])
+        commit(self._lake, self._name, table_of(rows), facts, self._written, self._lease)
         return referenced(self._name, (row.file for row in rows), facts)

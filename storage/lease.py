@@ -88,7 +88,6 @@ class Lease:
 
     def __init__(self, lake: Lake, folder: str, number: int, mine: Holder, beat_seconds: float) -> None:
         self._lake, self._folder, self._number, self._mine = lake, folder, number, mine
-        _HELD.add(mine.token)
         self._ended = threading.Event()
         self._heart = threading.Thread(target=self._beat, args=(beat_seconds,), name="ranklake-lease", daemon=True)
         self._heart.start()
@@ -180,10 +179,8 @@ def hold(
             raise _held(folder, found[1])
         number = found[0] + 1 if found else 0
         mine = Holder.here(purpose, time.time())
-        if lake.create_bytes(_path(folder, number), _encode(mine)):
-            if max(_numbers(lake, folder)) == number:
-                break
-            lake.delete(_path(folder, number))  # it had been held, given back and swept since we looked
+        if _take(lake, folder, number, mine):
+            break
         steal = False  # somebody was faster, and is alive
     lease = Lease(lake, folder, number, mine, beat_seconds)
     try:
@@ -197,6 +194,21 @@ def holder(lake: Lake, folder: str) -> Holder | None:
     """Who is at work in a folder, as far as its files say; None if nobody is."""
     found = _highest(lake, folder)
     return None if found is None or found[1].released or found[1].died else found[1]
+
+
+def _take(lake: Lake, folder: str, number: int, mine: Holder) -> bool:
+    """Put down a lease under a number; whether it is the one that counts."""
+    _HELD.add(mine.token)  # before anybody sees it, who would take us for dead
+    taken = False
+    try:
+        if lake.create_bytes(_path(folder, number), _encode(mine)):
+            taken = max(_numbers(lake, folder)) == number
+            if not taken:
+                lake.delete(_path(folder, number))  # it had been held, given back and swept since we looked
+    finally:
+        if not taken:
+            _HELD.discard(mine.token)
+    return taken
 
 
 def _free(lake: Lake, folder: str, found: tuple[int, Holder], beat_seconds: float) -> bool:

@@ -1,17 +1,19 @@
-"""Files that a data set does not refer to: left behind by a crash, or replaced."""
+"""The files of a data set: the commit that makes them count, and removing those it does not refer to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from storage import layout
+import pyarrow as pa
+
+from storage import layout, parquet
 from storage.errors import LakeError, MissingError
 from storage.lake import Lake
 from storage.lease import Lease
 from storage.parquet import metadata_of
 
-__all__ = ["discard", "referenced", "strays", "sweep"]
+__all__ = ["commit", "discard", "referenced", "strays", "sweep"]
 
 
 def referenced(name: str, files: Iterable[str], facts: Mapping[str, str]) -> set[str]:
@@ -19,6 +21,30 @@ def referenced(name: str, files: Iterable[str], facts: Mapping[str, str]) -> set
     paths = {layout.contests_file(name)} | {layout.standings_file(name, file) for file in set(files)}
     paths |= {layout.players_file(name, part) for part in facts.get("player_parts", "").split()}
     return paths | ({layout.log_file(name, facts["log"])} if "log" in facts else set())
+
+
+def commit(
+    lake: Lake, name: str, contests: pa.Table, facts: Mapping[str, str], written: Iterable[str], lease: Lease | None
+) -> None:
+    """Replace the table of contests, once the files ``written`` for it are on the disk.
+
+    A run can be rated again after a power cut; what a source said once cannot always be asked again.
+
+    Raises
+    ------
+    LeaseHeldError
+        Somebody else took over; nothing was replaced.
+    """
+    path = layout.contests_file(name)
+    data = parquet.encode(contests, "contests", facts)
+    try:
+        lake.flush(written)
+    except MissingError:
+        _check(lease)  # a successor may have swept them
+        raise
+    _check(lease)
+    lake.write_bytes(path, data)
+    lake.flush([path])
 
 
 def discard(lake: Lake, name: str, written: Iterable[str], lease: Lease | None) -> None:

@@ -395,7 +395,7 @@ def beliefs_frame(**columns: Any) -> pd.DataFrame:
         (small(time_seconds=[0.5] * 6), {}, "contest 1, row 1: a time must be a whole number of UTC seconds"),
         (small(perf_ceiling=[-np.inf] * 6), {}, "contest 1, row 1: a ceiling must be a number"),
         (small(), {"system": "elo-mnr"}, "system must be one of elo-mmr"),
-        (small(), {"engine": "steam"}, "engine must be one of serial, threads, got 'steam'"),
+        (small(), {"engine": "steam"}, "engine must be one of serial, threads, dask, got 'steam'"),
         (small(), {"workers": 0}, "workers must be >= 1, got 0"),
         (small(), {"roh": 1.0}, "elo-mmr has no parameter 'roh'; it has rho"),
         (small(), {"rho": -1.0}, "rho must be a number >= 0, got -1.0"),
