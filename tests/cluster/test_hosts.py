@@ -25,7 +25,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.Pytes
 CONTESTS = made_up(40, large=9)
 START_SECONDS = 60.0
 NUMBERS = itertools.count()
-HERE, THERE = "10.213.7.1", "10.213.7.2"
+NETWORK = 7 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))  # tests side by side share none
+HERE, THERE = f"10.213.{NETWORK}.1", f"10.213.{NETWORK}.2"
 
 
 def ip(*arguments: str) -> None:

@@ -71,5 +71,5 @@ def test_kill__before_each_operation_of_a_life_and_in_the_middle_of_each_write(
 
 
 @pytest.mark.slow
-def test_kill__at_five_hundred_more_points(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
-    assert kill_at_points(hands, steps, tmp_path / "lake", 500, seed=2) > 0.6 * 500
+def test_kill__at_two_hundred_more_points(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
+    assert kill_at_points(hands, steps, tmp_path / "lake", 200, seed=2) > 0.6 * 200
