@@ -7,7 +7,6 @@ taken for dead (suspended, cut off) finds the higher number before his next comm
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
 import secrets
@@ -23,6 +22,7 @@ from storage.errors import LakeError, LeaseHeldError, MissingError
 from storage.lake import Lake
 from storage.layout import TEMPORARY_PREFIX, number_of, numbered
 from storage.mending import damaged
+from storage.people import author
 
 __all__ = ["BEAT_SECONDS", "EXPIRY_BEATS", "Holder", "Lease", "hold", "holder"]
 
@@ -68,11 +68,7 @@ class Holder:
     @classmethod
     def here(cls, purpose: str, now: float) -> Holder:
         """This process."""
-        try:
-            user = getpass.getuser()
-        except (KeyError, OSError):  # a container may run as a number that has no name
-            user = str(os.getuid())
-        who = f"{user}@{socket.gethostname()} ({purpose}, process {os.getpid()})"
+        who = f"{author()} ({purpose}, process {os.getpid()})"
         return cls(who, _machine(), os.getpid(), _started(os.getpid()), secrets.token_hex(8), 0, now)
 
     @property

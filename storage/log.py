@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
-import socket
 import time
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
@@ -15,9 +12,10 @@ import pyarrow as pa
 from storage import layout
 from storage.aliases import Alias
 from storage.lake import Lake, digest_of
+from storage.people import author
 from storage.schemas import LOG
 
-__all__ = ["Entry", "Kind", "Log", "author"]
+__all__ = ["Entry", "Kind", "Log"]
 
 Kind: TypeAlias = Literal["remove", "disqualify", "reinstate", "alias", "unalias"]
 
@@ -106,12 +104,3 @@ class Log:
             self.aliases[handle] = Alias(entry.new_handle or "", entry.since_seconds)
         elif entry.kind == "unalias":
             self.aliases.pop(handle, None)
-
-
-def author() -> str:
-    """Who runs this: user@host."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container may run as a number that has no name
-        user = str(os.getuid())
-    return f"{user}@{socket.gethostname()}"

@@ -43,6 +43,16 @@ def run(arguments: list[str], folder: Path) -> str:
     return done.stdout
 
 
+def ingest_site(folder: Path, second: str, n_contests: int = 5) -> None:
+    """A data set ``site`` of contests that ada wins before ``second`` and grace."""
+    (folder / "site").mkdir()
+    for i in range(n_contests):
+        standings = [["ada", 0, 0], [second, 1, 1], ["grace", 2, 2]]
+        text = json.dumps({"name": f"Round {i}", "time_seconds": 1_500_000_000 + i, "standings": standings})
+        (folder / "site" / f"{i}.json").write_text(text, encoding="utf-8")
+    run(["ingest", "files", "site", "--dataset", "site", "--lake", "lake"], folder)
+
+
 def test_readme__first_command_rates_the_synthetic_history(tmp_path: Path) -> None:
     ingested, rated, board = (run(arguments, tmp_path) for arguments in commands("--preset paper"))
     assert "50 new" in ingested
@@ -129,14 +139,8 @@ def test_project__extras_are_those_promised() -> None:
 
 
 def test_readme__corrections_do_what_it_says(tmp_path: Path) -> None:
-    (tmp_path / "site").mkdir()
-    for i in range(5):
-        standings = [["ada", 0, 0], ["mallory", 1, 1], ["grace", 2, 2]]
-        text = json.dumps({"name": f"Round {i}", "time_seconds": 1_500_000_000 + i, "standings": standings})
-        (tmp_path / "site" / f"{i}.json").write_text(text, encoding="utf-8")
-    there = ["--dataset", "site", "--lake", "lake"]
-    run(["ingest", "files", "site", *there], tmp_path)
-    run(["rate", *there], tmp_path)
+    ingest_site(tmp_path, "mallory")
+    run(["rate", "--dataset", "site", "--lake", "lake"], tmp_path)
     amended, aliased, removed, foretold, log = (run(arguments, tmp_path) for arguments in commands("amend 2"))
     assert "1 contest changed" in amended
     assert "5 contests changed" in aliased
@@ -149,24 +153,14 @@ def test_readme__corrections_do_what_it_says(tmp_path: Path) -> None:
 
 def test_readme__a_cluster_rates_two_systems(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="the extra cluster is not installed")
-    (tmp_path / "site").mkdir()
-    standings = [["ada", 0, 0], ["linus", 1, 1], ["grace", 2, 2]]
-    text = json.dumps({"name": "Round", "time_seconds": 1_500_000_000, "standings": standings})
-    (tmp_path / "site" / "0.json").write_text(text, encoding="utf-8")
-    run(["ingest", "files", "site", "--dataset", "site", "--lake", "lake"], tmp_path)
+    ingest_site(tmp_path, "linus", n_contests=1)
     (rated,) = (run(arguments, tmp_path) for arguments in commands("--engine dask"))
     assert sorted(line.split(":")[0] for line in rated.splitlines()) == ["run site-elo-mmr", "run site-glicko"]
 
 
 def test_readme__a_lake_is_looked_after_as_it_says(tmp_path: Path) -> None:
-    (tmp_path / "site").mkdir()
-    for i in range(5):
-        standings = [["ada", 0, 0], ["linus", 1, 1], ["grace", 2, 2]]
-        text = json.dumps({"name": f"Round {i}", "time_seconds": 1_500_000_000 + i, "standings": standings})
-        (tmp_path / "site" / f"{i}.json").write_text(text, encoding="utf-8")
-    there = ["--dataset", "site", "--lake", "lake"]
-    run(["ingest", "files", "site", *there], tmp_path)
-    run(["rate", *there], tmp_path)
+    ingest_site(tmp_path, "linus")
+    run(["rate", "--dataset", "site", "--lake", "lake"], tmp_path)
     listed, verified, replayed, compacted, deleted = (run(each, tmp_path) for each in commands("ranklake verify"))
     assert "complete" in listed
     assert "all is well: 1 data set with 5 contests and 15 participations, 1 run with 5 rounds" in verified
