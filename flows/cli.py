@@ -18,6 +18,7 @@ from . import (
     predicting,
     upkeep,
 )
+from .interrupts import interruptible
 from .terminal import SWITCH_SECONDS, deviations_option, expected, lake_option, run_option, steal_option
 from .terminal import print_table as _print
 from .terminal import progress as _progress
@@ -211,17 +212,21 @@ def publish(run: str, deviations: float | None, maintain: bool, afresh: bool, st
     click.echo(f"run {run}: {report.line()}")
 
 
+_INTERRUPTED = "interrupted; what was committed stays, the same command goes on from there"
+
+
 def main() -> None:
     """Run a command; exit with 0 done, 1 failed, 2 wrong use. A traceback only with ``--debug``."""
     try:
-        cli.main(standalone_mode=False)
+        with interruptible(_INTERRUPTED):
+            cli.main(standalone_mode=False)
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except click.UsageError as error:
         error.show()
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted; what was committed stays, the same command goes on from there", err=True)
+        click.echo(_INTERRUPTED, err=True)
         sys.exit(1)
     except Exception as error:
         if "--debug" in sys.argv or not expected(error):

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 import click
 
+from .interrupts import interruptible
 from .terminal import SWITCH_SECONDS, expected, lake_option, progress, usage
 
 __all__ = ["COMMANDS"]
@@ -92,17 +93,18 @@ COMMANDS = (follow,)
 
 def _again_and_again(once: Callable[[], None], seconds: int) -> None:
     """Do something every so many seconds, until Ctrl-C or a termination signal."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how a container or a service manager says it
+    stopped = "stopped; what was committed stays"
     try:
-        while True:
-            due = time.monotonic() + seconds
-            click.echo(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
-            try:
-                once()
-            except Exception as error:
-                if not expected(error):
-                    raise
-                click.echo(f"Error: {error}", err=True)
-            time.sleep(max(due - time.monotonic(), 0.0))
+        with interruptible(stopped, signal.SIGTERM):  # how a container or a service manager says it
+            while True:
+                due = time.monotonic() + seconds
+                click.echo(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
+                try:
+                    once()
+                except Exception as error:
+                    if not expected(error):
+                        raise
+                    click.echo(f"Error: {error}", err=True)
+                time.sleep(max(due - time.monotonic(), 0.0))
     except KeyboardInterrupt:
-        click.echo("stopped; what was committed stays")
+        click.echo(stopped)

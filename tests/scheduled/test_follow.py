@@ -342,9 +342,11 @@ def loop(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], queue.Queue[
 
 def until(lines: queue.Queue[str], text: str) -> list[str]:
     """Lines up to one that has a text in it."""
+    give_up = time.monotonic() + PATIENCE
     said = [lines.get(timeout=PATIENCE)]
     while text not in said[-1]:
         assert said[-1], f"ended without {text!r}: {said}"
+        assert time.monotonic() < give_up, f"never said {text!r}: {said}"
         said.append(lines.get(timeout=PATIENCE))
     return said
 

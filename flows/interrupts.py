@@ -1,0 +1,73 @@
+"""Ctrl-C that always ends a command.
+
+Python raises ``KeyboardInterrupt`` wherever the main thread happens to be. A lock that is just being waited for may
+then raise something else, or never be free again (CPython's issues 92530, 118433), and what a destructor raises is
+dropped. Here whatever comes of an interrupt counts as one, and a process that has not come to its end in time is ended
+as by a crash, of which a lake loses nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+__all__ = ["GRACE_SECONDS", "interruptible"]
+
+GRACE_SECONDS = 20.0  # until an interrupted process must have ended
+
+
+@contextmanager
+def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
+    """A block that Ctrl-C, or another signal, ends with ``KeyboardInterrupt``; the process ends soon after.
+
+    A second signal ends the process at once. Where Ctrl-C is ignored it stays so: what a script starts in the
+    background is none of the terminal's business. In another thread than the main one this does nothing.
+
+    Parameters
+    ----------
+    last_words
+        Said on the standard error if the process has to be ended by force; its exit code is 1.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    interrupted = False
+    waiting, told = os.pipe()  # a handler can do little more than write: any lock may be held by what it interrupts
+
+    def end_by_force() -> None:
+        os.write(2, f"{last_words}\n".encode())
+        os._exit(1)
+
+    def watch() -> None:
+        if os.read(waiting, 1):
+            time.sleep(GRACE_SECONDS)
+            end_by_force()
+        os.close(waiting)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal interrupted
+        if interrupted:
+            end_by_force()
+        interrupted = True
+        os.write(told, b"!")
+        raise KeyboardInterrupt
+
+    threading.Thread(target=watch, name="ranklake-interrupts", daemon=True).start()
+    signals = [one for one in (signal.SIGINT, *more) if signal.getsignal(one) != signal.SIG_IGN]
+    before = {one: signal.signal(one, interrupt) for one in signals}
+    try:
+        yield
+    except Exception as error:
+        if interrupted:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        if not interrupted:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+            os.close(told)
