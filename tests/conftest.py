@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -16,6 +17,9 @@ ENGINES = {
     "two-threads": lambda: Threads(2),
     "three-threads": lambda: Threads(3),
 }
+
+# What starts the tests in the background may ignore Ctrl-C, and so would every process they start: some tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=list(ENGINES))

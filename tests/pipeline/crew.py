@@ -227,7 +227,6 @@ def _work(logs: str, arguments: list[str], at: int, how: str, before: str) -> No
         for stream, name in ((0, os.devnull), (1, f"{logs}.out"), (2, f"{logs}.err")):
             os.dup2(os.open(name, os.O_RDWR), stream)
         sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.argv = ["ranklake", *arguments]
         operations = _watch(arguments[arguments.index("--lake") + 1], at, how)
         exec(before, {})

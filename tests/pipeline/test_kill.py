@@ -50,7 +50,6 @@ def write_bytes(self, path, data):
     if number == {write} and {how!r} == "done":
         os.kill(os.getpid(), signal.{signal})
 storage.lake.Lake.write_bytes = write_bytes
-signal.signal(signal.SIGINT, signal.default_int_handler)
 """
 
 
@@ -199,8 +198,7 @@ def test_rate__interrupted_keeps_what_was_committed_and_says_so(lake: Path, undi
 
 
 def test_rate__interrupted_by_whoever_watches_it_ends_at_once(lake: Path, undisturbed: Path) -> None:
-    default = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    with rating(lake, before=default) as process:
+    with rating(lake) as process:
         wait_for(process, lake, 3)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
