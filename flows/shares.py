@@ -1,16 +1,17 @@
 """A worker's share of a run: it holds the beliefs of some players and does their part of every round.
 
-A round is two exchanges. First everybody's diffused beliefs go out to all (:meth:`Share.prior`); then each worker makes
-the summary of the whole field for itself, finds the performances, and absorbs those of its own players
-(:meth:`Share.meet`). What travels is arrays: beliefs before the round and places, never histories. Of a very large
-field the summary is shared, too: its maps fill arrays in ranges, and the workers exchange what each has filled
-(:meth:`Share.join`). A summary has no state but these arrays: to go on, it is begun again with them.
+A round is two exchanges. First everybody's diffused beliefs (:meth:`Share.prior`) go out to all (:meth:`Share.hear`);
+then each worker makes the summary of the whole field for itself, finds the performances, and absorbs those of its own
+players (:meth:`Share.meet`). What travels is arrays: beliefs before the round and places, never histories. Of a very
+large field the summary is shared, too: its maps fill arrays in ranges, and the workers exchange what each has filled
+(:meth:`Share.know`, :meth:`Share.join`). A summary has no state but these arrays: to go on, it is begun again with
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -56,9 +57,9 @@ class _Round:
 
     whole: Rounds
     prior: Prior
-    places: Ints
     rows: Ints
     known: list[Arrays]  # what maps have filled so far
+    places: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     summary: Summary | None = None
 
 
@@ -106,31 +107,33 @@ class Share:
         self._system.prior(self._params, self._beliefs, part, 0, len(rows), prior)
         return tuple(pack(column) for column in (prior.mu, prior.sigma, prior.beta, prior.n_before))
 
-    def meet(
-        self, facts: tuple[npt.NDArray[Any], ...], lo: Ints, prior: Sequence[Any], places: Ints, wide: bool
-    ) -> Any:
-        """Hear everybody's beliefs before a round; the rest of the round, unless its summary is to be shared.
-
-        Parameters
-        ----------
-        lo, prior
-            Of the whole field, in standings order.
-        places
-            Where its own players stand there, ascending: those of the last :meth:`prior`.
-        """
+    def hear(self, facts: tuple[npt.NDArray[Any], ...], lo: Ints, prior: Sequence[Any]) -> None:
+        """Hear everybody's beliefs before a round, the one of the last :meth:`prior`; in standings order."""
         n, lo = len(lo), _own(lo)
         starts = np.append(np.flatnonzero(np.diff(lo, prepend=-1)), n)
         hi = np.repeat(starts[1:] - 1, np.diff(starts)).astype(np.int32)
-        field = Prior(*(unpack(column, n) for column in prior))
+        everybody = Prior(*(unpack(column, n) for column in prior))
         whole = _round(facts, np.zeros(n, dtype=np.int32), lo, hi)
-        self._round = _Round(whole, field, places, self._next, [])
-        return self.join(None) if wide else self._finish(self._summarise(at_once))
+        self._round = _Round(whole, everybody, self._next, [])
 
-    def join(self, filled: Arrays | None) -> tuple[str, Any]:
+    def meet(self, places: Ints, wide: bool) -> Any:
+        """The rest of the round that was heard of, or its beginning if the summary is to be shared.
+
+        Parameters
+        ----------
+        places
+            Where its own players stand there, ascending: those of the last :meth:`prior`.
+        """
+        self._current().places = places
+        return self.join() if wide else self._finish(self._summarise(at_once))
+
+    def know(self, filled: Arrays) -> None:
+        """Hear what the last map of a shared summary has filled everywhere."""
+        self._current().known.append(filled)
+
+    def join(self) -> tuple[str, Any]:
         """Go on with a summary, or begin it: what a map has filled here, or performances of a range of places."""
         here = self._current()
-        if filled is not None:
-            here.known.append(filled)
         try:
             summary = self._summarise(_Together(self._place, self._size, here.known))
         except _FilledError as ready:
@@ -177,8 +180,8 @@ class Share:
         self._round = None
         part = replace(here.whole, offsets=np.array([0, len(own)]), player=here.rows)
         part = replace(part, lo=here.whole.lo[own], hi=here.whole.hi[own])
-        field = here.prior
-        prior = Prior(field.mu[own], field.sigma[own], field.beta[own], field.n_before[own])
+        all_of = here.prior
+        prior = Prior(all_of.mu[own], all_of.sigma[own], all_of.beta[own], all_of.n_before[own])
         outcome = replace(Outcome.empty(len(own)), perf=perf)
         self._beliefs.make_room(here.rows)
         self._system.absorb(self._params, self._beliefs, part, prior, of_rows(summary, own), 0, len(own), outcome)

@@ -108,10 +108,11 @@ class Spread:
     def dismiss(self) -> None:
         self._crew.dismiss()
 
-    def _ask(self, orders: Sequence[list[Order]], rows: int = 0) -> list[list[Any]]:
+    def _ask(self, orders: Sequence[list[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
+        """Replies to orders."""
         waiting, self._waiting = self._waiting, [[] for _ in self._lots]
-        replies = self._crew.ask([[*one, *two] for one, two in zip(waiting, orders, strict=True)], rows)
-        return [reply[len(one) :] for reply, one in zip(replies, waiting, strict=True)]
+        replies = self._crew.ask([[*one, *two] for one, two in zip(waiting, orders, strict=True)], rows, to_all)
+        return [reply[len(to_all) + len(one) :] for reply, one in zip(replies, waiting, strict=True)]
 
     def _spent(self, phase: str, since: float) -> float:
         """Count the time since then; returns the time now."""
@@ -155,10 +156,12 @@ class Spread:
             self._spent("prior", since)
         return stretch.begun
 
-    def _end(self, orders: Sequence[Order], then: _Stretch | None, rows: int) -> list[Any]:
+    def _end(
+        self, orders: Sequence[Order], then: _Stretch | None, rows: int, to_all: Sequence[Order] = ()
+    ) -> list[Any]:
         """The last orders of a round and the first of the next; replies to the former."""
         begin = self._begin(then)
-        replies = self._ask([[order, *more] for order, more in zip(orders, begin, strict=True)], rows)
+        replies = self._ask([[order, *more] for order, more in zip(orders, begin, strict=True)], rows, to_all)
         if then is not None:
             then.begun = [reply[1] for reply in replies]
         return [reply[0] for reply in replies]
@@ -185,13 +188,13 @@ class Spread:
             for column, values in zip(columns, own, strict=True):
                 column[places] = unpack(values, len(places))
         wide = n >= self._wide and self._crew.size > 1
-        field = _facts(now.rounds), now.rounds.lo, [pack(column) for column in columns]
-        orders: list[Order] = [("meet", (*field, places, wide)) for places in now.places]
+        field: list[Order] = [("hear", (_facts(now.rounds), now.rounds.lo, [pack(column) for column in columns]))]
+        orders: list[Order] = [("meet", (places, wide)) for places in now.places]
         since = self._spent("lay out", since)
         if wide:
-            outcome.perf[:] = self._together(orders, n)
-            orders = [("absorb", (pack(outcome.perf[places]),)) for places in now.places]
-        replies = self._end(orders, then, n)
+            outcome.perf[:] = self._together(field, orders, n)
+            field, orders = [], [("absorb", (pack(outcome.perf[places]),)) for places in now.places]
+        replies = self._end(orders, then, n, field)
         since = self._spent("meet and absorb, next prior", since)
         for places, (*perf, mu, sigma) in zip(now.places, replies, strict=True):
             if perf:
@@ -199,11 +202,11 @@ class Spread:
             outcome.mu[places], outcome.sigma[places] = mu, sigma
         self._spent("lay out", since)
 
-    def _together(self, orders: Sequence[Order], n: int) -> npt.NDArray[np.float64]:
+    def _together(self, to_all: Sequence[Order], orders: Sequence[Order], n: int) -> npt.NDArray[np.float64]:
         """Performances of a round whose summary the workers share: they exchange what each fills until all have it."""
         while True:
             since = time.perf_counter()
-            replies = [reply[0] for reply in self._ask([[order] for order in orders], n)]
+            replies = [reply[0] for reply in self._ask([[order] for order in orders], n, to_all)]
             self._spent("summary", since)
             kinds = {kind for kind, _ in replies}
             assert len(kinds) == 1, "workers disagree where a summary stands"
@@ -212,7 +215,7 @@ class Spread:
                 perf: npt.NDArray[np.float64] = np.concatenate(parts)
                 return perf
             filled = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-            orders = [("join", (filled,))] * len(orders)
+            to_all, orders = [("know", (filled,))], [("join", ())] * len(orders)
 
 
 def _lot(place: int, size: int, shards: int | None) -> Lot:

@@ -92,13 +92,15 @@ class Crew(Protocol):
     @property
     def size(self) -> int: ...
 
-    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0) -> list[list[Any]]:
-        """Have each carry out its orders, in order; the replies.
+    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
+        """Have each carry out orders that are the same for all, and then its own, in order; the replies.
 
         Parameters
         ----------
         rows
             How many rows the largest of these orders work on: more of them may take longer.
+        to_all
+            What all are told alike: it is packed once.
 
         Raises
         ------

@@ -7,13 +7,14 @@ goes on from the lake. Every wait has an end.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from types import TracebackType
@@ -22,6 +23,7 @@ from typing import Any, Self, TypeVar
 from ..alike import about, compare
 from ..extras import need
 from .base import EngineError, HandsLostError, Order
+from .freight import Pieces, enclose, load, unload
 
 __all__ = ["Cluster", "Member"]
 
@@ -50,14 +52,21 @@ class Member:
     def take_on(self, make: Callable[..., Any], terms: tuple[Any, ...]) -> None:
         self._state = make(*terms)
 
-    def do(self, turn: int, orders: Sequence[Order]) -> tuple[bool, Any]:
-        """The replies, or what went wrong in them; whatever else is raised on the way tells of a lost worker."""
+    def do(self, *pieces: bytes | memoryview) -> Pieces:
+        """Carry out orders, loaded as the turn, what all are told, if anything, and this one's own.
+
+        Returns
+        -------
+        list of bytes
+            The replies, or what went wrong in them; whatever else is raised on the way tells of a lost worker.
+        """
+        turn, to_all, own = unload(pieces)
         try:
-            return True, self._state.do(turn, orders)
+            return load((True, self._state.do(turn, [*(unload(to_all) if to_all else ()), *own])))
         except MemoryError:
             raise
         except Exception as error:
-            return False, error
+            return load((False, error))
 
 
 class Cluster:
@@ -103,7 +112,11 @@ class Cluster:
         try:
             with _deaf_to_interrupts():
                 started = dask.LocalCluster(
-                    n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+                    n_workers=count,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,  # a lost worker is told in our one line
                 )
         except (OSError, TimeoutError, RuntimeError) as error:
             raise EngineError(f"no Dask cluster starts on this machine: {error}") from error
@@ -143,9 +156,11 @@ class Cluster:
         """Hire a worker that ran out of memory no more."""
         self._out_of_memory.add(address)
 
-    def as_current(self) -> Any:
-        """A block in which Dask speaks through this cluster's client."""
-        return self._client.as_current()
+    def sync(self, call: Callable[[], Awaitable[T]], seconds: float) -> T:
+        """What a coroutine gives that is run by the client: one trip to its thread, however many it asks."""
+        with self._client.as_current():
+            result: T = self._client.sync(call, callback_timeout=seconds)
+        return result
 
     def _reconnect(self) -> None:
         deadline = time.monotonic() + (RETURN_SECONDS if self._hired else 0.0)
@@ -257,11 +272,13 @@ class Actors:
     def size(self) -> int:
         return len(self._actors)
 
-    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0) -> list[list[Any]]:
+    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
         self._turn += 1
         seconds = self._cluster.patience + ROW_SECONDS * rows
+        alike = enclose(load(list(to_all))) if to_all else []
+        told = [tuple(load((self._turn, alike, list(own)))) for own in orders]
         replies = []
-        for good, reply in self.call("do", [(self._turn, list(own)) for own in orders], seconds):
+        for good, reply in map(unload, self.call("do", told, seconds)):
             if not good:
                 raise reply
             replies.append(reply)
@@ -275,27 +292,34 @@ class Actors:
         HandsLostError
             Whatever kept one from answering.
         """
-        deadline, address = time.monotonic() + seconds, ""
-        waiting: list[Any] = []
-        replies: list[Any] = []
+        failed: list[str] = []
+        silent = list(self._actors)
+
+        async def ask_one(address: str, given: tuple[Any, ...]) -> Any:
+            try:
+                reply = await getattr(self._actors[address][1], method)(*given)
+            except Exception:
+                failed.append(address)
+                raise
+            silent.remove(address)
+            return reply
+
+        async def ask_all() -> list[Any]:
+            return await asyncio.gather(*map(ask_one, list(self._actors), arguments))
+
         try:
-            with self._cluster.as_current():
-                for (one, (_, actor)), given in zip(self._actors.items(), arguments, strict=True):
-                    address = one
-                    waiting.append(getattr(actor, method)(*given))
-                for one, future in zip(self._actors, waiting, strict=True):
-                    address = one
-                    replies.append(future.result(timeout=max(deadline - time.monotonic(), 0.01)))
+            return self._cluster.sync(ask_all, seconds)
         except MemoryError as error:
-            self._cluster.shun(address)
-            raise HandsLostError(f"worker {address} has run out of memory") from error
-        except TimeoutError as error:
-            raise HandsLostError(f"worker {address} has not answered for {seconds:.0f} s") from error
+            self._cluster.shun(failed[0])
+            raise HandsLostError(f"worker {failed[0]} has run out of memory") from error
         except Exception as error:  # Dask tells of a death in many ways: OSError, RuntimeError, ValueError, its own
             if self._cluster.closed:
                 raise EngineError("the engine was closed") from error
-            raise HandsLostError(f"worker {address} is lost ({_words(error)})") from error
-        return replies
+            if failed:
+                raise HandsLostError(f"worker {failed[0]} is lost ({_words(error)})") from error
+            if isinstance(error, TimeoutError):
+                raise HandsLostError(f"worker {silent[0]} has not answered for {seconds:.0f} s") from error
+            raise HandsLostError(f"the connection to {self._cluster.address} is lost ({_words(error)})") from error
 
     def dismiss(self) -> None:
         self._actors = {}  # the last reference: Dask then frees them

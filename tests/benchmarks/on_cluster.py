@@ -132,18 +132,17 @@ class _Scale:
         self._turn = 0
         return self
 
-    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0) -> list[list[Any]]:
+    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
         self._turn += 1
         replies: list[list[Any]] = [[] for _ in orders]
         for place, (one, own) in enumerate(zip(self._members, orders, strict=True)):
             one._turn = self._turn
-            for name, given in own:
+            for name, given in [*to_all, *own]:
                 began = time.perf_counter()
                 replies[place].append(getattr(one, name)(*given))
                 self.seconds[name] += time.perf_counter() - began
-                field = _weight(given[1:3]) if name == "meet" else 0
-                self.sent["field"] += field
-                self.sent["own"] += _weight(given) - field
+            self.sent["field"] += _weight([given for _, given in to_all])
+            self.sent["own"] += _weight([given for _, given in own])
         self.received += _weight(replies)
         return replies
 
@@ -170,7 +169,10 @@ def _costs(rounds: Rounds) -> tuple[dict[str, float], dict[str, float], float]:
     driver = {name: keeper.phases[name][0] - before[name][0] for name in ("share out", "lay out")}
     n = rounds.n_rows
     replicated = _replicated(rounds)
-    shared = sum(scale.seconds[name] for name in ("prior", "meet", "join", "absorb")) - scale.workers * replicated
+    shared = (
+        sum(scale.seconds[name] for name in ("prior", "hear", "meet", "know", "join", "absorb"))
+        - scale.workers * replicated
+    )
     costs = driver | {"replicated": replicated, "shared": shared}
     sent = {"field": scale.sent["field"] / 2 / n, "own": scale.sent["own"] / n}
     return costs, sent, scale.received / n

@@ -28,11 +28,11 @@ class BenchCrew:
         self.size, self.turn, self._engine = size, 0, engine
         self.members = [make(*travel(terms(place, size))) for place in range(size)]
 
-    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0) -> list[list[Any]]:
+    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
         self.turn += 1
         replies = []
         for one, own in zip(self.members, orders, strict=True):
-            replies.append(travel(one.do(self.turn, travel(list(own)))))
+            replies.append(travel(one.do(self.turn, travel([*to_all, *own]))))
             self._engine.asked += 1
             if self._engine.asked in self._engine.losses:
                 self.members = []

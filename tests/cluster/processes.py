@@ -20,6 +20,7 @@ from typing import Any, Self
 
 from flows.engines.base import EngineError, HandsLostError, Order
 from flows.engines.cluster import Member
+from flows.engines.freight import enclose, load, unload
 
 __all__ = ["Processes"]
 
@@ -71,11 +72,13 @@ class ProcessCrew:
     def size(self) -> int:
         return len(self._workers)
 
-    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0) -> list[list[Any]]:
+    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
         self._turn += 1
         replies = []
-        self._engine.before_ask([name for name, _ in orders[0]])
-        for good, reply in self.call([("do", (self._turn, list(own))) for own in orders], self._engine.patience):
+        self._engine.before_ask([name for name, _ in [*to_all, *orders[0]]])
+        alike = enclose(load(list(to_all))) if to_all else []
+        calls = [("do", tuple(load((self._turn, alike, list(own))))) for own in orders]
+        for good, reply in map(unload, self.call(calls, self._engine.patience)):
             if not good:
                 raise reply
             replies.append(reply)
