@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from rating_kernels import Beliefs, Outcome, Rounds, System
@@ -11,9 +11,11 @@ from rating_kernels.beliefs import Column, Ragged
 from .engines.base import Engine, Local, Remote
 from .rounds import rate_rounds
 
-__all__ = ["Held", "Here", "Keeper", "keep"]
+__all__ = ["AHEAD", "Held", "Here", "Keeper", "keep"]
 
 Held = dict[str, Column | Ragged]
+
+AHEAD = 2  # calls of a keeper that it makes use of knowing beforehand
 
 
 class Keeper(Protocol):
@@ -28,14 +30,14 @@ class Keeper(Protocol):
     @property
     def phases(self) -> Mapping[str, tuple[float, int]]: ...
 
-    def rate(self, rounds: Rounds, ahead: Rounds | None = None) -> Outcome:
+    def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
         """Rate rounds, the next of the history, in order.
 
         Parameters
         ----------
         ahead
-            The rounds that will be given next, if they are known and there will be no other call in between: work on
-            them may begin.
+            What will be given in the next calls, as far as it is known and there will be no other call in between:
+            work on it may begin. More than :data:`AHEAD` of them are of no use.
         """
 
     def columns(self) -> Held:
@@ -56,7 +58,7 @@ class Here:
         self._beliefs: Beliefs = system.newcomers(params, n_players)
         self.phases: dict[str, tuple[float, int]] = {}
 
-    def rate(self, rounds: Rounds, ahead: Rounds | None = None) -> Outcome:
+    def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
         return rate_rounds(self._system, self._params, self._beliefs, rounds, self._engine)
 
     def columns(self) -> Held:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rating_kernels import SYSTEMS, Outcome, Prior, Rounds
+from rating_kernels import SYSTEMS, Beliefs, Outcome, Prior, Rounds, System
 from rating_kernels.beliefs import Column, Ragged, at_once
 from rating_kernels.standings import Floats, Ints, Longs
 from rating_kernels.system import Summary, of_rows
@@ -25,9 +25,10 @@ from rating_kernels.warm import warm
 
 from .engines.base import Order
 
-__all__ = ["Lot", "Share"]
+__all__ = ["Facts", "Lot", "Share", "diffuse", "pack", "unpack"]
 
 Arrays = list[npt.NDArray[Any]]
+Facts = tuple[npt.NDArray[Any], ...]  # of a round: time_seconds, weight, perf_ceiling, event
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +100,13 @@ class Share:
         """Believe of some of its players what is given."""
         self._beliefs.put(_own(rows), columns)
 
-    def prior(self, facts: tuple[npt.NDArray[Any], ...], rows: Ints) -> tuple[npt.NDArray[Any], ...]:
-        """Diffuse the beliefs of its players before a round of these facts (:func:`facts_of`)."""
-        self._next, nothing = _own(rows), np.zeros(len(rows), dtype=np.int32)
-        part = _round(facts, self._next, nothing, nothing)
-        prior = Outcome.empty(len(rows)).prior
-        self._system.prior(self._params, self._beliefs, part, 0, len(rows), prior)
-        return tuple(pack(column) for column in (prior.mu, prior.sigma, prior.beta, prior.n_before))
+    def prior(self, facts: Facts, rows: Ints, without: Ints) -> list[npt.NDArray[Any]]:
+        """Diffuse the beliefs of its players before a round, but for some: these come diffused, before it is met."""
+        self._next = _own(rows)
+        prior = diffuse(self._system, self._params, self._beliefs, facts, np.delete(self._next, without))
+        return [pack(column) for column in prior]
 
-    def hear(self, facts: tuple[npt.NDArray[Any], ...], lo: Ints, prior: Sequence[Any]) -> None:
+    def hear(self, facts: Facts, lo: Ints, prior: Sequence[Any]) -> None:
         """Hear everybody's beliefs before a round, the one of the last :meth:`prior`; in standings order."""
         n, lo = len(lo), _own(lo)
         starts = np.append(np.flatnonzero(np.diff(lo, prepend=-1)), n)
@@ -231,5 +230,13 @@ def _own(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.require(column, requirements=["C", "W"])
 
 
-def _round(facts: tuple[npt.NDArray[Any], ...], player: Ints, lo: Ints, hi: Ints) -> Rounds:
+def diffuse(system: System, params: Any, beliefs: Beliefs, facts: Facts, rows: Ints) -> Arrays:
+    """Diffuse what is believed of some rows before a round, in place; ``mu, sigma, beta, n_before``."""
+    nothing = np.zeros(len(rows), dtype=np.int32)
+    prior = Outcome.empty(len(rows)).prior
+    system.prior(params, beliefs, _round(facts, rows, nothing, nothing), 0, len(rows), prior)
+    return [prior.mu, prior.sigma, prior.beta, prior.n_before]
+
+
+def _round(facts: Facts, player: Ints, lo: Ints, hi: Ints) -> Rounds:
     return Rounds(np.array([0, len(player)]), player, lo, hi, *(_own(fact) for fact in facts))

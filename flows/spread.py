@@ -22,11 +22,12 @@ from rating_kernels.standings import Ints, Longs
 from .engines.base import Crew, Order, Remote
 from .keepers import Held
 from .rounds import stretches
-from .shares import Lot, Share, pack, unpack
+from .shares import Facts, Lot, Share, diffuse, pack, unpack
 
 __all__ = ["WIDE", "Spread"]
 
 WIDE = 50_000  # participants from which the summary is worth two trips more; fewer, and each worker makes all of it
+_NOBODY = np.empty(0, dtype=np.int32)
 SHARDS = 16  # a worker: players who came together are spread over all
 
 
@@ -34,13 +35,17 @@ SHARDS = 16  # a worker: players who came together are spread over all
 class _Stretch:
     """One large round, or small ones together, and which worker holds whom of its participants."""
 
+    of: Rounds  # what was given, and where in it this begins
+    start: int
     rounds: Rounds
     large: bool
     players: npt.NDArray[np.integer]  # whose beliefs are needed: row by row of a large round, otherwise each once
     numbered: Rounds  # of a small one: players by their place in ``players``
     places: list[Ints]  # in ``players``, of those that each worker holds
     rows: list[Ints]  # in its store
-    begun: list[Any] | None = None  # each worker's beliefs of its players, once they have been asked for
+    begun: list[Any] | None = None  # each worker's beliefs of its players, once they have been asked for,
+    early: list[Ints] | None = None  # but in a large round for these of its places: they play in the stretch before,
+    settled: list[npt.NDArray[Any]] | None = None  # and their beliefs come from there
 
 
 class Spread:
@@ -68,30 +73,25 @@ class Spread:
         for place, lot in enumerate(self._lots):
             self._holder[lot.shards] = place
         self._waiting: list[list[Order]] = [[] for _ in self._lots]  # orders that go with the next ones
-        self._ahead: tuple[Rounds, _Stretch] | None = None
+        self._prepared: list[_Stretch] = []  # of rounds that were told ahead
         self.phases: dict[str, tuple[float, int]] = {}
 
-    def rate(self, rounds: Rounds, ahead: Rounds | None = None) -> Outcome:
+    def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
         if rounds.n_rows and rounds.player.max() >= self._n_players:
             raise ValueError(f"player {rounds.player.max()} has no row in a store of {self._n_players} players")
-        outcome = Outcome.empty(rounds.n_rows)
-        begun, self._ahead = self._ahead, None
-        assert begun is None or begun[0] is rounds
-        first = None if begun is None else begun[1]
-        parts = ((rounds.part(a, b), large) for a, b, large in stretches(self._system, rounds))
-        follows = None if ahead is None else next(iter(stretches(self._system, ahead)), None)
-        after = None if ahead is None or follows is None else self._stretch(ahead.part(*follows[:2]), follows[2])
-        done = 0
-        for now, then in _with_next(self._stretches(parts, first), after):
+        outcome, done = Outcome.empty(rounds.n_rows), 0
+        coming = self._stretches([rounds, *ahead])
+        now, then, after = next(coming, None), next(coming, None), next(coming, None)
+        while now is not None and now.of is rounds:
             rows = outcome.part(done, done + now.rounds.n_rows)
             done += now.rounds.n_rows
-            (self._rate_large if now.large else self._rate_small)(now, then, rows)
-        if after is not None and ahead is not None and after.begun is not None:
-            self._ahead = ahead, after
+            (self._rate_large if now.large else self._rate_small)(now, then, after, rows)
+            now, then, after = then, after, next(coming, None)
+        self._prepared = [one for one in (now, then, after) if one is not None]
         return outcome
 
     def columns(self) -> Held:
-        assert self._ahead is None
+        assert not any(one.begun for one in self._prepared), "beliefs before a round that has begun are nobody's"
         orders = [[("columns", (len(lot.players(self._n_players)),))] for lot in self._lots]
         parts = [reply[0] for reply in self._ask(orders, self._n_players)]
         players = [lot.players(self._n_players) for lot in self._lots]
@@ -121,12 +121,14 @@ class Spread:
         self.phases[phase] = seconds + now - since, times + 1
         return now
 
-    def _stretches(self, parts: Iterator[tuple[Rounds, bool]], first: _Stretch | None) -> Iterator[_Stretch]:
-        for rounds, large in parts:
-            yield self._stretch(rounds, large) if first is None else first
-            first = None
+    def _stretches(self, parts: Sequence[Rounds]) -> Iterator[_Stretch]:
+        prepared = {(id(one.of), one.start): one for one in self._prepared}
+        for part in parts:
+            for start, stop, large in stretches(self._system, part):
+                yield prepared.get((id(part), start)) or self._stretch(part, start, stop, large)
 
-    def _stretch(self, rounds: Rounds, large: bool) -> _Stretch:
+    def _stretch(self, of: Rounds, start: int, stop: int, large: bool) -> _Stretch:
+        rounds = of.part(start, stop)
         since = time.perf_counter()
         numbered = rounds
         players: npt.NDArray[np.integer] = rounds.player
@@ -139,68 +141,87 @@ class Spread:
         places = np.split(order, ends[:-1])
         rows = [lot.rows(players[own]) for lot, own in zip(self._lots, places, strict=True)]
         self._spent("share out", since)
-        return _Stretch(rounds, large, players, numbered, places, rows)
+        return _Stretch(of, start, rounds, large, players, numbered, places, rows)
 
-    def _begin(self, stretch: _Stretch | None) -> list[list[Order]]:
-        """What to ask each worker first."""
+    def _begin(self, stretch: _Stretch | None, after: _Stretch | None) -> list[list[Order]]:
+        """What to ask each worker first: beliefs before a large round; or of those who play in small ones, and before
+        the large round after these, but for those who play in both."""
         if stretch is None:
             return [[] for _ in self._lots]
         if stretch.large:
-            return [[("prior", (_facts(stretch.rounds), rows))] for rows in stretch.rows]
-        return [[("take", (rows,))] for rows in stretch.rows]
+            return [[("prior", (_facts(stretch.rounds), rows, _NOBODY))] for rows in stretch.rows]
+        orders: list[list[Order]] = [[("take", (rows,))] for rows in stretch.rows]
+        if after is not None and after.large:
+            again = _among(after.players, stretch.players) >= 0
+            after.early = [places[again[places]] for places in after.places]
+            for own, places, rows in zip(orders, after.places, after.rows, strict=True):
+                own.append(("prior", (_facts(after.rounds), rows, np.flatnonzero(again[places]))))
+        return orders
 
-    def _begun(self, stretch: _Stretch) -> list[Any]:
+    def _hear(self, stretch: _Stretch | None, after: _Stretch | None, replies: Sequence[list[Any]]) -> None:
+        """Replies to what was asked first."""
+        if stretch is not None:
+            stretch.begun = [reply[0] for reply in replies]
+        if after is not None and after.early is not None:
+            after.begun = [reply[1] for reply in replies]
+
+    def _begun(self, stretch: _Stretch, after: _Stretch | None) -> list[Any]:
         if stretch.begun is None:
             since = time.perf_counter()
-            stretch.begun = [reply[0] for reply in self._ask(self._begin(stretch), len(stretch.players))]
+            self._hear(stretch, after, self._ask(self._begin(stretch, after), len(stretch.players)))
             self._spent("prior", since)
+        assert stretch.begun is not None
         return stretch.begun
 
-    def _end(
-        self, orders: Sequence[Order], then: _Stretch | None, rows: int, to_all: Sequence[Order] = ()
-    ) -> list[Any]:
-        """The last orders of a round and the first of the next; replies to the former."""
-        begin = self._begin(then)
-        replies = self._ask([[order, *more] for order, more in zip(orders, begin, strict=True)], rows, to_all)
-        if then is not None:
-            then.begun = [reply[1] for reply in replies]
-        return [reply[0] for reply in replies]
-
-    def _rate_small(self, now: _Stretch, then: _Stretch | None, outcome: Outcome) -> None:
-        columns = self._begun(now)
+    def _rate_small(self, now: _Stretch, then: _Stretch | None, after: _Stretch | None, outcome: Outcome) -> None:
+        columns = self._begun(now, then)
         since = time.perf_counter()
-        n = len(now.players)
-        beliefs = self._system.newcomers(self._params, n)
-        for rows, own in zip(now.places, columns, strict=True):
-            beliefs.put(rows, own)
+        beliefs = self._system.newcomers(self._params, len(now.players))
+        for places, own in zip(now.places, columns, strict=True):
+            beliefs.put(places, own)
         self._system.rate_small(self._params, beliefs, now.numbered, outcome)
+        if then is not None and then.early is not None:
+            again = _among(then.players[np.concatenate(then.early)], now.players).astype(np.int32)
+            then.settled = diffuse(self._system, self._params, beliefs, _facts(then.rounds), again)
         for waiting, places, rows in zip(self._waiting, now.places, now.rows, strict=True):
             waiting.append(("put", (rows, beliefs.take(places))))
         self._spent("small rounds", since)
 
-    def _rate_large(self, now: _Stretch, then: _Stretch | None, outcome: Outcome) -> None:
+    def _rate_large(self, now: _Stretch, then: _Stretch | None, after: _Stretch | None, outcome: Outcome) -> None:
         n = now.rounds.n_rows
-        begun = self._begun(now)
+        begun = self._begun(now, then)
         since = time.perf_counter()
-        prior = outcome.prior
-        columns: list[npt.NDArray[Any]] = [prior.mu, prior.sigma, prior.beta, prior.n_before]
-        for places, own in zip(now.places, begun, strict=True):
-            for column, values in zip(columns, own, strict=True):
-                column[places] = unpack(values, len(places))
+        columns = self._laid_out(now, begun, outcome)
         wide = n >= self._wide and self._crew.size > 1
-        field: list[Order] = [("hear", (_facts(now.rounds), now.rounds.lo, [pack(column) for column in columns]))]
+        to_all: list[Order] = [("hear", (_facts(now.rounds), now.rounds.lo, [pack(column) for column in columns]))]
         orders: list[Order] = [("meet", (places, wide)) for places in now.places]
         since = self._spent("lay out", since)
         if wide:
-            outcome.perf[:] = self._together(field, orders, n)
-            field, orders = [], [("absorb", (pack(outcome.perf[places]),)) for places in now.places]
-        replies = self._end(orders, then, n, field)
+            outcome.perf[:] = self._together(to_all, orders, n)
+            to_all, orders = [], [("absorb", (pack(outcome.perf[places]),)) for places in now.places]
+        begin = self._begin(then, after)
+        replies = self._ask([[order, *more] for order, more in zip(orders, begin, strict=True)], n, to_all)
+        self._hear(then, after, [reply[1:] for reply in replies])
         since = self._spent("meet and absorb, next prior", since)
-        for places, (*perf, mu, sigma) in zip(now.places, replies, strict=True):
+        for places, ((*perf, mu, sigma), *_) in zip(now.places, replies, strict=True):
             if perf:
                 outcome.perf[places] = unpack(perf[0], len(places))
             outcome.mu[places], outcome.sigma[places] = mu, sigma
         self._spent("lay out", since)
+
+    def _laid_out(self, now: _Stretch, begun: Sequence[Any], outcome: Outcome) -> list[npt.NDArray[Any]]:
+        """Beliefs before a large round, in standings order: ``mu, sigma, beta, n_before``."""
+        prior = outcome.prior
+        columns: list[npt.NDArray[Any]] = [prior.mu, prior.sigma, prior.beta, prior.n_before]
+        early = now.early or [_NOBODY] * len(begun)
+        for own, one, places in zip(begun, early, now.places, strict=True):
+            asked = np.setdiff1d(places, one, assume_unique=True) if len(one) else places
+            for column, values in zip(columns, own, strict=True):
+                column[asked] = unpack(values, len(asked))
+        if now.settled is not None:
+            for column, values in zip(columns, now.settled, strict=True):
+                column[np.concatenate(early)] = values
+        return columns
 
     def _together(self, to_all: Sequence[Order], orders: Sequence[Order], n: int) -> npt.NDArray[np.float64]:
         """Performances of a round whose summary the workers share: they exchange what each fills until all have it."""
@@ -223,15 +244,13 @@ def _lot(place: int, size: int, shards: int | None) -> Lot:
     return Lot(np.arange(place, n_shards, size), n_shards)
 
 
-def _with_next(items: Iterator[_Stretch], last: _Stretch | None) -> Iterator[tuple[_Stretch, _Stretch | None]]:
-    now = next(items, None)
-    while now is not None:
-        then = next(items, None)
-        yield now, last if then is None else then
-        now = then
+def _among(players: npt.NDArray[np.integer], others: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """Where players stand among others, who ascend; -1 for those who do not."""
+    at = np.minimum(np.searchsorted(others, players), len(others) - 1)
+    return np.where(others[at] == players, at, -1)
 
 
-def _facts(rounds: Rounds) -> tuple[npt.NDArray[Any], ...]:
+def _facts(rounds: Rounds) -> Facts:
     return rounds.time_seconds, rounds.weight, rounds.perf_ceiling, rounds.event
 
 

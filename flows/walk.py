@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from storage.mending import way_out
 
 from .adapters import Occasions
 from .engines.base import Engine
-from .keepers import Keeper, keep
+from .keepers import AHEAD, Keeper, keep
 
 __all__ = ["Rated", "Walk"]
 
@@ -74,8 +75,8 @@ class Walk:
 
     def rate(self, start: int, stop: int) -> Iterator[Rated]:
         """Rate contests ``start`` to ``stop - 1``, which must be the next; a part at a time, as they lie in files."""
-        for (part, informative, rounds), then in _with_next(self._parts(start, stop)):
-            outcome = self.keeper.rate(rounds, then[2] if then is not None else None)
+        for (part, informative, rounds), *then in _with_next(self._parts(start, stop), AHEAD):
+            outcome = self.keeper.rate(rounds, [rounds for _, _, rounds in then])
             yield Rated(part.first_contest, part.first_contest + len(part), informative, rounds, outcome)
 
     def _parts(self, start: int, stop: int) -> Iterator[tuple[StandingsPart, npt.NDArray[np.bool_], Rounds]]:
@@ -148,13 +149,13 @@ class Walk:
                     yield segment, name
 
 
-def _with_next(items: Iterator[T]) -> Iterator[tuple[T, T | None]]:
-    """Each item, and the one that follows."""
-    now = next(items, None)
-    while now is not None:
-        then = next(items, None)
-        yield now, then
-        now = then
+def _with_next(items: Iterator[T], n: int) -> Iterator[tuple[T, ...]]:
+    """Each item, and the ``n`` that follow, as far as there are any."""
+    window = deque(islice(items, n))
+    while window:
+        window.extend(islice(items, 1))
+        yield tuple(window)
+        window.popleft()
 
 
 def _read_ahead(items: Iterator[T]) -> Iterator[T]:

@@ -19,7 +19,7 @@ from timing import Options, Result, SkippedRow
 from flows.engines.base import Engine, Order, open_engine
 from flows.engines.threads import Threads
 from flows.extras import MissingExtraError
-from flows.keepers import Keeper, keep
+from flows.keepers import AHEAD, Keeper, keep
 from flows.spread import Spread
 from rating_kernels import SYSTEMS, Outcome, Rounds
 
@@ -214,12 +214,8 @@ def _fastest(repeats: int, engine: Engine, rounds: Rounds, n_players: int) -> tu
 
 
 def _walk(keeper: Keeper, rounds: Rounds) -> Outcome:
-    outcomes = []
-    now = rounds.part(0, 1)
-    for i in range(len(rounds)):
-        then = rounds.part(i + 1, i + 2) if i + 1 < len(rounds) else None
-        outcomes.append(keeper.rate(now, then))
-        now = then or now
+    parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
+    outcomes = [keeper.rate(part, parts[i + 1 : i + 1 + AHEAD]) for i, part in enumerate(parts)]
     return Outcome(*(np.concatenate([getattr(one, name) for one in outcomes]) for name in Outcome.__slots__))
 
 

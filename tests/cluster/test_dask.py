@@ -111,24 +111,6 @@ def site(tmp_path: Path) -> Iterator[Site]:
     opened.close()
 
 
-@pytest.fixture
-def strike(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[], None]], None]:
-    """Strike once, right before the first order of a phase goes out."""
-
-    def at(phase: str, blow: Callable[[], None]) -> None:
-        ask, struck = Actors.ask, []
-
-        def watched(self: Actors, orders: Any, rows: int = 0) -> list[list[Any]]:
-            if not struck and any(name == phase for name, _ in orders[0]):
-                struck.append(phase)
-                blow()
-            return ask(self, orders, rows)
-
-        monkeypatch.setattr(Actors, "ask", watched)
-
-    return at
-
-
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_dask__has_the_bits_of_serial_on_a_cluster_of_its_own(system: str, expected, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
@@ -202,11 +184,11 @@ def test_dask__a_worker_out_of_memory_is_lost_and_not_hired_again(
     lake = lake_of(tmp_path / "lake", CONTESTS)
     ask, struck = Actors.ask, []
 
-    def greedy(self: Actors, orders: Any, rows: int = 0) -> list[list[Any]]:
+    def greedy(self: Actors, orders: Any, rows: int = 0, to_all: Any = ()) -> list[list[Any]]:
         if not struck:
             struck.append(True)
             orders = [[*orders[0], ("columns", (1 << 50,))], *orders[1:]]  # more rows than any memory holds
-        return ask(self, orders, rows)
+        return ask(self, orders, rows, to_all)
 
     monkeypatch.setattr(Actors, "ask", greedy)
     with Cluster(site.address) as engine:

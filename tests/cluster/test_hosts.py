@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
@@ -18,7 +17,7 @@ from flows.engines.serial import Serial
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 
-from flows.engines.cluster import Actors, Cluster  # noqa: E402
+from flows.engines.cluster import Cluster  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
@@ -97,19 +96,9 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
 
 
 @pytest.mark.parametrize("phase", ["prior", "meet", "take"])
-def test_dask__goes_on_when_the_cable_to_another_host_is_cut(
-    hosts: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str
-) -> None:
+def test_dask__goes_on_when_the_cable_to_another_host_is_cut(hosts: Hosts, strike, tmp_path: Path, phase: str) -> None:
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
-    ask, struck = Actors.ask, []
-
-    def watched(self: Actors, orders: Any, rows: int = 0) -> list[list[Any]]:
-        if not struck and any(name == phase for name, _ in orders[0]):
-            struck.append(phase)
-            hosts.cut()
-        return ask(self, orders, rows)
-
-    monkeypatch.setattr(Actors, "ask", watched)
+    strike(phase, hosts.cut)
     with Cluster(hosts.address, patience=5.0) as engine:
         report = rate_run(lake, engine=engine)
     rate_run(other, engine=Serial())

@@ -26,8 +26,8 @@ def params_of(system: System) -> Any:
 
 
 def walk(keeper: Keeper, parts: list[Rounds]) -> Outcome:
-    """Rate parts one after the other, each with a look at the next."""
-    return joined([keeper.rate(part, ahead) for part, ahead in zip(parts, [*parts[1:], None], strict=True)])
+    """Rate parts one after the other, each with a look at the next two."""
+    return joined([keeper.rate(part, parts[i + 1 : i + 3]) for i, part in enumerate(parts)])
 
 
 def joined(outcomes: list[Outcome]) -> Outcome:
