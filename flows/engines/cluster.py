@@ -23,7 +23,7 @@ from typing import Any, Self, TypeVar
 from ..alike import about, compare
 from ..extras import need
 from .base import EngineError, HandsLostError, Order
-from .freight import Pieces, enclose, load, unload
+from .freight import Piece, Pieces, enclose, load, unload
 
 __all__ = ["Cluster", "Member"]
 
@@ -53,7 +53,7 @@ class Member:
     def take_on(self, make: Callable[..., Any], terms: tuple[Any, ...]) -> None:
         self._state = make(*terms)
 
-    def do(self, *pieces: bytes | memoryview) -> Pieces:
+    def do(self, *pieces: Piece) -> Pieces:
         """Carry out orders, loaded as the turn, what all are told, if anything, and this one's own.
 
         Returns
@@ -69,7 +69,7 @@ class Member:
         except Exception as error:
             return load((False, error))
 
-    async def do_at_once(self, *pieces: bytes | memoryview) -> Pieces:
+    async def do_at_once(self, *pieces: Piece) -> Pieces:
         """As :meth:`do`, on the worker's event loop: it hears nothing meanwhile, and changes no thread."""
         return self.do(*pieces)
 

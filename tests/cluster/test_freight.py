@@ -1,0 +1,58 @@
+"""Messages arrive as they were, and outlive what they came in."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+
+from flows.engines.freight import LARGE, enclose, load, unload
+
+SMALL_ARRAY = np.arange(7, dtype=np.int32)
+LARGE_ARRAY = np.arange(LARGE, dtype=np.float64)
+
+
+def test_load__copies_small_arrays_and_leaves_large_ones_where_they_are() -> None:
+    pieces = load([("put", (SMALL_ARRAY, {"mu": LARGE_ARRAY}))])
+    assert len(pieces) == 2
+    assert np.shares_memory(pieces[1], LARGE_ARRAY)
+    ((name, (small, columns)),) = unload(pieces)
+    assert name == "put"
+    assert small.tobytes() == SMALL_ARRAY.tobytes()
+    assert small.dtype == np.int32
+    assert small.flags.writeable
+    assert np.shares_memory(columns["mu"], LARGE_ARRAY)
+
+
+def test_load__takes_any_array() -> None:
+    for array in (LARGE_ARRAY[::2], LARGE_ARRAY.reshape(2, -1).T, np.empty(0), LARGE_ARRAY.reshape(4, -1)):
+        assert np.array_equal(unload(load(array)), array)
+
+
+def test_enclose__a_message_in_another_is_packed_once() -> None:
+    to_all = enclose(load(["hear", LARGE_ARRAY, SMALL_ARRAY]))
+    for turn in (1, 2):
+        pieces = load((turn, to_all, ["meet"]))
+        assert np.shares_memory(pieces[1], LARGE_ARRAY)
+        number, inner, own = unload(pieces)
+        assert (number, own) == (turn, ["meet"])
+        name, large, small = unload(inner)
+        assert name == "hear"
+        assert np.shares_memory(large, LARGE_ARRAY)
+        assert np.array_equal(small, SMALL_ARRAY)
+
+
+def test_unload__what_came_outlives_a_message_that_was_part_of_a_cycle() -> None:
+    """As messages are of the tasks that carry them."""
+    arrived: list[Any] = []
+    for _ in range(50):
+        array = LARGE_ARRAY.copy()
+        inner = enclose(load([array]))
+        pieces: list[Any] = list(load((inner, array)))
+        cycle: list[Any] = [pieces, inner, [memoryview(piece)[1:] for piece in pieces]]
+        cycle.append(cycle)
+        arrived += unload(pieces)[1:]
+        del array, inner, pieces, cycle
+        gc.collect()
+    assert all(np.array_equal(one, LARGE_ARRAY) for one in arrived)
