@@ -25,7 +25,7 @@ from ..extras import need
 from .base import EngineError, HandsLostError, Order
 from .freight import Piece, Pieces, enclose, load, unload
 
-__all__ = ["Cluster", "Member"]
+__all__ = ["WORKER_ENVIRON", "Cluster", "Member"]
 
 T = TypeVar("T")
 
@@ -36,6 +36,15 @@ COMPILE_SECONDS = 600.0  # until a new crew has its kernels
 PATIENCE = 60.0  # seconds until an answer must be there, and for every row asked about:
 ROW_SECONDS = 1e-4
 SOON_ROWS = 20_000  # what is done about them takes some 10 ms: a worker does it at once and changes no thread for it
+
+# Of workers started here: as in deploy/dask.yaml, which says why, and with one thread each
+WORKER_ENVIRON = {
+    "MALLOC_TRIM_THRESHOLD_": 1 << 28,
+    "MALLOC_MMAP_THRESHOLD_": 1 << 25,
+    "OMP_NUM_THREADS": 1,
+    "MKL_NUM_THREADS": 1,
+    "OPENBLAS_NUM_THREADS": 1,
+}
 
 log = logging.getLogger("ranklake.cluster")
 
@@ -113,9 +122,11 @@ class Cluster:
     def local(cls, workers: int | None = None, patience: float = PATIENCE) -> Cluster:
         """A cluster on this machine, ended with this object."""
         dask = need("distributed", "cluster", "the engine dask")
+        from dask import config as dask_config
+
         count = workers or len(os.sched_getaffinity(0))
         try:
-            with _deaf_to_interrupts():
+            with _deaf_to_interrupts(), dask_config.set({"distributed.nanny.pre-spawn-environ": WORKER_ENVIRON}):
                 started = dask.LocalCluster(
                     n_workers=count,
                     threads_per_worker=1,

@@ -17,12 +17,14 @@ import click
 import cyclopts
 import pytest
 import yaml
+from dask import config
 from deploy.commands import ROOT, check, check_shell, shell_lines
 from prefect.cli.deploy._models import PrefectYamlModel
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.flows import load_flow_from_entrypoint
 from prefect.settings import Settings
 
+from flows.engines.cluster import WORKER_ENVIRON
 from flows.sources.site import SITES
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
@@ -252,6 +254,32 @@ def test_kubernetes__everything_is_applied() -> None:
     assert sorted(kustomization["resources"]) == [p.name for p in MANIFESTS if p.stem != "kustomization"]
     images = {image for path in MANIFESTS for pod in pods(path) for image in (c["image"] for c in pod["containers"])}
     assert images == {image["name"] for image in kustomization["images"]}
+
+
+def test_dask__cluster_is_of_pods_that_kubernetes_takes_and_of_commands_there_are() -> None:
+    """The operator's own kind is known to no schema here, the pods in it are."""
+    validate = pytest.importorskip("kubernetes_validate", reason="needs the package kubernetes-validate")
+    (cluster,) = documents(ROOT / "deploy" / "dask-cluster.yaml")
+    assert (cluster["apiVersion"], cluster["kind"]) == ("kubernetes.dask.org/v1", "DaskCluster")
+    spec, made = cluster["spec"], {"apiVersion": "v1", "metadata": {"name": "made"}}
+    validate.validate(made | {"kind": "Service", "spec": spec["scheduler"]["service"]}, "1.31", strict=True)
+    for pod in (spec["scheduler"]["spec"], spec["worker"]["spec"]):
+        validate.validate(made | {"kind": "Pod", "spec": pod}, "1.31", strict=True)
+        volumes = {volume["name"] for volume in pod.get("volumes", ())}
+        for container in [*pod.get("initContainers", ()), *pod["containers"]]:
+            check(container.get("command") or container["args"])
+            assert {mount["name"] for mount in container.get("volumeMounts", ())} <= volumes
+
+
+def test_dask__workers_anywhere_have_the_settings_of_those_started_here() -> None:
+    (settings,) = documents(ROOT / "deploy" / "dask.yaml")
+    told = settings["distributed"]["nanny"]["pre-spawn-environ"]
+    ours = {name: value for name, value in WORKER_ENVIRON.items() if not name.endswith("_NUM_THREADS")}
+    assert told == ours
+    assert "deploy/dask.yaml /etc/dask/ranklake.yaml" in instructions("COPY")
+    assert config.get("distributed.nanny.pre-spawn-environ").keys() == WORKER_ENVIRON.keys() - {
+        "MALLOC_MMAP_THRESHOLD_"
+    }
 
 
 def pods(path: Path) -> list[dict[str, Any]]:
