@@ -11,11 +11,11 @@ from rating_kernels.beliefs import Column, Ragged
 from .engines.base import Engine, Local, Remote
 from .rounds import rate_rounds
 
-__all__ = ["AHEAD", "Held", "Here", "Keeper", "keep"]
+__all__ = ["Held", "Here", "Keeper", "keep"]
 
 Held = dict[str, Column | Ragged]
 
-AHEAD = 2  # calls of a keeper that it makes use of knowing beforehand
+WHOLE = 2_000_000  # players of whom one worker may believe alone: gigabytes
 
 
 class Keeper(Protocol):
@@ -23,9 +23,14 @@ class Keeper(Protocol):
 
     Attributes
     ----------
+    ahead : int
+        How many of the next calls it makes use of knowing.
     phases : dict of str to (float, int)
         Where time went: seconds and how often, by phase; empty where it is not told.
     """
+
+    @property
+    def ahead(self) -> int: ...
 
     @property
     def phases(self) -> Mapping[str, tuple[float, int]]: ...
@@ -37,7 +42,7 @@ class Keeper(Protocol):
         ----------
         ahead
             What will be given in the next calls, as far as it is known and there will be no other call in between:
-            work on it may begin. More than :data:`AHEAD` of them are of no use.
+            work on it may begin.
         """
 
     def columns(self) -> Held:
@@ -52,6 +57,8 @@ class Keeper(Protocol):
 
 class Here:
     """A store in this process."""
+
+    ahead = 0
 
     def __init__(self, system: System, params: Any, n_players: int, engine: Local) -> None:
         self._system, self._params, self._engine = system, params, engine
@@ -79,9 +86,14 @@ def keep(system: System, params: Any, n_players: int, engine: Engine) -> Keeper:
     EngineError
         As :meth:`.engines.base.Remote.hire`.
     """
-    if isinstance(engine, Remote):
+    if not isinstance(engine, Local):
+        from .away import Apart, Away
         from .spread import Spread
 
-        return Spread(system, params, n_players, engine)
-    assert isinstance(engine, Local)
+        apart = isinstance(engine, Apart)
+        cluster = engine.engine if isinstance(engine, Apart) else engine
+        assert isinstance(cluster, Remote)
+        if apart and n_players <= WHOLE:
+            return Away(system, params, n_players, cluster)
+        return Spread(system, params, n_players, cluster)
     return Here(system, params, n_players, engine)

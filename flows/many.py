@@ -10,6 +10,7 @@ from threading import Event
 
 from storage import Lake
 
+from .away import Apart
 from .config import RunConfig, build_params, default_run, find_system
 from .engines.base import Engine, Remote
 from .rate import Progress, RateReport, rate
@@ -18,7 +19,7 @@ __all__ = ["ManyProgress", "configure", "rate_many"]
 
 log = logging.getLogger("ranklake.rate")
 
-_SIDE_BY_SIDE = 8  # runs that share a cluster at the same time: beyond, its workers are busy anyway
+_AT_A_TIME = 8  # runs on a cluster of no more workers: while one of a worker's is committed it works for another
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +78,18 @@ def rate_many(
 ) -> Iterator[tuple[RunConfig, RateReport]]:
     """Bring runs up to date; each is told as it ends.
 
-    On this machine they come one after the other, as each keeps all hands busy. On a cluster several go side by side:
-    what one leaves of the workers' time while its driver lays out and commits is another's.
+    On this machine they come one after the other, as each keeps all hands busy. On a cluster several go side by side,
+    each on one of the workers.
 
     Raises
     ------
     Exception
         What the first run that failed raised (:func:`.rate.rate`), after the others have ended.
     """
+    at_a_time = 1
+    if isinstance(engine, Remote):
+        at_a_time = max(_AT_A_TIME, engine.workers)
+        engine = Apart(engine) if len(configs) > 1 else engine
     progress: dict[str, Progress] = {}
     stop = Event()
 
@@ -98,7 +103,7 @@ def rate_many(
         return rate(lake, config, engine, max_rounds, tell, steal, dry_run, start)
 
     failed: list[Exception] = []
-    for config, outcome in (_together if isinstance(engine, Remote) else _one_by_one)(bring_up_to_date, configs, stop):
+    for config, outcome in (_together if at_a_time > 1 else _one_by_one)(bring_up_to_date, configs, stop, at_a_time):
         if isinstance(outcome, RateReport):
             yield config, outcome
         else:
@@ -117,7 +122,7 @@ Work = Callable[[RunConfig], RateReport]
 
 
 def _one_by_one(
-    work: Work, configs: Sequence[RunConfig], stop: Event
+    work: Work, configs: Sequence[RunConfig], stop: Event, at_a_time: int
 ) -> Iterator[tuple[RunConfig, RateReport | Exception]]:
     for config in configs:
         try:
@@ -127,9 +132,9 @@ def _one_by_one(
 
 
 def _together(
-    work: Work, configs: Sequence[RunConfig], stop: Event
+    work: Work, configs: Sequence[RunConfig], stop: Event, at_a_time: int
 ) -> Iterator[tuple[RunConfig, RateReport | Exception]]:
-    drivers = ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="ranklake-run")
+    drivers = ThreadPoolExecutor(at_a_time, thread_name_prefix="ranklake-run")
     running = {drivers.submit(work, config): config for config in configs}
     try:
         for ended in as_completed(running):

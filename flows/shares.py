@@ -25,7 +25,7 @@ from rating_kernels.warm import warm
 
 from .engines.base import Order
 
-__all__ = ["Facts", "Lot", "Share", "diffuse", "pack", "unpack"]
+__all__ = ["Facts", "Hand", "Lot", "Share", "diffuse", "own", "pack", "unpack"]
 
 Arrays = list[npt.NDArray[Any]]
 Facts = tuple[npt.NDArray[Any], ...]  # of a round: time_seconds, weight, perf_ceiling, event
@@ -64,8 +64,22 @@ class _Round:
     summary: Summary | None = None
 
 
-class Share:
-    """The state of one worker.
+class Hand:
+    """The state of one worker: it carries out orders, which are its methods' names and arguments."""
+
+    def __init__(self) -> None:
+        self._turn = 0
+
+    def do(self, turn: int, orders: Sequence[Order]) -> list[Any]:
+        """Carry out orders; each turn once, and none left out."""
+        if turn != self._turn + 1:
+            raise RuntimeError(f"a worker that has done turn {self._turn} was asked for turn {turn}")
+        self._turn = turn
+        return [getattr(self, name)(*arguments) for name, arguments in orders]
+
+
+class Share(Hand):
+    """One worker's part of a run.
 
     Parameters
     ----------
@@ -78,19 +92,13 @@ class Share:
     """
 
     def __init__(self, system: str, params: Any, n_rows: int, place: int, size: int) -> None:
+        super().__init__()
         self._system, self._params = SYSTEMS[system], params
         warm(self._system)  # here, where it may take its time
         self._beliefs = self._system.newcomers(params, n_rows)
-        self._place, self._size, self._turn = place, size, 0
+        self._place, self._size = place, size
         self._round: _Round | None = None
         self._next = np.empty(0, dtype=np.int32)  # rows of its players in the round that is to be met next
-
-    def do(self, turn: int, orders: Sequence[Order]) -> list[Any]:
-        """Carry out orders; each turn once, and none left out."""
-        if turn != self._turn + 1:
-            raise RuntimeError(f"a worker that has done turn {self._turn} was asked for turn {turn}")
-        self._turn = turn
-        return [getattr(self, name)(*arguments) for name, arguments in orders]
 
     def take(self, rows: Ints) -> dict[str, Column | Ragged]:
         """What it believes of some of its players."""
@@ -98,17 +106,17 @@ class Share:
 
     def put(self, rows: Ints, columns: dict[str, Column | Ragged]) -> None:
         """Believe of some of its players what is given."""
-        self._beliefs.put(_own(rows), columns)
+        self._beliefs.put(own(rows), columns)
 
     def prior(self, facts: Facts, rows: Ints, without: Ints) -> list[npt.NDArray[Any]]:
         """Diffuse the beliefs of its players before a round, but for some: these come diffused, before it is met."""
-        self._next = _own(rows)
+        self._next = own(rows)
         prior = diffuse(self._system, self._params, self._beliefs, facts, np.delete(self._next, without))
         return [pack(column) for column in prior]
 
     def hear(self, facts: Facts, lo: Ints, prior: Sequence[Any]) -> None:
         """Hear everybody's beliefs before a round, the one of the last :meth:`prior`; in standings order."""
-        n, lo = len(lo), _own(lo)
+        n, lo = len(lo), own(lo)
         starts = np.append(np.flatnonzero(np.diff(lo, prepend=-1)), n)
         hi = np.repeat(starts[1:] - 1, np.diff(starts)).astype(np.int32)
         everybody = Prior(*(unpack(column, n) for column in prior))
@@ -222,11 +230,11 @@ def pack(column: npt.NDArray[Any]) -> Any:
 
 def unpack(column: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
     """The column again, of ``n`` entries."""
-    return np.full(n, column[0]) if len(column) == 1 else _own(column)
+    return np.full(n, column[0]) if len(column) == 1 else own(column)
 
 
-def _own(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    # what came over a wire may be read-only: kernels would be compiled again for such arrays
+def own(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array for kernels: what came over a wire may be read-only, for which they would be compiled again."""
     return np.require(column, requirements=["C", "W"])
 
 
@@ -239,4 +247,4 @@ def diffuse(system: System, params: Any, beliefs: Beliefs, facts: Facts, rows: I
 
 
 def _round(facts: Facts, player: Ints, lo: Ints, hi: Ints) -> Rounds:
-    return Rounds(np.array([0, len(player)]), player, lo, hi, *(_own(fact) for fact in facts))
+    return Rounds(np.array([0, len(player)]), player, lo, hi, *(own(fact) for fact in facts))

@@ -51,6 +51,8 @@ class _Stretch:
 class Spread:
     """A keeper whose beliefs are held by the workers of an engine."""
 
+    ahead = 2
+
     def __init__(
         self,
         system: System,

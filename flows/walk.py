@@ -19,7 +19,7 @@ from storage.mending import way_out
 
 from .adapters import Occasions
 from .engines.base import Engine
-from .keepers import AHEAD, Keeper, keep
+from .keepers import Keeper, keep
 
 __all__ = ["Rated", "Walk"]
 
@@ -75,7 +75,7 @@ class Walk:
 
     def rate(self, start: int, stop: int) -> Iterator[Rated]:
         """Rate contests ``start`` to ``stop - 1``, which must be the next; a part at a time, as they lie in files."""
-        for (part, informative, rounds), *then in _with_next(self._parts(start, stop), AHEAD):
+        for (part, informative, rounds), *then in _with_next(self._parts(start, stop), self.keeper.ahead):
             outcome = self.keeper.rate(rounds, [rounds for _, _, rounds in then])
             yield Rated(part.first_contest, part.first_contest + len(part), informative, rounds, outcome)
 
@@ -151,11 +151,11 @@ class Walk:
 
 def _with_next(items: Iterator[T], n: int) -> Iterator[tuple[T, ...]]:
     """Each item, and the ``n`` that follow, as far as there are any."""
-    window = deque(islice(items, n))
+    window = deque(islice(items, n + 1))
     while window:
-        window.extend(islice(items, 1))
         yield tuple(window)
         window.popleft()
+        window.extend(islice(items, 1))
 
 
 def _read_ahead(items: Iterator[T]) -> Iterator[T]:

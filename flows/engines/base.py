@@ -69,8 +69,10 @@ class Remote(Engine, Protocol):
     def line(self) -> str:
         """Where they are, in words."""
 
-    def hire(self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]]) -> Crew:
-        """One ``make(*terms(i, size))`` on each worker ``i`` there is.
+    def hire(
+        self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]], most: int | None = None
+    ) -> Crew:
+        """One ``make(*terms(i, size))`` on each worker ``i`` there is, or on the ``most`` that have least to do.
 
         Raises
         ------

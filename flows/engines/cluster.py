@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -35,6 +36,7 @@ RETURN_SECONDS = 60.0  # until a scheduler or workers that were there must have 
 COMPILE_SECONDS = 600.0  # until a new crew has its kernels
 PATIENCE = 60.0  # seconds until an answer must be there, and for every row asked about:
 ROW_SECONDS = 1e-4
+BLAME = 1000  # crews that a worker that was lost counts as being in
 SOON_ROWS = 20_000  # what is done about them takes some 10 ms: a worker does it at once and changes no thread for it
 
 # Of workers started here: as in deploy/dask.yaml, which says why, and with one thread each
@@ -109,6 +111,8 @@ class Cluster:
         self._security, self._wanted = security, 1
         self._local: Any = None  # a cluster that was started here
         self._out_of_memory: set[str] = set()
+        self._busy: Counter[str] = Counter()  # crews that a worker is in
+        self._hiring = threading.Lock()
         self._hired = self.closed = False
         self._client: Any = None
         self._connect()
@@ -151,15 +155,20 @@ class Cluster:
     def line(self) -> str:
         return f"Dask cluster {self.address}, {self.workers} workers; dashboard {self._client.dashboard_link}"
 
-    def hire(self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]]) -> Actors:
-        self._reconnect()
-        addresses = self._wait_for_workers()
-        self._wanted, actors = 1, self._place(addresses)
-        if not actors:
-            raise HandsLostError(f"none of {len(addresses)} workers of {self.address} answers")
+    def hire(
+        self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]], most: int | None = None
+    ) -> Actors:
+        with self._hiring:
+            self._reconnect()
+            addresses = sorted(self._wait_for_workers(), key=lambda one: self._busy[one])[:most]
+            self._busy.update(addresses)
+            self._wanted = 1
+        actors = self._place(addresses)
         self._hired = True
-        crew = Actors(self, actors)
+        crew = Actors(self, actors, addresses)
         try:
+            if not actors:
+                raise HandsLostError(f"none of {len(addresses)} workers of {self.address} answers")
             compare(crew.call("about", [()] * crew.size, self.patience))
             crew.call("take_on", [(make, terms(i, crew.size)) for i in range(crew.size)], COMPILE_SECONDS)
         except BaseException:
@@ -167,6 +176,14 @@ class Cluster:
             raise
         log.info("hired %d of %d workers of %s", crew.size, len(addresses), self.address)
         return crew
+
+    def let_go(self, addresses: Sequence[str]) -> None:
+        """Workers have one crew less to be in."""
+        self._busy.subtract(addresses)
+
+    def blame(self, address: str) -> None:
+        """Prefer others to a worker that was lost, wherever not all are wanted."""
+        self._busy[address] += BLAME
 
     def shun(self, address: str) -> None:
         """Hire a worker that ran out of memory no more."""
@@ -281,8 +298,9 @@ class Cluster:
 class Actors:
     """One member on each of some workers."""
 
-    def __init__(self, cluster: Cluster, actors: Mapping[str, Any]) -> None:
+    def __init__(self, cluster: Cluster, actors: Mapping[str, Any], addresses: Sequence[str]) -> None:
         self._cluster, self._actors, self._turn = cluster, dict(actors), 0
+        self._asked_for = addresses
 
     @property
     def size(self) -> int:
@@ -316,6 +334,7 @@ class Actors:
                 reply = await getattr(self._actors[address][1], method)(*given)
             except Exception:
                 failed.append(address)
+                self._cluster.blame(address)
                 raise
             silent.remove(address)
             return reply
@@ -334,11 +353,13 @@ class Actors:
             if failed:
                 raise HandsLostError(f"worker {failed[0]} is lost ({_words(error)})") from error
             if isinstance(error, TimeoutError):
+                self._cluster.blame(silent[0])
                 raise HandsLostError(f"worker {silent[0]} has not answered for {seconds:.0f} s") from error
             raise HandsLostError(f"the connection to {self._cluster.address} is lost ({_words(error)})") from error
 
     def dismiss(self) -> None:
-        self._actors = {}  # the last reference: Dask then frees them
+        self._cluster.let_go(self._asked_for)
+        self._actors, self._asked_for = {}, ()  # the last reference: Dask then frees them
 
 
 def _words(error: BaseException) -> str:

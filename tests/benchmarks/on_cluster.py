@@ -19,7 +19,7 @@ from timing import Options, Result, SkippedRow
 from flows.engines.base import Engine, Order, open_engine
 from flows.engines.threads import Threads
 from flows.extras import MissingExtraError
-from flows.keepers import AHEAD, Keeper, keep
+from flows.keepers import Keeper, keep
 from flows.spread import Spread
 from rating_kernels import SYSTEMS, Outcome, Rounds
 
@@ -126,7 +126,9 @@ class _Scale:
     def line(self) -> str:
         return "scales"
 
-    def hire(self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]]) -> _Scale:
+    def hire(
+        self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]], most: int | None = None
+    ) -> _Scale:
         self.size = self.workers
         self._members = [make(*terms(place, self.size)) for place in range(self.size)]
         self._turn = 0
@@ -215,7 +217,7 @@ def _fastest(repeats: int, engine: Engine, rounds: Rounds, n_players: int) -> tu
 
 def _walk(keeper: Keeper, rounds: Rounds) -> Outcome:
     parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
-    outcomes = [keeper.rate(part, parts[i + 1 : i + 1 + AHEAD]) for i, part in enumerate(parts)]
+    outcomes = [keeper.rate(part, parts[i + 1 : i + 1 + keeper.ahead]) for i, part in enumerate(parts)]
     return Outcome(*(np.concatenate([getattr(one, name) for one in outcomes]) for name in Outcome.__slots__))
 
 

@@ -61,13 +61,15 @@ class Bench:
     def line(self) -> str:
         return f"a bench of {self.workers}"
 
-    def hire(self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]]) -> BenchCrew:
+    def hire(
+        self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]], most: int | None = None
+    ) -> BenchCrew:
         if self.hired and self._then:
             self.workers = self._then.pop(0)
         if not self.workers:
             raise EngineError("the bench has no workers")
         self.hired += 1
-        return BenchCrew(make, terms, self.workers, self)
+        return BenchCrew(make, terms, min(self.workers, most or self.workers), self)
 
     def __enter__(self) -> Self:
         return self

@@ -120,10 +120,12 @@ class Processes:
     def line(self) -> str:
         return f"{self.workers} processes"
 
-    def hire(self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]]) -> ProcessCrew:
+    def hire(
+        self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]], most: int | None = None
+    ) -> ProcessCrew:
         if not self.alive:
             raise EngineError("no process is left")
-        crew = ProcessCrew(self, self.alive)
+        crew = ProcessCrew(self, self.alive[:most])
         crew.call([("take_on", (make, terms(i, crew.size))) for i in range(crew.size)], START_SECONDS)
         return crew
 

@@ -23,9 +23,12 @@ from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
 import flows.commit
 import flows.spread
+import rating_kernels as kernels
 from flows import rate_history
+from flows.away import Whole
 from flows.engines.base import EngineError, open_engine
 from flows.engines.serial import Serial
+from flows.many import configure, rate_many
 from storage import Lake
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
@@ -195,6 +198,30 @@ def test_dask__a_worker_out_of_memory_is_lost_and_not_hired_again(
         assert rate_run(lake, engine=engine).recoveries == 1
         assert engine.workers == 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
+
+
+def test_dask__runs_side_by_side_have_a_worker_each(site: Site) -> None:
+    terms = "elo", kernels.SYSTEMS["elo"].params(), 10
+    with Cluster(site.address) as engine:
+        crews = [engine.hire(Whole, lambda place, size: terms, 1) for _ in range(2)]
+        assert [crew.size for crew in crews] == [1, 1]
+        first, second = (set(crew._actors) for crew in crews)
+        assert first != second
+        crews[0].dismiss()
+        assert set(engine.hire(Whole, lambda place, size: terms, 1)._actors) == first
+        engine.blame(*second)
+        assert set(engine.hire(Whole, lambda place, size: terms, 1)._actors) == first
+
+
+def test_dask__goes_on_when_a_worker_of_several_runs_is_killed(site: Site, strike, expected, tmp_path: Path) -> None:
+    lake, systems = lake_of(tmp_path / "lake", CONTESTS), ("elo-mmr", "glicko")
+    strike("rate", lambda: site.workers[0].kill())
+    with Cluster(site.address) as engine:
+        reports = [report for _, report in rate_many(lake, configure("games", systems, {}), engine)]
+        assert engine.workers == 1
+    assert sum(report.recoveries for report in reports) >= 1
+    for system in systems:
+        assert same_tables(rated(lake, f"games-{system}"), rated(expected(system)))
 
 
 def test_history__is_rated_on_the_cluster_of_a_client(site: Site) -> None:

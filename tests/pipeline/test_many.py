@@ -68,10 +68,10 @@ def test_rate_many__has_the_bits_of_one_by_one(lake: Lake, make) -> None:
 class Choosy(Bench):
     """A bench on which one system finds no workers."""
 
-    def hire(self, make, terms):  # type: ignore[no-untyped-def]
+    def hire(self, make, terms, most=None):  # type: ignore[no-untyped-def]
         if terms(0, 1)[0] == "glicko":
             raise EngineError("nobody plays glicko")
-        return super().hire(make, terms)
+        return super().hire(make, terms, most)
 
 
 def test_rate_many__one_that_fails_does_not_keep_the_others(lake: Lake, caplog) -> None:

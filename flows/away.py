@@ -1,0 +1,168 @@
+"""Runs side by side on a cluster: each is held whole by one worker, and rounds come to a worker once for all of them.
+
+Between rounds nothing travels but rounds and what they did, many of them at a time, so that workers gain all they can
+from each other; a run alone gains from them only if it is spread (:mod:`.spread`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import fields
+from types import TracebackType
+from typing import Any, Self
+
+from rating_kernels import SYSTEMS, Outcome, Rounds, System
+from rating_kernels.warm import warm
+
+from .engines.base import Order, Remote
+from .engines.serial import Serial
+from .keepers import Held, Here
+from .shares import Hand, own
+
+__all__ = ["Apart", "Away", "Shelf", "Whole"]
+
+BATCH_ROWS = 200_000  # rated in one trip, of the parts that are known
+SHELF_BYTES = 1 << 28  # of rounds that a worker keeps for the next run that wants them
+FIELDS = tuple(field.name for field in fields(Rounds))
+
+
+class Apart:
+    """A cluster, of which every run is to have one worker, the one that has least to do.
+
+    Parameters
+    ----------
+    engine
+        The cluster; it is not ended with this.
+    """
+
+    def __init__(self, engine: Remote) -> None:
+        self.engine = engine
+
+    @property
+    def workers(self) -> int:
+        return self.engine.workers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+class Shelf:
+    """Rounds by their digest; those that were not asked for longest go first."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes, self._bytes = most_bytes, 0
+        self._rounds: OrderedDict[bytes, Rounds] = OrderedDict()
+
+    def put(self, digest: bytes, rounds: Rounds) -> None:
+        """Keep rounds, and no more than there is room for beside them."""
+        if digest in self._rounds:
+            return
+        self._rounds[digest] = rounds
+        self._bytes += _size(rounds)
+        while self._bytes > self._most_bytes and len(self._rounds) > 1:
+            self._bytes -= _size(self._rounds.popitem(last=False)[1])
+
+    def get(self, digest: bytes) -> Rounds | None:
+        """Rounds that are there."""
+        if digest in self._rounds:
+            self._rounds.move_to_end(digest)
+        return self._rounds.get(digest)
+
+
+_SHELF = Shelf(SHELF_BYTES)  # one a worker's process, whichever runs it holds
+
+
+class Whole(Hand):
+    """A worker's side of a run that it holds alone."""
+
+    def __init__(self, system: str, params: Any, n_players: int) -> None:
+        super().__init__()
+        warm(SYSTEMS[system])  # here, where it may take its time
+        self._keeper = Here(SYSTEMS[system], params, n_players, Serial())
+
+    def rate(self, digests: Sequence[bytes], given: dict[bytes, Rounds]) -> list[Outcome] | list[bytes]:
+        """Rate parts, told by their digests; or, if some are neither given nor here, the digests of these."""
+        parts = []
+        for digest in digests:
+            if digest in given:
+                _SHELF.put(digest, Rounds(*(own(getattr(given[digest], name)) for name in FIELDS)))
+            parts.append((digest, _SHELF.get(digest)))
+        missing = [digest for digest, part in parts if part is None]
+        return missing or [self._keeper.rate(part) for _, part in parts if part is not None]
+
+    def columns(self) -> Held:
+        """What it believes of everybody."""
+        return self._keeper.columns()
+
+    def restore(self, columns: Held) -> None:
+        """Believe what was stored."""
+        self._keeper.restore(columns)
+
+
+class Away:
+    """A keeper whose beliefs are held by one worker of a cluster."""
+
+    ahead = 8
+
+    def __init__(self, system: System, params: Any, n_players: int, engine: Remote) -> None:
+        self._n_players = n_players
+        self._crew = engine.hire(Whole, lambda place, size: (system.name, params, n_players), 1)
+        self._rated: list[tuple[Rounds, Outcome]] = []  # of parts that were told ahead
+        self.phases: dict[str, tuple[float, int]] = {}
+
+    def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
+        if not self._rated:
+            parts, rows = [rounds], rounds.n_rows
+            for part in ahead:
+                rows += part.n_rows
+                if rows > BATCH_ROWS:
+                    break
+                parts.append(part)
+            self._rated = list(zip(parts, self._ask_for(parts), strict=True))
+        part, outcome = self._rated.pop(0)
+        assert part is rounds
+        return outcome
+
+    def columns(self) -> Held:
+        assert not self._rated
+        columns: Held = self._ask("columns")
+        return columns
+
+    def restore(self, columns: Held) -> None:
+        self._ask("restore", columns)
+
+    def dismiss(self) -> None:
+        self._crew.dismiss()
+
+    def _ask_for(self, parts: Sequence[Rounds]) -> list[Outcome]:
+        digests = [_digest(part) for part in parts]
+        missing: list[bytes] = []
+        while True:
+            given = {digest: part for digest, part in zip(digests, parts, strict=True) if digest in missing}
+            replies = self._ask("rate", digests, given, rows=sum(part.n_rows for part in parts))
+            if isinstance(replies[0], Outcome):
+                outcomes: list[Outcome] = replies
+                return outcomes
+            missing += replies
+
+    def _ask(self, name: str, *given: Any, rows: int | None = None) -> Any:
+        order: Order = name, given
+        return self._crew.ask([[order]], self._n_players if rows is None else rows)[0][0]
+
+
+def _digest(rounds: Rounds) -> bytes:
+    told = hashlib.blake2b(digest_size=16)
+    for name in FIELDS:
+        told.update(getattr(rounds, name))
+    return told.digest()
+
+
+def _size(rounds: Rounds) -> int:
+    return sum(getattr(rounds, name).nbytes for name in FIELDS)
