@@ -19,7 +19,7 @@ from . import (
     upkeep,
 )
 from .interrupts import interruptible
-from .terminal import SWITCH_SECONDS, deviations_option, expected, lake_option, run_option, steal_option
+from .terminal import SWITCH_SECONDS, deviations_option, engine_options, expected, lake_option, run_option, steal_option
 from .terminal import print_table as _print
 from .terminal import progress as _progress
 from .terminal import usage as _usage
@@ -64,9 +64,7 @@ for module in (
     help="A hyperparameter, as rho=0.04; repeatable. With several systems SYSTEM.KEY=VALUE.",
 )  # fmt: skip
 @click.option("--run", help="Name of the run; by default made of the data set, the system and the settings.")
-@click.option("--engine", help="serial, threads or dask: the same ratings to the bit.  [default: threads]")
-@click.option("--workers", type=click.IntRange(min=1), help="Threads, or with dask processes; by default one a core.")
-@click.option("--scheduler", metavar="ADDRESS", help="Rate on the Dask cluster of this scheduler, tcp://host:8786.")
+@engine_options
 @click.option("--max-rounds", type=click.IntRange(min=0), help="Rate only the first so many contests.")
 @click.option("--keep-uninformative", is_flag=True, help="Rate contests in which everybody ties, too.")
 @click.option("--exclude", multiple=True, metavar="CONTEST", help="Pass over this contest from now on; repeatable.")
@@ -120,7 +118,7 @@ def rate(
         for config in configs:  # names that no folder can have are told at once
             contests_file(config.dataset)
             run_file(config.run)
-        hands = open_engine(engine or ("dask" if scheduler else "threads"), workers, scheduler)
+        hands = open_engine(engine, workers, scheduler)
     configs = [dataclasses.replace(config, exclude=exclude, include=include) for config in configs]
     sys.setswitchinterval(SWITCH_SECONDS)
     with hands, _progress("rating") as tell:

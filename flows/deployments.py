@@ -24,7 +24,7 @@ from pydantic import AfterValidator, Field
 from storage import Lake
 from storage.layout import check_dataset_name, check_run_name
 
-from .engines.base import ENGINES, open_engine
+from .engines.base import ENGINES, choose_engine, open_engine
 from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown, wanted_runs
 from .ingest import SourceReport
 from .ingest import ingest_source as bring_in
@@ -75,12 +75,14 @@ def rate_run(
     run: RunName | None = None,
     system: str | None = None,
     settings: list[str] | None = None,
-    engine: Engine = "threads",
+    engine: Engine | None = None,
     workers: Workers | None = None,
+    scheduler: str | None = None,
 ) -> None:
     """Bring a run up to date with its data set; a run that is there goes on as it is."""
+    choose_engine(engine, workers, scheduler)
     (config,) = wanted_runs(_open(lake), dataset, [run] if run else [], system, settings or [])
-    rated = _rate(lake, dataset, config.run, system, settings or [], engine, workers)
+    rated = _rate(lake, dataset, config.run, system, settings or [], engine, workers, scheduler)
     _show_run(lake, Followed(config.run, rated, None))
 
 
@@ -102,11 +104,13 @@ def follow(
     base_url: str | None = None,
     publish: bool = True,
     maintain: bool = False,
-    engine: Engine = "threads",
+    engine: Engine | None = None,
     workers: Workers | None = None,
+    scheduler: str | None = None,
 ) -> None:
     """Ingest what is new of a source, and bring runs and their published tables up to date with it."""
     check_source(source, since, base_url)
+    choose_engine(engine, workers, scheduler)
     dataset, settings = dataset or source, settings or []
     opened = _open(lake, create=True)
     configs = wanted_runs(opened, dataset, runs or [], system, settings)
@@ -115,7 +119,7 @@ def follow(
         get_run_logger().info("no contests yet, nothing to rate")
         return
     for config in configs:
-        rated = _rate(lake, dataset, config.run, system, settings, engine, workers)
+        rated = _rate(lake, dataset, config.run, system, settings, engine, workers, scheduler)
         published = _publish(lake, config.run, maintain) if publish else None
         _show_run(lake, Followed(config.run, rated, published))
 
@@ -156,11 +160,18 @@ def _ingest(lake: str, source: str, dataset: str, since: str | None, base_url: s
 
 @task(name="rate", cache_policy=NO_CACHE, persist_result=False)
 def _rate(
-    lake: str, dataset: str, run: str, system: str | None, settings: list[str], engine: str, workers: int | None
+    lake: str,
+    dataset: str,
+    run: str,
+    system: str | None,
+    settings: list[str],
+    engine: str | None,
+    workers: int | None,
+    scheduler: str | None,
 ) -> RateReport:
     opened = _open(lake)
     (config,) = wanted_runs(opened, dataset, [run], system, settings)
-    with open_engine(engine, workers) as hands:
+    with open_engine(engine, workers, scheduler) as hands:
         report = rate_shown(opened, config, hands, _shown)
     _log([report.line()])
     return report

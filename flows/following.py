@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import click
 
 from .interrupts import interruptible
-from .terminal import SWITCH_SECONDS, expected, lake_option, progress, usage
+from .terminal import SWITCH_SECONDS, engine_options, expected, lake_option, progress, usage
 
 __all__ = ["COMMANDS"]
 
@@ -41,6 +41,7 @@ def _duration(context: click.Context, parameter: click.Parameter, value: str | N
 @click.option("--no-publish", is_flag=True, help="Rate only.")
 @click.option("--every", callback=_duration, metavar="SPAN", help="Do it again so often, as 90s, 15m, 1h or 1d, until "
               "Ctrl-C; an error is told, and tried again the next time.")  # fmt: skip
+@engine_options
 @lake_option
 def follow(
     source: str,
@@ -52,13 +53,16 @@ def follow(
     base_url: str | None,
     no_publish: bool,
     every: int | None,
+    engine: str | None,
+    workers: int | None,
+    scheduler: str | None,
     lake: str,
 ) -> None:
     """Ingest what is new of a source, rate it, and publish the ratings; nothing is done twice."""
     from storage import Lake, layout
 
     from .config import build_params, find_system, parse_settings
-    from .engines.base import open_engine
+    from .engines.base import choose_engine, open_engine
     from .follow import check_source, wanted_runs
     from .follow import follow as follow_once
 
@@ -69,15 +73,16 @@ def follow(
         for name in names:
             layout.check_run_name(name)
         build_params(find_system(system or "elo-mmr"), parse_settings(settings))
+        choose_engine(engine, workers, scheduler)
     opened = Lake.open(lake, create=True)
     with usage():
         runs = wanted_runs(opened, dataset, names, system, settings)
     sys.setswitchinterval(SWITCH_SECONDS)
 
     def once() -> None:
-        with open_engine() as engine:
+        with open_engine(engine, workers, scheduler) as hands:
             report = follow_once(
-                opened, source, runs, engine, since=since, base_url=base_url, publish=not no_publish, show=progress
+                opened, source, runs, hands, since=since, base_url=base_url, publish=not no_publish, show=progress
             )
         for line in report.lines():
             click.echo(line)

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -23,6 +23,7 @@ __all__ = [
     "SWITCH_SECONDS",
     "dataset_option",
     "deviations_option",
+    "engine_options",
     "expected",
     "finite",
     "lake_option",
@@ -36,6 +37,7 @@ __all__ = [
     "write_rows",
 ]
 
+F = TypeVar("F", bound=Callable[..., Any])
 SWITCH_SECONDS = 2e-4  # kernels and writes are short: their threads should not wait 5 ms for the interpreter
 _LOG_SECONDS = 5.0  # between lines of progress where there is no terminal
 
@@ -43,8 +45,21 @@ lake_option = click.option(
     "--lake", required=True, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake."
 )
 dataset_option = click.option("--dataset", required=True, help="Name of the data set in the lake.")
+_ENGINE = (
+    click.option("--engine", help="serial, threads or dask: the same ratings to the bit.  [default: threads]"),
+    click.option("--workers", type=click.IntRange(min=1),
+                 help="Threads, or with dask processes; by default one a core."),
+    click.option("--scheduler", metavar="ADDRESS", help="Rate on the Dask cluster of this scheduler, tcp://host:8786."),
+)  # fmt: skip
 steal_option = click.option("--steal", is_flag=True, help="Take over from a writer who is dead for certain.")
 run_option = click.option("--run", required=True, help="Name of the run, as `ranklake runs` lists it.")
+
+
+def engine_options(command: F) -> F:
+    """Where to rate: ``engine, workers, scheduler``, as :func:`.engines.base.open_engine` takes them."""
+    for option in reversed(_ENGINE):
+        command = option(command)
+    return command
 
 
 def moment(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:

@@ -16,6 +16,7 @@ __all__ = [
     "Order",
     "Remote",
     "Work",
+    "choose_engine",
     "open_engine",
 ]
 
@@ -114,8 +115,28 @@ class Crew(Protocol):
         """Let them go, with what they hold."""
 
 
-def open_engine(name: str = "threads", workers: int | None = None, scheduler: str | None = None) -> Engine:
-    """An engine by name; ``workers`` defaults to the machine's cores.
+def choose_engine(name: str | None = None, workers: int | None = None, scheduler: str | None = None) -> str:
+    """The name of the engine that is meant: ``threads``, or ``dask`` where a scheduler is given, unless it is said.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, fewer than one worker, or a scheduler with another engine or with workers.
+    """
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers must be >= 1, got {workers}")
+    name = name or ("dask" if scheduler else "threads")
+    if name not in ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
+    if scheduler is not None and name != "dask":
+        raise ValueError(f"a scheduler goes with engine dask, got engine {name}")
+    if scheduler is not None and workers is not None:
+        raise ValueError("a cluster's scheduler knows its workers: give a scheduler or workers, not both")
+    return name
+
+
+def open_engine(name: str | None = None, workers: int | None = None, scheduler: str | None = None) -> Engine:
+    """An engine; ``workers`` defaults to the machine's cores.
 
     Parameters
     ----------
@@ -125,16 +146,11 @@ def open_engine(name: str = "threads", workers: int | None = None, scheduler: st
     Raises
     ------
     ValueError
-        For an unknown name, fewer than one worker, or a scheduler with another engine.
+        As :func:`choose_engine`.
     EngineError
         The scheduler does not answer.
     """
-    if workers is not None and workers < 1:
-        raise ValueError(f"workers must be >= 1, got {workers}")
-    if scheduler is not None and name != "dask":
-        raise ValueError(f"a scheduler goes with engine dask, got engine {name}")
-    if scheduler is not None and workers is not None:
-        raise ValueError("a cluster's scheduler knows its workers: give a scheduler or workers, not both")
+    name = choose_engine(name, workers, scheduler)
     if name == "serial":
         from .serial import Serial
 
@@ -143,8 +159,6 @@ def open_engine(name: str = "threads", workers: int | None = None, scheduler: st
         from .threads import Threads
 
         return Threads(workers)
-    if name == "dask":
-        from .cluster import Cluster
+    from .cluster import Cluster
 
-        return Cluster(scheduler) if scheduler else Cluster.local(workers)
-    raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
+    return Cluster(scheduler) if scheduler else Cluster.local(workers)

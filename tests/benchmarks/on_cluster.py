@@ -10,24 +10,27 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from history import load
+from history import History, load
 from timing import Options, Result, SkippedRow
 
-from flows.engines.base import Engine, Order, open_engine
+from flows.away import Apart
+from flows.engines.base import Engine, Order, Remote, open_engine
 from flows.engines.threads import Threads
 from flows.extras import MissingExtraError
 from flows.keepers import Keeper, keep
 from flows.spread import Spread
-from rating_kernels import SYSTEMS, Outcome, Rounds
+from rating_kernels import SYSTEMS, Outcome, Rounds, System
 
 __all__ = ["cluster"]
 
 Open = Callable[[int], Engine]
 
 SYSTEM = SYSTEMS["elo-mmr"]
+SIDE_BY_SIDE = ("elo-mmr", "elo-mmx", "glicko", "glicko2")
 WORKERS = 2
 POPULATION, FIELD, N_ROUNDS = 3_000_000, 300_000, 12
 LINK = 1.25e9  # bytes a second: 10 Gbit/s
@@ -42,14 +45,15 @@ def cluster(options: Options, opened: Open = lambda workers: open_engine("dask",
             pass
     except MissingExtraError as error:
         raise SkippedRow(str(error)) from error
-    yield from _beside_threads(options, opened)
+    history = load(options.file("elo-datasets/codeforces.tar.xz"), options.limit)
+    yield from _beside_threads(history, opened)
+    yield from _side_by_side(history, opened)
     rounds = large_rounds(options.least(N_ROUNDS))
     yield from _second_worker(rounds, opened)
     yield from _many_workers(rounds.part(0, min(len(rounds), 4)))
 
 
-def _beside_threads(options: Options, opened: Open) -> Iterator[Result]:
-    history = load(options.file("elo-datasets/codeforces.tar.xz"), options.limit)
+def _beside_threads(history: History, opened: Open) -> Iterator[Result]:
     n_players = len(history.handles)
     with Threads(WORKERS) as hands:
         threads, expected = _fastest(2, hands, history.rounds, n_players)
@@ -64,6 +68,33 @@ def _beside_threads(options: Options, opened: Open) -> Iterator[Result]:
             "the same bits": outcome.mu.tobytes() == expected.mu.tobytes(),
         },
         figures={"ms_beyond_threads": beyond},
+    )  # fmt: skip
+
+
+def _side_by_side(history: History, opened: Open) -> Iterator[Result]:
+    """Each run on one worker, all at a time; beside one after the other on threads."""
+    n_players, systems = len(history.handles), [SYSTEMS[name] for name in SIDE_BY_SIDE]
+
+    def rate(system: System, engine: Engine) -> bytes:
+        keeper = keep(system, system.params(), n_players, engine)
+        mu = _walk(keeper, history.rounds).mu.tobytes()
+        keeper.dismiss()
+        return mu
+
+    with Threads(WORKERS) as hands:
+        began = time.perf_counter()
+        expected = [rate(system, hands) for system in systems]
+        threads = time.perf_counter() - began
+    with opened(WORKERS) as engine, ThreadPoolExecutor(len(systems)) as drivers:
+        assert isinstance(engine, Remote)
+        apart = Apart(engine)
+        began = time.perf_counter()
+        found = list(drivers.map(lambda system: rate(system, apart), systems))
+        seconds = time.perf_counter() - began
+    yield Result(
+        "cluster",
+        f"Codeforces, {len(systems)} systems side by side on {WORKERS} workers; peer: one after the other on threads",
+        seconds, threads, targets={"the same bits": found == expected},
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from scheduled.test_markdown import MARKUP, read, texts
 from sources.server import Reply, serving
 
 import flows.deployments as deployments
+from flows.engines.serial import Serial
 from flows.show import plain
 from flows.sources.base import SourceError
 from storage import Lake, LakeError, Run, layout
@@ -104,6 +105,14 @@ def test_flows__each_stage_alone_comes_to_the_same(site: Site, lake: Lake) -> No
     assert_published(lake, "mine")
 
 
+def test_flows__rate_where_they_are_told(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(deployments, "open_engine", lambda *where: asked.append(where) or Serial())
+    deployments.follow(lake.url, "codeforces", "site", scheduler="tcp://there:8786")
+    deployments.rate_run(lake.url, "site", engine="dask", workers=2)
+    assert asked == [(None, None, "tcp://there:8786"), ("dask", 2, None)]
+
+
 def test_follow__of_a_site_without_contests_or_of_nobody_rated_is_no_failure(site: Site, lake: Lake) -> None:
     site.contests = []
     deployments.follow(lake.url, "codeforces", "site")
@@ -183,6 +192,8 @@ def test_rate__does_not_wait_for_another_writer(site: Site, lake: Lake) -> None:
         {"system": "chess"},
         {"settings": ["rho=-1"]},
         {"engine": "magic"},
+        {"scheduler": "tcp://there:8786", "engine": "threads"},
+        {"scheduler": "tcp://there:8786", "workers": 2},
     ],
     ids=lambda wrong: "-".join(map(str, wrong)),
 )

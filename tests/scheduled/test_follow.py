@@ -264,7 +264,7 @@ def test_command__follows_and_says_so(site: Site, lake: Lake) -> None:
     assert site.asked[0] == {
         "source": "codeforces", "dataset": "site", "since": "2020-01-01", "base_url": "http://127.0.0.1:1"
     }  # fmt: skip
-    assert "20 rounds are published already" in ranklake(*arguments).stdout
+    assert "20 rounds are published already" in ranklake(*arguments, "--engine", "serial").stdout
 
 
 @pytest.mark.parametrize(
@@ -278,8 +278,9 @@ def test_command__follows_and_says_so(site: Site, lake: Lake) -> None:
         (["--set", "rho"], "a setting is key=value, got 'rho'"),
         (["--dataset", "runs"], "a data set must not be called"),
         (["--run", "a/b"], "the name of a run must be"),
+        (["--scheduler", "tcp://there:8786", "--workers", "2"], "give a scheduler or workers, not both"),
     ],
-    ids=["span", "no-span", "source", "since", "system", "setting", "data-set", "run"],
+    ids=["span", "no-span", "source", "since", "system", "setting", "data-set", "run", "where"],
 )
 def test_command__what_was_typed_wrong_is_told_before_anything_is_made(
     site: Site, tmp_path: Path, more: list[str], message: str
