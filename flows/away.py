@@ -7,6 +7,7 @@ from each other; a run alone gains from them only if it is spread (:mod:`.spread
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import fields
@@ -59,21 +60,24 @@ class Shelf:
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes, self._bytes = most_bytes, 0
         self._rounds: OrderedDict[bytes, Rounds] = OrderedDict()
+        self._lock = threading.Lock()  # runs of one worker may be at work in two of its threads
 
     def put(self, digest: bytes, rounds: Rounds) -> None:
         """Keep rounds, and no more than there is room for beside them."""
-        if digest in self._rounds:
-            return
-        self._rounds[digest] = rounds
-        self._bytes += _size(rounds)
-        while self._bytes > self._most_bytes and len(self._rounds) > 1:
-            self._bytes -= _size(self._rounds.popitem(last=False)[1])
+        with self._lock:
+            if digest in self._rounds:
+                return
+            self._rounds[digest] = rounds
+            self._bytes += _size(rounds)
+            while self._bytes > self._most_bytes and len(self._rounds) > 1:
+                self._bytes -= _size(self._rounds.popitem(last=False)[1])
 
     def get(self, digest: bytes) -> Rounds | None:
         """Rounds that are there."""
-        if digest in self._rounds:
-            self._rounds.move_to_end(digest)
-        return self._rounds.get(digest)
+        with self._lock:
+            if digest in self._rounds:
+                self._rounds.move_to_end(digest)
+            return self._rounds.get(digest)
 
 
 _SHELF = Shelf(SHELF_BYTES)  # one a worker's process, whichever runs it holds
@@ -91,9 +95,11 @@ class Whole(Hand):
         """Rate parts, told by their digests; or, if some are neither given nor here, the digests of these."""
         parts = []
         for digest in digests:
+            part = _SHELF.get(digest)
             if digest in given:
-                _SHELF.put(digest, Rounds(*(own(getattr(given[digest], name)) for name in FIELDS)))
-            parts.append((digest, _SHELF.get(digest)))
+                part = Rounds(*(own(getattr(given[digest], name)) for name in FIELDS))
+                _SHELF.put(digest, part)
+            parts.append((digest, part))
         missing = [digest for digest, part in parts if part is None]
         return missing or [self._keeper.rate(part) for _, part in parts if part is not None]
 

@@ -7,7 +7,6 @@ goes on from the lake. Every wait has an end.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import signal
@@ -15,7 +14,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from types import TracebackType
@@ -23,10 +22,10 @@ from typing import Any, Self, TypeVar
 
 from ..alike import about, compare
 from ..extras import need
-from .base import EngineError, HandsLostError, Order
-from .freight import Piece, Pieces, enclose, load, unload
+from .actors import Actors, Member, in_words
+from .base import EngineError, HandsLostError
 
-__all__ = ["WORKER_ENVIRON", "Cluster", "Member"]
+__all__ = ["WORKER_ENVIRON", "Cluster"]
 
 T = TypeVar("T")
 
@@ -34,10 +33,8 @@ CONNECT_SECONDS = 6.0  # until a scheduler must have answered
 WORKERS_SECONDS = 7.0  # until somebody must have come to work
 RETURN_SECONDS = 60.0  # until a scheduler or workers that were there must have come back
 COMPILE_SECONDS = 600.0  # until a new crew has its kernels
-PATIENCE = 60.0  # seconds until an answer must be there, and for every row asked about:
-ROW_SECONDS = 1e-4
+PATIENCE = 60.0  # seconds until an answer must be there, and more for many rows
 BLAME = 1000  # crews that a worker that was lost counts as being in
-SOON_ROWS = 20_000  # what is done about them takes some 10 ms: a worker does it at once and changes no thread for it
 
 # Of workers started here: as in deploy/dask.yaml, which says why, and with one thread each
 WORKER_ENVIRON = {
@@ -49,40 +46,6 @@ WORKER_ENVIRON = {
 }
 
 log = logging.getLogger("ranklake.cluster")
-
-
-class Member:
-    """What is placed on a worker: it takes on a state and carries out orders on it."""
-
-    def __init__(self) -> None:
-        self._state: Any = None
-
-    def about(self) -> dict[str, str]:
-        """What must be alike everywhere for the same bits."""
-        return about()
-
-    def take_on(self, make: Callable[..., Any], terms: tuple[Any, ...]) -> None:
-        self._state = make(*terms)
-
-    def do(self, *pieces: Piece) -> Pieces:
-        """Carry out orders, loaded as the turn, what all are told, if anything, and this one's own.
-
-        Returns
-        -------
-        list of bytes
-            The replies, or what went wrong in them; whatever else is raised on the way tells of a lost worker.
-        """
-        turn, to_all, own = unload(pieces)
-        try:
-            return load((True, self._state.do(turn, [*(unload(to_all) if to_all else ()), *own])))
-        except MemoryError:
-            raise
-        except Exception as error:
-            return load((False, error))
-
-    async def do_at_once(self, *pieces: Piece) -> Pieces:
-        """As :meth:`do`, on the worker's event loop: it hears nothing meanwhile, and changes no thread."""
-        return self.do(*pieces)
 
 
 class Cluster:
@@ -178,19 +141,15 @@ class Cluster:
         return crew
 
     def let_go(self, addresses: Sequence[str]) -> None:
-        """Workers have one crew less to be in."""
         self._busy.subtract(addresses)
 
     def blame(self, address: str) -> None:
-        """Prefer others to a worker that was lost, wherever not all are wanted."""
         self._busy[address] += BLAME
 
     def shun(self, address: str) -> None:
-        """Hire a worker that ran out of memory no more."""
         self._out_of_memory.add(address)
 
     def sync(self, call: Callable[[], Awaitable[T]], seconds: float) -> T:
-        """What a coroutine gives that is run by the client: one trip to its thread, however many it asks."""
         with self._client.as_current():
             result: T = self._client.sync(call, callback_timeout=seconds)
         return result
@@ -223,7 +182,7 @@ class Cluster:
             self._client = _within(CONNECT_SECONDS + 1.0, connect)
         except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
             raise EngineError(
-                f"no Dask scheduler answers at {self.address} ({_words(error)}); start one with `dask scheduler`, or "
+                f"no Dask scheduler answers at {self.address} ({in_words(error)}); start one with `dask scheduler`, or "
                 "look up its address: it prints it when it starts"
             ) from error
 
@@ -237,7 +196,7 @@ class Cluster:
             # without a number it would name five of them and no more
             info = _within(CONNECT_SECONDS, lambda: self._client.scheduler_info(n_workers=-1))
         except (OSError, TimeoutError, RuntimeError) as error:
-            raise HandsLostError(f"the scheduler at {self.address} does not answer ({_words(error)})") from error
+            raise HandsLostError(f"the scheduler at {self.address} does not answer ({in_words(error)})") from error
         return sorted(address for address in info.get("workers", {}) if address not in self._out_of_memory)
 
     def _wait_for_workers(self) -> list[str]:
@@ -280,7 +239,7 @@ class Cluster:
                         f"worker {address} has no ranklake ({error}); install {about()['ranklake']} there"
                     ) from error
                 except Exception as error:
-                    log.warning("worker %s is left out: %s", address, _words(error))
+                    log.warning("worker %s is left out: %s", address, in_words(error))
         return actors
 
     def __enter__(self) -> Self:
@@ -293,79 +252,6 @@ class Cluster:
         self._disconnect()
         if self._local is not None:
             _try_to(self._local.close)
-
-
-class Actors:
-    """One member on each of some workers."""
-
-    def __init__(self, cluster: Cluster, actors: Mapping[str, Any], addresses: Sequence[str]) -> None:
-        self._cluster, self._actors, self._turn = cluster, dict(actors), 0
-        self._asked_for = addresses
-
-    @property
-    def size(self) -> int:
-        return len(self._actors)
-
-    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
-        self._turn += 1
-        seconds = self._cluster.patience + ROW_SECONDS * rows
-        alike = enclose(load(list(to_all))) if to_all else []
-        told = [tuple(load((self._turn, alike, list(own)))) for own in orders]
-        replies = []
-        for good, reply in map(unload, self.call("do_at_once" if rows < SOON_ROWS else "do", told, seconds)):
-            if not good:
-                raise reply
-            replies.append(reply)
-        return replies
-
-    def call(self, method: str, arguments: Sequence[tuple[Any, ...]], seconds: float) -> list[Any]:
-        """Call a method of every member at once; what they return.
-
-        Raises
-        ------
-        HandsLostError
-            Whatever kept one from answering.
-        """
-        failed: list[str] = []
-        silent = list(self._actors)
-
-        async def ask_one(address: str, given: tuple[Any, ...]) -> Any:
-            try:
-                reply = await getattr(self._actors[address][1], method)(*given)
-            except Exception:
-                failed.append(address)
-                self._cluster.blame(address)
-                raise
-            silent.remove(address)
-            return reply
-
-        async def ask_all() -> list[Any]:
-            return await asyncio.gather(*map(ask_one, list(self._actors), arguments))
-
-        try:
-            return self._cluster.sync(ask_all, seconds)
-        except MemoryError as error:
-            self._cluster.shun(failed[0])
-            raise HandsLostError(f"worker {failed[0]} has run out of memory") from error
-        except Exception as error:  # Dask tells of a death in many ways: OSError, RuntimeError, ValueError, its own
-            if self._cluster.closed:
-                raise EngineError("the engine was closed") from error
-            if failed:
-                raise HandsLostError(f"worker {failed[0]} is lost ({_words(error)})") from error
-            if isinstance(error, TimeoutError):
-                self._cluster.blame(silent[0])
-                raise HandsLostError(f"worker {silent[0]} has not answered for {seconds:.0f} s") from error
-            raise HandsLostError(f"the connection to {self._cluster.address} is lost ({_words(error)})") from error
-
-    def dismiss(self) -> None:
-        self._cluster.let_go(self._asked_for)
-        self._actors, self._asked_for = {}, ()  # the last reference: Dask then frees them
-
-
-def _words(error: BaseException) -> str:
-    """An error in one line."""
-    text = " ".join(str(error).split())
-    return text[:200] or type(error).__name__
 
 
 @contextmanager

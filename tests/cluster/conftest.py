@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flows.engines.cluster import Actors
+from flows.engines.actors import Actors
 
 Strike = Callable[[str, Callable[[], object]], None]
 

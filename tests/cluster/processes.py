@@ -18,8 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from flows.engines.actors import Member
 from flows.engines.base import EngineError, HandsLostError, Order
-from flows.engines.cluster import Member
 from flows.engines.freight import enclose, load, unload
 
 __all__ = ["Processes"]

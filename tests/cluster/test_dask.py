@@ -34,7 +34,8 @@ from storage import Lake
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 
 from flows.engines import cluster as engine_module  # noqa: E402
-from flows.engines.cluster import Actors, Cluster  # noqa: E402
+from flows.engines.actors import Actors  # noqa: E402
+from flows.engines.cluster import Cluster  # noqa: E402
 
 CONTESTS = made_up(60, large=9)
 START_SECONDS = 60.0
