@@ -114,9 +114,17 @@ class Share(Hand):
         prior = diffuse(self._system, self._params, self._beliefs, facts, np.delete(self._next, without))
         return [pack(column) for column in prior]
 
-    def hear(self, facts: Facts, lo: Ints, prior: Sequence[Any]) -> None:
-        """Hear everybody's beliefs before a round, the one of the last :meth:`prior`; in standings order."""
-        n, lo = len(lo), own(lo)
+    def hear(self, facts: Facts, n: int, ties: Ints | None, prior: Sequence[Any]) -> None:
+        """Hear everybody's beliefs before a round, the one of the last :meth:`prior`; in standings order.
+
+        Parameters
+        ----------
+        n
+            Participants.
+        ties
+            The places of all (``lo``), unless nobody ties.
+        """
+        lo = np.arange(n, dtype=np.int32) if ties is None else own(ties)
         starts = np.append(np.flatnonzero(np.diff(lo, prepend=-1)), n)
         hi = np.repeat(starts[1:] - 1, np.diff(starts)).astype(np.int32)
         everybody = Prior(*(unpack(column, n) for column in prior))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +52,7 @@ class _Stretch:
 class Spread:
     """A keeper whose beliefs are held by the workers of an engine."""
 
-    ahead = 2
+    ahead = 3
 
     def __init__(
         self,
@@ -76,6 +77,7 @@ class Spread:
             self._holder[lot.shards] = place
         self._waiting: list[list[Order]] = [[] for _ in self._lots]  # orders that go with the next ones
         self._prepared: list[_Stretch] = []  # of rounds that were told ahead
+        self._helper = ThreadPoolExecutor(1, thread_name_prefix="ranklake-share")
         self.phases: dict[str, tuple[float, int]] = {}
 
     def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
@@ -85,10 +87,11 @@ class Spread:
         coming = self._stretches([rounds, *ahead])
         now, then, after = next(coming, None), next(coming, None), next(coming, None)
         while now is not None and now.of is rounds:
+            later = self._helper.submit(next, coming, None)  # while workers are waited for
             rows = outcome.part(done, done + now.rounds.n_rows)
             done += now.rounds.n_rows
             (self._rate_large if now.large else self._rate_small)(now, then, after, rows)
-            now, then, after = then, after, next(coming, None)
+            now, then, after = then, after, later.result()
         self._prepared = [one for one in (now, then, after) if one is not None]
         return outcome
 
@@ -108,6 +111,7 @@ class Spread:
         self._ask(orders, self._n_players)
 
     def dismiss(self) -> None:
+        self._helper.shutdown()
         self._crew.dismiss()
 
     def _ask(self, orders: Sequence[list[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
@@ -195,7 +199,7 @@ class Spread:
         since = time.perf_counter()
         columns = self._laid_out(now, begun, outcome)
         wide = n >= self._wide and self._crew.size > 1
-        to_all: list[Order] = [("hear", (_facts(now.rounds), now.rounds.lo, [pack(column) for column in columns]))]
+        to_all: list[Order] = [("hear", (_facts(now.rounds), n, self._ties(now.rounds), list(map(pack, columns))))]
         orders: list[Order] = [("meet", (places, wide)) for places in now.places]
         since = self._spent("lay out", since)
         if wide:
@@ -210,6 +214,11 @@ class Spread:
                 outcome.perf[places] = unpack(perf[0], len(places))
             outcome.mu[places], outcome.sigma[places] = mu, sigma
         self._spent("lay out", since)
+
+    @staticmethod
+    def _ties(rounds: Rounds) -> Ints | None:
+        """Where each tie group of one round begins, row by row; None if nobody ties."""
+        return None if np.array_equal(rounds.lo, rounds.hi) else rounds.lo
 
     def _laid_out(self, now: _Stretch, begun: Sequence[Any], outcome: Outcome) -> list[npt.NDArray[Any]]:
         """Beliefs before a large round, in standings order: ``mu, sigma, beta, n_before``."""

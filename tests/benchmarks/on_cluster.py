@@ -72,29 +72,28 @@ def _beside_threads(history: History, opened: Open) -> Iterator[Result]:
 
 
 def _side_by_side(history: History, opened: Open) -> Iterator[Result]:
-    """Each run on one worker, all at a time; beside one after the other on threads."""
+    """Each run on one worker, all at a time; beside each spread over all workers, one after the other."""
     n_players, systems = len(history.handles), [SYSTEMS[name] for name in SIDE_BY_SIDE]
 
     def rate(system: System, engine: Engine) -> bytes:
         keeper = keep(system, system.params(), n_players, engine)
-        mu = _walk(keeper, history.rounds).mu.tobytes()
+        outcomes = _walk(keeper, history.rounds)
         keeper.dismiss()
-        return mu
+        return b"".join(outcome.mu.tobytes() for outcome in outcomes)
 
-    with Threads(WORKERS) as hands:
-        began = time.perf_counter()
-        expected = [rate(system, hands) for system in systems]
-        threads = time.perf_counter() - began
     with opened(WORKERS) as engine, ThreadPoolExecutor(len(systems)) as drivers:
         assert isinstance(engine, Remote)
+        began = time.perf_counter()
+        expected = [rate(system, engine) for system in systems]
+        spread = time.perf_counter() - began
         apart = Apart(engine)
         began = time.perf_counter()
         found = list(drivers.map(lambda system: rate(system, apart), systems))
         seconds = time.perf_counter() - began
     yield Result(
         "cluster",
-        f"Codeforces, {len(systems)} systems side by side on {WORKERS} workers; peer: one after the other on threads",
-        seconds, threads, targets={"the same bits": found == expected},
+        f"Codeforces, {len(systems)} systems side by side on {WORKERS} workers; peer: one after the other, spread",
+        seconds, spread, targets={"the same bits": found == expected},
     )  # fmt: skip
 
 
@@ -102,7 +101,7 @@ def _second_worker(rounds: Rounds, opened: Open) -> Iterator[Result]:
     seconds, outcomes = [], []
     for workers in (1, WORKERS):
         with opened(workers) as engine:
-            took, outcome = _fastest(2, engine, rounds, POPULATION)
+            took, outcome = _fastest(3, engine, rounds, POPULATION)
         seconds.append(took)
         outcomes.append(outcome.mu.tobytes())
     gain = seconds[0] / seconds[1]
@@ -240,15 +239,18 @@ def _fastest(repeats: int, engine: Engine, rounds: Rounds, n_players: int) -> tu
     for _ in range(repeats):
         keeper = keep(SYSTEM, SYSTEM.params(), n_players, engine)
         began = time.perf_counter()
-        outcome = _walk(keeper, rounds)
+        outcomes = _walk(keeper, rounds)
         best = min(best, time.perf_counter() - began)
         keeper.dismiss()
-    return float(best), outcome
+    return float(best), _joined(outcomes)
 
 
-def _walk(keeper: Keeper, rounds: Rounds) -> Outcome:
+def _walk(keeper: Keeper, rounds: Rounds) -> list[Outcome]:
     parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
-    outcomes = [keeper.rate(part, parts[i + 1 : i + 1 + keeper.ahead]) for i, part in enumerate(parts)]
+    return [keeper.rate(part, parts[i + 1 : i + 1 + keeper.ahead]) for i, part in enumerate(parts)]
+
+
+def _joined(outcomes: Sequence[Outcome]) -> Outcome:
     return Outcome(*(np.concatenate([getattr(one, name) for one in outcomes]) for name in Outcome.__slots__))
 
 
