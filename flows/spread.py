@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ __all__ = ["WIDE", "Spread"]
 
 WIDE = 50_000  # participants from which the summary is worth two trips more; fewer, and each worker makes all of it
 _NOBODY = np.empty(0, dtype=np.int32)
+LONG = 20_000  # participants from which the driver's own work is worth two threads more, beside that of the workers
 SHARDS = 16  # a worker: players who came together are spread over all
 
 
@@ -47,6 +48,8 @@ class _Stretch:
     begun: list[Any] | None = None  # each worker's beliefs of its players, once they have been asked for,
     early: list[Ints] | None = None  # but in a large round for these of its places: they play in the stretch before,
     settled: list[npt.NDArray[Any]] | None = None  # and their beliefs come from there
+    prior: list[npt.NDArray[Any]] | None = None  # of a large round: beliefs before it, row by row
+    meeting: Future[list[list[Any]]] | None = None  # what workers reply who are at work on it
 
 
 class Spread:
@@ -77,7 +80,7 @@ class Spread:
             self._holder[lot.shards] = place
         self._waiting: list[list[Order]] = [[] for _ in self._lots]  # orders that go with the next ones
         self._prepared: list[_Stretch] = []  # of rounds that were told ahead
-        self._helper = ThreadPoolExecutor(1, thread_name_prefix="ranklake-share")
+        self._helpers = ThreadPoolExecutor(2, thread_name_prefix="ranklake-spread")  # one asks, one shares out
         self.phases: dict[str, tuple[float, int]] = {}
 
     def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
@@ -87,11 +90,19 @@ class Spread:
         coming = self._stretches([rounds, *ahead])
         now, then, after = next(coming, None), next(coming, None), next(coming, None)
         while now is not None and now.of is rounds:
-            later = self._helper.submit(next, coming, None)  # while workers are waited for
             rows = outcome.part(done, done + now.rounds.n_rows)
             done += now.rounds.n_rows
-            (self._rate_large if now.large else self._rate_small)(now, then, after, rows)
-            now, then, after = then, after, later.result()
+            if now.large:
+                preparing = self._helpers.submit(next, coming, None) if _is_long(now) else None
+                replies = self._rate_large(now, then, after, rows)
+                later = next(coming, None) if preparing is None else preparing.result()
+                self._start(then, after, later)
+                self._write_down(now, replies, rows)  # while workers are at work on the next
+            else:
+                self._rate_small(now, then, rows)
+                later = next(coming, None)
+                self._start(then, after, later)
+            now, then, after = then, after, later
         self._prepared = [one for one in (now, then, after) if one is not None]
         return outcome
 
@@ -111,12 +122,22 @@ class Spread:
         self._ask(orders, self._n_players)
 
     def dismiss(self) -> None:
-        self._helper.shutdown()
+        self._helpers.shutdown(wait=False, cancel_futures=True)
         self._crew.dismiss()
 
-    def _ask(self, orders: Sequence[list[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
-        """Replies to orders."""
+    def _take_waiting(self) -> list[list[Order]]:
         waiting, self._waiting = self._waiting, [[] for _ in self._lots]
+        return waiting
+
+    def _ask(
+        self,
+        orders: Sequence[list[Order]],
+        rows: int = 0,
+        to_all: Sequence[Order] = (),
+        waiting: list[list[Order]] | None = None,
+    ) -> list[list[Any]]:
+        """Replies to orders."""
+        waiting = self._take_waiting() if waiting is None else waiting
         replies = self._crew.ask([[*one, *two] for one, two in zip(waiting, orders, strict=True)], rows, to_all)
         return [reply[len(to_all) + len(one) :] for reply, one in zip(replies, waiting, strict=True)]
 
@@ -179,7 +200,7 @@ class Spread:
         assert stretch.begun is not None
         return stretch.begun
 
-    def _rate_small(self, now: _Stretch, then: _Stretch | None, after: _Stretch | None, outcome: Outcome) -> None:
+    def _rate_small(self, now: _Stretch, then: _Stretch | None, outcome: Outcome) -> None:
         columns = self._begun(now, then)
         since = time.perf_counter()
         beliefs = self._system.newcomers(self._params, len(now.players))
@@ -193,37 +214,62 @@ class Spread:
             waiting.append(("put", (rows, beliefs.take(places))))
         self._spent("small rounds", since)
 
-    def _rate_large(self, now: _Stretch, then: _Stretch | None, after: _Stretch | None, outcome: Outcome) -> None:
-        n = now.rounds.n_rows
-        begun = self._begun(now, then)
+    def _meeting(self, now: _Stretch, then: _Stretch | None, after: _Stretch | None) -> tuple[Any, ...]:
+        """What to ask for a large round, once beliefs before it have come: what :meth:`_ask` is given."""
+        assert now.begun is not None
         since = time.perf_counter()
-        columns = self._laid_out(now, begun, outcome)
-        wide = n >= self._wide and self._crew.size > 1
-        to_all: list[Order] = [("hear", (_facts(now.rounds), n, self._ties(now.rounds), list(map(pack, columns))))]
-        orders: list[Order] = [("meet", (places, wide)) for places in now.places]
-        since = self._spent("lay out", since)
-        if wide:
-            outcome.perf[:] = self._together(to_all, orders, n)
-            to_all, orders = [], [("absorb", (pack(outcome.perf[places]),)) for places in now.places]
-        begin = self._begin(then, after)
-        replies = self._ask([[order, *more] for order, more in zip(orders, begin, strict=True)], n, to_all)
+        n, wide = now.rounds.n_rows, self._is_wide(now)
+        now.prior = self._laid_out(now, now.begun)
+        to_all: list[Order] = [("hear", (_facts(now.rounds), n, _ties(now.rounds), [pack(one) for one in now.prior]))]
+        begin = self._begin(None, None) if wide else self._begin(then, after)
+        orders = [[("meet", (places, wide)), *more] for places, more in zip(now.places, begin, strict=True)]
+        self._spent("lay out", since)
+        return orders, n, to_all, self._take_waiting()
+
+    def _start(self, now: _Stretch | None, then: _Stretch | None, after: _Stretch | None) -> None:
+        """Have workers begin a long round before anybody waits for them, if all is known that they must hear."""
+        if now is not None and now.begun is not None and now.large and _is_long(now):
+            now.meeting = self._helpers.submit(self._ask, *self._meeting(now, then, after))
+
+    def _rate_large(self, now: _Stretch, then: _Stretch | None, after: _Stretch | None, outcome: Outcome) -> list[Any]:
+        """Wait for the end of a large round; what each worker says of its own players."""
+        if now.meeting is None:
+            self._begun(now, then)
+            asked = self._meeting(now, then, after)
+            since = time.perf_counter()
+            replies = self._ask(*asked)
+        else:
+            since = time.perf_counter()
+            replies = now.meeting.result()
+        if self._is_wide(now):
+            outcome.perf[:] = self._together([reply[0] for reply in replies], now.rounds.n_rows)
+            since = self._spent("summary", since)
+            absorb: list[Order] = [("absorb", (pack(outcome.perf[places]),)) for places in now.places]
+            begin = self._begin(then, after)
+            orders = [[one, *more] for one, more in zip(absorb, begin, strict=True)]
+            replies = self._ask(orders, now.rounds.n_rows)
         self._hear(then, after, [reply[1:] for reply in replies])
-        since = self._spent("meet and absorb, next prior", since)
-        for places, ((*perf, mu, sigma), *_) in zip(now.places, replies, strict=True):
+        self._spent("meet and absorb, next prior", since)
+        return [reply[0] for reply in replies]
+
+    def _write_down(self, now: _Stretch, replies: Sequence[Any], outcome: Outcome) -> None:
+        """What workers said of a large round, and what was believed before it."""
+        since = time.perf_counter()
+        assert now.prior is not None
+        outcome.mu_prior[:], outcome.sigma_prior[:], _, outcome.n_before[:] = now.prior
+        for places, (*perf, mu, sigma) in zip(now.places, replies, strict=True):
             if perf:
                 outcome.perf[places] = unpack(perf[0], len(places))
             outcome.mu[places], outcome.sigma[places] = mu, sigma
         self._spent("lay out", since)
 
-    @staticmethod
-    def _ties(rounds: Rounds) -> Ints | None:
-        """Where each tie group of one round begins, row by row; None if nobody ties."""
-        return None if np.array_equal(rounds.lo, rounds.hi) else rounds.lo
+    def _is_wide(self, now: _Stretch) -> bool:
+        return now.rounds.n_rows >= self._wide and self._crew.size > 1
 
-    def _laid_out(self, now: _Stretch, begun: Sequence[Any], outcome: Outcome) -> list[npt.NDArray[Any]]:
+    def _laid_out(self, now: _Stretch, begun: Sequence[Any]) -> list[npt.NDArray[Any]]:
         """Beliefs before a large round, in standings order: ``mu, sigma, beta, n_before``."""
-        prior = outcome.prior
-        columns: list[npt.NDArray[Any]] = [prior.mu, prior.sigma, prior.beta, prior.n_before]
+        n = now.rounds.n_rows
+        columns: list[npt.NDArray[Any]] = [np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int32)]
         early = now.early or [_NOBODY] * len(begun)
         for own, one, places in zip(begun, early, now.places, strict=True):
             asked = np.setdiff1d(places, one, assume_unique=True) if len(one) else places
@@ -234,12 +280,9 @@ class Spread:
                 column[np.concatenate(early)] = values
         return columns
 
-    def _together(self, to_all: Sequence[Order], orders: Sequence[Order], n: int) -> npt.NDArray[np.float64]:
+    def _together(self, replies: Sequence[tuple[str, Any]], n: int) -> npt.NDArray[np.float64]:
         """Performances of a round whose summary the workers share: they exchange what each fills until all have it."""
         while True:
-            since = time.perf_counter()
-            replies = [reply[0] for reply in self._ask([[order] for order in orders], n, to_all)]
-            self._spent("summary", since)
             kinds = {kind for kind, _ in replies}
             assert len(kinds) == 1, "workers disagree where a summary stands"
             parts = [part for _, part in replies]
@@ -247,7 +290,7 @@ class Spread:
                 perf: npt.NDArray[np.float64] = np.concatenate(parts)
                 return perf
             filled = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-            to_all, orders = [("know", (filled,))], [("join", ())] * len(orders)
+            replies = [reply[0] for reply in self._ask([[("join", ())]] * len(parts), n, [("know", (filled,))])]
 
 
 def _lot(place: int, size: int, shards: int | None) -> Lot:
@@ -259,6 +302,15 @@ def _among(players: npt.NDArray[np.integer], others: npt.NDArray[np.integer]) ->
     """Where players stand among others, who ascend; -1 for those who do not."""
     at = np.minimum(np.searchsorted(others, players), len(others) - 1)
     return np.where(others[at] == players, at, -1)
+
+
+def _is_long(stretch: _Stretch) -> bool:
+    return stretch.rounds.n_rows >= LONG
+
+
+def _ties(rounds: Rounds) -> Ints | None:
+    """Where each tie group of one round begins, row by row; None if nobody ties."""
+    return None if np.array_equal(rounds.lo, rounds.hi) else rounds.lo
 
 
 def _facts(rounds: Rounds) -> Facts:

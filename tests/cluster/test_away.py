@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from cluster.crews import Bench, BenchCrew
-from cluster.test_spread import joined, params_of
+from cluster.test_spread import joined, params_of, walk
 from kernels.histories import same_bits
 from kernels.test_engines import N_PLAYERS, around
 
@@ -44,10 +44,6 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def parts_of(rounds: Rounds) -> list[Rounds]:
     return [rounds.part(i, i + 1) for i in range(len(rounds))]
-
-
-def walk(keeper: Any, parts: list[Rounds]) -> Any:
-    return joined([keeper.rate(part, parts[i + 1 : i + 1 + keeper.ahead]) for i, part in enumerate(parts)])
 
 
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=list(SYSTEMS))

@@ -48,6 +48,7 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flows.commit, "SEGMENT_ROWS", 30)
     monkeypatch.setattr(flows.commit, "SEGMENT_SECONDS", np.inf)
     monkeypatch.setattr(flows.spread, "WIDE", 1000)
+    monkeypatch.setattr(flows.spread, "LONG", 0)
     monkeypatch.setattr(engine_module, "RETURN_SECONDS", 8.0)
 
 

@@ -26,12 +26,13 @@ CONTESTS = made_up(24, large=9)
 SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
 
 
-@pytest.fixture(autouse=True)
-def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=[0, 10**9], ids=["long", "short"])
+def many_small_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flows.commit, "SEGMENT_ROWS", 30)
     monkeypatch.setattr(flows.commit, "SEGMENT_SECONDS", np.inf)
     monkeypatch.setattr(flows.schedule, "SNAPSHOT_ROWS", 60)
     monkeypatch.setattr(flows.spread, "WIDE", 1000)
+    monkeypatch.setattr(flows.spread, "LONG", request.param)
 
 
 def last_beliefs(lake: Lake) -> dict[str, Any]:

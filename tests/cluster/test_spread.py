@@ -10,6 +10,7 @@ from cluster.crews import Bench
 from kernels.histories import same_bits
 from kernels.test_engines import N_PLAYERS, OPTIONS, around
 
+import flows.spread
 from flows.engines.serial import Serial
 from flows.keepers import Here, Keeper
 from flows.spread import Spread
@@ -26,8 +27,8 @@ def params_of(system: System) -> Any:
 
 
 def walk(keeper: Keeper, parts: list[Rounds]) -> Outcome:
-    """Rate parts one after the other, each with a look at the next two."""
-    return joined([keeper.rate(part, parts[i + 1 : i + 3]) for i, part in enumerate(parts)])
+    """Rate parts one after the other, each with a look at the next ones."""
+    return joined([keeper.rate(part, parts[i + 1 : i + 1 + keeper.ahead]) for i, part in enumerate(parts)])
 
 
 def joined(outcomes: list[Outcome]) -> Outcome:
@@ -58,7 +59,11 @@ def test_spread__has_the_same_bits_for_any_number_of_workers_and_shards(
     assert same(keeper, outcome, expected)
 
 
-def test_spread__looks_ahead_to_the_next_part_without_changing_a_bit(system: System, expected) -> None:
+@pytest.mark.parametrize("long", [0, 10**9], ids=["long", "short"])
+def test_spread__looks_ahead_to_the_next_parts_without_changing_a_bit(
+    system: System, expected, long: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flows.spread, "LONG", long)
     rounds = around(system.small)
     parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
     keeper = Spread(system, params_of(system), N_PLAYERS, Bench(2), None, 3000)
