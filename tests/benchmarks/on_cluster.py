@@ -7,6 +7,7 @@ and absorbs its n / W and prepares the summary of all n, whose sums and roots ar
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import psutil
 from history import History, load
+from memory import forget_peaks, peak_bytes
 from timing import Options, Result, SkippedRow
 
 from flows.away import Apart
@@ -31,8 +34,9 @@ Open = Callable[[int], Engine]
 
 SYSTEM = SYSTEMS["elo-mmr"]
 SIDE_BY_SIDE = ("elo-mmr", "elo-mmx", "glicko", "glicko2")
-WORKERS = 2
+WORKERS, REPEATS = 2, 3
 POPULATION, FIELD, N_ROUNDS = 3_000_000, 300_000, 12
+VERY_LARGE = 10_000_000
 LINK = 1.25e9  # bytes a second: 10 Gbit/s
 TRIP = 1e-3  # seconds until one worker's answer is there, and for each further worker asked:
 FURTHER = 1e-4
@@ -50,15 +54,14 @@ def cluster(options: Options, opened: Open = lambda workers: open_engine("dask",
     yield from _side_by_side(history, opened)
     rounds = large_rounds(options.least(N_ROUNDS))
     yield from _second_worker(rounds, opened)
+    yield from _very_large(options.least(VERY_LARGE), opened)
     yield from _many_workers(rounds.part(0, min(len(rounds), 4)))
 
 
 def _beside_threads(history: History, opened: Open) -> Iterator[Result]:
     n_players = len(history.handles)
-    with Threads(WORKERS) as hands:
-        threads, expected = _fastest(2, hands, history.rounds, n_players)
-    with opened(WORKERS) as engine:
-        seconds, outcome = _fastest(2, engine, history.rounds, n_players)
+    with Threads(WORKERS) as hands, opened(WORKERS) as engine:
+        (threads, expected), (seconds, outcome) = _fastest([hands, engine], history.rounds, n_players)
     beyond = 1e3 * (seconds - threads) / len(history.rounds)
     yield Result(
         "cluster", f"Codeforces, {WORKERS} workers; peer: {WORKERS} threads", seconds, threads,
@@ -98,17 +101,45 @@ def _side_by_side(history: History, opened: Open) -> Iterator[Result]:
 
 
 def _second_worker(rounds: Rounds, opened: Open) -> Iterator[Result]:
-    seconds, outcomes = [], []
-    for workers in (1, WORKERS):
-        with opened(workers) as engine:
-            took, outcome = _fastest(3, engine, rounds, POPULATION)
-        seconds.append(took)
-        outcomes.append(outcome.mu.tobytes())
-    gain = seconds[0] / seconds[1]
+    with opened(1) as alone, opened(WORKERS) as together:
+        (one, expected), (two, outcome) = _fastest([alone, together], rounds, POPULATION)
+    gain = one / two
     yield Result(
-        "cluster", f"rounds of {FIELD:,} of {POPULATION:,}, {WORKERS} workers; peer: one", seconds[1], seconds[0],
-        targets={f"{gain:.2f} times faster >= 1.5": gain >= 1.5, "the same bits": outcomes[0] == outcomes[1]},
-        figures={"gain": gain, "ms_a_round": 1e3 * seconds[1] / len(rounds)},
+        "cluster", f"rounds of {FIELD:,} of {POPULATION:,}, {WORKERS} workers; peer: one", two, one,
+        targets={
+            f"{gain:.2f} times faster >= 1.5": gain >= 1.5,
+            "the same bits": outcome.mu.tobytes() == expected.mu.tobytes(),
+        },
+        figures={"gain": gain, "ms_a_round": 1e3 * two / len(rounds)},
+    )  # fmt: skip
+
+
+def _very_large(n: int, opened: Open) -> Iterator[Result]:
+    """A round in which everybody plays: what driver and workers hold at the most, beside threads for the bits."""
+    rounds = large_rounds(2, field=n, population=n)
+    with Threads(WORKERS) as hands:
+        keeper = keep(SYSTEM, SYSTEM.params(), n, hands)
+        began = time.perf_counter()
+        expected = _walk(keeper, rounds)[-1].mu.tobytes()
+        threads = time.perf_counter() - began
+        del keeper
+    before = set(psutil.Process().children(recursive=True))
+    with opened(WORKERS) as engine:
+        workers = [one.pid for one in psutil.Process().children(recursive=True) if one not in before]
+        here = psutil.Process().memory_info().rss
+        forget_peaks([os.getpid(), *workers])
+        keeper = keep(SYSTEM, SYSTEM.params(), n, engine)
+        began = time.perf_counter()
+        found = _walk(keeper, rounds)[-1].mu.tobytes()
+        seconds = time.perf_counter() - began
+        driver, worker = peak_bytes(os.getpid()) - here, max(map(peak_bytes, workers))
+        keeper.dismiss()
+    yield Result(
+        "cluster",
+        f"two rounds of {n:,} of {n:,}, {WORKERS} workers; peer: {WORKERS} threads; at the most the driver holds "
+        f"{driver / 1e9:.1f} GB for them, a worker {worker / 1e9:.1f} GB",
+        seconds, threads, targets={"the same bits": found == expected},
+        figures={"driver_bytes": driver, "worker_bytes": worker},
     )  # fmt: skip
 
 
@@ -135,8 +166,8 @@ def _many_workers(rounds: Rounds) -> Iterator[Result]:
         )  # fmt: skip
     yield Result(
         "cluster",
-        f"bytes a row of a large round: to each worker {sent['field']:.0f} (the field's mu, sigma, n_before and "
-        f"lo; beta is one number), to its holder {sent['own']:.0f} (place, row, performance), back {received:.0f} "
+        f"bytes a row of a large round: to each worker {sent['field']:.0f} (the field's mu, sigma and n_before; "
+        f"beta is one number, and nobody ties here), to its holder {sent['own']:.0f} (place, row, performance), back {received:.0f} "
         "(prior, performance, mu, sigma)",
         figures={"sent_field": sent["field"], "sent_own": sent["own"], "received": received},
     )
@@ -233,16 +264,18 @@ def _weight(message: Any) -> int:
     return sum(map(_weight, message)) if isinstance(message, list | tuple) else 0
 
 
-def _fastest(repeats: int, engine: Engine, rounds: Rounds, n_players: int) -> tuple[float, Outcome]:
-    """Seconds of the fastest of some walks, each with a new store, a round at a time as from a lake."""
-    best = np.inf
-    for _ in range(repeats):
-        keeper = keep(SYSTEM, SYSTEM.params(), n_players, engine)
-        began = time.perf_counter()
-        outcomes = _walk(keeper, rounds)
-        best = min(best, time.perf_counter() - began)
-        keeper.dismiss()
-    return float(best), _joined(outcomes)
+def _fastest(engines: Sequence[Engine], rounds: Rounds, n_players: int) -> list[tuple[float, Outcome]]:
+    """Seconds of each engine's fastest walk, a round at a time as from a lake; they take turns, as moods pass."""
+    best = [(float("inf"), Outcome.empty(0))] * len(engines)
+    for _ in range(REPEATS):
+        for i, engine in enumerate(engines):
+            keeper = keep(SYSTEM, SYSTEM.params(), n_players, engine)
+            began = time.perf_counter()
+            outcomes = _walk(keeper, rounds)
+            seconds = time.perf_counter() - began
+            keeper.dismiss()
+            best[i] = min(best[i][0], seconds), _joined(outcomes)
+    return best
 
 
 def _walk(keeper: Keeper, rounds: Rounds) -> list[Outcome]:
@@ -254,14 +287,14 @@ def _joined(outcomes: Sequence[Outcome]) -> Outcome:
     return Outcome(*(np.concatenate([getattr(one, name) for one in outcomes]) for name in Outcome.__slots__))
 
 
-def large_rounds(n_rounds: int, seed: int = 5) -> Rounds:
-    """Rounds of FIELD players of POPULATION with skills behind their places; all places are distinct."""
+def large_rounds(n_rounds: int, seed: int = 5, field: int = FIELD, population: int = POPULATION) -> Rounds:
+    """Rounds of some players of a population with skills behind their places; all places are distinct."""
     draw = np.random.default_rng(seed)
-    skill = draw.normal(0.0, 1.5, POPULATION)
+    skill = draw.normal(0.0, 1.5, population)
     players = []
     for _ in range(n_rounds):
-        chosen = draw.permutation(POPULATION)[:FIELD]
-        players.append(chosen[np.argsort(-skill[chosen] - draw.logistic(0.0, 1.0, FIELD))])
-    places = np.tile(np.arange(FIELD), n_rounds)
-    offsets = np.arange(n_rounds + 1) * FIELD
+        chosen = draw.permutation(population)[:field]
+        players.append(chosen[np.argsort(-skill[chosen] - draw.logistic(0.0, 1.0, field))])
+    places = np.tile(np.arange(field), n_rounds)
+    offsets = np.arange(n_rounds + 1) * field
     return Rounds.from_columns(offsets, np.concatenate(players), places, places, np.arange(n_rounds) * 600_000)

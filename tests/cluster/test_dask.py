@@ -19,16 +19,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.memory import forget_peaks, peak_bytes
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
 import flows.commit
 import flows.spread
-import rating_kernels as kernels
 from flows import rate_history
 from flows.away import Whole
 from flows.engines.base import EngineError, open_engine
 from flows.engines.serial import Serial
+from flows.keepers import Here
 from flows.many import configure, rate_many
+from flows.spread import Spread
+from rating_kernels import SYSTEMS as KERNELS
+from rating_kernels import Rounds
 from storage import Lake
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
@@ -203,7 +207,7 @@ def test_dask__a_worker_out_of_memory_is_lost_and_not_hired_again(
 
 
 def test_dask__runs_side_by_side_have_a_worker_each(site: Site) -> None:
-    terms = "elo", kernels.SYSTEMS["elo"].params(), 10
+    terms = "elo", KERNELS["elo"].params(), 10
     with Cluster(site.address) as engine:
         crews = [engine.hire(Whole, lambda place, size: terms, 1) for _ in range(2)]
         assert [crew.size for crew in crews] == [1, 1]
@@ -213,6 +217,29 @@ def test_dask__runs_side_by_side_have_a_worker_each(site: Site) -> None:
         assert set(engine.hire(Whole, lambda place, size: terms, 1)._actors) == first
         engine.blame(*second)
         assert set(engine.hire(Whole, lambda place, size: terms, 1)._actors) == first
+
+
+@pytest.mark.slow
+def test_dask__a_very_large_round_is_held_in_arrays_by_all(tmp_path: Path) -> None:
+    """The driver holds no more than its participants, a worker its share of the players and the field."""
+    n, system = 2_000_000, KERNELS["elo-mmr"]
+    places = np.tile(np.arange(n), 2)
+    players = np.concatenate([np.random.default_rng(seed).permutation(n) for seed in (1, 2)])
+    rounds = Rounds.from_columns([0, n, 2 * n], players, places, places, [0, 600_000])
+    expected = Here(system, system.params(), n, Serial()).rate(rounds)
+    with open_engine("dask", 2) as engine:
+        assert isinstance(engine, Cluster)
+        keeper = Spread(system, system.params(), n, engine)
+        processes = [os.getpid(), *engine._client.run(os.getpid).values()]
+        before = peak_bytes(os.getpid())
+        forget_peaks(processes)
+        outcome = keeper.rate(rounds)
+        driver, *workers = map(peak_bytes, processes)
+        keeper.dismiss()
+    assert outcome.mu.tobytes() == expected.mu.tobytes()
+    assert driver - before < 2 * 250 * n  # two rounds
+    assert len(workers) == 2
+    assert max(workers) < 300_000_000 + 300 * n
 
 
 def test_dask__goes_on_when_a_worker_of_several_runs_is_killed(site: Site, strike, expected, tmp_path: Path) -> None:
