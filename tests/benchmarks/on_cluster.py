@@ -167,8 +167,8 @@ def _many_workers(rounds: Rounds) -> Iterator[Result]:
     yield Result(
         "cluster",
         f"bytes a row of a large round: to each worker {sent['field']:.0f} (the field's mu, sigma and n_before; "
-        f"beta is one number, and nobody ties here), to its holder {sent['own']:.0f} (place, row, performance), back {received:.0f} "
-        "(prior, performance, mu, sigma)",
+        f"beta is one number, and nobody ties here), to its holder {sent['own']:.0f} (place, row, performance), "
+        f"back {received:.0f} (prior, performance, mu, sigma)",
         figures={"sent_field": sent["field"], "sent_own": sent["own"], "received": received},
     )
 
