@@ -45,6 +45,8 @@ WORKER_ENVIRON = {
     "OPENBLAS_NUM_THREADS": 1,
 }
 
+_PLACING = threading.Lock()  # who is the current client is told to all of Dask in a process, by one thread at a time
+
 log = logging.getLogger("ranklake.cluster")
 
 
@@ -150,8 +152,7 @@ class Cluster:
         self._out_of_memory.add(address)
 
     def sync(self, call: Callable[[], Awaitable[T]], seconds: float) -> T:
-        with self._client.as_current():
-            result: T = self._client.sync(call, callback_timeout=seconds)
+        result: T = self._client.sync(call, callback_timeout=seconds)
         return result
 
     def _reconnect(self) -> None:
@@ -217,7 +218,7 @@ class Cluster:
         """A member on each worker that answers."""
         hired = uuid.uuid4().hex  # a key that was there before would bring back its old state
         actors: dict[str, Any] = {}
-        with self._client.as_current():
+        with _PLACING, self._client.as_current():
             futures = {
                 address: self._client.submit(
                     Member,

@@ -36,6 +36,7 @@ from rating_kernels import Rounds
 from storage import Lake
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
+import dask.config  # noqa: E402
 
 from flows.engines import cluster as engine_module  # noqa: E402
 from flows.engines.actors import Actors  # noqa: E402
@@ -249,6 +250,7 @@ def test_dask__goes_on_when_a_worker_of_several_runs_is_killed(site: Site, strik
         reports = [report for _, report in rate_many(lake, configure("games", systems, {}), engine)]
         assert engine.workers == 1
     assert sum(report.recoveries for report in reports) >= 1
+    assert dask.config.get("scheduler", None) is None  # Dask elsewhere in this process is left alone
     for system in systems:
         assert same_tables(rated(lake, f"games-{system}"), rated(expected(system)))
 
