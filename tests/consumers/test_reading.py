@@ -1,4 +1,4 @@
-"""What the README prints for each tool answers its questions of a published lake, to the bit and without a network."""
+"""The code that the documents print for each tool answers its questions of a published lake, offline and to the bit."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from documents import TEXT, blocks
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 
 from flows.cli import cli
 from flows.leaderboard import leaderboard, player_history
 from storage import Contest, Dataset, Lake, Run
 
-TEXT = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 RUN, PLAYER, YEAR = "codeforces-elo-mmr", "tourist", 2020  # as the README calls them
 THREE_WEEKS = 21 * 86_400
 YEARS = {2019: 1_546_300_800, 2020: 1_577_836_800, 2021: 1_609_459_200, 2022: 1_640_995_200}
@@ -94,9 +94,8 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def snippets() -> dict[str, str]:
-    """The README's code by the tool that it imports first."""
-    blocks = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-    return {re.split(r"[ .\n]", block)[1]: block for block in blocks if f"lake/published/{RUN}" in block}
+    """The documents' code by the tool that it imports first."""
+    return {re.split(r"[ .\n]", block)[1]: block for block in blocks("python") if f"lake/published/{RUN}" in block}
 
 
 def rows_of(tool: str, answer: Any) -> list[dict[str, Any]]:
@@ -150,7 +149,7 @@ def test_readme__code_answers_its_questions(tool: str, published: Published, mon
     monkeypatch.chdir(Path(published.lake.url).parent)
     names: dict[str, Any] = {}
     with redirect_stdout(StringIO()) as printed:
-        exec(compile(snippets()[tool], f"README.md, {tool}", "exec"), names)
+        exec(compile(snippets()[tool], f"docs, {tool}", "exec"), names)
     assert printed.getvalue().strip()
     for question in TOOLS[tool]:
         found = [tuple(row[name] for name in COLUMNS[question]) for row in rows_of(tool, names[question])]

@@ -19,6 +19,7 @@ import pytest
 import yaml
 from dask import config
 from deploy.commands import ROOT, check, check_shell, shell_lines
+from documents import PAGES
 from prefect.cli.deploy._models import PrefectYamlModel
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.flows import load_flow_from_entrypoint
@@ -346,10 +347,10 @@ def test_pages__commands_are_understood(page: str) -> None:
         check_shell(line)
 
 
-def test_readme__commands_of_ours_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents__commands_of_ours_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "entrants.txt").write_text("ada\n")  # of an example; files must be there to be taken
-    parts = [part.strip() for line in shell_lines(ROOT / "README.md") for part in line.split("&&")]
+    parts = [part.strip() for page in PAGES for line in shell_lines(page) for part in line.split("&&")]
     ours = [part for part in parts if part.startswith("ranklake ")]
     assert any("follow" in part for part in ours)
     for part in ours:

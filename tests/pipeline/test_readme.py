@@ -1,4 +1,4 @@
-"""The README's commands and examples do what it says."""
+"""The commands and examples of README.md and docs/ do what the text says."""
 
 from __future__ import annotations
 
@@ -13,18 +13,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from documents import PAGES, README, ROOT, TEXT, blocks
 from sources.fake_codeforces import FakeCodeforces, changes
 from sources.server import serving
 
 from flows.sources.site import SITES
 
-ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 CODEFORCES = ROOT.parent / "shared" / "data" / "elo-datasets" / "codeforces.tar.xz"
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
 def commands(containing: str) -> list[list[str]]:
@@ -53,6 +48,13 @@ def ingest_site(folder: Path, second: str, n_contests: int = 5) -> None:
     run(["ingest", "files", "site", "--dataset", "site", "--lake", "lake"], folder)
 
 
+def test_readme__is_short_and_its_links_lead_somewhere() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 160
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
 def test_readme__first_command_rates_the_synthetic_history(tmp_path: Path) -> None:
     ingested, rated, board = (run(arguments, tmp_path) for arguments in commands("--preset paper"))
     assert "50 new" in ingested
@@ -79,7 +81,7 @@ def test_readme__prediction_example_prints_chances_and_places() -> None:
 def test_readme__experiments_are_those_there_are() -> None:
     from flows.experiments import EXPERIMENTS
 
-    section = README.partition("## Experiments")[2].partition("\n## ")[0]
+    section = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
     rows = re.findall(r"\| ([`a-z, ]+) \|$", section, re.MULTILINE)
     assert sorted(name for row in rows for name in re.findall(r"`([a-z]+)`", row)) == sorted(EXPERIMENTS)
 
@@ -128,9 +130,10 @@ def test_readme__real_history_leads_to_a_leaderboard_and_a_player(tmp_path: Path
 def test_readme__systems_are_those_there_are() -> None:
     from rating_kernels import SYSTEMS
 
-    (table,) = re.findall(r"^\| name \| what .*?\n\n", README, re.MULTILINE | re.DOTALL)
-    listed = re.findall(r"^\| `([a-z0-9-]+)` \|", table, re.MULTILINE)
-    assert sorted(listed) == sorted(SYSTEMS)
+    tables = re.findall(r"^\| name \| what .*?\n\n", TEXT, re.MULTILINE | re.DOTALL)
+    assert len(tables) == 2
+    for table in tables:
+        assert sorted(re.findall(r"^\| `([a-z0-9-]+)` \|", table, re.MULTILINE)) == sorted(SYSTEMS)
 
 
 def test_project__extras_are_those_promised() -> None:
@@ -217,5 +220,5 @@ def test_readme__a_site_is_followed_as_it_says(tmp_path: Path) -> None:
 
 
 def test_readme__sites_are_those_there_are() -> None:
-    (table,) = re.findall(r"^\| site \| what .*?\n\n", README, re.MULTILINE | re.DOTALL)
+    (table,) = re.findall(r"^\| site \| what .*?\n\n", TEXT, re.MULTILINE | re.DOTALL)
     assert re.findall(r"^\| `([a-z]+)` \|", table, re.MULTILINE) == [*SITES, "kaggle"]
