@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .cpus import available_cpus
 from .terminal import dataset_option, lake_option, print_table, progress, usage
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def evaluate(
             raise ValueError(f"--output {output}: there is no folder {os.path.dirname(output)}")
     opened = Lake.open(lake)
     skips = [skip_rounds or 0 if skip_share is None else rounds_to_skip(opened, run, skip_share) for run in runs]
-    hands = workers or len(os.sched_getaffinity(0))
+    hands = workers or available_cpus()
     found: list[Evaluation] = []
     with progress("scoring") as tell:
         for run, skip in zip(runs, skips, strict=True):

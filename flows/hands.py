@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
+from .cpus import available_cpus
 from .extras import need
 
 __all__ = ["Hands", "open_hands"]
@@ -40,7 +40,7 @@ def open_hands(workers: int | None = None, scheduler: str | None = None) -> Hand
         Dask's distributed is not installed.
     """
     if scheduler is None:
-        return _Threads(workers or len(os.sched_getaffinity(0)))
+        return _Threads(workers or available_cpus())
     if workers is not None:
         raise ValueError("--workers are threads of this machine, --scheduler has its own; give one of them")
     return _Cluster(scheduler)

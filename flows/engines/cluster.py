@@ -8,7 +8,6 @@ goes on from the lake. Every wait has an end.
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import threading
 import time
@@ -21,6 +20,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..alike import about, compare
+from ..cpus import available_cpus
 from ..extras import need
 from .actors import Actors, Member, in_words
 from .base import EngineError, HandsLostError
@@ -93,7 +93,7 @@ class Cluster:
         dask = need("distributed", "cluster", "the engine dask")
         from dask import config as dask_config
 
-        count = workers or len(os.sched_getaffinity(0))
+        count = workers or available_cpus()
         try:
             with _deaf_to_interrupts(), dask_config.set({"distributed.nanny.pre-spawn-environ": WORKER_ENVIRON}):
                 started = dask.LocalCluster(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
+from ..cpus import available_cpus
 from .base import Work
 
 __all__ = ["Threads"]
@@ -26,7 +26,7 @@ class Threads:
     """
 
     def __init__(self, workers: int | None = None, block_size: int | None = None) -> None:
-        self.workers = workers or len(os.sched_getaffinity(0))
+        self.workers = workers or available_cpus()
         self.block_size = block_size
         self._pool = ThreadPoolExecutor(max(self.workers - 1, 1), thread_name_prefix="ranklake")
 
