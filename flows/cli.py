@@ -19,7 +19,16 @@ from . import (
     upkeep,
 )
 from .interrupts import interruptible
-from .terminal import SWITCH_SECONDS, deviations_option, engine_options, expected, lake_option, run_option, steal_option
+from .terminal import (
+    SWITCH_SECONDS,
+    deviations_option,
+    engine_options,
+    expected,
+    lake_option,
+    run_option,
+    speak_utf8,
+    steal_option,
+)
 from .terminal import print_table as _print
 from .terminal import progress as _progress
 from .terminal import usage as _usage
@@ -215,6 +224,7 @@ _INTERRUPTED = "interrupted; what was committed stays, the same command goes on 
 
 def main() -> None:
     """Run a command; exit with 0 done, 1 failed, 2 wrong use. A traceback only with ``--debug``."""
+    speak_utf8()
     try:
         with interruptible(_INTERRUPTED):
             cli.main(standalone_mode=False)
@@ -230,4 +240,4 @@ def main() -> None:
         if "--debug" in sys.argv or not expected(error):
             raise
         click.echo(f"Error: {error}", err=True)
-        sys.exit(1)
+        sys.exit(getattr(error, "exit_code", 1))

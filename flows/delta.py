@@ -66,7 +66,7 @@ class PublishedTable:
     def __init__(self, lake: Lake, folder: str, schema: pa.Schema, partitions: Sequence[str] = ()) -> None:
         self._lake, self._folder, self._schema, self._partitions = lake, folder, schema, list(partitions)
         self._uri = lake.uri(folder)
-        self._options = _options(self._uri)
+        self._options = _options(lake, self._uri)
         self._table: DeltaTable | None = None
         self.state: dict[str, Any] | None = None
         distinct = [field.name for field in schema if pa.types.is_floating(field.type) or field.name in _DISTINCT]
@@ -192,8 +192,10 @@ def _state_of(table: DeltaTable) -> dict[str, Any] | None:
     return None
 
 
-def _options(uri: str) -> dict[str, str]:
-    """What the Delta library needs to be told of a store beside what it reads from the environment itself."""
+def _options(lake: Lake, uri: str) -> dict[str, str]:
+    """Options of the Delta library beside what it reads from the environment itself."""
+    if not lake.links:  # it commits by hard links; a rename is as safe for one writer, and the lease allows no other
+        return {"allow_unsafe_rename": "true"}
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     if not uri.startswith("s3://") or not endpoint:
         return {}

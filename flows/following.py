@@ -100,7 +100,8 @@ def _again_and_again(once: Callable[[], None], seconds: int) -> None:
     """Do something every so many seconds, until Ctrl-C or a termination signal."""
     stopped = "stopped; what was committed stays"
     try:
-        with interruptible(stopped, signal.SIGTERM):  # how a container or a service manager says it
+        # how a container or a service manager says it; Windows has Ctrl-Break instead
+        with interruptible(stopped, getattr(signal, "SIGBREAK", signal.SIGTERM)):
             while True:
                 due = time.monotonic() + seconds
                 click.echo(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
@@ -110,6 +111,7 @@ def _again_and_again(once: Callable[[], None], seconds: int) -> None:
                     if not expected(error):
                         raise
                     click.echo(f"Error: {error}", err=True)
-                time.sleep(max(due - time.monotonic(), 0.0))
+                while (left := due - time.monotonic()) > 0.0:
+                    time.sleep(min(left, 1.0))  # on Windows, Ctrl-Break does not end a sleep
     except KeyboardInterrupt:
         click.echo(stopped)

@@ -19,6 +19,7 @@ from flows.times import parse_time
 from storage import Dataset, Lake, layout
 from storage.errors import MissingError
 from storage.lease import Holder, hold
+from storage.naming import check_folder
 
 __all__ = ["SourceReport", "ingest_source", "normalise_source", "open_client"]
 
@@ -85,6 +86,7 @@ def ingest_source(
         return _ingest_kaggle(lake, dataset or KAGGLE, base_url, since, steal, on_wait, on_progress)
     site = find_site(source, base_url, **choices)
     dataset = layout.check_dataset_name(dataset or source)
+    check_folder(lake, layout.dataset_folder(dataset))  # before the site is asked for anything
     start = None if since is None else parse_time(since)
     with client or open_client(site, on_pause) as asking:
         folder, purpose = layout.raw_folder(source), f"ingest {source}"
@@ -183,6 +185,7 @@ def _ingest_kaggle(
         raise ValueError(f"say with --base-url in which folder the files of Meta Kaggle are, got {folder!r}")
     began = time.monotonic()
     report = SourceReport(KAGGLE, layout.check_dataset_name(dataset))
+    check_folder(lake, layout.dataset_folder(dataset))
     start = None if since is None else parse_time(since)
     on_progress(0, None, f"reading {folder}")
     contests = list(read_meta_kaggle(folder, int(time.time()), start))

@@ -69,5 +69,5 @@ def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
     finally:
         if not interrupted:
             for one, handler in before.items():
-                signal.signal(one, handler)
+                signal.signal(one, signal.SIG_DFL if handler is None else handler)  # none of Python's: it stays unknown
             os.close(told)

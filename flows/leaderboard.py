@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from storage.aliases import NEVER, turning_point
 from storage.schemas import PUBLISHED
 
 from .config import build_params, find_system
+from .times import utc
 
 __all__ = [
     "COLOURS",
@@ -268,7 +268,7 @@ def _explained(dataset: Dataset, handle: str, shown: str) -> str:
     if until == NEVER:
         return f"{handle!r} is now {before!r}" + ("; `ranklake rate` has not been told yet" if shown != before else "")
     try:
-        time = datetime.fromtimestamp(until, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, ValueError, OSError):  # beyond the calendar
+        time = f"{utc(until).replace(tzinfo=None)} UTC"
+    except OverflowError:  # beyond the calendar
         time = f"{until} s"
     return f"{handle!r} is {before!r} before {time}, {after!r} from then on; shown is {shown!r}"

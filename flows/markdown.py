@@ -38,7 +38,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def place(lake: Lake, path: str) -> str:
     """Where something of a lake is; a link unless that is on a disk, which no page may link to."""
     uri = lake.uri(path)
-    return escape(uri) if uri.startswith("/") else f"[{escape(uri)}]({quote(uri, safe=':/')})"
+    return escape(uri) if lake.local else f"[{escape(uri)}]({quote(uri, safe=':/')})"
 
 
 def ingested_page(report: SourceReport) -> str:

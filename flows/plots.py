@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from storage import Dataset, Lake, Run
 
 from .figures import SERIES, legible, new_figure, title_bands, title_colour
 from .leaderboard import FOLDED, TITLES, Display, PlayerHistory, Standing, check_rated, rated_contests
+from .times import utc
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -180,4 +181,4 @@ def _is_dated(rows: pa.Table) -> bool:
 
 
 def _dates(seconds: npt.NDArray[np.int64]) -> list[datetime]:
-    return [datetime.fromtimestamp(int(second), UTC) for second in seconds]
+    return [utc(int(second)) for second in seconds]

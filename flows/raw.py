@@ -132,8 +132,10 @@ class Raw:
         """Like :meth:`entry`, but look for a file that the index missed when a run was killed."""
         if key not in self._entries:
             # To read is one request to a store; to ask whether a file exists may be two, one of them a listing.
-            with suppress(MissingError):
-                self._adopt(self._read(layout.raw_file(self.source, key.kind, key.name)), 0)
+            for path in self._names(key, 0):
+                with suppress(MissingError):
+                    if self._lake.read_bytes(path):  # an empty one holds no answer yet: see storage.disk.Disk.create
+                        self._adopt(self._read(path), 0)
         return self._entries.get(key)
 
     def read(self, key: Key) -> Document:
@@ -217,7 +219,10 @@ class Raw:
         missing = {self._path(entry) for entry in self._entries.values() if entry.version >= 0}
         for kind in self._lake.list(layout.raw_folder(self.source)):
             folder = layout.raw_folder(self.source, kind)
-            for path in [f"{folder}/{name}" for name in self._lake.list(folder) if name.endswith(".zst")]:
+            for name, size in sorted(self._lake.sizes(folder).items()):
+                path = f"{folder}/{name}"
+                if not name.endswith(".zst") or (not size and path not in missing):
+                    continue
                 missing.discard(path)
                 try:
                     self._read(path)
@@ -235,9 +240,9 @@ class Raw:
             if kind == _BROKEN or not self._lake.sizes(folder):
                 continue
             newest: dict[str, int] = {}
-            for name in self._lake.list(folder):
+            for name, size in sorted(self._lake.sizes(folder).items()):
                 stem, _, number = name.removesuffix(".zst").rpartition(".")
-                if name.endswith(".zst") and number.isdigit():
+                if name.endswith(".zst") and number.isdigit() and size:
                     newest[stem] = max(newest.get(stem, -1), int(number))
             known = {self._path(entry) for entry in self._entries.values() if entry.kind == kind}
             for stem, version in newest.items():
@@ -245,7 +250,13 @@ class Raw:
                     self._adopt(self._read(path), version)
 
     def _path(self, entry: Entry) -> str:
-        return layout.raw_file(self.source, entry.kind, entry.name, entry.version)
+        path, *before = self._names(Key(entry.kind, entry.name), entry.version)
+        return before[0] if before and not self._lake.exists(path) and self._lake.exists(before[0]) else path
+
+    def _names(self, key: Key, version: int) -> list[str]:
+        """Where an answer may be: under its name of today, and under that of release 0.1 if it was another one."""
+        now = layout.raw_file(self.source, key.kind, key.name, version)
+        return list(dict.fromkeys([now, layout.raw_file_before(self.source, key.kind, key.name, version)]))
 
     def _adopt(self, document: Document, version: int) -> None:
         key, answer = document.key, document.answer

@@ -18,6 +18,7 @@ import numpy as np
 from rating_kernels.metrics import FILTERS, HIGHER_IS_BETTER
 from storage import DamagedError, Dataset, Lake, LakeError, MissingError, layout
 from storage.lake import digest_of
+from storage.naming import check_folder
 
 from .config import NUMERICS, default_run, find_system
 from .engines.base import open_engine
@@ -237,6 +238,7 @@ class _Record:
         try:
             before = record._read(path)
         except MissingError:
+            check_folder(lake, path.rpartition("/")[0])
             lake.write_bytes(path, json.dumps(asked, indent=2).encode())
             return record
         if before != asked:

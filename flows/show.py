@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ from storage import Entry
 
 from .leaderboard import COLOURS, titles
 from .status import DatasetStatus, LakeStatus, RunStatus
+from .times import utc
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -215,6 +215,6 @@ def _day(time_seconds: int | None) -> str:
     if time_seconds is None:
         return ""
     try:
-        return datetime.fromtimestamp(time_seconds, UTC).strftime("%Y-%m-%d")
-    except (OverflowError, ValueError, OSError):  # a time beyond the calendar stays a number
+        return utc(time_seconds).date().isoformat()
+    except OverflowError:  # a time beyond the calendar stays a number
         return str(time_seconds)

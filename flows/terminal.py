@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +33,7 @@ __all__ = [
     "print_table",
     "progress",
     "run_option",
+    "speak_utf8",
     "steal_option",
     "tell_wait",
     "usage",
@@ -133,6 +136,22 @@ def progress(what: str, units: str = "contests") -> Iterator[Callable[[int, int 
             click.echo(f"{what}: {done:,}{f' of {total:,}' if total else ''} {units}, {told}", err=True)
 
     yield tell
+
+
+def speak_utf8() -> None:
+    """Write UTF-8 with plain line ends to files and pipes on every platform; a terminal keeps its encoding.
+
+    Characters that a terminal does not have are spelled out. An encoding set by ``PYTHONIOENCODING`` stays.
+    """
+    if "PYTHONIOENCODING" in os.environ:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        if not isinstance(stream, io.TextIOWrapper):  # none at all, or somebody's own
+            continue
+        if stream.isatty():
+            stream.reconfigure(errors="backslashreplace")
+        else:
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def tell_wait(by: Holder) -> None:

@@ -1,11 +1,24 @@
-"""Times as people type them."""
+"""Times as people type and read them."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-__all__ = ["parse_time"]
+__all__ = ["parse_time", "utc"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def utc(seconds: int) -> datetime:
+    """UTC seconds since the epoch as a time; ``datetime.fromtimestamp`` knows none before 1970 on Windows.
+
+    Raises
+    ------
+    OverflowError
+        The time is beyond the years 1 to 9999.
+    """
+    return _EPOCH + timedelta(seconds=seconds)
 
 
 def parse_time(text: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DamagedError", "FormatError", "LakeError", "LeaseHeldError", "MissingError"]
+__all__ = ["DamagedError", "FormatError", "LakeError", "LeaseHeldError", "MissingError", "NameRefusedError"]
 
 
 class LakeError(Exception):
@@ -41,6 +41,18 @@ class LeaseHeldError(LakeError):
     def __init__(self, message: str, *, path: str = "", holder: str = "", age_seconds: float = 0.0) -> None:
         super().__init__(message, path=path)
         self.holder, self.age_seconds = holder, age_seconds
+
+
+class NameRefusedError(LakeError):
+    """A new data set, run or search must not be called that.
+
+    Attributes
+    ----------
+    exit_code : int
+        What a command exits with: wrong use.
+    """
+
+    exit_code = 2
 
 
 class FormatError(LakeError):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
-import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,8 +16,8 @@ import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
 from storage import parquet
+from storage.disk import Disk, too_long
 from storage.errors import LakeError, MissingError
-from storage.layout import TEMPORARY_PREFIX
 from storage.stores import bucket_of, connect, explained
 
 __all__ = ["Lake", "Written", "digest_of"]
@@ -51,6 +51,8 @@ class Lake:
         Where it is, as it was opened.
     local : bool
         Whether it is on a disk of this machine, and its files therefore at hand.
+    links : bool
+        Whether that disk has hard links, as far as is known; true once a lease was taken on a disk that has them.
     """
 
     def __init__(self, filesystem: fsspec.AbstractFileSystem, root: str, url: str) -> None:
@@ -59,6 +61,7 @@ class Lake:
         self._root = root.rstrip("/")
         self.local = isinstance(filesystem, LocalFileSystem)
         self._bucket = bucket_of(filesystem, self._root)
+        self._disk = Disk(url)
         self.url = url
 
     @classmethod
@@ -85,6 +88,10 @@ class Lake:
                     raise MissingError(f"no lake at {url}; `ranklake ingest` makes one")
         return cls(filesystem, root, url)
 
+    @property
+    def links(self) -> bool:
+        return self._disk.links
+
     def __repr__(self) -> str:
         return f"Lake({self.url!r})"
 
@@ -103,7 +110,7 @@ class Lake:
             There is none.
         """
         with self._explained("read", path):
-            data: bytes = self._filesystem.cat_file(self._full(path))
+            data: bytes = self._patiently(lambda: self._filesystem.cat_file(self._full(path)))
         return data
 
     def read_each(self, paths: Sequence[str]) -> Iterator[bytes | LakeError]:
@@ -127,7 +134,7 @@ class Lake:
     def write_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
         """Make or replace a file in one step; parents are made as needed."""
         full = self._full(path)
-        put = self._replace if self.local else self._put
+        put = self._disk.replace if self.local else self._put
         with self._explained("write", path):
             self._below_parents(full, lambda: put(full, data))
 
@@ -135,7 +142,7 @@ class Lake:
         """See files through to the disk, and the folders that name them: what is there now outlives a power cut."""
         if not self.local:
             return
-        places = dict.fromkeys(place for path in paths for place in (path, path.rpartition("/")[0]))
+        places = dict.fromkeys(place for path in paths for place in ((path, False), (path.rpartition("/")[0], True)))
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-flush") as pool:
             list(pool.map(self._flush, places))
 
@@ -151,7 +158,7 @@ class Lake:
             Whether it was made.
         """
         full = self._full(path)
-        create = self._create if self.local else self._create_remotely
+        create = self._disk.create if self.local else self._create_remotely
         with self._explained("create", path):
             return self._below_parents(full, lambda: create(full, data))
 
@@ -185,12 +192,12 @@ class Lake:
     def delete(self, path: str) -> None:
         """Remove a file; nothing happens if there is none."""
         with suppress(MissingError), self._explained("delete", path):
-            self._filesystem.rm_file(self._full(path))
+            self._patiently(lambda: self._filesystem.rm_file(self._full(path)))
 
     def delete_folder(self, folder: str) -> None:
         """Remove a folder and what is left in it; nothing happens if there is none."""
         with suppress(MissingError), self._explained("delete", folder):
-            self._filesystem.rm(self._full(folder), recursive=True)
+            self._patiently(lambda: self._filesystem.rm(self._full(folder), recursive=True))
 
     def write_table(
         self, path: str, table: pa.Table, name: str, *, metadata: Mapping[str, str] | None = None
@@ -247,13 +254,13 @@ class Lake:
         except LakeError as error:
             return error
 
-    def _flush(self, path: str) -> None:
+    def _flush(self, place: tuple[str, bool]) -> None:
+        path, folder = place
         with self._explained("flush", path):
-            descriptor = os.open(self._full(path), os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            self._disk.flush(self._full(path), folder=folder)
+
+    def _patiently(self, act: Callable[[], T]) -> T:
+        return self._disk.retry(act) if self.local else act()
 
     def _below_parents(self, full: str, make: Callable[[], T]) -> T:
         """Make a file, and its parents if need be; once more if somebody swept it, or them, meanwhile."""
@@ -264,35 +271,15 @@ class Lake:
                 if self._bucket:
                     raise  # some clients would make the bucket
                 self._filesystem.makedirs(full.rpartition("/")[0], exist_ok=True)
-        return make()
+        try:
+            return make()
+        except FileNotFoundError as error:
+            if self.local and (reason := too_long(full)):
+                raise OSError(errno.ENAMETOOLONG, reason) from error
+            raise
 
     def _full(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
-
-    def _replace(self, full: str, data: bytes | pa.Buffer) -> None:
-        folder = full.rpartition("/")[0]
-        temporary = f"{folder}/{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
-        try:
-            with open(temporary, "xb") as file:
-                file.write(data)
-            os.replace(temporary, full)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
-
-    def _create(self, full: str, data: bytes) -> bool:
-        temporary = f"{full.rpartition('/')[0]}/{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
-        try:
-            with open(temporary, "xb") as file:
-                file.write(data)
-            os.link(temporary, full)
-        except FileExistsError:
-            return False
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
-        return True
 
     def _create_remotely(self, full: str, data: bytes) -> bool:
         refused = OSError()

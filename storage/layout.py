@@ -16,6 +16,7 @@ __all__ = [
     "contests_file",
     "contests_folder",
     "dataset_folder",
+    "kind_of",
     "log_file",
     "log_folder",
     "number_of",
@@ -24,6 +25,7 @@ __all__ = [
     "players_folder",
     "published_folder",
     "raw_file",
+    "raw_file_before",
     "raw_folder",
     "raw_index",
     "rounds_folder",
@@ -39,6 +41,7 @@ __all__ = [
     "standings_folder",
     "trials_file",
     "trials_folder",
+    "unportable",
 ]
 
 RAW = "raw"
@@ -50,6 +53,8 @@ TEMPORARY_PREFIX = ".tmp-"  # followed by no suffix: readers' globs match dot-fi
 _RESERVED = frozenset({RAW, RUNS, PUBLISHED, SEARCHES})
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")  # also where a disk takes A and a for one letter
+# On Windows these are no files, whatever their suffix and folder
+_DEVICES = frozenset({"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)})
 _NUMBER = re.compile(r"[0-9]{6,}")
 
 
@@ -66,6 +71,21 @@ def check_dataset_name(name: str) -> str:
     if name.lower() in _RESERVED:
         raise ValueError(f"a data set must not be called {' or '.join(sorted(_RESERVED))}, got {name!r}")
     return name
+
+
+def kind_of(folder: str) -> str:
+    """What the folder of a lease or a search belongs to, in words."""
+    kinds = {RAW: "source", RUNS: "run", SEARCHES: "search"}
+    return kinds.get(folder.partition("/")[0], "data set")
+
+
+def unportable(name: str) -> str:
+    """Why some disk cannot have a folder of a name that the checks here accept, as "must not ..."; empty if all can."""
+    if name.endswith("."):
+        return "end with '.', which Windows drops"
+    if _is_device(name):
+        return f"be or start with {name.partition('.')[0]!r}, which is a device on Windows"
+    return ""
 
 
 def check_run_name(name: str) -> str:
@@ -122,10 +142,15 @@ def raw_folder(source: str, kind: str = "") -> str:
 
 def raw_file(source: str, kind: str, key: str, version: int = 0) -> str:
     """Path of an answer; ``key`` is what the site calls it, any string. Every answer that differs is a version more."""
-    if not _PLAIN.fullmatch(key):
-        plain = re.sub(r"[^a-z0-9]+", "-", key.lower())[:40].strip("-")
-        key = f"{plain or 'x'}.{hashlib.blake2b(key.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
-    return f"{raw_folder(source, kind)}/{key}.{version}.zst"
+    stem = _raw_stem(key)
+    if _is_device(stem):
+        stem = f"x-{stem}" if "." in stem else f"x-{stem}.{_key_digest(key)}"  # `x-con` may be a key, too
+    return f"{raw_folder(source, kind)}/{stem}.{version}.zst"
+
+
+def raw_file_before(source: str, kind: str, key: str, version: int = 0) -> str:
+    """Path of an answer as release 0.1 called it: another one only for keys that are devices on Windows."""
+    return f"{raw_folder(source, kind)}/{_raw_stem(key)}.{version}.zst"
 
 
 def raw_index(source: str) -> str:
@@ -223,6 +248,21 @@ def number_of(name: str, suffix: str = "") -> int | None:
         return None
     number = int(stem)
     return number if numbered(number) == stem else None
+
+
+def _raw_stem(key: str) -> str:
+    if _PLAIN.fullmatch(key):
+        return key
+    plain = re.sub(r"[^a-z0-9]+", "-", key.lower())[:40].strip("-")
+    return f"{plain or 'x'}.{_key_digest(key)}"
+
+
+def _key_digest(key: str) -> str:
+    return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _is_device(name: str) -> bool:
+    return name.partition(".")[0].lower() in _DEVICES
 
 
 def _check_name(kind: str, name: str) -> str:

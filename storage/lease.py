@@ -10,25 +10,26 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 from storage.errors import LakeError, LeaseHeldError, MissingError
 from storage.lake import Lake
 from storage.layout import TEMPORARY_PREFIX, number_of, numbered
 from storage.mending import damaged
+from storage.naming import check_folder
 from storage.people import author
+from storage.processes import machine, started, state
 
 __all__ = ["BEAT_SECONDS", "EXPIRY_BEATS", "Holder", "Lease", "hold", "holder"]
 
 BEAT_SECONDS = 10.0
 EXPIRY_BEATS = 6  # a heart that missed so many has stopped
 _FORGOTTEN_SECONDS = 30 * 86_400.0  # after which nobody comes back
+_JUST_TAKEN = "a process that is just taking it"  # of an empty file, see storage.disk.Disk.create
 _HELD: set[str] = set()  # tokens of what this process holds
 _PREFIX = "lease-"
 _SUFFIX = ".json"
@@ -69,14 +70,23 @@ class Holder:
     def here(cls, purpose: str, now: float) -> Holder:
         """This process."""
         who = f"{author()} ({purpose}, process {os.getpid()})"
-        return cls(who, _machine(), os.getpid(), _started(os.getpid()), secrets.token_hex(8), 0, now)
+        return cls(who, machine(), os.getpid(), started(os.getpid()), secrets.token_hex(8), 0, now)
 
     @property
     def died(self) -> bool:
         """Whether the process is known to have ended, or to have failed to give it back: only on its own machine."""
-        if self.machine != _machine():
+        if self.machine != machine():
             return False
-        return _started(self.pid) != self.started or (self.pid == os.getpid() and self.token not in _HELD)
+        if self.pid == os.getpid():
+            return self.token not in _HELD
+        return state(self.pid, self.started) == "ended"
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is known to be there: only on its own machine."""
+        if self.machine != machine():
+            return False
+        return self.token in _HELD or state(self.pid, self.started) == "alive"
 
 
 class Lease:
@@ -165,6 +175,8 @@ def hold(
     deadline, told = time.monotonic() + wait_seconds, False
     while True:
         found = _highest(lake, folder)
+        if found is None or lake.local:  # where A and a are one folder, a lease that was found may be another name's
+            check_folder(lake, folder)
         if found is not None and not steal and not _free(lake, folder, found, beat_seconds):
             if time.monotonic() < deadline:
                 if not told:
@@ -212,7 +224,7 @@ def _free(lake: Lake, folder: str, found: tuple[int, Holder], beat_seconds: floa
     number, seen = found
     if seen.released or seen.died:
         return True
-    if seen.machine == _machine() or abs(time.time() - seen.time_seconds) <= EXPIRY_BEATS * beat_seconds:
+    if seen.alive or abs(time.time() - seen.time_seconds) <= EXPIRY_BEATS * beat_seconds:
         return False
     watched_until = time.monotonic() + 3 * beat_seconds
     while time.monotonic() < watched_until:
@@ -226,7 +238,7 @@ def _free(lake: Lake, folder: str, found: tuple[int, Holder], beat_seconds: floa
 
 
 def _held(folder: str, by: Holder) -> LeaseHeldError:
-    age = max(time.time() - by.time_seconds, 0.0)
+    age = max(time.time() - by.time_seconds, 0.0) if by.time_seconds else 0.0
     return LeaseHeldError(
         f"{folder}: {by.who} is at work there, last heartbeat {age:.0f} s ago; "
         "wait for it, or if it is dead for certain, use --steal",
@@ -275,31 +287,9 @@ def _encode(mine: Holder) -> bytes:
 
 
 def _decode(data: bytes, path: str) -> Holder:
+    if not data:
+        return Holder(_JUST_TAKEN, "", 0, "", "", 0, 0.0)
     try:
         return Holder(**json.loads(data))
     except (ValueError, TypeError) as error:
         raise damaged(path, f"not a readable lease ({error!r})") from error
-
-
-def _machine() -> str:
-    """Where process numbers mean the same."""
-    parts = [socket.gethostname()]
-    with suppress(OSError):  # Linux
-        parts += [Path("/proc/sys/kernel/random/boot_id").read_text().strip(), os.readlink("/proc/self/ns/pid")]
-    return " ".join(parts)
-
-
-def _started(pid: int) -> str:
-    """When a process was started, in the system's own words; empty if there is none."""
-    with suppress(OSError):  # Linux
-        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return "" if state in "ZX" else rest[18]
-    if Path("/proc/self").exists():
-        return ""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return ""
-    except PermissionError:
-        pass
-    return "alive"

@@ -13,6 +13,6 @@ def author() -> str:
     """Who runs this: user@host."""
     try:
         user = getpass.getuser()
-    except (KeyError, OSError):  # a container may run as a number that has no name
-        user = str(os.getuid())
+    except (ImportError, KeyError, OSError):  # a container may run as a number that has no name
+        user = str(os.getuid()) if hasattr(os, "getuid") else "unknown"  # Windows has no numbers
     return f"{user}@{socket.gethostname()}"

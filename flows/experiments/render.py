@@ -32,7 +32,7 @@ def write_report(experiment: Experiment, report: Report, folder: Path, data: str
     for name, table in report.tables.items():
         pq.write_table(table.to_arrow(), folder / f"{experiment.name}-{name}.parquet")
     path = folder / f"{experiment.name}.html"
-    path.write_text(page, encoding="utf-8")
+    path.write_text(page, encoding="utf-8", newline="\n")
     return path
 
 

@@ -248,7 +248,7 @@ def _work(logs: str, arguments: list[str], at: int, how: str, before: str) -> No
 
 def _watch(lake: str, at: int, how: str) -> list[str]:
     """Note all that is done to files below a lake, and let one of the operations fail."""
-    import storage.lake
+    import storage.disk
 
     operations: list[str] = []
     numbers, dice = itertools.count(), random.Random(at)
@@ -286,7 +286,7 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
 
         return _File(file, written)
 
-    storage.lake.open = opened  # type: ignore[attr-defined]
+    storage.disk.open = opened  # type: ignore[attr-defined]
     sys.addaudithook(hook)
     return operations
 

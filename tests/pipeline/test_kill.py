@@ -214,13 +214,13 @@ def test_rate__a_disk_that_fills_up_is_told_in_one_line_and_leaves_a_valid_prefi
 ) -> None:
     full = """
 import errno, itertools
-import storage.lake
-whole, writes = storage.lake.Lake._replace, itertools.count()
+import storage.disk
+whole, writes = storage.disk.Disk.replace, itertools.count()
 def replace(self, full, data):
     if next(writes) == 33:
         raise OSError(errno.ENOSPC, "No space left on device")
     whole(self, full, data)
-storage.lake.Lake._replace = replace
+storage.disk.Disk.replace = replace
 """
     with rating(lake, before=full) as process:
         out, err = process.communicate(timeout=PATIENCE)

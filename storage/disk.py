@@ -1,0 +1,190 @@
+"""Files on a disk of this machine: replaced in one step, created only once, flushed; with POSIX and with Windows.
+
+File systems differ. FAT, exFAT, some network mounts and FUSE have no hard links. Windows cannot flush a folder, and
+refuses to replace or remove a file that another program has open. What a file system cannot do is done another way if
+there is one; what is lost by that is logged, once a process and lake.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+import pyarrow as pa
+
+from storage.layout import TEMPORARY_PREFIX
+
+__all__ = ["Disk", "too_long"]
+
+T = TypeVar("T")
+
+WINDOWS = os.name == "nt"
+SHARING_SECONDS = 5.0  # how long a file that another program has open is tried again, on Windows
+_NOT_EMPTY = 145  # Windows: a folder whose last file is not gone yet, because another program has it open
+_PATH_LIMIT = 259  # characters, unless Windows was set up for more
+
+# What file systems without hard links say (link(2), macOS, FUSE, Windows)
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EMLINK})
+_NO_FLUSH = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+_NO_FOLDER_FLUSH = _NO_FLUSH | {errno.EACCES, errno.EPERM, errno.EBADF, errno.EISDIR}
+
+_TEXTS = {
+    "links": "this file system has no hard links; if a writer is killed while it takes the lease, the next writer "
+    "waits for half a minute",
+    "flush": "this file system cannot flush files to the disk; after a power cut run `ranklake verify`, and ingest "
+    "again what it names",
+    "folders": "this file system cannot flush folders to the disk; after a power cut run `ranklake verify`, and ingest "
+    "again if the newest contests are missing",
+}
+_LOGGED: set[tuple[str, str]] = set()
+
+log = logging.getLogger("ranklake.lake")
+
+
+class Disk:
+    """The files of one lake, by their full path.
+
+    Parameters
+    ----------
+    url
+        Address of the lake, for messages.
+
+    Attributes
+    ----------
+    links : bool
+        Whether the file system has hard links, as far as is known.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.links = True
+
+    def replace(self, full: str, data: bytes | pa.Buffer) -> None:
+        """Create or replace a file in one step. Its folder must exist."""
+        temporary = _temporary(full)
+        try:
+            _write(temporary, data)
+            self.retry(lambda: os.replace(temporary, full))
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+    def create(self, full: str, data: bytes) -> bool:
+        """Create a file with its content in one step, unless the file exists; returns whether it was created.
+
+        Without hard links, the file is empty for a moment before it has its content. If the process is killed in that
+        moment, the empty file stays. This does not happen on Windows.
+        """
+        temporary = _temporary(full)
+        try:
+            _write(temporary, data)
+            self._name_once(temporary, full)
+        except FileExistsError:
+            return False
+        finally:
+            with suppress(FileNotFoundError):
+                self.retry(lambda: os.unlink(temporary))
+        return True
+
+    def flush(self, full: str, *, folder: bool = False) -> None:
+        """Flush a file, or the names in a folder, to the disk, as far as the file system can do that."""
+        # Windows flushes only what is open for writing.
+        flags = os.O_RDWR if WINDOWS and not folder else os.O_RDONLY
+        try:
+            descriptor = os.open(full, flags)
+            try:
+                _sync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            if error.errno not in (_NO_FOLDER_FLUSH if folder else _NO_FLUSH):
+                raise
+            self._log("folders" if folder else "flush")
+
+    def retry(self, act: Callable[[], T]) -> T:
+        """What ``act`` returns. On Windows it is tried again for a while if another program has the file open."""
+        give_up = time.monotonic() + SHARING_SECONDS
+        while True:
+            try:
+                return act()
+            except OSError as error:
+                if not WINDOWS or not _in_use(error):
+                    raise
+                if time.monotonic() >= give_up:
+                    reason = f"{error.strerror}, for {SHARING_SECONDS:.0f} s; another program may have it open"
+                    raise PermissionError(errno.EACCES, reason) from error
+            time.sleep(0.01)
+
+    def _name_once(self, temporary: str, full: str) -> None:
+        """Give a file its name unless that name is taken."""
+        if self.links:
+            try:
+                os.link(temporary, full)
+                return
+            except AttributeError:  # Python was built without it
+                pass
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+        if WINDOWS:
+            os.rename(temporary, full)  # does not replace there
+        else:
+            os.close(os.open(full, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+            try:
+                os.replace(temporary, full)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(full)
+                raise
+            if self.links:
+                self._log("links")
+        self.links = False
+
+    def _log(self, what: str) -> None:
+        if (what, self._url) not in _LOGGED:
+            _LOGGED.add((what, self._url))
+            log.warning("lake %s: %s", self._url, _TEXTS[what])
+
+
+def too_long(full: str) -> str:
+    """Why Windows finds no folder for a path, if its length is the reason; empty otherwise."""
+    length = max(len(full), len(_temporary(full)))
+    if not WINDOWS or length <= _PATH_LIMIT:
+        return ""
+    return f"the path has {length} characters and Windows allows {_PATH_LIMIT}, unless long paths are switched on"
+
+
+def _temporary(full: str) -> str:
+    return f"{full.rpartition('/')[0]}/{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+
+
+def _write(path: str, data: bytes | pa.Buffer) -> None:
+    with open(path, "xb") as file:
+        file.write(data)
+
+
+def _sync(descriptor: int) -> None:
+    """Flush to the disk itself: on macOS, ``fsync`` leaves data in the disk's own cache."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        os.fsync(descriptor)
+        return
+    command: int | None = getattr(fcntl, "F_FULLFSYNC", None)
+    if command is not None:
+        with suppress(OSError):  # network mounts have none
+            fcntl.fcntl(descriptor, command)
+            return
+    os.fsync(descriptor)
+
+
+def _in_use(error: OSError) -> bool:
+    """Whether an error may mean that another program has a file open, on Windows."""
+    return isinstance(error, PermissionError) or getattr(error, "winerror", None) == _NOT_EMPTY

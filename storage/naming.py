@@ -1,0 +1,43 @@
+"""Which names a new data set, run or search may have, so that a lake can be carried to any disk."""
+
+from __future__ import annotations
+
+from storage import layout
+from storage.errors import NameRefusedError
+from storage.lake import Lake
+
+__all__ = ["check_folder"]
+
+
+def check_folder(lake: Lake, folder: str) -> None:
+    """Refuse a folder that is not there yet under a name that some disk cannot have beside those that are there.
+
+    A folder that is there under exactly this name is accepted: lakes made before this rule stay usable.
+
+    Parameters
+    ----------
+    folder
+        Of a data set, run or search, inside the lake.
+
+    Raises
+    ------
+    NameRefusedError
+        The name differs from an existing one only in case, which is one folder for Windows and macOS; or Windows
+        reserves it.
+    """
+    parent, _, name = folder.rpartition("/")
+    there = lake.list(parent)
+    if name in there:
+        return
+    kind = layout.kind_of(folder)
+    twin = next((other for other in there if other.lower() == name.lower()), None)
+    if twin is not None:
+        raise NameRefusedError(
+            f"the name of a new {kind} must differ from {twin!r} in more than upper and lower case, got {name!r}; "
+            f"use {twin!r} or another name",
+            path=folder,
+        )
+    if reason := layout.unportable(name):
+        raise NameRefusedError(
+            f"the name of a new {kind} must not {reason}, got {name!r}; use another name", path=folder
+        )

@@ -1,0 +1,80 @@
+"""Whether a process of this machine, known by its number, is still the one that it was."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+__all__ = ["machine", "started", "state"]
+
+PROC = Path("/proc")
+
+
+def machine() -> str:
+    """Where process numbers mean the same: host, boot and process namespace; elsewhere host and network address."""
+    with suppress(OSError):  # Linux
+        boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{socket.gethostname()} {boot} {os.readlink(PROC / 'self/ns/pid')}"
+    return f"{socket.gethostname()} {uuid.getnode():012x}"  # several Macs may have one host name
+
+
+def started(pid: int) -> str:
+    """When a process was started, in the system's own words; empty if it has ended, or if that cannot be known."""
+    with suppress(OSError):
+        return _started_on_linux(pid)
+    try:
+        import psutil
+    except ImportError:
+        return ""
+    try:
+        process = psutil.Process(pid)
+        return "" if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
+    except (psutil.Error, OSError):
+        return ""
+
+
+def state(pid: int, started_before: str) -> Literal["alive", "ended", "unknown"]:
+    """What has become of a process whose :func:`started` was ``started_before``.
+
+    ``unknown`` if neither can be proved: then only its heartbeats tell.
+    """
+    with suppress(OSError):  # in ticks since the boot: whatever differs is another process
+        return "alive" if _started_on_linux(pid) == started_before else "ended"
+    if not _exists(pid):
+        return "ended"
+    # A start by the clock of the day changes when that clock is set; and /proc may hide what other users run.
+    return "alive" if started_before and started(pid) == started_before else "unknown"
+
+
+def _started_on_linux(pid: int) -> str:
+    """Field 22 of ``/proc/PID/stat``; empty if the process has ended and only its parent has not been told.
+
+    Raises
+    ------
+    OSError
+        There is no such file.
+    """
+    stat = (PROC / f"{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    status, *rest = stat.rpartition(")")[2].split()
+    return "" if status in "ZX" else rest[18]
+
+
+def _exists(pid: int) -> bool:
+    """Whether there may be a process of that number."""
+    if os.name == "nt":  # ``os.kill(pid, 0)`` would end it
+        try:
+            import psutil
+        except ImportError:
+            return True
+        return bool(psutil.pid_exists(pid))
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
