@@ -184,7 +184,7 @@ def hold(
                     told = True
                 time.sleep(min(0.2, beat_seconds))
                 continue
-            raise _held(folder, found[1])
+            raise _held(folder, (_highest(lake, folder) or found)[1])  # a lease that was empty may have a name by now
         number = found[0] + 1 if found else 0
         mine = Holder.here(purpose, time.time())
         if _take(lake, folder, number, mine):
@@ -288,7 +288,7 @@ def _encode(mine: Holder) -> bytes:
 
 def _decode(data: bytes, path: str) -> Holder:
     if not data:
-        return Holder(_JUST_TAKEN, "", 0, "", "", 0, 0.0)
+        return Holder(_JUST_TAKEN, "", 0, "", "", -1, 0.0)
     try:
         return Holder(**json.loads(data))
     except (ValueError, TypeError) as error:

@@ -12,6 +12,7 @@ from typing import Literal
 __all__ = ["machine", "started", "state"]
 
 PROC = Path("/proc")
+WINDOWS = os.name == "nt"
 
 
 def machine() -> str:
@@ -65,7 +66,7 @@ def _started_on_linux(pid: int) -> str:
 
 def _exists(pid: int) -> bool:
     """Whether there may be a process of that number."""
-    if os.name == "nt":  # ``os.kill(pid, 0)`` would end it
+    if WINDOWS:  # ``os.kill(pid, 0)`` would end it
         try:
             import psutil
         except ImportError:

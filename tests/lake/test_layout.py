@@ -69,3 +69,27 @@ def test_layout__keys_that_differ_have_names_that_differ_on_any_disk():
     keys = ["a", "A", "a.", "a-b", "a b", "a_b", "a.0", "917", "917.1", "ADAHHiMX", "adahhimx"]
     assert len({layout.raw_file("site", "round", key).lower() for key in keys}) == len(keys)
     assert layout.raw_file("site", "round", "917", 2) == "raw/site/round/917.2.zst"
+
+
+@pytest.mark.parametrize("key", ["con", "CON", "nul!", "com1", "lpt9"])
+def test_layout__keys_that_are_devices_on_windows_have_names_of_files(key):
+    path = layout.raw_file("site", "round", key)
+    name = path.rpartition("/")[2]
+    assert name.startswith("x-")
+    assert path != layout.raw_file_before("site", "round", key)
+    assert path not in {layout.raw_file("site", "round", other) for other in ("x-con", "x-com1", "x-lpt9", key + "x")}
+
+
+@pytest.mark.parametrize("key", ["917", "con1", "console", "A", "round-con", "comet"])
+def test_layout__all_other_keys_keep_their_names(key):
+    assert layout.raw_file("site", "round", key) == layout.raw_file_before("site", "round", key)
+
+
+@pytest.mark.parametrize("name", ["con", "Nul", "COM1.games", "lpt9.", "games.", "aux..x"])
+def test_names__that_some_disk_cannot_have_are_known(name):
+    assert layout.unportable(name)
+
+
+@pytest.mark.parametrize("name", ["console", "com10", "a.con", "games.v2", "_con", "nul-"])
+def test_names__that_only_look_like_them_are_good(name):
+    assert layout.unportable(name) == ""

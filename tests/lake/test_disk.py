@@ -1,0 +1,370 @@
+"""File systems that lack something: what is done instead, what is promised, and what is said."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import itertools
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from storage import Lake, LakeError, disk, processes
+from storage.errors import LeaseHeldError, MissingError
+from storage.lease import Holder, hold, holder
+
+BEAT = 0.02
+PATIENCE = 60.0
+FOLDER = "runs/run"
+
+
+def refused(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
+
+
+@pytest.fixture
+def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise refused(errno.EPERM)
+
+    monkeypatch.setattr(os, "link", refuse)
+
+
+# Created only once
+
+
+@pytest.mark.usefixtures("no_links")
+def test_create__without_links_one_of_many_succeeds_and_readers_see_nothing_or_all(lake: Lake) -> None:
+    ended, seen = threading.Event(), set[bytes]()
+
+    def read() -> None:
+        while not ended.is_set():
+            for name in lake.list("f"):
+                if name.endswith(".json"):
+                    seen.add(lake.read_bytes(f"f/{name}"))
+
+    def create(writer: int) -> list[int]:
+        return [n for n in range(30) if lake.create_bytes(f"f/{n}.json", b"%d " % writer * 2000)]
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            made = list(pool.map(create, range(6)))
+    finally:
+        ended.set()
+        reader.join()
+    assert sorted(itertools.chain(*made)) == list(range(30))
+    assert seen <= {b"", *(b"%d " % writer * 2000 for writer in range(6))}
+    assert lake.list("f") == sorted(f"{n}.json" for n in range(30))
+    for writer, numbers in enumerate(made):
+        assert {lake.read_bytes(f"f/{n}.json") for n in numbers} <= {b"%d " % writer * 2000}
+
+
+@pytest.mark.usefixtures("no_links")
+def test_create__without_links_that_fails_leaves_nothing_behind(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.write_bytes("f/a", b"")
+
+    def full(*_: object) -> None:
+        raise refused(errno.ENOSPC)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        with pytest.raises(LakeError, match="cannot create: No space left on device"):
+            lake.create_bytes("f/b", b"1")
+    assert lake.list("f") == ["a"]
+    assert lake.create_bytes("f/b", b"1")
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EACCES])
+def test_create__other_errors_of_a_link_are_errors(lake: Lake, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def fail(*_: object) -> None:
+        raise refused(number)
+
+    monkeypatch.setattr(os, "link", fail)
+    with pytest.raises(LakeError, match="f/a: cannot create"):
+        lake.create_bytes("f/a", b"1")
+    assert lake.list("f") == []
+    assert lake.links
+
+
+def test_create__on_windows_without_links_is_a_rename_that_never_replaces(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, no_links: None
+) -> None:
+    rename, sizes = os.rename, []
+
+    def windows(source: str, target: str) -> None:
+        if os.path.exists(target):
+            raise FileExistsError(errno.EEXIST, "Cannot create a file when that file already exists")
+        sizes.append(os.path.getsize(source))
+        rename(source, target)
+
+    monkeypatch.setattr(disk, "WINDOWS", True)
+    monkeypatch.setattr(os, "rename", windows)
+    assert lake.create_bytes("f/a", b"one")
+    assert not lake.create_bytes("f/a", b"two")
+    assert (lake.read_bytes("f/a"), lake.list("f"), sizes) == (b"one", ["a"], [3])
+
+
+# Half-made leases
+
+
+def half_made(lake: Lake, number: int) -> None:
+    lake.write_bytes(f"{FOLDER}/lease-{number:06d}.json", b"")
+
+
+def test_hold__an_empty_lease_that_a_kill_left_is_passed_over_after_a_while(lake: Lake) -> None:
+    half_made(lake, 0)
+    began = time.monotonic()
+    with hold(lake, FOLDER, "rate", beat_seconds=BEAT) as lease:
+        assert time.monotonic() - began >= 3 * BEAT
+        lease.check()
+        assert lake.list(FOLDER) == ["lease-000001.json"]
+
+
+def test_hold__an_empty_lease_that_gets_its_content_is_held(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer that is about to take the lease is not overtaken."""
+    half_made(lake, 0)
+    told = Holder.here("rate", time.time())
+    there = replace(told, machine="elsewhere")
+    looks = itertools.count()
+    read = Lake.read_bytes
+
+    def late(self: Lake, path: str) -> bytes:
+        if path.endswith("lease-000000.json") and next(looks) == 2:
+            from storage.lease import _encode
+
+            lake.write_bytes(path, _encode(there))
+        return read(self, path)
+
+    monkeypatch.setattr(Lake, "read_bytes", late)
+    with pytest.raises(LeaseHeldError, match=r"\(rate, process"), hold(lake, FOLDER, "compact", beat_seconds=0.2):
+        pass
+
+
+def test_hold__a_writer_overtaken_while_its_lease_was_empty_gives_way(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, no_links: None
+) -> None:
+    """It stood still between the empty file and its content for so long that another one took the lease."""
+    move, others = os.replace, []
+
+    def slow(source: str, target: str) -> None:
+        if target.endswith("lease-000000.json") and not others:
+            others.append(hold(lake, FOLDER, "faster", steal=True, beat_seconds=BEAT))
+            others[0].__enter__()
+        move(source, target)
+
+    monkeypatch.setattr(os, "replace", slow)
+    try:
+        with pytest.raises(LeaseHeldError, match="faster"), hold(lake, FOLDER, "slow", beat_seconds=BEAT):
+            pass
+        assert holder(lake, FOLDER) is not None
+        assert lake.list(FOLDER) == ["lease-000001.json"]
+    finally:
+        others[0].__exit__(None, None, None)
+
+
+# Flushed
+
+
+def test_flush__that_a_disk_fails_at_is_an_error(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file system could, and did not: nothing may be committed on top."""
+    lake.write_bytes("f/a", b"1")
+    for number in (errno.EIO, errno.ENOSPC):
+
+        def fail(_: int, number: int = number) -> None:
+            raise refused(number)
+
+        monkeypatch.setattr(os, "fsync", fail)
+        with pytest.raises(LakeError, match="cannot flush"):
+            lake.flush(["f/a"])
+
+
+def test_flush__what_is_gone_is_missing_on_any_disk(lake: Lake) -> None:
+    with pytest.raises(MissingError):
+        lake.flush(["f/a"])
+
+
+def test_flush__on_windows_opens_files_for_writing_and_does_without_folders(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    lake.write_bytes("f/a", b"1")
+    opened, flags = os.open, {}
+
+    def windows(path: str, how: int) -> int:
+        flags[os.path.basename(path)] = how
+        if os.path.isdir(path):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path, how)
+
+    monkeypatch.setattr(disk, "WINDOWS", True)
+    monkeypatch.setattr(disk, "_LOGGED", set())
+    monkeypatch.setattr(os, "open", windows)
+    for _ in range(3):
+        lake.flush(["f/a"])
+    assert flags == {"a": os.O_RDWR, "f": os.O_RDONLY}
+    assert [record.getMessage() for record in caplog.records] == [f"lake {lake.url}: {disk._TEXTS['folders']}"]
+
+
+def test_flush__on_macos_empties_the_cache_of_the_disk(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.write_bytes("f/a", b"1")
+    commands: list[int] = []
+    synced: list[int] = []
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
+    monkeypatch.setattr(fcntl, "fcntl", lambda descriptor, command: commands.append(command))
+    monkeypatch.setattr(os, "fsync", synced.append)
+    lake.flush(["f/a"])
+    assert (commands, synced) == ([51, 51], [])
+
+    def none(*_: object) -> None:
+        raise refused(errno.ENOTSUP)
+
+    monkeypatch.setattr(fcntl, "fcntl", none)
+    lake.flush(["f/a"])
+    assert len(synced) == 2
+
+
+# Files that another program has open, on Windows
+
+
+@pytest.mark.parametrize("action", ["replace", "delete", "delete_folder", "read"])
+@pytest.mark.parametrize("for_good", [False, True])
+def test_windows__a_file_in_use_is_tried_again_for_a_while(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, action: str, for_good: bool
+) -> None:
+    lake.write_bytes("f/a", b"old")
+    left = itertools.count(-3)
+    name = {"replace": "os.replace", "delete": "os.remove", "delete_folder": "shutil.rmtree", "read": "_io.open"}[
+        action
+    ]
+    if action == "read":
+        target, name = type(lake._filesystem), "cat_file"
+    else:
+        module, _, name = name.partition(".")
+        target = sys.modules[module]
+    do = getattr(target, name)
+
+    def in_use(*arguments: object, **more: object) -> object:
+        if for_good or next(left) < 0:
+            raise PermissionError(errno.EACCES, "The process cannot access the file")
+        return do(*arguments, **more)
+
+    monkeypatch.setattr(target, name, in_use)
+    monkeypatch.setattr(disk, "WINDOWS", True)
+    if for_good:
+        monkeypatch.setattr(disk, "SHARING_SECONDS", 0.05)
+    acts = {
+        "replace": lambda: lake.write_bytes("f/a", b"new"),
+        "delete": lambda: lake.delete("f/a"),
+        "delete_folder": lambda: lake.delete_folder("f"),
+        "read": lambda: lake.read_bytes("f/a"),
+    }
+    if for_good:
+        with pytest.raises(LakeError, match=r"cannot access the file, for 0 s; another program may have it open; mend"):
+            acts[action]()
+    else:
+        acts[action]()
+        assert lake.exists("f/a") == (action in ("replace", "read"))
+    if action == "replace":
+        assert lake.list("f") == ["a"]
+
+
+def test_posix__a_refusal_is_told_at_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[int] = []
+
+    def refuse(*_: object) -> None:
+        times.append(1)
+        raise refused(errno.EACCES)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(LakeError, match="f/a: cannot write: Permission denied; mend"):
+        lake.write_bytes("f/a", b"1")
+    assert len(times) == 1
+
+
+def test_windows__a_path_that_is_too_long_is_named_as_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Lake.open(tmp_path, create=True)
+
+    def missing(*_: object) -> None:
+        raise refused(errno.ENOENT)
+
+    monkeypatch.setattr(disk, "WINDOWS", True)
+    monkeypatch.setattr(os, "replace", missing)
+    with pytest.raises(LakeError, match=r"cannot write: the path has \d+ characters and Windows allows 259"):
+        lake.write_bytes(f"{'x' * 120}/{'y' * 120}", b"")
+    with pytest.raises(MissingError):
+        lake.write_bytes("f/a", b"")
+
+
+# Processes
+
+
+@pytest.fixture
+def child() -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-Ic", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("proc", ["/proc", "/nowhere"])
+@pytest.mark.parametrize("psutil", [True, False])
+def test_process__ended_is_seen_and_another_of_its_number_never_taken_for_it(
+    child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch, proc: str, psutil: bool
+) -> None:
+    monkeypatch.setattr(processes, "PROC", Path(proc))
+    if not psutil:
+        monkeypatch.setitem(sys.modules, "psutil", None)
+    with child:
+        started = processes.started(child.pid)
+        known = proc == "/proc" or psutil
+        assert bool(started) == known
+        assert processes.state(child.pid, started) == ("alive" if known else "unknown")
+        assert processes.state(child.pid, "long ago") == ("ended" if proc == "/proc" else "unknown")
+    assert processes.state(child.pid, started) == "ended"
+    assert processes.started(child.pid) == ""
+
+
+def test_process__on_windows_is_never_sent_a_signal(
+    child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "WINDOWS", True)
+    monkeypatch.setattr(processes, "PROC", Path("/nowhere"))
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    with monkeypatch.context() as patch, child:
+        patch.setattr(os, "kill", lambda *_: pytest.fail("signal 0 ends a process on Windows"))
+        assert processes.state(child.pid, "") == "unknown"
+    assert processes.state(child.pid, "") == "unknown"
+
+
+def test_process__of_another_user_hidden_by_proc_is_not_taken_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """/proc mounted with hidepid=2 shows only one's own."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "kill", refuse)
+    assert processes.state(2**22 + 1, "12345") == "unknown"
+
+
+def test_hold__whose_holder_cannot_be_looked_at_waits_for_its_heartbeats(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "PROC", Path("/nowhere"))
+    monkeypatch.setattr(processes, "WINDOWS", True)
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    from storage.lease import _encode
+
+    told = replace(Holder.here("rate", time.time()), pid=os.getppid(), token="there")
+    lake.create_bytes(f"{FOLDER}/lease-000000.json", _encode(told))
+    with pytest.raises(LeaseHeldError), hold(lake, FOLDER, "compact"):
+        pass
+    lake.write_bytes(f"{FOLDER}/lease-000000.json", _encode(replace(told, time_seconds=time.time() - 100 * BEAT)))
+    with hold(lake, FOLDER, "compact", beat_seconds=BEAT):
+        assert lake.exists(f"{FOLDER}/lease-000001.json")
