@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from platforms import reason_to_skip
 
 from flows.engines.base import Engine
 from flows.engines.serial import Serial
@@ -20,6 +23,14 @@ ENGINES = {
 
 # What starts the tests in the background may ignore Ctrl-C, and so would every process they start: some tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip, with the reason, what Windows cannot run."""
+    for item in items if os.name == "nt" else ():
+        file = item.path.relative_to(Path(__file__).parent).as_posix()
+        if reason := reason_to_skip(f"{file}::{item.name}"):
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(params=list(ENGINES))

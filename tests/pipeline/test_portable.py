@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -92,14 +93,14 @@ def flushes(number: int) -> Callable[[Patch], None]:
     """Flushing folders: they can be opened, but not flushed."""
 
     def take(patch: Patch) -> None:
-        fsync = os.fsync
+        sync = disk._sync
 
         def refuse(descriptor: int) -> None:
-            if os.path.isdir(f"/dev/fd/{descriptor}"):
+            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
                 raise OSError(number, os.strerror(number))
-            fsync(descriptor)
+            sync(descriptor)
 
-        patch.setattr(os, "fsync", refuse)
+        patch.setattr(disk, "_sync", refuse)
 
     return take
 
@@ -274,7 +275,8 @@ def test_life__is_the_same_to_the_bit(
     found = live(ranklake, tmp_path)
     assert {name for name in ordinary if found[name] != ordinary[name]} <= {"paths"}
     said = [record.getMessage() for record in caplog.records if record.name == "ranklake.lake"]
-    wanted = [disk._TEXTS[what] for what, names in SAID.items() if taken in names]
+    lacks = {"folders"} if os.name == "nt" else {what for what, names in SAID.items() if taken in names}
+    wanted = [disk._TEXTS[what] for what in SAID if what in lacks]
     assert [line for line in said if str(tmp_path) in line] == [f"lake {tmp_path}/lake: {text}" for text in wanted]
 
 

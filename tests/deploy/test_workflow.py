@@ -1,0 +1,133 @@
+"""The public workflow runs what the project promises, with commands that exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import yaml
+from deploy.commands import ROOT, check
+from platforms import NOT_ON_WINDOWS, reason_to_skip
+
+FILE = ROOT / ".github" / "workflows" / "tests.yml"
+TEXT = FILE.read_text(encoding="utf-8")
+WORKFLOW: dict[Any, Any] = yaml.safe_load(TEXT)
+JOB = WORKFLOW["jobs"]["tests"]
+MATRIX: dict[str, list[str]] = JOB["strategy"]["matrix"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+LINES = [line for step in JOB["steps"] for line in step.get("run", "").splitlines()]
+
+
+def classified(prefix: str) -> list[str]:
+    """Endings of the project's classifiers that begin with a prefix."""
+    return [name.removeprefix(prefix) for name in PROJECT["project"]["classifiers"] if name.startswith(prefix)]
+
+
+def test_workflow__runs_every_python_version_and_platform_that_the_project_names() -> None:
+    assert MATRIX.keys() == {"os", "python"}
+    versions = [name for name in classified("Programming Language :: Python :: ") if re.fullmatch(r"3\.\d+", name)]
+    assert MATRIX["python"] == versions
+    assert all(isinstance(version, str) for version in MATRIX["python"])  # 3.10 as a number would be 3.1
+    assert PROJECT["project"]["requires-python"] == f">={versions[0]}"
+    assert PROJECT["tool"]["ruff"]["target-version"] == f"py{versions[0].replace('.', '')}"
+    runners = {"Microsoft :: Windows": "windows-latest", "MacOS": "macos-latest", "POSIX :: Linux": "ubuntu-latest"}
+    assert sorted(MATRIX["os"]) == sorted(runners[name] for name in classified("Operating System :: "))
+    assert JOB["runs-on"] == "${{ matrix.os }}"
+    (python,) = [step["with"] for step in JOB["steps"] if step.get("uses", "").startswith("actions/setup-python@")]
+    assert (python["python-version"], python["cache"]) == ("${{ matrix.python }}", "pip")
+    assert (ROOT / python["cache-dependency-path"]).is_file()
+
+
+def test_workflow__has_the_least_rights_and_ends_what_is_outdated() -> None:
+    assert WORKFLOW["permissions"] == {"contents": "read"}
+    assert "permissions" not in JOB
+    assert WORKFLOW["concurrency"]["cancel-in-progress"] is True
+    assert "github.ref" in WORKFLOW["concurrency"]["group"]
+    assert "pull_request_target" not in TEXT  # it would run what a stranger sends with the rights of the project
+    assert "secrets." not in TEXT
+    for step in JOB["steps"]:
+        if "uses" in step:
+            assert re.fullmatch(r"actions/(checkout|setup-python)@v\d+", step["uses"])
+        assert "${{" not in step.get("run", "")  # whoever names a branch would write our commands
+
+
+def test_workflow__commands_exist() -> None:
+    for line in LINES:
+        program, *rest = line.split()
+        if program in ("ruff", "mypy"):
+            assert program in "".join(PROJECT["project"]["optional-dependencies"]["test"])
+            assert {word for word in rest if not word.startswith("-")} <= {"check", "format", "."}
+        else:
+            check([word.strip("'") for word in (program, *rest)])
+    assert {line.split()[1] for line in LINES if line.startswith("ranklake ")} >= {"ingest", "rate", "leaderboard"}
+    assert "python -m pip install -e '.[test]'" in LINES
+    assert "python -m pytest -n 2" in LINES
+
+
+def test_workflow__checks_style_and_types_once() -> None:
+    (step,) = [step for step in JOB["steps"] if "mypy" in step.get("run", "")]
+    jobs = [
+        (os, python)
+        for os, python in product(MATRIX["os"], MATRIX["python"])
+        if f"matrix.os == '{os}'" in step["if"] and f"matrix.python == '{python}'" in step["if"]
+    ]
+    assert jobs == [("ubuntu-latest", PROJECT["project"]["requires-python"].removeprefix(">="))]
+
+
+# What a test needs that Windows has not
+POSIX = re.compile(
+    r"os\.(fork|killpg|mkfifo|setsid|waitpid|kill\()|signal\.(SIGKILL|SIGSTOP|SIGCONT|alarm)|\bresource\.|send_signal"
+    r"|\.chmod\(|symlink_to|start_new_session|hands: Crew|import fcntl|pipeline\.crew|/proc/"
+)
+GUARDED = {  # guarded in the test, or only a text or a fake
+    "lake/test_disk.py",
+    "pipeline/test_portable.py",
+    "deploy/test_workflow.py",
+}
+
+
+def test_workflow__tests_that_windows_cannot_run_are_known() -> None:
+    tests = ROOT / "tests"
+    unknown = [
+        f"{file}::{function}"
+        for path in sorted(tests.rglob("test_*.py"))
+        if (file := path.relative_to(tests).as_posix()) not in GUARDED and file not in NOT_ON_WINDOWS
+        for function, body in functions(path)
+        if POSIX.search(body) and not reason_to_skip(f"{file}::{function}")
+    ]
+    assert unknown == []
+
+
+def test_workflow__tests_said_not_to_run_on_windows_are_there() -> None:
+    for name, reason in NOT_ON_WINDOWS.items():
+        file, _, function = name.partition("::")
+        assert "Windows" in reason
+        assert not function or function in dict(functions(ROOT / "tests" / file)), name
+        assert (ROOT / "tests" / file).is_file()
+
+
+def functions(path: Path) -> list[tuple[str, str]]:
+    """Names and sources of a module's functions, each with the constants that it names."""
+    text = path.read_text(encoding="utf-8")
+    body, lines = ast.parse(text).body, text.splitlines()
+
+    def source(one: ast.stmt) -> str:
+        return "\n".join(lines[one.lineno - 1 : one.end_lineno])
+
+    constants = {
+        target.id: source(one)
+        for one in body
+        if isinstance(one, ast.Assign) and POSIX.search(source(one))
+        for target in one.targets
+        if isinstance(target, ast.Name)
+    }
+    found = []
+    for one in body:
+        if isinstance(one, ast.FunctionDef):
+            used = [constants[name] for name in constants if re.search(rf"\b{name}\b", source(one))]
+            found.append((one.name, "\n".join([source(one), *used])))
+    return found

@@ -1,0 +1,45 @@
+"""Tests that Windows cannot run, each with the reason: it has no fork, and no signals that other processes can send."""
+
+from __future__ import annotations
+
+__all__ = ["NOT_ON_WINDOWS", "reason_to_skip"]
+
+FORK = "Windows has no os.fork, from which these commands start"
+KILL = "Windows has no SIGKILL, whose number is the exit code here"
+INTERRUPT = "Windows has no way to send SIGINT to one process: os.kill would end it"
+STOP = "Windows has no SIGSTOP and SIGCONT"
+LIMIT = "Windows has no module resource, by which the disk is made full"
+LINK = "Windows allows symbolic links only to administrators"
+FLUSH = "Windows cannot open a folder to flush it"
+
+PUBLISH = "pipeline/test_publish.py::test_publish__"
+
+# By file below tests/, or file and function
+NOT_ON_WINDOWS = {
+    "cluster/test_dask.py": STOP,
+    "cluster/test_processes.py": STOP,
+    "lake/test_disk.py::test_flush__on_macos_empties_the_cache_of_the_disk": "Windows has no module fcntl",
+    "lake/test_disk.py::test_process__of_another_user_hidden_by_proc_is_not_taken_for_dead": "Windows has no /proc",
+    "lake/test_ingest.py::test_ingest__what_a_commit_refers_to_is_on_the_disk_before_it": FLUSH,
+    "pipeline/test_clock.py": FORK,
+    "pipeline/test_faults.py": FORK,
+    "pipeline/test_interrupts.py": INTERRUPT,
+    "pipeline/test_kill.py": KILL,
+    "pipeline/test_kill_anywhere.py": FORK,
+    "pipeline/test_object_store_life.py": FORK,
+    "pipeline/test_object_stores.py::test_rate__killed_at_some_writes_ends_as_if_undisturbed": KILL,
+    f"{PUBLISH}killed_at_any_moment_leaves_whole_tables_and_the_next_one_mends_them": KILL,
+    f"{PUBLISH}a_disk_that_is_full_is_told_in_one_line_and_mended_later": LIMIT,
+    "pipeline/test_publish_faults.py": LIMIT,
+    "pipeline/test_races.py": FORK,
+    "pipeline/test_readme.py::test_readme__real_history_leads_to_a_leaderboard_and_a_player": LINK,
+    "pipeline/test_search.py::test_command__interrupted_keeps_what_it_has": INTERRUPT,
+    "scheduled/test_follow.py::test_command__goes_on_after_an_error_and_ends_cleanly": INTERRUPT,
+    "sources/test_commands.py::test_ingest__interrupted_by_a_person_goes_on": INTERRUPT,
+}
+
+
+def reason_to_skip(node: str) -> str:
+    """Why a test, by its pytest node id below tests/, cannot run on Windows; empty if it can."""
+    file, _, function = node.partition("::")
+    return NOT_ON_WINDOWS.get(file, "") or NOT_ON_WINDOWS.get(f"{file}::{function.partition('[')[0]}", "")
