@@ -11,13 +11,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 
 from flows.interrupts import interruptible
+from flows.markdown import place
 from flows.times import utc
 from storage import processes
 from storage.people import author
+from storage.stores import connect
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [path for part in ("flows", "storage", "rating_kernels") for path in sorted((ROOT / part).rglob("*.py"))]
@@ -184,3 +188,19 @@ def test_follow__ends_with_the_signal_that_the_platform_sends(monkeypatch: pytes
     following._again_and_again(interrupted, 60)
     assert caught == [signal.SIGABRT if platform == "windows" else signal.SIGTERM]
     assert said[-1] == "stopped; what was committed stays"
+
+
+@pytest.mark.parametrize(
+    "url", ["C:\\lake", "C:/lake", "c:lake", "\\\\server\\share\\lake", "file:///C:/lake", "D:\\", "~/lake"]
+)
+def test_open__a_drive_letter_is_no_protocol(url: str) -> None:
+    filesystem, _ = connect(url)
+    assert isinstance(filesystem, LocalFileSystem)
+
+
+def test_page__a_lake_on_a_drive_is_no_link() -> None:
+    """Only an address may become a link of a Markdown page."""
+    local = SimpleNamespace(local=True, uri=lambda path: f"C:/lake/{path}")
+    remote = SimpleNamespace(local=False, uri=lambda path: f"s3://bucket/{path}")
+    assert "](" not in place(local, "published")  # type: ignore[arg-type]
+    assert "](s3://bucket/published)" in place(remote, "published")  # type: ignore[arg-type]
