@@ -119,6 +119,9 @@ def test_life__in_a_store_killed_again_and_again_ends_as_on_a_disk(
 def test_rate__lists_as_often_for_one_segment_as_for_many(hands: Crew, store: Proxy, url: str, tmp_path: Path) -> None:
     (ingest,) = live(hands, tmp_path, COMMANDS[:1])
     hands.done(*ingest.command, "--lake", url)
+    hands.done(
+        "rate", "--dataset", "games", "--run", "first", "--max-rounds", "0", "--lake", url
+    )  # as in any lake in use
     counts = []
     for run, rows in (("many", 20), ("one", 10**9)):
         store.seen.clear()
