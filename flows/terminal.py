@@ -7,13 +7,13 @@ import json
 import math
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from .progress_log import ProgressLog
 from .times import parse_time
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 SWITCH_SECONDS = 2e-4  # kernels and writes are short: their threads should not wait 5 ms for the interpreter
-_LOG_SECONDS = 5.0  # between lines of progress where there is no terminal
 
 lake_option = click.option(
     "--lake", required=True, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake."
@@ -122,18 +121,11 @@ def progress(what: str, units: str = "contests") -> Iterator[Callable[[int, int 
             task = bar.add_task("", total=None)
             yield lambda done, total, told: bar.update(task, completed=done, total=total, description=told)
         return
-    began = told_at = time.monotonic()
-    first: int | None = None
+    log = ProgressLog(what, units)
 
     def tell(done: int, total: int | None, told: str) -> None:
-        nonlocal told_at, first
-        first = done if first is None else first
-        now = time.monotonic()
-        if now - told_at >= _LOG_SECONDS:
-            told_at = now
-            left = (now - began) * (total - done) / (done - first) if total and done > first else None
-            told += f", {left:,.0f} s left" if left is not None else ""
-            click.echo(f"{what}: {done:,}{f' of {total:,}' if total else ''} {units}, {told}", err=True)
+        if line := log.line(done, total, told):
+            click.echo(line, err=True)
 
     yield tell
 
