@@ -1,6 +1,7 @@
 """The Prefect flows: what the commands do, with a schedule, retries of what goes over the network, and a page to read.
 
-Tasks are whole stages and are handed names, never tables. Nothing is cached: the lake says what is done.
+Tasks are whole stages and are handed names, never tables. Nothing is cached: the lake says what is done. A task is not
+retried inside its run, the run is rescheduled (:mod:`flows.flow_errors`).
 """
 
 from __future__ import annotations
@@ -11,33 +12,32 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from prefect import Task, flow, get_run_logger, task
+from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact, create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.client.schemas.objects import State, TaskRun
 from pydantic import AfterValidator, Field
 
 from storage import Lake
 from storage.layout import check_dataset_name, check_run_name
 
 from .engines.base import ENGINES, choose_engine, open_engine
+from .flow_errors import plain_errors, reschedules
 from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown, wanted_runs
 from .ingest import SourceReport
 from .ingest import ingest_source as bring_in
 from .markdown import best, escape, ingested_page, run_page
+from .progress_log import ProgressLog
 from .publish import PublishReport
 from .rate import RateReport
 from .show import plain
-from .sources.base import SourceError
 from .sources.site import SITES
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
 
-RETRY_SECONDS = [60.0, 300.0, 900.0]  # the client itself has tried again for a minute
 PROGRESS_SECONDS = 2.0  # between two updates of a progress bar; work that is done sooner has none
 
 
@@ -64,8 +64,9 @@ def ingest_source(
     base_url: str | None = None,
 ) -> None:
     """Bring a data set up to date with a source."""
-    check_source(source, since, base_url)
-    _ingest(lake, source, dataset or source, since, base_url)
+    with reschedules():
+        check_source(source, since, base_url)
+        _ingest(lake, source, dataset or source, since, base_url)
 
 
 @flow(persist_result=False, flow_run_name="{dataset}")
@@ -80,16 +81,18 @@ def rate_run(
     scheduler: str | None = None,
 ) -> None:
     """Bring a run up to date with its data set; a run that is there goes on as it is."""
-    choose_engine(engine, workers, scheduler)
-    (config,) = wanted_runs(_open(lake), dataset, [run] if run else [], system, settings or [])
-    rated = _rate(lake, dataset, config.run, system, settings or [], engine, workers, scheduler)
-    _show_run(lake, Followed(config.run, rated, None))
+    with reschedules():
+        choose_engine(engine, workers, scheduler)
+        (config,) = wanted_runs(_open(lake), dataset, [run] if run else [], system, settings or [])
+        rated = _rate(lake, dataset, config.run, system, settings or [], engine, workers, scheduler)
+        _show_run(lake, Followed(config.run, rated, None))
 
 
 @flow(persist_result=False, flow_run_name="{run}")
 def publish_run(lake: LakeUrl, run: RunName, maintain: bool = False) -> None:
     """Publish a run; with ``maintain`` also merge small files of its tables and remove old ones."""
-    _publish(lake, run, maintain)
+    with reschedules():
+        _publish(lake, run, maintain)
 
 
 @flow(persist_result=False, flow_run_name="{source}")
@@ -109,19 +112,20 @@ def follow(
     scheduler: str | None = None,
 ) -> None:
     """Ingest what is new of a source, and bring runs and their published tables up to date with it."""
-    check_source(source, since, base_url)
-    choose_engine(engine, workers, scheduler)
-    dataset, settings = dataset or source, settings or []
-    opened = _open(lake, create=True)
-    configs = wanted_runs(opened, dataset, runs or [], system, settings)
-    _ingest(lake, source, dataset, since, base_url)
-    if not has_contests(opened, dataset):
-        get_run_logger().info("no contests yet, nothing to rate")
-        return
-    for config in configs:
-        rated = _rate(lake, dataset, config.run, system, settings, engine, workers, scheduler)
-        published = _publish(lake, config.run, maintain) if publish else None
-        _show_run(lake, Followed(config.run, rated, published))
+    with reschedules():
+        check_source(source, since, base_url)
+        choose_engine(engine, workers, scheduler)
+        dataset, settings = dataset or source, settings or []
+        opened = _open(lake, create=True)
+        configs = wanted_runs(opened, dataset, runs or [], system, settings)
+        _ingest(lake, source, dataset, since, base_url)
+        if not has_contests(opened, dataset):
+            get_run_logger().info("no contests yet, nothing to rate")
+            return
+        for config in configs:
+            rated = _rate(lake, dataset, config.run, system, settings, engine, workers, scheduler)
+            published = _publish(lake, config.run, maintain) if publish else None
+            _show_run(lake, Followed(config.run, rated, published))
 
 
 def _open(lake: str, create: bool = False) -> Lake:
@@ -135,27 +139,16 @@ def _open(lake: str, create: bool = False) -> Lake:
     return Lake.open(lake, create=create)
 
 
-def _is_passing(task: Task[Any, Any], task_run: TaskRun, state: State[Any]) -> bool:
-    """Whether a task failed for what a site sent or did not send: it may be mended a little later."""
-    try:
-        state.result()
-    except SourceError:
-        return True
-    except Exception:
-        return False
-    return False
-
-
-@task(name="ingest", tags=["network"], retries=len(RETRY_SECONDS), retry_delay_seconds=RETRY_SECONDS,
-      retry_condition_fn=_is_passing, cache_policy=NO_CACHE, persist_result=False)  # fmt: skip
+@task(name="ingest", tags=["network"], cache_policy=NO_CACHE, persist_result=False)
 def _ingest(lake: str, source: str, dataset: str, since: str | None, base_url: str | None) -> SourceReport:
-    with _shown(f"ingesting {source}", "requests") as tell:
-        opened = _open(lake, create=True)
-        report = bring_in(opened, source, dataset, since=since, base_url=base_url, on_progress=tell)
-    _log(report.lines())
-    if report.changed or report.rejected:
-        create_markdown_artifact(ingested_page(report), key=_key("contests", dataset))
-    return report
+    with plain_errors():
+        with _shown(f"ingesting {source}", "answers") as tell:
+            opened = _open(lake, create=True)
+            report = bring_in(opened, source, dataset, since=since, base_url=base_url, on_progress=tell)
+        _log(report.lines())
+        if report.changed or report.rejected:
+            create_markdown_artifact(ingested_page(report), key=_key("contests", dataset))
+        return report
 
 
 @task(name="rate", cache_policy=NO_CACHE, persist_result=False)
@@ -169,19 +162,21 @@ def _rate(
     workers: int | None,
     scheduler: str | None,
 ) -> RateReport:
-    opened = _open(lake)
-    (config,) = wanted_runs(opened, dataset, [run], system, settings)
-    with open_engine(engine, workers, scheduler) as hands:
-        report = rate_shown(opened, config, hands, _shown)
-    _log([report.line()])
-    return report
+    with plain_errors():
+        opened = _open(lake)
+        (config,) = wanted_runs(opened, dataset, [run], system, settings)
+        with open_engine(engine, workers, scheduler) as hands:
+            report = rate_shown(opened, config, hands, _shown)
+        _log([report.line()])
+        return report
 
 
 @task(name="publish", cache_policy=NO_CACHE, persist_result=False)
 def _publish(lake: str, run: str, maintain: bool) -> PublishReport | None:
-    report = publish_rated(_open(lake), run, maintain)
-    _log([report.line() if report else "nobody has been rated yet, nothing to publish"])
-    return report
+    with plain_errors():
+        report = publish_rated(_open(lake), run, maintain)
+        _log([report.line() if report else "nobody has been rated yet, nothing to publish"])
+        return report
 
 
 def _show_run(lake: str, followed: Followed) -> None:
@@ -194,13 +189,16 @@ def _show_run(lake: str, followed: Followed) -> None:
 
 @contextmanager
 def _shown(what: str, units: str) -> Iterator[Tell]:
-    """A progress bar beside the run, for work that takes longer than :data:`PROGRESS_SECONDS`."""
-    told_at = time.monotonic()
+    """Progress of work that takes longer than :data:`PROGRESS_SECONDS`: a bar beside the run, and lines in its log."""
+    shown_at = time.monotonic()
+    log = ProgressLog(what, units)
     artifact: UUID | None = None
 
     def tell(done: int, total: int | None, told: str) -> None:
-        nonlocal told_at, artifact
-        if time.monotonic() - told_at < PROGRESS_SECONDS:
+        nonlocal shown_at, artifact
+        if line := log.line(done, total, told):
+            _log([line])
+        if time.monotonic() - shown_at < PROGRESS_SECONDS:
             return
         share = 100.0 * done / total if total else 0.0
         if artifact is None:
@@ -209,8 +207,7 @@ def _shown(what: str, units: str) -> Iterator[Tell]:
             artifact = created
         else:
             update_progress_artifact(artifact, share)
-        get_run_logger().info("%s: %d%s %s, %s", what, done, f" of {total}" if total else "", units, plain(told))
-        told_at = time.monotonic()
+        shown_at = time.monotonic()
 
     yield tell
     if artifact is not None:

@@ -68,7 +68,8 @@ def test_prefect__file_is_what_prefect_takes() -> None:
     assert known is not None
     for one in DEPLOYMENTS:  # the model takes no notice of what it does not know
         assert one.keys() <= set(known.__args__[0].model_fields)
-        assert one["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
+        limit = {"limit": 1, "collision_strategy": "ENQUEUE"} if one["entrypoint"].endswith(".follow") else None
+        assert one.get("concurrency_limit") == limit
         assert one["work_pool"] == {"name": "ranklake"}
     assert PREFECT["pull"] == []
 
@@ -88,9 +89,15 @@ def test_prefect__entry_points_take_the_parameters(one: dict[str, Any]) -> None:
             flow.validate_parameters(given)
 
 
-def test_prefect__every_site_that_is_followed_has_its_time() -> None:
-    slugs = [schedule["slug"] for one in DEPLOYMENTS for schedule in one.get("schedules", ())]
-    assert len(set(slugs)) == len(slugs)
+def test_prefect__a_data_set_is_one_deployment_and_no_other_waits_for_it() -> None:
+    followed = [one for one in DEPLOYMENTS if one["entrypoint"].endswith(".follow")]
+    datasets = [one["parameters"].get("dataset") or one["parameters"]["source"] for one in followed]
+    assert len(set(datasets)) == len(datasets) > 1
+    for one in followed:
+        slugs = [schedule["slug"] for schedule in one["schedules"]]
+        assert len(set(slugs)) == len(slugs) > 0
+        for schedule in one["schedules"]:  # a run of another data set would not take its turn
+            assert not {"source", "dataset"} & schedule.get("parameters", {}).keys()
     names = [(one["entrypoint"], one["name"]) for one in DEPLOYMENTS]
     assert len(set(names)) == len(names)
 

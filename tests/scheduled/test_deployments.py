@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
@@ -14,14 +17,20 @@ from pipeline.lakes import contest, files, ingest, lake_of, made_up, rate_run, r
 from pipeline.tables import assert_published, over_years
 from prefect import Flow, Task, flow
 from prefect.cache_policies import NO_CACHE
-from prefect.exceptions import ParameterTypeError, SignatureMismatchError
+from prefect.client.orchestration import get_client
+from prefect.exceptions import Abort, ParameterTypeError, SignatureMismatchError
+from prefect.flow_engine import run_flow
 from prefect.logging.handlers import APILogWorker
+from prefect.logging.loggers import flow_run_logger
 from prefect.settings import PREFECT_API_URL
+from prefect.states import Pending, StateType
 from scheduled.site import Site
 from scheduled.test_markdown import MARKUP, read, texts
 from sources.server import Reply, serving
 
 import flows.deployments as deployments
+import flows.flow_errors as flow_errors
+from flows.engines.base import EngineError
 from flows.engines.serial import Serial
 from flows.show import plain
 from flows.sources.base import SourceError
@@ -37,10 +46,9 @@ HOSTILE = "<script>alert(1)</script> [x](javascript:y) **b** | `c` http://evil.e
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Site:
-    """A site with the first 20 contests, in place of every other; flows try again at once."""
+    """A site with the first 20 contests, in place of every other."""
     site = Site(CONTESTS[:20])
     monkeypatch.setattr(deployments, "bring_in", site.ingest_source)
-    monkeypatch.setattr(deployments._ingest, "retry_delay_seconds", [0.0, 0.0, 0.0])
     return site
 
 
@@ -125,27 +133,82 @@ def test_follow__of_a_site_without_contests_or_of_nobody_rated_is_no_failure(sit
 # What is tried again
 
 
-def test_ingest__is_tried_again_while_the_site_is_down(site: Site, lake: Lake) -> None:
-    def comes_back(*arguments: Any, **options: Any) -> Any:
-        site.down = "does not answer" if len(site.asked) < 2 else ""
-        return site.ingest_source(*arguments, **options)
+def deployed(lake: Lake, name: str, **parameters: Any) -> UUID:
+    """A run of ``follow`` that belongs to a deployment with a limit of one, as a worker is about to start it."""
+    with get_client(sync_client=True) as client:
+        deployment = client.create_deployment(
+            client.create_flow(deployments.follow), name, concurrency_limit=1, parameter_openapi_schema={}
+        )
+        parameters = {"lake": lake.url, "source": "codeforces", "dataset": "site", **parameters}
+        run = client.create_flow_run_from_deployment(deployment, parameters=parameters)
+        client.set_flow_run_state(run.id, Pending())
+    return run.id
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(deployments, "bring_in", comes_back)
-        deployments.follow(lake.url, "codeforces", "site")
+
+def turns(name: str) -> int:
+    """How many turns of a deployment are taken."""
+    limits = httpx.post(f"{PREFECT_API_URL.value()}/v2/concurrency_limits/filter", json={}).json()
+    found = httpx.get(f"{PREFECT_API_URL.value()}/deployments/name/follow/{name}").json()
+    (taken,) = [limit["active_slots"] for limit in limits if found["id"] in limit["name"]]
+    return int(taken)
+
+
+def run_once(run: UUID) -> Any:
+    """Run a flow as the process of a worker does; returns the state that the server then has."""
+    with get_client(sync_client=True) as client:
+        with suppress(Exception, Abort):
+            flow_run = client.read_flow_run(run)
+            run_flow(deployments.follow, flow_run=flow_run, error_logger=flow_run_logger(flow_run))
+        return client.read_flow_run(run).state
+
+
+def at_once(run: UUID) -> None:
+    """The time of a rescheduled run has come."""
+    with get_client(sync_client=True) as client:
+        client.set_flow_run_state(run, Pending(), force=True)
+
+
+def test_follow__a_dead_site_gives_its_turn_back_and_comes_again_later(
+    site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow_errors, "RETRY_SECONDS", [60.0, 300.0])
+    site.down = "does not answer"
+    run = deployed(lake, "dead")
+    assert turns("dead") == 1
+    for seconds in (60.0, 300.0):
+        state = run_once(run)
+        assert (state.type, state.name) == (StateType.SCHEDULED, "AwaitingRetry")
+        left = state.state_details.scheduled_time - datetime.now(UTC)
+        assert seconds - 60.0 < left.total_seconds() <= seconds
+        assert "codeforces: does not answer" in state.message
+        assert turns("dead") == 0
+        at_once(run)
+    assert run_once(run).type == StateType.FAILED
     assert len(site.asked) == 3
+    assert turns("dead") == 0
+    assert set(errors("codeforces")) == {"codeforces: does not answer"}  # no traceback
+
+
+def test_follow__comes_again_once_a_site_answers(site: Site, lake: Lake) -> None:
+    site.down = "does not answer"
+    run = deployed(lake, "back")
+    assert run_once(run).name == "AwaitingRetry"
+    site.down = ""
+    at_once(run)
+    assert run_once(run).type == StateType.COMPLETED
     assert_published(lake, RUN)
 
 
-def test_ingest__is_given_up_in_the_end_and_nothing_is_rated(site: Site, lake: Lake) -> None:
-    site.down = "does not answer"
-    with pytest.raises(SourceError, match="codeforces: does not answer"):
-        deployments.follow(lake.url, "codeforces", "site")
-    assert len(site.asked) == 1 + len(deployments.RETRY_SECONDS)
-    assert not Path(lake.url, "runs").exists()
+def test_follow__of_a_data_set_that_is_being_written_comes_again_later(site: Site, lake: Lake) -> None:
+    deployments.ingest_source(lake.url, "codeforces", "site")
+    run = deployed(lake, "second")
+    with hold(lake, layout.run_folder(RUN), "somebody else"):
+        state = run_once(run)
+    assert state.name == "AwaitingRetry"
+    assert "somebody else" in state.message
 
 
-def test_ingest__is_not_tried_again_for_what_no_waiting_mends(
+def test_follow__is_not_tried_again_for_what_no_waiting_mends(
     site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def damaged(*arguments: Any, **options: Any) -> None:
@@ -153,20 +216,75 @@ def test_ingest__is_not_tried_again_for_what_no_waiting_mends(
         raise LakeError("damaged")
 
     monkeypatch.setattr(deployments, "bring_in", damaged)
-    with pytest.raises(LakeError, match="damaged"):
-        deployments.ingest_source(lake.url, "codeforces", "site")
+    state = run_once(deployed(lake, "damaged"))
+    assert state.type == StateType.FAILED
     assert len(site.asked) == 1
+    assert errors("codeforces") == ["damaged"]
 
 
-def test_tasks__only_those_on_the_network_are_tried_again_and_none_is_cached() -> None:
+def test_follow__called_as_a_function_fails_at_once_and_nothing_is_rated(site: Site, lake: Lake) -> None:
+    site.down = "does not answer"
+    with pytest.raises(SourceError, match="codeforces: does not answer"):
+        deployments.follow(lake.url, "codeforces", "site")
+    assert len(site.asked) == 1
+    assert not Path(lake.url, "runs").exists()
+
+
+def test_tasks__none_is_retried_inside_its_run_and_none_is_cached() -> None:
     tasks = [value for value in vars(deployments).values() if isinstance(value, Task)]
     assert sorted(one.name for one in tasks) == ["ingest", "publish", "rate"]
-    assert [one.name for one in tasks if one.retries] == ["ingest"]
+    assert not any(one.retries for one in tasks)
     assert [one.name for one in tasks if "network" in one.tags] == ["ingest"]
     assert all(one.cache_policy == NO_CACHE and one.persist_result is False for one in tasks)
     found = [value for value in vars(deployments).values() if isinstance(value, Flow)]
     assert sorted(one.fn.__name__ for one in found) == sorted(deployments.__all__)
     assert not any(one.retries or one.persist_result for one in found)
+
+
+# What is logged of an error
+
+
+def records(run_name: str) -> list[dict[str, Any]]:
+    """The lines of the log of the last run of that name."""
+    APILogWorker.instance().drain()
+    run = max((one for one in _all("flow_runs") if one["name"] == run_name), key=lambda one: str(one["start_time"]))
+    return [one for one in _all("logs") if one["flow_run_id"] == run["id"]]
+
+
+def errors(run_name: str) -> list[str]:
+    """The errors in that log; Prefect's own line about the state of a task repeats them."""
+    told = [one["message"] for one in records(run_name) if one["level"] >= logging.ERROR]
+    return [message for message in told if not message.startswith("Finished in state")]
+
+
+@pytest.mark.parametrize("error", [EngineError("no worker is there"), ValueError("rho must be > 0, got -1")], ids=type)
+def test_log__has_an_expected_error_once_in_its_own_words(
+    site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def broken(*arguments: Any, **options: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(deployments, "bring_in", broken)
+    assert run_once(deployed(lake, f"log-{type(error).__name__}")).type == StateType.FAILED
+    assert errors("codeforces") == [str(error)]
+
+
+def test_log__has_the_traceback_of_an_unexpected_error(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: Any, **options: Any) -> None:
+        raise KeyError("surprise")
+
+    monkeypatch.setattr(deployments, "bring_in", broken)
+    assert run_once(deployed(lake, "bug")).type == StateType.FAILED
+    assert any("Traceback" in one["message"] and "surprise" in one["message"] for one in records("codeforces"))
+
+
+def test_log__names_a_wrong_parameter_without_traceback(site: Site, lake: Lake) -> None:
+    run = deployed(lake, "wrong", dataset="../x")
+    assert run_once(run).type == StateType.FAILED
+    APILogWorker.instance().drain()
+    told = [one["message"] for one in _all("logs") if one["flow_run_id"] == str(run)]
+    assert [one for one in told if "the name of a data set must be" in one and "got '../x'" in one]
+    assert not [one for one in told if "Traceback" in one]
 
 
 def test_rate__does_not_wait_for_another_writer(site: Site, lake: Lake) -> None:

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from pipeline.tables import assert_published
 from sources.fake_codeforces import FakeCodeforces, changes
-from sources.server import serving
+from sources.server import Reply, serving
 
 from storage import Dataset, Lake, Run
 
@@ -121,11 +121,13 @@ def prefect(tmp_path: Path) -> Iterator[Prefect]:
             yield prefect
 
 
-def deploy(prefect: Prefect, schedules: list[dict[str, Any]], **parameters: Any) -> None:
-    """The project's own deployments, with other times and another address of the site."""
+def deploy(prefect: Prefect, schedules: list[dict[str, Any]], *data_sets: dict[str, Any]) -> None:
+    """The project's own deployments, as many as there are parameters, with other times."""
     told = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
-    told["deployments"][0]["schedules"] = schedules
-    told["deployments"][0]["parameters"].update(parameters)
+    for deployment, parameters in zip(told["deployments"], data_sets, strict=False):
+        assert deployment["entrypoint"] == "flows.deployments.follow"
+        deployment["schedules"] = schedules
+        deployment["parameters"].update(parameters)
     path = prefect.folder / "prefect.yaml"
     path.write_text(yaml.safe_dump(told), encoding="utf-8")
     prefect.command("deploy", "--all", "--prefect-file", str(path))
@@ -135,7 +137,7 @@ def test_schedule__a_worker_follows_a_site_and_what_is_new_there_is_published(pr
     with serving() as server:
         site = FakeCodeforces(server)
         site.add(1, changes(1, ("ada", 1), ("bob", 2)))
-        deploy(prefect, [{"interval": 5, "slug": "often"}], base_url=server.url)
+        deploy(prefect, [{"interval": 5, "slug": "often"}], {"base_url": server.url})
 
         until(prefect.completed, prefect.said)
         lake = Lake.open(prefect.folder / "lake")
@@ -155,3 +157,42 @@ def test_schedule__a_worker_follows_a_site_and_what_is_new_there_is_published(pr
     assert any(b"codeforces" in data for data in kept)
     assert not any(TOKEN.encode() in data for data in kept)  # in no log, page, database or answer
     assert any(request.headers.get("Authorization") == f"Bearer {TOKEN}" for request in server.requests)
+
+
+def test_dead_site__does_not_hold_up_another_data_set_and_is_asked_again_later(prefect: Prefect) -> None:
+    with serving() as dead, serving() as alive:
+        asks_to_wait = Reply(b"down", 503, {"Retry-After": "86400"})
+        dead["/api/contest.list"] = asks_to_wait
+        FakeCodeforces(alive).add(1, changes(1, ("ada", 1), ("bob", 2)))
+        sites = {"dead": dead, "alive": alive}
+        parameters = [
+            {"source": "codeforces", "dataset": name, "base_url": site.url, "engine": "serial"}
+            for name, site in sites.items()
+        ]
+        deploy(prefect, [], *parameters)
+        prefect.command("deployment", "run", "follow/codeforces", "--flow-run-name", "dead")
+        (run,) = until(lambda: waiting(prefect), prefect.said)
+        assert "the site asks to wait" in run["state"]["message"]
+
+        prefect.command("deployment", "run", "follow/ctftime")
+        until(prefect.completed, prefect.said)
+        lake = Lake.open(prefect.folder / "lake")
+        assert_published(lake, "alive-elo-mmr")
+        assert [one["id"] for one in waiting(prefect)] == [run["id"]]
+        limits = httpx.post(f"{prefect.url}/v2/concurrency_limits/filter", json={}).json()
+        assert [limit["active_slots"] for limit in limits] == [0, 0]
+        logged = [one["message"] for one in prefect.all("logs")]
+        assert any("the site asks to wait" in message for message in logged)
+        assert not [message for message in logged if "Traceback" in message]
+
+        FakeCodeforces(dead).add(1, changes(1, ("ada", 1), ("bob", 2)))
+        due = {"type": "SCHEDULED", "name": "AwaitingRetry"}  # the minute is over
+        httpx.post(f"{prefect.url}/flow_runs/{run['id']}/set_state", json={"state": due, "force": True})
+        until(lambda: len(prefect.completed()) == 2, prefect.said)
+        assert {one["id"]: one["run_count"] for one in prefect.completed()}[run["id"]] == 2
+        assert_published(lake, "dead-elo-mmr")
+
+
+def waiting(prefect: Prefect) -> list[dict[str, Any]]:
+    """Runs that are rescheduled."""
+    return [one for one in prefect.all("flow_runs") if one["state_name"] == "AwaitingRetry"]

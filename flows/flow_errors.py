@@ -1,0 +1,112 @@
+"""How a Prefect flow ends on an error: rescheduled if the error may pass, else failed with one message in its log.
+
+Prefect's own retries wait inside the process of the run, and the run keeps the concurrency slot of its deployment for
+as long. A run of a deployment is therefore given back to the server as ``AwaitingRetry``: its process ends, its slot is
+free for other runs, and a worker starts the same run again when its time has come. A flow that is called as a function
+has no deployment and no slot; its error goes to the caller at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from prefect import get_run_logger
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext
+from prefect.exceptions import Abort, ParameterTypeError
+from prefect.states import AwaitingRetry
+
+from storage.errors import LeaseHeldError
+
+from .show import plain
+from .sources.base import SourceError
+from .terminal import expected
+
+__all__ = ["RETRY_SECONDS", "Rescheduled", "plain_errors", "reschedules"]
+
+RETRY_SECONDS = [60.0, 300.0, 900.0]  # the client of a site itself has tried again for a minute
+PASSING = (SourceError, LeaseHeldError)  # a site or a file may be mended, another writer comes to its end
+_LOGGED = "_ranklake_logged"  # attribute of an error whose message is in the log of the run
+
+
+class Rescheduled(Abort):
+    """Ends the process of a run that the server has back; Prefect's engine takes ``state`` for the run's."""
+
+    def __init__(self, state: State[Any]) -> None:
+        super().__init__("the run is rescheduled")
+        self.state = state
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """The body of a flow or task whose expected errors are logged as their message, once and without traceback.
+
+    An unexpected error keeps its traceback.
+    """
+    try:
+        yield
+    except Exception as error:
+        if expected(error) and not getattr(error, _LOGGED, False):
+            get_run_logger().error(plain(str(error)))
+            setattr(error, _LOGGED, True)
+        raise
+
+
+@contextmanager
+def reschedules() -> Iterator[None]:
+    """The body of a flow: as :func:`plain_errors`, and run again later if it ends with one of the :data:`PASSING`."""
+    try:
+        with plain_errors():
+            yield
+    except PASSING as error:
+        _reschedule(error)
+        raise
+
+
+def _reschedule(error: Exception) -> None:
+    """Give the run back to the server and end it; do nothing if there is no deployment or no attempt left."""
+    context = FlowRunContext.get()
+    if context is None or context.flow_run is None or context.flow_run.deployment_id is None:
+        return
+    with get_client(sync_client=True) as client:
+        attempts = client.read_flow_run(context.flow_run.id).run_count
+        if not 1 <= attempts <= len(RETRY_SECONDS):
+            return
+        seconds, message = RETRY_SECONDS[attempts - 1], plain(str(error))
+        state: State[Any] = AwaitingRetry(
+            scheduled_time=datetime.now(UTC) + timedelta(seconds=seconds),
+            message=f"attempt {attempts} of {len(RETRY_SECONDS) + 1}: {message}",
+        )
+        answer = client.set_flow_run_state(context.flow_run.id, state)
+        if answer.state is None or answer.state.name != state.name:  # it is being cancelled, for example
+            return
+    get_run_logger().warning(
+        "attempt %d of %d failed, the next one is in %.0f s; the run holds no concurrency slot until then",
+        attempts,
+        len(RETRY_SECONDS) + 1,
+        seconds,
+    )
+    raise Rescheduled(answer.state)
+
+
+class _NoTraceback(logging.Filter):
+    """Prefect logs the error that ends a run with its traceback. Of an expected error the message is there already."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if isinstance(error, ParameterTypeError):  # raised before the body of the flow: only the engine can log it
+            record.msg, record.args, record.exc_info = (
+                "\n".join(plain(line) for line in str(error).splitlines()),
+                (),
+                None,
+            )
+        return not getattr(error, _LOGGED, False)
+
+
+for _name in ("prefect.flow_runs", "prefect.task_runs", "prefect.engine"):
+    logging.getLogger(_name).addFilter(_NoTraceback())
