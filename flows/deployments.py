@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -27,14 +27,14 @@ from storage.layout import check_dataset_name, check_run_name
 from .engines.base import ENGINES, choose_engine, open_engine
 from .flow_errors import plain_errors, reschedules
 from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown, wanted_runs
-from .ingest import SourceReport
-from .ingest import ingest_source as bring_in
 from .markdown import best, escape, ingested_page, run_page
 from .progress_log import ProgressLog
 from .publish import PublishReport
 from .rate import RateReport
 from .show import plain
-from .sources.site import SITES
+from .source_update import SOURCES
+from .source_update import update as bring_in
+from .taking import SourceReport
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
 
@@ -48,11 +48,16 @@ def _check_engine(engine: str) -> str:
 
 
 LakeUrl = Annotated[str, Field(description="Folder or address of the lake.")]
-Source = Annotated[str, Field(json_schema_extra={"enum": list(SITES)})]
+Source = Annotated[str, Field(json_schema_extra={"enum": list(SOURCES)})]
 DatasetName = Annotated[str, AfterValidator(check_dataset_name)]
 RunName = Annotated[str, AfterValidator(check_run_name)]
 Engine = Annotated[str, AfterValidator(_check_engine), Field(json_schema_extra={"enum": list(ENGINES)})]
 Workers = Annotated[int, Field(ge=1)]
+FilePath = Annotated[str | None, Field(description="Of files and kaggle: folder, archive or table, as a full path.")]
+FileOptions = Annotated[
+    dict[str, Any] | None,
+    Field(description="Of files: columns (a list of KEY=COLUMN), order, on_error, dedupe, mirror; as `ingest files`."),
+]
 
 
 @flow(persist_result=False, flow_run_name="{source}")
@@ -62,11 +67,13 @@ def ingest_source(
     dataset: DatasetName | None = None,
     since: str | None = None,
     base_url: str | None = None,
+    path: FilePath = None,
+    file_options: FileOptions = None,
 ) -> None:
     """Bring a data set up to date with a source."""
     with reschedules():
-        check_source(source, since, base_url)
-        _ingest(lake, source, dataset or source, since, base_url)
+        where = _where(source, since, base_url, path, file_options)
+        _ingest(lake, source, dataset or source, where)
 
 
 @flow(persist_result=False, flow_run_name="{dataset}")
@@ -105,6 +112,8 @@ def follow(
     settings: list[str] | None = None,
     since: str | None = None,
     base_url: str | None = None,
+    path: FilePath = None,
+    file_options: FileOptions = None,
     publish: bool = True,
     maintain: bool = False,
     engine: Engine | None = None,
@@ -113,12 +122,12 @@ def follow(
 ) -> None:
     """Ingest what is new of a source, and bring runs and their published tables up to date with it."""
     with reschedules():
-        check_source(source, since, base_url)
+        where = _where(source, since, base_url, path, file_options)
         choose_engine(engine, workers, scheduler)
         dataset, settings = dataset or source, settings or []
         opened = _open(lake, create=True)
         configs = wanted_runs(opened, dataset, runs or [], system, settings)
-        _ingest(lake, source, dataset, since, base_url)
+        _ingest(lake, source, dataset, where)
         if not has_contests(opened, dataset):
             get_run_logger().info("no contests yet, nothing to rate")
             return
@@ -126,6 +135,17 @@ def follow(
             rated = _rate(lake, dataset, config.run, system, settings, engine, workers, scheduler)
             published = _publish(lake, config.run, maintain) if publish else None
             _show_run(lake, Followed(config.run, rated, published))
+
+
+def _where(
+    source: str, since: str | None, base_url: str | None, path: str | None, file_options: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Where a source is and how it is read, checked."""
+    where = {"since": since, "base_url": base_url, "path": path, "file_options": file_options}
+    check_source(source, since, base_url, path, file_options)
+    if path is not None and not os.path.isabs(path):  # a run is at work in a folder of its own
+        raise ValueError(f"the path of {source} must be a full one on the machine of the worker, got {path!r}")
+    return where
 
 
 def _open(lake: str, create: bool = False) -> Lake:
@@ -140,11 +160,11 @@ def _open(lake: str, create: bool = False) -> Lake:
 
 
 @task(name="ingest", tags=["network"], cache_policy=NO_CACHE, persist_result=False)
-def _ingest(lake: str, source: str, dataset: str, since: str | None, base_url: str | None) -> SourceReport:
+def _ingest(lake: str, source: str, dataset: str, where: dict[str, Any]) -> SourceReport:
     with plain_errors():
         with _shown(f"ingesting {source}", "answers") as tell:
             opened = _open(lake, create=True)
-            report = bring_in(opened, source, dataset, since=since, base_url=base_url, on_progress=tell)
+            report = bring_in(opened, source, dataset, on_progress=tell, **where)
         _log(report.lines())
         if report.changed or report.rejected:
             create_markdown_artifact(ingested_page(report), key=_key("contests", dataset))

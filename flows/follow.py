@@ -10,18 +10,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
-from storage import Dataset, Lake, MissingError, Run, layout
+from storage import Lake, MissingError, Run, layout
 
 from .config import RunConfig, build_params, default_run, find_system, parse_settings
 from .engines.base import Engine
 from .extras import need
-from .ingest import SourceReport, ingest_source, open_client
 from .publish import PublishReport
 from .publish import publish as publish_run
 from .rate import Progress, RateReport, rate
-from .sources.site import find_site
-from .times import parse_time
+from .source_update import check_source, has_contests, update
+from .taking import SourceReport
 
 __all__ = [
     "FollowReport",
@@ -92,10 +92,27 @@ class FollowReport:
         """Whether anything is other than before."""
         return self.ingested.changed or any(run.changed for run in self.runs)
 
-    def lines(self) -> Iterator[str]:
-        """The report for a person."""
-        for line in self.ingested.lines():
+    def details(self) -> Iterator[str]:
+        """What a person should know of the source beside the counts; it may be the same after the next follow."""
+        for line in self.ingested.details():
             yield f"data set {self.ingested.dataset}: {line}"
+
+    def summary(self) -> str:
+        """One line for a follow that changed nothing."""
+        n_contests = self.ingested.unchanged
+        told = f"data set {self.ingested.dataset}: nothing new, {n_contests:,} contest{'' if n_contests == 1 else 's'}"
+        names = ", ".join(run.run for run in self.runs)
+        runs = f"run{'' if len(self.runs) == 1 else 's'} {names} up to date" if names else "nothing to rate"
+        return f"{told}; {self.ingested.asked()}; {runs}"
+
+    def lines(self) -> Iterator[str]:
+        """The report for a person: details, then what changed."""
+        yield from self.details()
+        yield from self.changes()
+
+    def changes(self) -> Iterator[str]:
+        """What came in, and what became of each run."""
+        yield f"data set {self.ingested.dataset}: {self.ingested.line()}"
         for run in self.runs:
             yield from run.lines()
         if not self.runs:
@@ -108,10 +125,9 @@ def follow(
     runs: Sequence[RunConfig],
     engine: Engine,
     *,
-    since: str | None = None,
-    base_url: str | None = None,
     publish: bool = True,
     show: Show = unseen,
+    **where: Any,
 ) -> FollowReport:
     """Ingest what is new of a source, and bring runs and their published tables up to date with it.
 
@@ -119,8 +135,8 @@ def follow(
     ----------
     runs
         At least one, all over the data set that the source goes into, as :func:`wanted_runs` gives them.
-    since, base_url
-        As for the source.
+    where
+        ``since``, ``base_url``, ``path`` and ``file_options``, as :func:`flows.source_update.update` has them.
     publish
         Publish each run, too.
     show
@@ -129,7 +145,7 @@ def follow(
     Raises
     ------
     SourceError
-        The source cannot be reached or sent what is no contest; nothing is rated then.
+        The source cannot be reached or read, or sent what is no contest; nothing is rated then.
     LakeError
         Something is damaged, or somebody else writes the data set or a run; what was done before stays.
     MissingExtraError
@@ -139,26 +155,12 @@ def follow(
     if publish:
         need("deltalake", "publish", "publishing")
     dataset = runs[0].dataset
-    with show(f"ingesting {source}", "requests") as tell:
-        ingested = ingest_source(lake, source, dataset, since=since, base_url=base_url, on_progress=tell)
+    with show(f"ingesting {source}", "answers") as tell:
+        ingested = update(lake, source, dataset, on_progress=tell, **where)
     followed = []
     if has_contests(lake, dataset):
         followed = [catch_up(lake, config, engine, publish=publish, show=show) for config in runs]
     return FollowReport(ingested, tuple(followed), time.perf_counter() - began)
-
-
-def check_source(source: str, since: str | None = None, base_url: str | None = None) -> None:
-    """Refuse what cannot be followed, before anything is done.
-
-    Raises
-    ------
-    ValueError
-        There is no such source, or the time or the address is none.
-    """
-    with open_client(find_site(source, base_url)):
-        pass
-    if since is not None:
-        parse_time(since)
 
 
 def catch_up(lake: Lake, config: RunConfig, engine: Engine, *, publish: bool = True, show: Show = unseen) -> Followed:
@@ -222,14 +224,6 @@ def wanted_runs(
             raise ValueError(f"run {name} is over data set {there.dataset}, not {dataset}; choose another name")
         runs.append(there or RunConfig(dataset, name, system, params))
     return runs
-
-
-def has_contests(lake: Lake, dataset: str) -> bool:
-    """Whether there is anything to rate."""
-    try:
-        return bool(Dataset.open(lake, dataset).contests.num_rows)
-    except MissingError:
-        return False
 
 
 def has_ratings(lake: Lake, run: str) -> bool:

@@ -6,13 +6,18 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from .ingest_cli import file_options
 from .interrupts import interruptible
 from .terminal import SWITCH_SECONDS, engine_options, expected, lake_option, progress, usage
+
+if TYPE_CHECKING:
+    from .follow import FollowReport
 
 __all__ = ["COMMANDS"]
 
@@ -30,7 +35,10 @@ def _duration(context: click.Context, parameter: click.Parameter, value: str | N
 
 
 @click.command()
-@click.option("--source", required=True, help="Site to follow, as `ranklake ingest --help` lists them.")
+@click.option("--source", "sources", required=True, multiple=True, metavar="SOURCE", help="A site as `ranklake ingest "
+              "--help` lists them, kaggle, or files. Repeatable: each goes into the data set of its name.")  # fmt: skip
+@click.option("--path", metavar="PATH", help="Of files: folder, archive or table, as for `ingest files`; of kaggle: "
+              "the folder. What did not change since the last time is not read.")  # fmt: skip
 @click.option("--dataset", help="Name of the data set; by default the source's.")
 @click.option("--run", "names", multiple=True, metavar="RUN", help="A run to keep up to date, by default the one that "
               "`rate` would make; one that is there goes on as it is. Repeatable.")  # fmt: skip
@@ -40,11 +48,13 @@ def _duration(context: click.Context, parameter: click.Parameter, value: str | N
 @click.option("--base-url", metavar="URL", help="Another address of the source.")
 @click.option("--no-publish", is_flag=True, help="Rate only.")
 @click.option("--every", callback=_duration, metavar="SPAN", help="Do it again so often, as 90s, 15m, 1h or 1d, until "
-              "Ctrl-C; an error is told, and tried again the next time.")  # fmt: skip
+              "Ctrl-C; an error is logged, and tried again the next time.")  # fmt: skip
+@file_options
 @engine_options
 @lake_option
 def follow(
-    source: str,
+    sources: tuple[str, ...],
+    path: str | None,
     dataset: str | None,
     names: tuple[str, ...],
     system: str | None,
@@ -57,61 +67,100 @@ def follow(
     workers: int | None,
     scheduler: str | None,
     lake: str,
+    **files: Any,
 ) -> None:
-    """Ingest what is new of a source, rate it, and publish the ratings; nothing is done twice."""
+    """Ingest what is new of a source, rate it, and publish the ratings; nothing is done twice.
+
+    An error of one source does not stop the others. Exit code 1: one of them failed; with --every, 0 when stopped.
+    """
     from storage import Lake, layout
 
     from .config import build_params, find_system, parse_settings
     from .engines.base import choose_engine, open_engine
+    from .file_source import FILES, chosen
     from .follow import check_source, wanted_runs
     from .follow import follow as follow_once
 
-    dataset = dataset or source
+    where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": chosen(files)}
+    sources = tuple(dict.fromkeys(sources))
     with usage():  # nothing is made for a command that is wrong
-        check_source(source, since, base_url)
-        layout.check_dataset_name(dataset)
+        if len(sources) > 1 and (path or dataset or names or base_url):
+            raise ValueError("--path, --dataset, --run and --base-url go with one --source; give a command for each")
+        for source in sources:
+            check_source(source, **where)
+        if dataset is None and FILES in sources:
+            raise ValueError("files need a --dataset")
+        for source in sources:
+            layout.check_dataset_name(dataset or source)
         for name in names:
             layout.check_run_name(name)
         build_params(find_system(system or "elo-mmr"), parse_settings(settings))
         choose_engine(engine, workers, scheduler)
     opened = Lake.open(lake, create=True)
     with usage():
-        runs = wanted_runs(opened, dataset, names, system, settings)
+        runs = {source: wanted_runs(opened, dataset or source, names, system, settings) for source in sources}
     sys.setswitchinterval(SWITCH_SECONDS)
 
-    def once() -> None:
+    def once(source: str) -> FollowReport:
         with open_engine(engine, workers, scheduler) as hands:
-            report = follow_once(
-                opened, source, runs, hands, since=since, base_url=base_url, publish=not no_publish, show=progress
-            )
-        for line in report.lines():
-            click.echo(line)
+            return follow_once(opened, source, runs[source], hands, publish=not no_publish, show=progress, **where)
 
-    if every is None:
-        once()
-    else:
-        _again_and_again(once, every)
+    if every is not None:
+        _again_and_again(sources, once, every)
+    elif not _in_turn(sources, once):
+        raise click.exceptions.Exit(1)
 
 
 COMMANDS = (follow,)
 
 
-def _again_and_again(once: Callable[[], None], seconds: int) -> None:
-    """Do something every so many seconds, until Ctrl-C or a termination signal."""
+def _in_turn(sources: Sequence[str], once: Callable[[str], FollowReport]) -> bool:
+    """Follow each source once; whether all went well. The error of a single source is for the caller to show."""
+    failed = False
+    for source in sources:
+        try:
+            for line in once(source).lines():
+                click.echo(line)
+        except Exception as error:
+            if len(sources) == 1 or not expected(error):
+                raise
+            click.echo(f"Error: {error}", err=True)
+            failed = True
+    return not failed
+
+
+def _again_and_again(sources: Sequence[str], once: Callable[[str], FollowReport], seconds: int) -> None:
+    """Follow each source every so many seconds, until Ctrl-C or a termination signal.
+
+    A pass that changes nothing writes one line a source, and a detail that the pass before had is not repeated.
+    """
     stopped = "stopped; what was committed stays"
+    said: dict[str, set[str]] = {source: set() for source in sources}
     try:
         # how a container or a service manager says it; Windows has Ctrl-Break instead
         with interruptible(stopped, getattr(signal, "SIGBREAK", signal.SIGTERM)):
             while True:
                 due = time.monotonic() + seconds
-                click.echo(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
-                try:
-                    once()
-                except Exception as error:
-                    if not expected(error):
-                        raise
-                    click.echo(f"Error: {error}", err=True)
+                for source in sources:
+                    try:
+                        report = once(source)
+                    except Exception as error:
+                        if not expected(error):
+                            raise
+                        _log(f"Error: {error}", err=True)
+                        continue
+                    details = list(dict.fromkeys(report.details()))
+                    for line in details:
+                        if line not in said[source]:
+                            _log(line)
+                    said[source] = set(details)
+                    for line in report.changes() if report.changed else [report.summary()]:
+                        _log(line)
                 while (left := due - time.monotonic()) > 0.0:
                     time.sleep(min(left, 1.0))  # on Windows, Ctrl-Break does not end a sleep
     except KeyboardInterrupt:
         click.echo(stopped)
+
+
+def _log(line: str, err: bool = False) -> None:
+    click.echo(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC {line}", err=err)

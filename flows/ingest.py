@@ -21,7 +21,7 @@ from storage.errors import MissingError
 from storage.lease import Holder, hold
 from storage.naming import check_folder
 
-__all__ = ["SourceReport", "ingest_source", "normalise_source", "open_client"]
+__all__ = ["KAGGLE", "SourceReport", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
 
 KAGGLE = "kaggle"
 PATIENCE_SECONDS = 600.0  # for another ingestion of the same site to end
@@ -83,7 +83,9 @@ def ingest_source(
     """
     began = time.monotonic()
     if source == KAGGLE:
-        return _ingest_kaggle(lake, dataset or KAGGLE, base_url, since, steal, on_wait, on_progress)
+        report = SourceReport(KAGGLE, layout.check_dataset_name(dataset or KAGGLE))
+        ingest_kaggle(lake, report, base_url, since, steal=steal, on_wait=on_wait, on_progress=on_progress)
+        return report
     site = find_site(source, base_url, **choices)
     dataset = layout.check_dataset_name(dataset or source)
     check_folder(lake, layout.dataset_folder(dataset))  # before the site is asked for anything
@@ -170,30 +172,35 @@ def open_client(site: Site, on_pause: Callable[[str], None] = lambda why: None) 
     )
 
 
-def _ingest_kaggle(
+def ingest_kaggle(
     lake: Lake,
-    dataset: str,
+    report: SourceReport,
     folder: str | None,
-    since: str | None,
-    steal: bool,
-    on_wait: Callable[[Holder], None],
-    on_progress: Told,
-) -> SourceReport:
+    since: str | None = None,
+    *,
+    steal: bool = False,
+    on_wait: Callable[[Holder], None] = lambda by: None,
+    on_progress: Told = lambda done, total, told: None,
+    before_commit: Callable[[], None] = lambda: None,
+) -> None:
+    """Bring the data set of a report up to date with a folder of Meta Kaggle; see :func:`ingest_source`.
+
+    ``before_commit`` is called when everything is read; what it raises leaves the data set as it was.
+    """
     from flows.sources.kaggle import read_meta_kaggle
 
     if folder is None or not Path(folder).is_dir():
         raise ValueError(f"say with --base-url in which folder the files of Meta Kaggle are, got {folder!r}")
     began = time.monotonic()
-    report = SourceReport(KAGGLE, layout.check_dataset_name(dataset))
-    check_folder(lake, layout.dataset_folder(dataset))
+    check_folder(lake, layout.dataset_folder(report.dataset))
     start = None if since is None else parse_time(since)
     on_progress(0, None, f"reading {folder}")
     contests = list(read_meta_kaggle(folder, int(time.time()), start))
-    with Dataset.ingest(lake, dataset, order="time", steal=steal, on_wait=on_wait) as adding:
+    with Dataset.ingest(lake, report.dataset, order="time", steal=steal, on_wait=on_wait) as adding:
         for contest in contests:
             if isinstance(contest, SourceError):
                 report.reject(contest)
             else:
                 report.count(adding.add(contest))
+        before_commit()
     report.seconds = time.monotonic() - began
-    return report

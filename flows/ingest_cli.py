@@ -47,22 +47,34 @@ def ingest() -> None:
     """Bring contests into the lake; contests that are there already and unchanged stay as they are."""
 
 
+def file_options(command: Callable[..., None]) -> Callable[..., None]:
+    """How files are read: what `ingest files` and `follow` share."""
+    for option in reversed(_FILE_OPTIONS):
+        command = option(command)
+    return command
+
+
+_FILE_OPTIONS = (
+    click.option(
+        "--order",
+        type=click.Choice(["number", "time", "given"]),
+        help="What comes first is rated first: by file number (default for folders and archives), as given (default "
+        "for tables), or by time: then all the data set is kept in order of time, whatever was in it before.",
+    ),
+    click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="A table's name for contest, player, "
+                 "rank, lo, hi, time, weight, perf_ceiling, name or url; repeatable."),
+    click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
+                 help="At a contest with a fault: stop with nothing ingested, or leave it out and list it."),
+    click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one."),
+    click.option("--mirror", is_flag=True, help="Take contests out of the data set that are not in PATH."),
+)  # fmt: skip
+
+
 @ingest.command("files")
 @click.argument("path")
 @dataset_option
 @lake_option
-@click.option(
-    "--order",
-    type=click.Choice(["number", "time", "given"]),
-    help="What comes first is rated first: by file number (default for folders and archives), as given (default for "
-    "tables), or by time: then all the data set is kept in order of time, whatever was in it before.",
-)
-@click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="A table's name for contest, player, "
-              "rank, lo, hi, time, weight, perf_ceiling, name or url; repeatable.")  # fmt: skip
-@click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
-              help="At a contest with a fault: stop with nothing ingested, or leave it out and list it.")  # fmt: skip
-@click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one.")
-@click.option("--mirror", is_flag=True, help="Take contests out of the data set that are not in PATH.")
+@file_options
 @rewrite_option
 @steal_option
 def ingest_files(
@@ -246,7 +258,7 @@ def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | No
         contests_file(dataset or source)
         if since is not None:
             parse_time(since)
-    with client, progress(source, "requests") as tell:
+    with client, progress(source, "answers") as tell:
         opened = Lake.open(lake, create=True)
         report = ingest_source(
             opened, source, dataset, since=since, on_progress=tell, on_wait=tell_wait, client=client, **choices
@@ -270,25 +282,20 @@ def _ingest(
     **how: Any,
 ) -> None:
     """Add contests to a data set, all or none, and tell what came of it."""
-    from collections import Counter
-
-    from storage import Dataset, Lake
+    from storage import Lake
     from storage.layout import contests_file
+
+    from .file_source import FILES, FilesReport, ingest_contests
+    from .taking import counted
 
     with usage():
         contests_file(dataset)  # a name that no folder can have is told before anything is read
-    changes: Counter[str] = Counter()
-    opened = Lake.open(lake, create=True)
-    changing = Dataset.ingest(opened, dataset, order=order, on_wait=tell_wait, **how)
-    with progress("ingesting") as tell, changing as adding:
-        for contest in contests:
-            changes[adding.add(contest)] += 1
-            tell(report.contests, None, f"{report.participations:,} participations")
-        for left_out in report.left_out:
-            adding.keep(left_out.contest)
-    changes["removed"], changes["moved"] = len(adding.removed), adding.moved
+    opened, taken = Lake.open(lake, create=True), FilesReport(FILES, dataset, read=report)
+    with progress("ingesting") as tell:
+        ingest_contests(opened, contests, taken, order, on_wait=tell_wait, on_progress=tell, **how)
     for line in report.lines():
         click.echo(line, err=line.startswith(("time", "left", "duplicate")))
-    kinds = ("new", "corrected", "removed", "unchanged", "moved")
-    told = ", ".join(f"{changes[kind]:,} {kind}" for kind in kinds if changes[kind])
+    kinds = ("new", "corrected", "removed", "unchanged")
+    told = counted({kind: getattr(taken, kind) for kind in kinds}, "contest")
+    told += f"; {taken.moved:,} of them moved" if taken.moved else ""
     click.echo(f"data set {dataset}: {told or 'nothing came in'}")

@@ -43,8 +43,9 @@ def place(lake: Lake, path: str) -> str:
 
 def ingested_page(report: SourceReport) -> str:
     """What came in, and what did not and why."""
-    counts = [(kind, f"{getattr(report, kind):,}") for kind in ("new", "corrected", "removed", "unchanged", "requests")]
+    counts = [(kind, f"{getattr(report, kind):,}") for kind in ("new", "corrected", "removed", "unchanged")]
     parts = [f"## {escape(report.source)} to {escape(report.dataset)}", table(("contests", "number"), counts)]
+    parts += [f"Compared with the data set before; {escape(report.asked())}."]
     if report.rejected:
         left = len(report.rejected) - MOST
         parts += [f"### {len(report.rejected):,} rejected", table(("contest", "why"), report.rejected[:MOST])]
@@ -59,7 +60,7 @@ def run_page(lake: Lake, run: str, lines: Iterable[str], top: pa.Table) -> str:
         for row in top.to_pylist()
     ]
     parts = [f"## Run {escape(run)}", "\n".join(f"* {escape(line)}" for line in lines)]
-    parts += [f"### The {len(rows)} best", table(("place", "handle", "rating", "mu", "rounds"), rows)]
+    parts += [f"### The {len(rows)} best", table(("place", "handle", "rating", "mu", "rounds rated"), rows)]
     parts += [f"The run: {place(lake, layout.run_folder(run))}"]
     if lake.exists(layout.published_folder(run)):
         parts += [f"Its published tables: {place(lake, layout.published_folder(run))}"]

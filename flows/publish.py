@@ -61,8 +61,11 @@ class PublishReport:
         """The report in one line."""
         told = f"{self.rounds:,} rounds are published already"
         if self.tables:
-            told = f"published {self.rounds:,} rounds, {self.kept:,} of them as before, {self.added:,} ratings written"
-            told += f" in {self.seconds:.1f} s; new: {', '.join(self.tables)}"
+            told = f"published {self.rounds:,} rounds"
+            told += f", {self.kept:,} of them published before and unchanged" if self.kept else ""
+            told += (
+                f", {self.added:,} ratings written in {self.seconds:.1f} s; new versions of {', '.join(self.tables)}"
+            )
         told += f"; {self.merged:,} small files merged" if self.merged else ""
         return told + (f"; {self.removed:,} old files removed" if self.removed else "")
 

@@ -89,10 +89,10 @@ class RateReport:
         """The report in one line."""
         kept, replayed, rated = ("kept", "replayed", "rated") if not self.planned else ("would keep", "replay", "rate")
         took = f"in {self.seconds:.1f} s" if not self.planned else "at most"
-        told = f"{kept} {self.kept:,} rounds"
+        told = f"{kept} {self.kept:,} rounds rated before" if self.kept or self.why or self.planned else ""
         told += f" ({self.why})" if self.why else ""
-        told += f", {replayed} {self.replayed:,}" if self.replayed else ""
-        told += f", {rated} {self.rated:,} with {self.rows:,} participations {took}"
+        told += f", {replayed} {self.replayed:,} of them" if self.replayed else ""
+        told += f"{', ' if told else ''}{rated} {self.rated:,} rounds with {self.rows:,} participations {took}"
         told += f"; {self.skipped:,} of them told nobody apart and were skipped" if self.skipped else ""
         told += f"; {self.excluded:,} of them excluded" if self.excluded else ""
         told += "".join(f"; {what}: {count:,}" for what, count in self.broken.items())

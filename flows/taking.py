@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -22,7 +22,7 @@ from storage.ingest import Ingest
 from storage.lease import Holder
 from storage.mending import damaged
 
-__all__ = ["SourceReport", "take_in"]
+__all__ = ["SourceReport", "counted", "take_in"]
 
 
 @dataclass
@@ -69,18 +69,31 @@ class SourceReport:
         """Something did not."""
         self.rejected.append((error.contest, str(error)))
 
+    def asked(self) -> str:
+        """What the source was asked for."""
+        return f"{self.requests:,} request{'' if self.requests == 1 else 's'}" if self.requests else "nothing asked"
+
+    def details(self) -> list[str]:
+        """What a person should know beside the counts, one line each."""
+        return [f"rejected: {reason}" for _, reason in self.rejected]
+
     def line(self) -> str:
-        """The counts, for a person."""
-        kinds = ("new", "corrected", "removed", "unchanged")
-        counts = [f"{n:,} {kind}" for kind in kinds if (n := getattr(self, kind))]
-        if self.rejected:
-            counts.append(f"{len(self.rejected):,} rejected")
-        asked = f"{self.requests:,} request{'' if self.requests == 1 else 's'}" if self.requests else "nothing asked"
-        return f"{', '.join(counts) or 'no contests'}; {asked}, in {self.seconds:.1f} s"
+        """The counts, for a person: contests of the data set, compared with what it had before."""
+        numbers = {kind: getattr(self, kind) for kind in ("new", "corrected", "removed", "unchanged")}
+        counts = counted(numbers, "contest") or "no contests"
+        rejected = f", {len(self.rejected):,} rejected" if self.rejected else ""
+        return f"{counts}{rejected}; {self.asked()}, in {self.seconds:.1f} s"
 
     def lines(self) -> list[str]:
-        """What was rejected and why, one line each; then the counts."""
-        return [*(f"rejected: {reason}" for _, reason in self.rejected), self.line()]
+        """The details, then the counts."""
+        return [*self.details(), self.line()]
+
+
+def counted(numbers: Mapping[str, int], noun: str) -> str:
+    """Counts of a noun by kind, kinds without any left out: ``3 new, 1 corrected contests``; empty if all are."""
+    found = {kind: n for kind, n in numbers.items() if n}
+    plural = "" if sum(found.values()) == 1 else "s"
+    return f"{', '.join(f'{n:,} {kind}' for kind, n in found.items())} {noun}{plural}" if found else ""
 
 
 class _Taken(msgspec.Struct):

@@ -26,7 +26,7 @@ from prefect.flows import load_flow_from_entrypoint
 from prefect.settings import Settings
 
 from flows.engines.cluster import WORKER_ENVIRON
-from flows.sources.site import SITES
+from flows.source_update import SOURCES, check_source
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -85,7 +85,8 @@ def test_prefect__entry_points_take_the_parameters(one: dict[str, Any]) -> None:
         assert given.keys() <= known
         if schedule:
             assert needed <= given.keys()
-            assert given["source"] in SITES
+            assert given["source"] in SOURCES
+            check_source(given["source"], path=given.get("path"), file_options=given.get("file_options"))
             flow.validate_parameters(given)
 
 

@@ -260,11 +260,14 @@ def test_ingest__files_of_every_kind_are_rated_alike(ranklake: Command, tmp_path
     url = str(tmp_path / "lake")
     answer = ranklake("ingest", "files", path, "--dataset", "games", "--lake", url)
     rows = sum(map(len, contests))
-    assert (answer.code, answer.out) == (0, f"read 12 contests, {rows} participations\ndata set games: 12 new\n")
+    assert (answer.code, answer.out) == (
+        0,
+        f"read 12 contests, {rows} participations\ndata set games: 12 new contests\n",
+    )
     answer = ranklake("rate", "--dataset", "games", "--lake", url)
     told = [line for line in answer.err.splitlines() if not line.startswith("rating: ")]  # if compiling takes its time
     assert (answer.code, told) == (0, [])
-    assert answer.out.startswith(f"run games-elo-mmr: kept 0 rounds, rated 12 with {rows} participations in ")
+    assert answer.out.startswith(f"run games-elo-mmr: rated 12 rounds with {rows} participations in ")
     other = lake_of(tmp_path / "other", contests)
     rate_run(other)
     one = rated(Lake.open(url), "games-elo-mmr").select(["contest_id", "player", "mu", "sigma"])
@@ -277,11 +280,11 @@ def test_ingest__again_changes_nothing_and_a_correction_is_counted(ranklake: Com
     arguments = ("ingest", "files", folder, "--dataset", "games", "--lake", url)
     ranklake(*arguments)
     before = files(Path(url))
-    assert ranklake(*arguments).out.endswith("data set games: 5 unchanged\n")
+    assert ranklake(*arguments).out.endswith("data set games: 5 unchanged contests\n")
     assert files(Path(url)) == before
     (folder / "3.json").write_text(json.dumps({**reference(contests[3]), "time_seconds": 5}))
     (folder / "5.json").write_text(json.dumps(reference(contest("5", "ann", "bob"))))
-    assert ranklake(*arguments).out.endswith("data set games: 1 new, 1 corrected, 4 unchanged\n")
+    assert ranklake(*arguments).out.endswith("data set games: 1 new, 1 corrected, 4 unchanged contests\n")
 
 
 def test_ingest__a_contest_with_a_fault_leaves_the_lake_as_it_was(
@@ -304,7 +307,7 @@ def test_ingest__contests_with_a_fault_can_be_left_out_and_are_listed(ranklake: 
     url = str(tmp_path / "lake")
     answer = ranklake("ingest", "files", folder, "--dataset", "games", "--on-error", "skip", "--lake", url)
     assert answer.code == 0
-    assert answer.out == "read 2 contests, 6 participations\ndata set games: 2 new\n"
+    assert answer.out == "read 2 contests, 6 participations\ndata set games: 2 new contests\n"
     first, second = answer.err.splitlines()
     assert first.startswith("left out: games, contest 1 (1.json): not JSON")
     assert second.startswith("left out: games, contest 2 (2.json): the standings are empty")
@@ -338,10 +341,12 @@ def test_ingest__a_table_may_call_its_columns_otherwise(ranklake: Command, tmp_p
 def test_ingest__synthetic_is_named_after_its_preset_and_the_seed_decides(ranklake: Command, tmp_path: Path) -> None:
     url = str(tmp_path / "lake")
     small = ("--set", "n_rounds=3", "--set", "n_players=10", "--lake", url)
-    assert ranklake("ingest", "synthetic", "--preset", "paper", *small).out.endswith("data set paper: 3 new\n")
-    assert ranklake("ingest", "synthetic", "--preset", "paper", *small).out.endswith("data set paper: 3 unchanged\n")
+    assert ranklake("ingest", "synthetic", "--preset", "paper", *small).out.endswith("data set paper: 3 new contests\n")
+    assert ranklake("ingest", "synthetic", "--preset", "paper", *small).out.endswith(
+        "data set paper: 3 unchanged contests\n"
+    )
     answer = ranklake("ingest", "synthetic", "--preset", "paper", "--seed", 1, *small)
-    assert answer.out.endswith("data set paper: 3 corrected\n")
+    assert answer.out.endswith("data set paper: 3 corrected contests\n")
 
 
 # Rate
@@ -373,7 +378,7 @@ def test_rate__settings_arrive(ranklake: Command, lake: Lake) -> None:
     }
     before = files(Path(lake.url))
     assert (
-        "kept 40 rounds, rated 0"
+        "kept 40 rounds rated before, rated 0 rounds"
         in ranklake("rate", "--dataset", "games", "--run", "new", *arguments, "--lake", lake.url).out
     )
     assert files(Path(lake.url)) == before
@@ -384,10 +389,10 @@ def test_rate__max_rounds_and_the_uninformative_are_told(ranklake: Command, lake
     arguments = ("rate", "--dataset", "games", "--run", "new", "--lake", lake.url)
     assert "rated 7 " in ranklake(*arguments, "--max-rounds", 7).out
     answer = ranklake(*arguments)
-    assert "kept 7 rounds, rated 33 " in answer.out
+    assert "kept 7 rounds rated before, rated 33 rounds " in answer.out
     assert "told nobody apart and were skipped" in answer.out
     answer = ranklake(*arguments, "--keep-uninformative", "--workers", 1)
-    assert "kept 0 rounds (other parameters), rated 40 " in answer.out
+    assert "kept 0 rounds rated before (other parameters), rated 40 rounds " in answer.out
     assert "skipped" not in answer.out
 
 

@@ -329,7 +329,7 @@ def test_commands__correct_and_tell(ranklake: Command, lake: Lake) -> None:
     assert "(round 20, contest 20, changed), replay" in answer.out
     assert ranklake("amend", "20", "--remove", handle, "--undo", *there).out == said
     assert "taken back" in ranklake("amend", "20", *there).out
-    assert "kept 40 rounds, rated 0" in ranklake("rate", "--run", "run", *there).out
+    assert "kept 40 rounds rated before, rated 0 rounds" in ranklake("rate", "--run", "run", *there).out
 
     assert ranklake("remove", "5", "6", "5", "--why", "tests", *there).out == "data set games: 2 removed\n"
     assert "changed" in ranklake("alias", "player 3", "zed", "--since", "1970-01-20", *there).out
@@ -402,13 +402,13 @@ def test_ingest__mirror_and_order_by_time_are_counted(ranklake: Command, tmp_pat
     (folder / "3.json").write_text("{")
     (folder / "9.json").write_text(json.dumps(reference(contest("9", "ann", "bob", time_seconds=5))))
     answer = ranklake(*arguments, "--mirror", "--on-error", "skip", "--order", "time")
-    assert answer.out.endswith("data set games: 1 new, 1 removed, 3 unchanged\n")
+    assert answer.out.endswith("data set games: 1 new, 1 removed, 3 unchanged contests\n")
     table = Dataset.open(Lake.open(url), "games").contests
     assert table.column("contest_id").to_pylist() == ["9", "0", "1", "3", "4"]
     (folder / "2.json").write_text(json.dumps(reference(contests[2])))
     (folder / "3.json").write_text(json.dumps({**reference(contests[3]), "time_seconds": 1}))
     answer = ranklake(*arguments, "--order", "time")
-    assert answer.out.endswith("data set games: 1 new, 1 corrected, 4 unchanged, 1 moved\n")
+    assert answer.out.endswith("data set games: 1 new, 1 corrected, 4 unchanged contests; 1 of them moved\n")
     for path in folder.iterdir():
         path.unlink()
     (folder / "note.json").write_text("{")

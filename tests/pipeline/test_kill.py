@@ -59,7 +59,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rated_in_memory(made_up(30))
     path = tmp_path_factory.mktemp("undisturbed") / "lake"
     lake_of(path, made_up(400, n_players=60))
-    assert rate_to_the_end(path).startswith("run run: kept 0 rounds, rated 400")
+    assert rate_to_the_end(path).startswith("run run: rated 400 rounds")
     return path
 
 

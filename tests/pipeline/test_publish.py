@@ -759,14 +759,14 @@ def test_publish_command__tells_in_one_line_what_it_did(lake: Lake) -> None:
         assert done.exit_code == 0
         return done.output
 
-    assert said().startswith("run run: published 30 rounds, 0 of them as before, ")
+    assert said().startswith("run run: published 30 rounds, ")
     assert said() == "run run: 30 rounds are published already\n"
     ingest(lake, CONTESTS[:31])
     rate_run(lake)
     line = said("--maintain")
-    assert line.startswith("run run: published 31 rounds, 30 of them as before, ")
+    assert line.startswith("run run: published 31 rounds, 30 of them published before and unchanged, ")
     assert line.count("\n") == 1
-    assert "; new: contests, ratings, leaderboard, latest.parquet; " in line
+    assert "; new versions of contests, ratings, leaderboard, latest.parquet; " in line
     assert " small files merged" in line
     said("--deviations", "0")
     assert_published(lake, deviations=0.0)

@@ -113,7 +113,7 @@ def test_ingest__that_was_taken_over_while_it_was_suspended_does_no_harm(
         assert hands.run(*other.command, "--steal", "--lake", str(lake)).code == 0
         taken = content(Lake.open(lake))
         ended = hand.go_on().wait()
-        unchanged = ended.out.endswith(": 32 unchanged\n")  # it had not looked before
+        unchanged = ended.out.endswith(": 32 unchanged contests\n")  # it had not looked before
         assert unchanged or at > last or "took over from this process" in ended.err, (at, ended)
         assert list(Verifier(Lake.open(lake)).everything()) == []
         assert content(Lake.open(lake)) == taken

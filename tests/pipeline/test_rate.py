@@ -149,7 +149,7 @@ def test_rate__reports_what_it_did_and_how_far_it_is(lake: Lake) -> None:
     skipped = sum(1 for i in range(60) if i % SPICE in (5, 6))
     assert (report.kept, report.replayed, report.rated, report.why) == (0, 0, 60, "")
     assert (report.rows, report.skipped) == (n_rows, skipped)
-    assert report.line().startswith(f"kept 0 rounds, rated 60 with {n_rows} participations in ")
+    assert report.line().startswith(f"rated 60 rounds with {n_rows} participations in ")
     assert report.line().endswith(f"; {skipped} of them told nobody apart and were skipped")
     assert [p.rounds for p in told] == sorted({p.rounds for p in told})
     assert {p.n_rounds for p in told} == {60}
@@ -299,7 +299,7 @@ def test_rate__other_hyperparameters_rate_the_same_run_again_and_say_so(tmp_path
     rate_run(lake)
     report = rate_run(lake, rho=0.04)
     assert (report.kept, report.rated, report.why) == (0, 60, "other parameters")
-    assert "kept 0 rounds (other parameters), rated 60" in report.line()
+    assert "kept 0 rounds rated before (other parameters), rated 60 rounds" in report.line()
     assert json.loads(folder(lake, "run.json").read_text())["params"]["rho"] == 0.04
     other = fresh(tmp_path, CONTESTS_MADE, rho=0.04)
     assert files(folder(lake, "")) == files(folder(other, ""))

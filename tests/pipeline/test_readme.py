@@ -58,7 +58,7 @@ def test_readme__is_short_and_its_links_lead_somewhere() -> None:
 def test_readme__first_command_rates_the_synthetic_history(tmp_path: Path) -> None:
     ingested, rated, board = (run(arguments, tmp_path) for arguments in commands("--preset paper"))
     assert "50 new" in ingested
-    assert "rated 50 with 125,000 participations" in rated
+    assert "rated 50 rounds with 125,000 participations" in rated
     assert "20 of 2,500 players" in board
 
 
@@ -121,7 +121,7 @@ def test_readme__real_history_leads_to_a_leaderboard_and_a_player(tmp_path: Path
     assert all("wrote" in told for told in drawn)
     assert "'Petr' needs the first place of 3" in needed
     assert "1,194 new" in ingested
-    assert "rated 1,194 with 4,259,857 participations" in rated
+    assert "rated 1,194 rounds with 4,259,857 participations" in rated
     assert "10 of 358,554 players" in board
     assert "tourist" in player
     assert "complete" in runs
@@ -149,7 +149,8 @@ def test_readme__corrections_do_what_it_says(tmp_path: Path) -> None:
     assert "5 contests changed" in aliased
     assert "1 removed" in removed
     assert (
-        "would keep 0 rounds (round 0, contest 0, changed), rate 4 with 8 participations at most; 1 of them" in foretold
+        "would keep 0 rounds rated before (round 0, contest 0, changed), rate 4 rounds with 8 participations at most"
+        in foretold
     )
     assert all(word in log for word in ("mallory", "lovelace", "two accounts", "a test"))
 
@@ -213,10 +214,10 @@ def test_readme__a_site_is_followed_as_it_says(tmp_path: Path) -> None:
         site = FakeCodeforces(server)
         site.add(1, changes(1, ("ada", 1), ("grace", 2)))
         there = ["--base-url", server.url]
-        assert "1 new; 2 requests" in run([*ingest, *there], tmp_path)
-        assert "1 unchanged; 1 request" in run([*ingest, *there], tmp_path)
-    assert "rated 1 with 2 participations" in run(rate, tmp_path)
-    assert "1 unchanged; nothing asked" in run(normalise, tmp_path)
+        assert "1 new contest; 2 requests" in run([*ingest, *there], tmp_path)
+        assert "1 unchanged contest; 1 request" in run([*ingest, *there], tmp_path)
+    assert "rated 1 rounds with 2 participations" in run(rate, tmp_path)
+    assert "1 unchanged contest; nothing asked" in run(normalise, tmp_path)
 
 
 def test_readme__sites_are_those_there_are() -> None:

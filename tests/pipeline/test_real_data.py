@@ -52,7 +52,7 @@ def test_reddit__stops_at_its_empty_thread_or_leaves_it_out(archives: Path, tmp_
     assert err.startswith("left out: ")
     assert err.count("\n") == 1
     out, _ = run("rate", "--dataset", "reddit", "--lake", lake)
-    assert "rated 999 with 13,061 participations" in out
+    assert "rated 999 rounds with 13,061 participations" in out
     assert "skipped" not in out
     board = board_of(tmp_path / "lake", "reddit-elo-mmr")
     assert len(board) == 275
@@ -64,7 +64,7 @@ def test_ctf__names_that_differ_by_case_or_white_space_are_different_players(arc
     lake = str(tmp_path / "lake")
     run("ingest", "files", str(archives / "ctf.tar.xz"), "--dataset", "ctf", "--lake", lake)
     out, _ = run("rate", "--dataset", "ctf", "--lake", lake)
-    assert "rated 990 with 347,299 participations" in out
+    assert "rated 990 rounds with 347,299 participations" in out
     board = board_of(tmp_path / "lake", "ctf-elo-mmr")
     handles = [entry["handle"] for entry in board]
     assert len(handles) == len(set(handles)) == 138_260
@@ -107,7 +107,7 @@ def test_codeforces__its_first_sixty_rounds_are_rated_alike_by_both_engines(arch
     for engine in ("serial", "threads"):
         more = ("--run", engine, "--engine", engine, "--max-rounds", "60", "--lake", lake)
         out, _ = run("rate", "--dataset", "codeforces", *more)
-        assert "rated 60 with " in out
+        assert "rated 60 rounds with " in out
     runs = [Run.open(Lake.open(lake), name) for name in ("serial", "threads")]
     one, other = ([s.file_digest for s in opened.segments().segments] for opened in runs)
     assert one == other

@@ -30,11 +30,17 @@ class Report:
     def changed(self) -> bool:
         return self.new + self.corrected + self.removed > 0
 
+    def asked(self) -> str:
+        return f"{self.requests} requests"
+
     def line(self) -> str:
         return f"{self.new} new, {self.corrected} corrected"
 
+    def details(self) -> list[str]:
+        return [f"rejected: {reason}" for _, reason in self.rejected]
+
     def lines(self) -> list[str]:
-        return [*(f"rejected: {reason}" for _, reason in self.rejected), self.line()]
+        return [*self.details(), self.line()]
 
 
 class Site:
@@ -63,6 +69,7 @@ class Site:
         since: str | None = None,
         base_url: str | None = None,
         on_progress: Callable[[int, int | None, str], None] = lambda *_: None,
+        **files: Any,
     ) -> Report:
         self.asked.append({"source": source, "dataset": dataset, "since": since, "base_url": base_url})
         if self.down:

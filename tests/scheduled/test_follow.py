@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -42,7 +43,7 @@ RUN = "site-elo-mmr"
 def site(monkeypatch: pytest.MonkeyPatch) -> Site:
     """A site with the first 20 contests, in place of every other."""
     site = Site(CONTESTS[:20])
-    monkeypatch.setattr(flows.follow, "ingest_source", site.ingest_source)
+    monkeypatch.setattr(flows.follow, "update", site.ingest_source)
     return site
 
 
@@ -194,7 +195,7 @@ def test_follow__whatever_a_site_does_the_last_state_is_what_a_fresh_lake_has(
     path = tmp_path_factory.mktemp("law")
     lake, site = Lake.open(path / "lake", create=True), Site()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(flows.follow, "ingest_source", site.ingest_source)
+        patched.setattr(flows.follow, "update", site.ingest_source)
         for _ in range(data.draw(st.integers(1, 4))):
             chosen = data.draw(st.sets(st.integers(0, 9), min_size=1))
             flipped = data.draw(st.sets(st.sampled_from(sorted(chosen))))
@@ -304,7 +305,7 @@ ask = site.ingest_source
 def ingest_source(*arguments, **options):
     site.down = "does not answer" if len(site.asked) == 1 else ""
     return ask(*arguments, **options)
-flows.follow.ingest_source = ingest_source
+flows.follow.update = ingest_source
 """
 
 
@@ -357,9 +358,13 @@ def test_command__goes_on_after_an_error_and_ends_cleanly(
     loop: tuple[subprocess.Popen[bytes], queue.Queue[str]], ending: signal.Signals, tmp_path: Path
 ) -> None:
     process, lines = loop
-    assert any("5 new" in line for line in until(lines, "new: players"))
-    until(lines, "Error: codeforces: does not answer")
-    until(lines, "rounds are published already")
+    assert any("5 new" in line for line in until(lines, "new versions of players"))
+    until(lines, "UTC Error: codeforces: does not answer")
+    (again,) = until(lines, "up to date")
+    assert re.fullmatch(
+        r"[-0-9]{10} [:0-9]{8} UTC data set site: nothing new, 5 contests; 1 requests; run site-elo-mmr up to date\n",
+        again,
+    )
     process.send_signal(ending)
     said = until(lines, "stopped")
     assert not any("Traceback" in line for line in said)
@@ -404,6 +409,6 @@ def test_command__with_nothing_new_asks_at_most_twice_and_is_soon_done(tmp_path:
             assert (process.returncode, err) == (0, b"")
         assert len(server.requests) - asked <= 2
         assert time.monotonic() - began < 5
-    assert b"1 unchanged" in out
+    assert b"1 unchanged contest" in out
     assert b"1 rounds are published already" in out
     assert_published(Lake.open(tmp_path / "lake"), "codeforces-elo-mmr")

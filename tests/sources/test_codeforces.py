@@ -76,7 +76,7 @@ def test_ingest__nothing_new_costs_one_request_for_the_list(lake: Lake, site: Fa
     follow(lake, site)
     report = follow(lake, site)
     assert (counts(report), report.changed) == ({"unchanged": 3, "requests": 1}, False)
-    assert report.line().startswith("3 unchanged; 1 request, in ")
+    assert report.line().startswith("3 unchanged contests; 1 request, in ")
 
 
 def test_ingest__a_new_contest_is_all_that_is_asked_for(lake: Lake, site: FakeCodeforces) -> None:
@@ -413,7 +413,7 @@ def test_normalise__again_gives_the_same_to_the_bit_and_asks_nobody(lake: Lake, 
     asked = len(site.server.requests)
     report = normalise_source(lake, "codeforces")
     assert counts(report) == {"unchanged": 3}
-    assert report.line().startswith("3 unchanged; nothing asked")
+    assert report.line().startswith("3 unchanged contests; nothing asked")
     assert counts(normalise_source(lake, "codeforces", "other")) == {"new": 3}
     assert len(site.server.requests) == asked
     one, other = (Dataset.open(lake, name) for name in ("codeforces", "other"))

@@ -48,10 +48,10 @@ def test_ingest__rates_what_a_site_has_and_follows_it(ranklake: Command, site: F
     ingest = ("ingest", "codeforces", "--base-url", site.server.url, *lake)
     answer = ranklake(*ingest)
     assert (answer.code, answer.err) == (0, "")
-    assert answer.out.startswith("data set codeforces: 2 new; 3 requests, in ")
-    assert ranklake(*ingest).out.startswith("data set codeforces: 2 unchanged; 1 request, in ")
+    assert answer.out.startswith("data set codeforces: 2 new contests; 3 requests, in ")
+    assert ranklake(*ingest).out.startswith("data set codeforces: 2 unchanged contests; 1 request, in ")
     assert ranklake("normalise", "--source", "codeforces", *lake).out.startswith(
-        "data set codeforces: 2 unchanged; nothing"
+        "data set codeforces: 2 unchanged contests; nothing"
     )
     ranklake("rate", "--dataset", "codeforces", *lake)
     board = ranklake("leaderboard", "--run", "codeforces-elo-mmr", *lake).out
@@ -66,7 +66,7 @@ def test_ingest__tells_what_was_rejected_and_why(ranklake: Command, site: FakeCo
     site.add(4, Reply(b"<html>\x1b[2J\x07 Just a moment"))
     answer = ranklake("ingest", "codeforces", "--base-url", site.server.url, "--lake", tmp_path / "lake")
     assert answer.code == 0
-    assert "2 new, 2 rejected; 5 requests" in answer.out
+    assert "2 new contests, 2 rejected; 5 requests" in answer.out
     fault, broken = sorted(answer.err.splitlines())
     assert fault.startswith("rejected: codeforces, contest 3 (")
     assert broken.startswith("rejected: codeforces, contest 4 (")
@@ -134,7 +134,7 @@ def test_ingest__interrupted_by_a_person_goes_on(ranklake: Command, site: FakeCo
     assert b"interrupted" in err
     site.server.replies[path] = good
     site.server.requests.clear()
-    assert "2 new; 2 requests" in ranklake(*arguments).out
+    assert "2 new contests; 2 requests" in ranklake(*arguments).out
     assert site.server.paths == ["/api/contest.list", path]
 
 
@@ -143,7 +143,7 @@ def test_ingest__of_lichess_takes_what_is_named(ranklake: Command, server: Serve
     server["/api/swiss/S1"] = info
     server["/api/swiss/S1/results"] = b'{"rank":1,"username":"ada"}\n{"rank":2,"username":"bob"}\n'
     there = ("--base-url", server.url, "--lake", tmp_path / "lake")
-    assert "1 new; 2 requests" in ranklake("ingest", "lichess", "--swiss", "S1", *there).out
+    assert "1 new contest; 2 requests" in ranklake("ingest", "lichess", "--swiss", "S1", *there).out
 
 
 def test_ingest__of_files_says_in_which_folder_they_must_be(ranklake: Command, tmp_path: Path) -> None:
@@ -185,5 +185,5 @@ def test_verify__reads_the_answers_and_says_what_mends_them(
     assert "delete it and raw/codeforces/index.json, and it is asked for again" in answer.out + answer.err
     damaged.unlink()
     (tmp_path / "lake" / "raw" / "codeforces" / "index.json").unlink()
-    assert "2 unchanged; 3 requests" in ranklake(*ingest).out
+    assert "2 unchanged contests; 3 requests" in ranklake(*ingest).out
     assert ranklake("verify", *lake).code == 0

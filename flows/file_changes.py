@@ -1,0 +1,183 @@
+"""Files that are followed: what changed since the last ingestion is known without reading what did not.
+
+The data set keeps a record of each path it is fed from: size, modification time and digest of every file. A pass over
+files that are as recorded costs one ``stat`` a file. If a file is being written, or changes while it is read, nothing
+is taken in: the old contests stay, and the next pass tries again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+import msgspec
+
+from flows.sources.base import SourceError
+from storage import Lake, layout
+from storage.errors import MissingError
+
+__all__ = ["FileState", "Watched", "watch"]
+
+SETTLED_SECONDS = 2.0  # a file that was written to more recently may be half copied; FAT counts time in 2 s
+_NS = 10**9
+
+
+class FileState(msgspec.Struct, frozen=True):
+    """A file as it was: bytes, modification time in nanoseconds, digest of its content."""
+
+    size: int
+    modified_ns: int
+    digest: str = ""
+
+
+class _Record(msgspec.Struct):
+    """What a data set has taken from a path: how it was read, when that began, and each file by its relative path."""
+
+    path: str
+    options: str
+    read_ns: int
+    files: dict[str, FileState]
+
+
+class Watched(msgspec.Struct):
+    """A path, compared with what was recorded of it.
+
+    Attributes
+    ----------
+    n_files, n_changed : int
+        Files there are; files that are new, gone or of another content.
+    changed : bool
+        Whether the path must be read, because a file changed or it is to be read with other options.
+    """
+
+    path: str
+    n_files: int
+    n_changed: int
+    changed: bool
+    check: Callable[[], None]
+    keep: Callable[[], None]
+
+
+def watch(
+    lake: Lake,
+    dataset: str,
+    path: str | os.PathLike[str],
+    options: str = "",
+    only: Collection[str] | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Watched:
+    """Compare a path with the record of its last ingestion into a data set.
+
+    Parameters
+    ----------
+    path
+        A file, or a folder with all that is below it.
+    options
+        How the path is read, in any form that differs when it is read in another way.
+    only
+        Names of the files of a folder that count; all by default.
+
+    Returns
+    -------
+    Watched
+        Call ``check`` before what was read is committed, and ``keep`` when it is.
+
+    Raises
+    ------
+    SourceError
+        Nothing is there, or a file is being written at the moment.
+    """
+    path = os.path.abspath(path)
+    place = layout.source_file(dataset, f"files-{hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()}")
+    before = _read_record(lake, place) or _Record(path, "", 0, {})
+    now, found, same_options = time.time_ns(), _stat(path, only), before.options == options
+    held = {name for name, state in found.items() if _holds(state, before.files.get(name), before.read_ns)}
+    if same_options and before.read_ns and held == before.files.keys() == found.keys():
+        return Watched(path, len(found), 0, False, lambda: None, lambda: None)
+    found = _settled(path, only, found, sleep)
+    digests = {
+        name: before.files[name].digest if name in held else _digest(os.path.join(path, name) if name else path)
+        for name in found
+    }
+    old = {name: state.digest for name, state in before.files.items()}
+    n_changed = sum(old.get(name) != digest for name, digest in digests.items()) + len(old.keys() - digests.keys())
+    files = {name: FileState(state.size, state.modified_ns, digests[name]) for name, state in found.items()}
+
+    def check() -> None:
+        if _stat(path, only) != found:
+            raise SourceError("it was changed while it was read; nothing was taken in, run again", path)
+
+    def keep() -> None:
+        lake.write_bytes(place, msgspec.json.encode(_Record(path, options, now, files)))
+
+    same = same_options and before.read_ns > 0 and n_changed == 0
+    if same:  # some were touched only
+        keep()
+    return Watched(path, len(files), n_changed, not same, check, keep)
+
+
+def _read_record(lake: Lake, place: str) -> _Record | None:
+    try:
+        return msgspec.json.decode(lake.read_bytes(place), type=_Record)
+    except (MissingError, msgspec.MsgspecError):  # a record that cannot be read costs one reading of the files
+        return None
+
+
+def _stat(path: str, only: Collection[str] | None) -> dict[str, FileState]:
+    """Size and modification time of every file, by its path relative to ``path``."""
+    found = {}
+    try:
+        if not os.path.isdir(path):
+            return {"": _state(path)}
+        for folder, folders, names in os.walk(path):
+            folders.sort()
+            for name in sorted(names):
+                if only is None or name in only:
+                    file = os.path.join(folder, name)
+                    found[os.path.relpath(file, path)] = _state(file)
+    except FileNotFoundError:
+        if not os.path.exists(path):
+            raise SourceError("no such file or folder", path) from None
+        raise SourceError("a file went away while the folder was listed; run again", path) from None
+    return found
+
+
+def _state(file: str) -> FileState:
+    status = os.stat(file)
+    return FileState(status.st_size, status.st_mtime_ns)
+
+
+def _holds(state: FileState, known: FileState | None, read_ns: int) -> bool:
+    """Whether size and time of a file say that it is as it was recorded.
+
+    A file may be written twice within one tick of its file system's clock. Its time says nothing unless it is older
+    than the reading by :data:`SETTLED_SECONDS`.
+    """
+    if known is None or (state.size, state.modified_ns) != (known.size, known.modified_ns):
+        return False
+    return state.modified_ns < read_ns - SETTLED_SECONDS * _NS
+
+
+def _settled(
+    path: str, only: Collection[str] | None, found: dict[str, FileState], sleep: Callable[[float], None]
+) -> dict[str, FileState]:
+    """The same files, once none was written to for a moment."""
+    newest = max((state.modified_ns for state in found.values()), default=0)
+    if time.time_ns() - newest >= SETTLED_SECONDS * _NS:
+        return found
+    sleep(SETTLED_SECONDS)
+    again = _stat(path, only)
+    if again != found:
+        raise SourceError("it is being written at the moment; nothing was taken in, run again later", path)
+    return again
+
+
+def _digest(file: str) -> str:
+    try:
+        with Path(file).open("rb") as stream:
+            return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    except OSError as error:
+        raise SourceError(f"it cannot be read: {error.strerror}", file) from None

@@ -1,0 +1,156 @@
+"""Files as a source: contests of a folder, an archive or a table go into a data set in one transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flows.fetch import Told
+from flows.sources.base import IngestReport
+from flows.sources.files import Columns, read_contests
+from flows.taking import SourceReport
+from storage import Contest, Dataset, Lake, layout
+from storage.ingest import IngestOrder
+from storage.lease import Holder
+
+__all__ = ["FILES", "FilesReport", "check_options", "chosen", "ingest_contests", "ingest_files"]
+
+FILES = "files"  # the name of the source
+# What a caller of `follow` may choose, as `ingest files` has it.
+DEFAULTS: dict[str, Any] = {"columns": (), "order": None, "on_error": "stop", "dedupe": False, "mirror": False}
+
+
+@dataclass
+class FilesReport(SourceReport):
+    """What came of an ingestion of files.
+
+    Attributes
+    ----------
+    read : IngestReport
+        What was read, and what was not.
+    moved : int
+        Contests of the data set whose place in its order is another one now.
+    n_files, n_changed : int
+        Files there are, and how many of these were changed since the last ingestion.
+    """
+
+    read: IngestReport = field(default_factory=IngestReport)
+    moved: int = 0
+    n_files: int = 0
+    n_changed: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether ratings may have to follow."""
+        return super().changed or self.moved > 0
+
+    def asked(self) -> str:
+        """What was read."""
+        return f"{self.n_changed:,} of {self.n_files:,} file{'' if self.n_files == 1 else 's'} changed"
+
+    def line(self) -> str:
+        """The counts, for a person."""
+        return super().line() + (f"; {self.moved:,} of them moved" if self.moved else "")
+
+    def details(self) -> list[str]:
+        """What a person should know beside the counts, one line each."""
+        return [*super().details(), *self.read.lines()[1:]]
+
+
+def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are other than their default."""
+    return {name: value for name, value in options.items() if value != DEFAULTS.get(name)}
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that no file is read with, before anything is done.
+
+    Raises
+    ------
+    ValueError
+        There is no such option, or it cannot have that value.
+    """
+    if unknown := sorted(options.keys() - DEFAULTS.keys()):
+        raise ValueError(f"files have no option {unknown[0]!r}; there are {', '.join(DEFAULTS)}")
+    Columns.parse(options.get("columns") or ())
+    for name, known in (("order", ("number", "time", "given", None)), ("on_error", ("stop", "skip"))):
+        if (value := options.get(name, DEFAULTS[name])) not in known:
+            raise ValueError(f"{name} must be one of {', '.join(filter(None, known))}, got {value!r}")
+
+
+def ingest_files(
+    lake: Lake,
+    path: str | Path,
+    dataset: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    on_progress: Told = lambda done, total, told: None,
+    before_commit: Callable[[], None] = lambda: None,
+    **how: Any,
+) -> FilesReport:
+    """Bring a data set up to date with files, all contests or none.
+
+    Parameters
+    ----------
+    path
+        As for :func:`flows.sources.files.read_contests`.
+    options
+        ``columns`` (a list of KEY=COLUMN), ``order``, ``on_error``, ``dedupe`` and ``mirror``, as `ingest files` has
+        them.
+    before_commit
+        Called when everything is read; what it raises leaves the data set as it was.
+    how
+        ``rewrite``, ``steal`` and ``on_wait``, as ``Dataset.ingest`` has them.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`check_options`.
+    SourceError
+        A file cannot be read, or a contest has a fault.
+    """
+    check_options(options or {})
+    how_read = {**DEFAULTS, **(options or {})}
+    mirror, columns = how_read.pop("mirror"), Columns.parse(how_read.pop("columns") or ())
+    report = FilesReport(FILES, layout.check_dataset_name(dataset))
+    order: IngestOrder = "time" if how_read["order"] == "time" else "source"
+    contests = read_contests(path, columns=columns, report=report.read, **how_read)
+    ingest_contests(
+        lake, contests, report, order, mirror=mirror, on_progress=on_progress, before_commit=before_commit, **how
+    )
+    return report
+
+
+def ingest_contests(
+    lake: Lake,
+    contests: Iterable[Contest],
+    report: FilesReport,
+    order: IngestOrder = "source",
+    *,
+    mirror: bool = False,
+    rewrite: bool = False,
+    steal: bool = False,
+    on_wait: Callable[[Holder], None] = lambda by: None,
+    on_progress: Told = lambda done, total, told: None,
+    before_commit: Callable[[], None] = lambda: None,
+) -> None:
+    """Add contests to the data set of a report, all or none, and count them in the report.
+
+    ``report.read`` is filled by whatever yields the contests.
+    """
+    began = time.monotonic()
+    changing = Dataset.ingest(
+        lake, report.dataset, order=order, mirror=mirror, rewrite=rewrite, steal=steal, on_wait=on_wait
+    )
+    with changing as adding:
+        for contest in contests:
+            report.count(adding.add(contest))
+            on_progress(report.read.contests, None, f"{report.read.participations:,} participations")
+        for left_out in report.read.left_out:
+            adding.keep(left_out.contest)
+        before_commit()
+    report.removed, report.moved = len(adding.removed), adding.moved
+    report.seconds = time.monotonic() - began

@@ -1,0 +1,129 @@
+"""One function that brings a data set up to date with its source, whether that is a site or files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from storage import Dataset, Lake, MissingError, layout
+
+from .fetch import Told
+from .file_changes import watch
+from .file_source import FILES, FilesReport, check_options, ingest_files
+from .ingest import KAGGLE, ingest_kaggle, ingest_source, open_client
+from .sources.site import SITES, find_site
+from .taking import SourceReport
+from .times import parse_time
+
+__all__ = ["SOURCES", "check_source", "has_contests", "update"]
+
+SOURCES = (*SITES, KAGGLE, FILES)
+
+
+def check_source(
+    source: str,
+    since: str | None = None,
+    base_url: str | None = None,
+    path: str | None = None,
+    file_options: Mapping[str, Any] | None = None,
+) -> None:
+    """Refuse what cannot be followed, before anything is done.
+
+    Raises
+    ------
+    ValueError
+        There is no such source, the time, the address or an option of files is none, or the path is missing or one
+        too many.
+    """
+    if source not in SOURCES:
+        raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r}")
+    if since is not None:
+        parse_time(since)
+    if source != FILES and file_options:
+        raise ValueError(f"{', '.join(file_options)}: an option of {FILES}, not of {source}")
+    if source in (FILES, KAGGLE):
+        if path is None and (source == FILES or base_url is None):
+            what = "of a folder, archive or table" if source == FILES else "of the folder of Meta Kaggle"
+            raise ValueError(f"source {source} needs a path, that {what}")
+        if source == FILES and (since is not None or base_url is not None):
+            raise ValueError("source files has no address and is read as a whole: leave since and base_url out")
+        check_options(file_options or {})
+        return
+    if path is not None:
+        raise ValueError(
+            f"a path is for {FILES} and {KAGGLE}; {source} is a site, another address of it is its base_url"
+        )
+    with open_client(find_site(source, base_url)):
+        pass
+
+
+def update(
+    lake: Lake,
+    source: str,
+    dataset: str,
+    *,
+    since: str | None = None,
+    base_url: str | None = None,
+    path: str | None = None,
+    file_options: Mapping[str, Any] | None = None,
+    on_progress: Told = lambda done, total, told: None,
+) -> SourceReport:
+    """Bring a data set up to date with a source; files that did not change since the last time are not read.
+
+    Parameters
+    ----------
+    source
+        One of :data:`SOURCES`.
+    since, base_url
+        As for :func:`flows.ingest.ingest_source`.
+    path, file_options
+        Of ``files``: as for :func:`flows.file_source.ingest_files`. Of ``kaggle``: the folder.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`check_source`.
+    SourceError
+        The site or a file cannot be read; the data set stays as it was, or has what was read until then.
+    LakeError
+        The lake is damaged, or another process writes the data set for longer than ten minutes.
+    """
+    if source not in (FILES, KAGGLE):
+        return ingest_source(lake, source, dataset, since=since, base_url=base_url, on_progress=on_progress)
+    check_source(source, since, base_url, path, file_options)
+    folder = str(path if path is not None else base_url)
+    read_as = json.dumps([source, since, dict(file_options or {})], sort_keys=True, default=list)
+    watched = watch(
+        lake, layout.check_dataset_name(dataset), folder, read_as, _kaggle_files() if source == KAGGLE else None
+    )
+    report = FilesReport(source, dataset)
+    if not watched.changed and (n_contests := _n_contests(lake, dataset)):
+        report.unchanged = n_contests
+    else:
+        how: dict[str, Any] = {"on_progress": on_progress, "before_commit": watched.check}
+        if source == FILES:
+            report = ingest_files(lake, folder, dataset, file_options, **how)
+        else:
+            ingest_kaggle(lake, report, folder, since, **how)
+        watched.keep()
+    report.n_files, report.n_changed = watched.n_files, watched.n_changed
+    return report
+
+
+def has_contests(lake: Lake, dataset: str) -> bool:
+    """Whether there is anything to rate."""
+    return _n_contests(lake, dataset) > 0
+
+
+def _n_contests(lake: Lake, dataset: str) -> int:
+    try:
+        return int(Dataset.open(lake, dataset).contests.num_rows)
+    except MissingError:
+        return 0
+
+
+def _kaggle_files() -> tuple[str, ...]:
+    from .sources.kaggle import FILES as TABLES  # pandas takes half a second to load
+
+    return tuple(TABLES)
