@@ -31,7 +31,7 @@ def remove(contests: tuple[str, ...], dataset: str, why: str, lake: str) -> None
     with _changing(lake, dataset) as ingest:
         for contest in distinct:
             ingest.remove(contest, why)
-    click.echo(f"data set {dataset}: {len(distinct):,} removed")
+    click.echo(f"data set {dataset}: {len(distinct):,} contest{'' if len(distinct) == 1 else 's'} removed")
 
 
 @click.command()

@@ -165,7 +165,7 @@ def _ingest(lake: str, source: str, dataset: str, where: dict[str, Any]) -> Sour
         with _shown(f"ingesting {source}", "answers") as tell:
             opened = _open(lake, create=True)
             report = bring_in(opened, source, dataset, on_progress=tell, **where)
-        _log(report.lines())
+        _log(f"data set {dataset}: {line}" for line in report.lines())
         if report.changed or report.rejected:
             create_markdown_artifact(ingested_page(report), key=_key("contests", dataset))
         return report
@@ -187,7 +187,7 @@ def _rate(
         (config,) = wanted_runs(opened, dataset, [run], system, settings)
         with open_engine(engine, workers, scheduler) as hands:
             report = rate_shown(opened, config, hands, _shown)
-        _log([report.line()])
+        _log([f"run {run}: {report.line()}"])
         return report
 
 
@@ -195,7 +195,7 @@ def _rate(
 def _publish(lake: str, run: str, maintain: bool) -> PublishReport | None:
     with plain_errors():
         report = publish_rated(_open(lake), run, maintain)
-        _log([report.line() if report else "nobody has been rated yet, nothing to publish"])
+        _log([f"run {run}: {report.line() if report else 'nobody has been rated yet, nothing to publish'}"])
         return report
 
 

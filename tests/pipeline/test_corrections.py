@@ -331,7 +331,7 @@ def test_commands__correct_and_tell(ranklake: Command, lake: Lake) -> None:
     assert "taken back" in ranklake("amend", "20", *there).out
     assert "kept 40 rounds rated before, rated 0 rounds" in ranklake("rate", "--run", "run", *there).out
 
-    assert ranklake("remove", "5", "6", "5", "--why", "tests", *there).out == "data set games: 2 removed\n"
+    assert ranklake("remove", "5", "6", "5", "--why", "tests", *there).out == "data set games: 2 contests removed\n"
     assert "changed" in ranklake("alias", "player 3", "zed", "--since", "1970-01-20", *there).out
     assert "'player 3' is 'zed' already" in ranklake("alias", "player 3", "zed", "--since", "1970-01-20", *there).out
     text = ranklake("alias", "--list", *there).out

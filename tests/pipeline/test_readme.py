@@ -147,7 +147,7 @@ def test_readme__corrections_do_what_it_says(tmp_path: Path) -> None:
     amended, aliased, removed, foretold, log = (run(arguments, tmp_path) for arguments in commands("amend 2"))
     assert "1 contest changed" in amended
     assert "5 contests changed" in aliased
-    assert "1 removed" in removed
+    assert "1 contest removed" in removed
     assert (
         "would keep 0 rounds rated before (round 0, contest 0, changed), rate 4 rounds with 8 participations at most"
         in foretold

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from contextlib import suppress
@@ -32,6 +33,7 @@ import flows.deployments as deployments
 import flows.flow_errors as flow_errors
 from flows.engines.base import EngineError
 from flows.engines.serial import Serial
+from flows.progress_log import ProgressLog
 from flows.show import plain
 from flows.sources.base import SourceError
 from storage import Lake, LakeError, Run, layout
@@ -89,6 +91,10 @@ def test_follow__does_what_the_function_does(site: Site, lake: Lake, tmp_path: P
     assert "| new | 20 |" in contests["data"]
     assert f"The run: {lake.uri(f'runs/{RUN}')}" in texts(run["data"])
     assert run["data"].count("| 1 |") == 1
+    told = [one["message"] for one in records("codeforces")]
+    assert any(line.startswith("data set site: 20 new") for line in told)
+    assert any(line.startswith(f"run {RUN}: rated 20 rounds with ") for line in told)
+    assert any(line.startswith(f"run {RUN}: published 20 rounds, ") for line in told)
     before = len(artifacts())
     deployments.follow(lake.url, "codeforces", "site")
     assert len(site.asked) == 2  # nothing is cached
@@ -128,6 +134,21 @@ def test_follow__of_a_site_without_contests_or_of_nobody_rated_is_no_failure(sit
     deployments.follow(lake.url, "codeforces", "site")
     deployments.rate_run(lake.url, "site")
     assert not Path(lake.url, "published").exists()
+
+
+def test_follow__takes_a_folder_of_files(lake: Lake, tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    for number, standings in enumerate([[["ada", 0, 0], ["bob", 1, 1]], [["bob", 0, 0], ["eve", 1, 1]]]):
+        one = {"name": "", "time_seconds": 86_400 * number, "standings": standings}
+        (tmp_path / "results" / f"{number}.json").write_text(json.dumps(one))
+    options = {"order": "time", "on_error": "skip"}
+    deployments.follow(lake.url, "files", "site", path=str(tmp_path / "results"), file_options=options)
+    assert_published(lake, RUN)
+    contests = artifacts()[-2]
+    assert "| new | 2 |" in contests["data"]
+    assert "2 of 2 files changed" in texts(contests["data"])[-1]
+    with pytest.raises(ValueError, match="must be a full one on the machine of the worker, got 'results'"):
+        deployments.follow(lake.url, "files", "site", path="results")
 
 
 # What is tried again
@@ -379,6 +400,25 @@ def test_progress__bars_are_seldom_renewed(site: Site, lake: Lake, monkeypatch: 
 
     long_work()
     assert 5 <= len(updates) <= 21
+
+
+def test_progress__is_logged_at_every_tenth_and_not_with_every_bar(
+    site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter(range(100_000))
+    clock = lambda: 3.0 * next(seconds)  # noqa: E731
+    monkeypatch.setattr(deployments, "ProgressLog", lambda what, units: ProgressLog(what, units, clock))
+
+    @flow(name="first-ingest", flow_run_name="first ingest")
+    def first_ingest() -> None:
+        with deployments._shown("ingesting codeforces", "answers") as tell:
+            for i in range(1200):
+                tell(i, 1200, f"asking codeforces for {i}")
+
+    first_ingest()
+    told = [one["message"] for one in records("first ingest") if "ingesting" in one["message"]]
+    assert 10 <= len(told) <= 30
+    assert any("600 of 1,200 answers (50 %), 0.33 a second, 30 min left" in line for line in told)
 
 
 @pytest.mark.parametrize("names", [("a.b", "a-b"), ("A", "a"), ("x", "x_"), ("run-a", "a")], ids=str)

@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -27,6 +29,7 @@ from strategies import repeatable
 
 import flows.extras
 import flows.follow
+import flows.following
 from flows.cli import cli
 from flows.engines.serial import Serial
 from flows.follow import FollowReport, follow, wanted_runs
@@ -291,6 +294,58 @@ def test_command__what_was_typed_wrong_is_told_before_anything_is_made(
     assert message in done.stderr
     assert not (tmp_path / "new").exists()
     assert site.asked == []
+
+
+def two_sites(monkeypatch: pytest.MonkeyPatch) -> dict[str, Site]:
+    """Codeforces, which is down, and CTFtime."""
+    sites = {"codeforces": Site(CONTESTS[:5]), "ctftime": Site(CONTESTS[:5])}
+    sites["codeforces"].down = "does not answer"
+
+    def update(lake: Lake, source: str, *arguments: Any, **options: Any) -> Any:
+        return sites[source].ingest_source(lake, source, *arguments, **options)
+
+    monkeypatch.setattr(flows.follow, "update", update)
+    return sites
+
+
+def test_command__an_error_of_one_source_does_not_stop_the_others(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    sites = two_sites(monkeypatch)
+    arguments = ("--source", "codeforces", "--source", "ctftime", "--engine", "serial", "--lake", lake.url)
+    done = ranklake(*arguments)
+    assert done.exit_code == 1
+    assert done.stderr == "Error: codeforces: does not answer\n"
+    assert_published(lake, "ctftime-elo-mmr")
+    sites["codeforces"].down = ""
+    assert ranklake(*arguments).exit_code == 0
+    assert_published(lake, "codeforces-elo-mmr")
+
+
+def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    sites = two_sites(monkeypatch)
+    sites["ctftime"].rejected = [("7", "ctftime, contest 7: nobody took part")]
+    passes: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        passes.append(seconds)
+        if len(passes) == 3:
+            sites["ctftime"].rejected.append(("8", "ctftime, contest 8: nobody took part"))
+        if len(passes) == 5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(flows.following, "time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
+    arguments = ("--source", "codeforces", "--source", "ctftime", "--engine", "serial", "--every", "1h")
+    done = ranklake(*arguments, "--lake", lake.url)
+    assert done.exit_code == 0, done.output
+    assert all(0.0 < seconds <= 3600.0 for seconds in passes)
+    said = [line.partition(" UTC ")[2] for line in done.stdout.splitlines()]
+    assert [line for line in said if "rejected" in line] == [
+        f"data set ctftime: rejected: ctftime, contest {contest}: nobody took part" for contest in (7, 8)
+    ]
+    assert len([line for line in said if "nothing new, 5 contests" in line]) == 4
+    assert len(said) == 1 + 3 + 4 + 1 + 1  # one rejected, the first pass, four without news, one rejected, the end
+    assert [line.partition(" UTC ")[2] for line in done.stderr.splitlines()] == [
+        "Error: codeforces: does not answer"
+    ] * 5
 
 
 BEFORE = f"""
