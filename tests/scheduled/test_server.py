@@ -173,14 +173,14 @@ def test_dead_site__does_not_hold_up_another_data_set_and_is_asked_again_later(p
         prefect.command("deployment", "run", "follow/codeforces", "--flow-run-name", "dead")
         (run,) = until(lambda: waiting(prefect), prefect.said)
         assert "the site asks to wait" in run["state"]["message"]
+        limits = httpx.post(f"{prefect.url}/v2/concurrency_limits/filter", json={}).json()
+        assert {limit["active_slots"] for limit in limits} == {0}
 
         prefect.command("deployment", "run", "follow/ctftime")
-        until(prefect.completed, prefect.said)
+        (other,) = until(prefect.completed, prefect.said)
+        assert other["id"] != run["id"]
         lake = Lake.open(prefect.folder / "lake")
         assert_published(lake, "alive-elo-mmr")
-        assert [one["id"] for one in waiting(prefect)] == [run["id"]]
-        limits = httpx.post(f"{prefect.url}/v2/concurrency_limits/filter", json={}).json()
-        assert [limit["active_slots"] for limit in limits] == [0, 0]
         logged = [one["message"] for one in prefect.all("logs")]
         assert any("the site asks to wait" in message for message in logged)
         assert not [message for message in logged if "Traceback" in message]
@@ -189,7 +189,7 @@ def test_dead_site__does_not_hold_up_another_data_set_and_is_asked_again_later(p
         due = {"type": "SCHEDULED", "name": "AwaitingRetry"}  # the minute is over
         httpx.post(f"{prefect.url}/flow_runs/{run['id']}/set_state", json={"state": due, "force": True})
         until(lambda: len(prefect.completed()) == 2, prefect.said)
-        assert {one["id"]: one["run_count"] for one in prefect.completed()}[run["id"]] == 2
+        assert {one["id"]: one["run_count"] for one in prefect.completed()}[run["id"]] >= 2
         assert_published(lake, "dead-elo-mmr")
 
 
