@@ -132,7 +132,7 @@ def _in_turn(sources: Sequence[str], once: Callable[[str], FollowReport]) -> boo
 def _again_and_again(sources: Sequence[str], once: Callable[[str], FollowReport], seconds: int) -> None:
     """Follow each source every so many seconds, until Ctrl-C or a termination signal.
 
-    A pass that changes nothing writes one line a source, and a detail that the pass before had is not repeated.
+    A pass that changes nothing writes one line a source, and a detail is logged once: only a pass that reads has any.
     """
     stopped = "stopped; what was committed stays"
     said: dict[str, set[str]] = {source: set() for source in sources}
@@ -149,11 +149,10 @@ def _again_and_again(sources: Sequence[str], once: Callable[[str], FollowReport]
                             raise
                         _log(f"Error: {error}", err=True)
                         continue
-                    details = list(dict.fromkeys(report.details()))
-                    for line in details:
+                    for line in report.details():
                         if line not in said[source]:
                             _log(line)
-                    said[source] = set(details)
+                            said[source].add(line)
                     for line in report.changes() if report.changed else [report.summary()]:
                         _log(line)
                 while (left := due - time.monotonic()) > 0.0:
