@@ -7,6 +7,7 @@ is taken in: the old contests stay, and the next pass tries again.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import time
@@ -74,7 +75,7 @@ def watch(
     Parameters
     ----------
     path
-        A file, or a folder with all that is below it.
+        A file, a folder with all that is below it, or a pattern of file names.
     options
         How the path is read, in any form that differs when it is read in another way.
     only
@@ -130,6 +131,8 @@ def _stat(path: str, only: Collection[str] | None) -> dict[str, FileState]:
     """Size and modification time of every file, by its path relative to ``path``."""
     found = {}
     try:
+        if not os.path.exists(path) and (files := glob.glob(path, recursive=True)):  # a pattern such as results/*.csv
+            return {file: _state(file) for file in sorted(files)}
         if not os.path.isdir(path):
             return {"": _state(path)}
         for folder, folders, names in os.walk(path):

@@ -316,3 +316,13 @@ def test_watch__one_stat_a_file_tells_that_nothing_changed(lake: Lake, folder: P
     again = watch(lake, "games", folder, "as they are")
     assert (again.n_files, again.n_changed, again.changed) == (3, 0, False)
     assert watch(lake, "games", folder, "otherwise").changed
+
+
+def test_watch__a_pattern_is_all_files_of_that_name(lake: Lake, folder: Path) -> None:
+    first = watch(lake, "games", folder / "[01].json")
+    assert first.n_files == 2
+    first.keep()
+    put(folder / "2.json", "bob", "ada")
+    assert not watch(lake, "games", folder / "[01].json").changed
+    put(folder / "1.json", "eve", "bob")
+    assert watch(lake, "games", folder / "[01].json").n_changed == 1
