@@ -17,8 +17,8 @@ from .config import build_params, find_system
 from .engines.base import ENGINES, Engine, EngineError, HandsLostError, open_engine
 from .keepers import Held, keep
 from .sources.base import SourceError
+from .sources.naming import Columns
 from .sources.results import rounds_from_results
-from .sources.tables import Columns
 
 __all__ = ["rate_history", "store_of"]
 
@@ -44,9 +44,10 @@ def rate_history(
     ----------
     results
         A pandas, Polars, Arrow or Dask frame, one row a participation: ``contest, player``, and ``rank`` (lower is
-        better, equals tie) or ``lo, hi`` (zero-based first and last place of the tie group); optionally
-        ``time_seconds, weight, perf_ceiling``. Rows of a contest may come in any order; contests are rated in order of
-        appearance.
+        better, equals tie), ``lo, hi`` (zero-based first and last place of the tie group) or ``score`` (higher is
+        better, equals tie); optionally ``time_seconds`` or ``time`` (UTC seconds, dates or datetimes) or ``date``
+        (dates or datetimes), ``weight, perf_ceiling``. Other columns are ignored. Rows of a contest may come in any
+        order; contests are rated in order of appearance.
     system
         A key of ``rating_kernels.SYSTEMS``; ``hyperparameters`` are its parameters.
     engine, workers
@@ -78,7 +79,9 @@ def rate_history(
     params = build_params(found, hyperparameters)
     frame = _to_pandas(results)
     try:
-        columns = Columns().find([str(name) for name in frame.columns], "results")
+        columns = Columns().find([str(name) for name in frame.columns], "results", frame=True)
+        if "time" not in columns and _holds_dates(frame):
+            columns["time"] = "date"
         table = pa.Table.from_pandas(frame[list(columns.values())], preserve_index=False)
         rounds, rows, first_row = rounds_from_results(table, columns)
     except SourceError as error:
@@ -138,6 +141,14 @@ def _to_pandas(results: Any) -> pd.DataFrame:
     if not isinstance(results, pd.DataFrame):
         raise ValueError(f"results must be a pandas, Polars, Arrow or Dask frame, got {type(results).__name__}")
     return results
+
+
+def _holds_dates(frame: pd.DataFrame) -> bool:
+    """Whether a column ``date`` is one of dates or datetimes: those can be nothing but times."""
+    if "date" not in frame.columns or frame["date"].ndim != 1:
+        return False
+    kind = pa.array(frame["date"].head(1), from_pandas=True).type
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def _history(

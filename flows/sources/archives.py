@@ -50,18 +50,20 @@ _DAMAGE = (
 
 
 class Member(NamedTuple):
-    """A contest file inside a folder or archive.
+    """A contest file inside a folder or archive, or a contest inside a file of several.
 
-    ``read`` gives its bytes and raises :class:`SourceError` if the archive is damaged there.
+    ``read`` gives its bytes and raises :class:`SourceError` if the archive is damaged there; ``contest`` is what the
+    contest is called if its place has no name of its own.
     """
 
     name: str
     read: Callable[[], bytes]
+    contest: str = ""
 
     @property
     def stem(self) -> str:
-        """The file's name without folder and ``.json``."""
-        return PurePosixPath(self.name).name[: -len(".json")]
+        """What the contest is called: the file's name without folder and ``.json``."""
+        return self.contest or PurePosixPath(self.name).name[: -len(".json")]
 
     @property
     def number(self) -> int | None:

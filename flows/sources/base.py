@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -41,22 +42,35 @@ class SourceError(Exception):
     rows
         The offending rows as the source counts them: from 0, like places, in a standings list; from 1, the header not
         counted, in a table.
+    lines
+        The lines of a text file, from 1, at which these rows begin; empty where the file has no lines.
     """
 
     def __init__(
-        self, rule: str, source: str = "", contest: str = "", member: str = "", rows: Sequence[int] = ()
+        self,
+        rule: str,
+        source: str = "",
+        contest: str = "",
+        member: str = "",
+        rows: Sequence[int] = (),
+        lines: Sequence[int] = (),
     ) -> None:
         # All facts go to the base class by position: pickle hands them back to the constructor in another process.
-        super().__init__(rule, source, contest, member, rows)
-        self.rule, self.source, self.contest, self.member, self.rows = rule, source, contest, member, rows
+        super().__init__(rule, source, contest, member, rows, lines)
+        self.rule, self.source, self.contest, self.member = rule, source, contest, member
+        self.rows, self.lines = rows, lines
 
     def __str__(self) -> str:
         member = _plain(self.member)
         contest = f"contest {_plain(self.contest)}" + (f" ({member})" if member else "") if self.contest else member
-        where = ", ".join(part for part in (_plain(self.source), contest, _rows_in_words(self.rows)) if part)
+        where = ", ".join(part for part in (_plain(self.source), contest, self._rows_in_words()) if part)
         told = f"{where}: {self.rule}" if where else self.rule
         # What a site sent may be meant for the terminal that shows it.
         return told if told.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in told)
+
+    def _rows_in_words(self) -> str:
+        lines = _in_words("line", self.lines)
+        return _in_words("row", self.rows) + (f" ({lines})" if lines else "")
 
 
 class LeftOut(NamedTuple):
@@ -138,6 +152,13 @@ def screen(
     SourceError
         The first fault, under ``on_error="stop"``.
     """
+    with closing(items) if isinstance(items, Generator) else nullcontext():  # files are let go before an error is told
+        yield from _screened(items, report, on_error, dedupe)
+
+
+def _screened(
+    items: Iterable[Contest | SourceError], report: IngestReport, on_error: OnError, dedupe: bool
+) -> Iterator[Contest]:
     seen: dict[str, str] = {}
     latest: int | None = None
     for item in items:
@@ -176,16 +197,16 @@ def _plain(name: str) -> str:
     return name if name.isprintable() else repr(name)[1:-1]
 
 
-def _rows_in_words(rows: Sequence[int]) -> str:
-    if len(rows) == 0:
+def _in_words(what: str, numbers: Sequence[int]) -> str:
+    if len(numbers) == 0:
         return ""
-    if len(rows) == 1:
-        return f"row {rows[0]}"
-    if len(rows) > 2 and rows[-1] - rows[0] + 1 == len(rows):
-        return f"rows {rows[0]}-{rows[-1]}"
-    if len(rows) > 6:
-        return f"rows {', '.join(map(str, rows[:5]))}, ... ({len(rows)} in all)"
-    return f"rows {', '.join(map(str, rows[:-1]))} and {rows[-1]}"
+    if len(numbers) == 1:
+        return f"{what} {numbers[0]}"
+    if len(numbers) > 2 and numbers[-1] - numbers[0] + 1 == len(numbers):
+        return f"{what}s {numbers[0]}-{numbers[-1]}"
+    if len(numbers) > 6:
+        return f"{what}s {', '.join(map(str, numbers[:5]))}, ... ({len(numbers)} in all)"
+    return f"{what}s {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
 def _count(n: int, what: str) -> str:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import get_args
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from flows.normalise import parse_reference, reference_time
 from flows.sources.archives import ARCHIVES, Member, open_members
 from flows.sources.base import IngestReport, OnError, Order, SourceError, screen
-from flows.sources.tables import TABLES, Columns, read_table
+from flows.sources.inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
+from flows.sources.json_tables import contests_in
+from flows.sources.options import ReadOptions
+from flows.sources.tables import Columns, read_tables
 from storage.contests import Contest
 
-__all__ = ["Columns", "read_contests"]
+__all__ = ["Columns", "ReadOptions", "read_contests"]
 
 
 def read_contests(
@@ -21,17 +25,21 @@ def read_contests(
     *,
     order: Order | None = None,
     columns: Columns | None = None,
-    on_error: OnError = "stop",
-    dedupe: bool = False,
+    on_error: OnError | None = None,
+    dedupe: bool | None = None,
     report: IngestReport | None = None,
+    options: ReadOptions | None = None,
 ) -> Iterator[Contest]:
     """Checked contests from a folder, archive or table, in the order in which they are to be rated.
 
     Parameters
     ----------
     path
-        A folder, ``.tar``, ``.tar.gz``, ``.tar.xz`` or ``.zip`` of ``N.json`` files in the reference format, or a
-        ``.csv`` or ``.parquet`` of results, one row a participation.
+        A folder, ``.tar``, ``.tar.gz``, ``.tar.xz`` or ``.zip`` of ``N.json`` files in the reference format; a table
+        of results, one row a participation, as ``.csv``, ``.tsv``, ``.jsonl``, ``.json`` (each also compressed as
+        ``.gz``, ``.bz2``, ``.zst`` or ``.xz``) or ``.parquet``; a folder of nothing but tables or a pattern such as
+        ``results/*.csv``, read in order of name as one table; or ``-``, a table from standard input. A ``.jsonl`` or
+        ``.json`` file may hold contests of the reference format instead.
     order
         ``number``: by file number, in tables by contest id. ``time``: by time, then number, in tables first appearance.
         ``given``: as the archive has them, a folder by name, a table by first appearance. By default ``number``, for
@@ -39,48 +47,107 @@ def read_contests(
     columns
         What a table calls its columns; by default as :class:`Columns` has them.
     on_error
-        ``stop`` at the first contest with a fault, or ``skip`` it and list it in the report. Damage to the file as a
-        whole always stops.
+        ``stop`` at the first contest with a fault (the default), or ``skip`` it and list it in the report. Damage to
+        the file as a whole always stops.
     dedupe
         Drop contests that repeat an earlier one, see :func:`flows.sources.base.screen`.
     report
         Filled while contests are read.
+    options
+        All settings in one value; those given beside it replace its own.
 
     Raises
     ------
+    ValueError
+        A setting that cannot be, or is of no use for such a path; an address in place of a path.
     SourceError
         At once if the path is of no use, else from the iterator; names the file, the contest, the rows and the rule.
     """
-    for what, value, known in (("order", order or "given", get_args(Order)), ("on_error", on_error, get_args(OnError))):
-        if value not in known:
-            raise ValueError(f"{what} must be one of {', '.join(known)}, got {value!r}")
-    path, report = Path(path), IngestReport() if report is None else report
-    if not path.exists():
-        raise SourceError("no such file or folder", str(path))
-    items: Iterable[Contest | SourceError]
-    if path.is_dir() or path.name.lower().endswith(ARCHIVES):
-        items = _read_reference(path, order or "number", report)
-    elif path.name.lower().endswith(TABLES):
-        items = read_table(path, columns=columns or Columns(), order=order or "given")
-    else:
-        known_kinds = ", ".join((*ARCHIVES, *TABLES))
-        raise SourceError(f"unknown kind of file; a folder or one of {known_kinds} can be read", path.name)
-    return screen(items, report, on_error=on_error, dedupe=dedupe)
+    beside: dict[str, Any] = {"order": order, "columns": columns, "on_error": on_error, "dedupe": dedupe}
+    chosen = {name: value for name, value in beside.items() if value is not None}
+    options = dataclasses.replace(options or ReadOptions(), **chosen)
+    report = IngestReport() if report is None else report
+    items = _items(os.fspath(path), options, report)
+    return screen(items, report, on_error=options.on_error, dedupe=options.dedupe)
 
 
-def _read_reference(path: Path, order: Order, report: IngestReport) -> Iterator[Contest | SourceError]:
-    with open_members(path, report) as members:
+def _items(path: str, options: ReadOptions, report: IngestReport) -> Iterable[Contest | SourceError]:
+    """Contests of whatever a path stands for; a contest with a fault is its error."""
+    if path == STDIN:
+        return _from_stdin(options, report)
+    check_address(path)
+    files = files_of(path)
+    one = files[0] if len(files) == 1 else None
+    if one is not None and one.is_dir():
+        inputs = tables_in(one, options.input_format, report)
+        if not inputs:
+            return _from_members(lambda: open_members(one, report), one.name, options, report)
+        return _from_tables(inputs, options, report, one.name)
+    if one is not None and one.name.lower().endswith(ARCHIVES) and options.input_format is None:
+        return _from_members(lambda: open_members(one, report), one.name, options, report)
+    inputs = []
+    for file in files:
+        form = options.input_format or format_of(file)
+        if form is None:
+            known = ", ".join((*ARCHIVES, *TABLES))
+            rule = (
+                f"unknown kind of file; a folder or one of {known} can be read, a table also as .gz, .bz2, .zst or .xz"
+            )
+            raise SourceError(f"{rule}; --input-format says what it is", file.name)
+        inputs.append(Input(file, file.name if one is not None else str(file), form))
+    return _from_tables(inputs, options, report, one.name if one is not None else path)
+
+
+def _from_stdin(options: ReadOptions, report: IngestReport) -> Iterator[Contest | SourceError]:
+    with standard_input(options.input_format) as source:
+        yield from _from_tables([source], options, report, source.name)
+
+
+def _from_tables(
+    inputs: list[Input], options: ReadOptions, report: IngestReport, source: str
+) -> Iterable[Contest | SourceError]:
+    forms = {one.form for one in inputs}
+    if options.delimiter is not None and not forms <= {"csv", "tsv"}:
+        raise ValueError(f"a delimiter is of use for CSV and TSV; {source} is {min(forms - {'csv', 'tsv'})}")
+    if options.encoding != "utf-8" and "parquet" in forms:
+        raise ValueError(f"an encoding is of use for text; {source} is parquet")
+    if len(inputs) == 1 and forms <= {"json", "jsonl"}:
+        members = contests_in(inputs[0], options)
+        if members is not None:
+            as_given = options if options.order is not None else dataclasses.replace(options, order="given")
+            return _from_members(lambda: nullcontext(members), source, as_given, report)
+    return read_tables(inputs, options, report, source)
+
+
+def _from_members(
+    opening: Callable[[], AbstractContextManager[list[Member]]], source: str, options: ReadOptions, report: IngestReport
+) -> Iterator[Contest | SourceError]:
+    """Contests of the reference format; the settings of tables are of no use for them."""
+    standard = ReadOptions()
+    for name in ("columns", "duplicates", "time_format"):
+        if getattr(options, name) != getattr(standard, name):
+            raise ValueError(
+                f"the setting {name} is of use for tables; {source} holds contests of the reference format"
+            )
+    return _read_reference(opening, source, options.order or "number", report)
+
+
+def _read_reference(
+    opening: Callable[[], AbstractContextManager[list[Member]]], source: str, order: Order, report: IngestReport
+) -> Iterator[Contest | SourceError]:
+    with opening() as members:
         if not members:
-            raise SourceError("no contests: there is no .json file in it", path.name)
-        _check_stems(members, path.name)
+            rule = "no contests: there is no .json file in it; tables in an archive must be unpacked first"
+            raise SourceError(rule, source)
+        _check_stems(members, source)
         if order == "number":
             _note_holes(sorted(m.number for m in members if m.number is not None), report)
-        ordered, faults = _in_order(members, order, path.name)
+        ordered, faults = _in_order(members, order, source)
         yield from faults
         for member in ordered:
             raw = member.read()  # damage to the archive is not this contest's fault: it always stops
             try:
-                item: Contest | SourceError = parse_reference(raw, member.stem, source=path.name, member=member.name)
+                item: Contest | SourceError = parse_reference(raw, member.stem, source=source, member=member.name)
             except SourceError as error:
                 item = error
             yield item

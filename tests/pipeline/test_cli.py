@@ -335,7 +335,8 @@ def test_ingest__a_table_may_call_its_columns_otherwise(ranklake: Command, tmp_p
     assert table.column("contest_id").to_pylist() == ["0", "1"]
     assert table.column("time_seconds").to_pylist() == [1_546_300_800, 1_577_836_800]
     message = ranklake.refuses("ingest", "files", path, "--dataset", "other", "--lake", url)
-    assert "no contest column 'contest'" in message
+    assert "there is no column contest, player, rank" in message
+    assert message.endswith("; add --column contest=match --column rank=place --column player=...?")
 
 
 def test_ingest__synthetic_is_named_after_its_preset_and_the_seed_decides(ranklake: Command, tmp_path: Path) -> None:

@@ -286,14 +286,14 @@ def test_a_broken_rule_names_file_contest_and_rows_and_can_be_skipped(
 
 def test_text_where_a_place_should_be_is_shown(tmp_path: Path) -> None:
     error = refusal(text(tmp_path, "contest,player,rank", "a,x,1", "a,y,DNF"))
-    assert str(error) == "results.csv, contest a, row 2: a place must be a finite number, got rank = 'DNF'"
+    assert str(error) == "results.csv, contest a, row 2 (line 3): a place must be a finite number, got rank = 'DNF'"
 
 
 def test_one_bad_time_does_not_spoil_the_others(tmp_path: Path) -> None:
-    path = text(tmp_path, "contest,player,rank,time_seconds", "a,x,1,2021-07-25T12:00:00Z", "b,x,1,noon", "c,x,1,7")
+    path = text(tmp_path, "contest,player,rank,time", "a,x,1,2021-07-25T12:00:00Z", "b,x,1,noon", "c,x,1,1970-01-01")
     report = IngestReport()
-    assert [c.time_seconds for c in read_contests(path, on_error="skip", report=report)] == [NOON, 7]
-    assert report.left_out[0].reason.endswith("or a timestamp, got time_seconds = 'noon'")
+    assert [c.time_seconds for c in read_contests(path, on_error="skip", report=report)] == [NOON, 0]
+    assert report.left_out[0].reason.endswith("or a timestamp, got time = 'noon'")
 
 
 def test_every_bad_contest_is_listed_with_its_own_rows(tmp_path: Path) -> None:
@@ -326,12 +326,10 @@ def test_a_contest_id_that_is_no_number_has_no_place_in_the_order_by_number(tmp_
 @both
 def test_a_missing_or_unknown_column_lists_those_there_are(tmp_path: Path, write: Any) -> None:
     path = write(tmp_path, {"contest": ["a"], "player": ["x"], "place": [1], "hi": [0]})
-    assert "no lo column 'lo' among the columns 'contest', 'player', 'place', 'hi'" in refusal(path).rule
-    assert "no player column 'who' among" in refusal(path, columns=Columns(player="who", rank="place")).rule
-    assert (
-        "no weight column 'weight' among" in refusal(path, columns=Columns.parse(["rank=place", "weight=weight"])).rule
-    )
-    assert "no rank column 'rank', or lo and hi, among" in refusal(path, columns=Columns(hi="")).rule
+    assert "no column lo among the columns 'contest', 'player', 'place', 'hi'" in refusal(path).rule
+    assert "no column 'who' (player) among" in refusal(path, columns=Columns(player="who", rank="place")).rule
+    assert "no column weight among" in refusal(path, columns=Columns.parse(["rank=place", "weight=weight"])).rule
+    assert "no column rank (or lo and hi, or score) among" in refusal(path, columns=Columns(hi="")).rule
     assert len(list(read_contests(path, columns=Columns.parse(["rank=place"])))) == 1
 
 
@@ -384,7 +382,8 @@ TYPES = {
     "rank of bools": ({"rank": pa.array([True, False])}, "the rank column holds bool", []),
     "rank of times": ({"rank": pa.array([datetime(2021, 1, 1)] * 2)}, "the rank column holds timestamp", []),
     "time of bools": ({"time_seconds": pa.array([True, True])}, "the time column holds bool", []),
-    "player not UTF-8": ({"player": pa.array([b"x", b"\xff"]).view(pa.string())}, "is not UTF-8", []),
+    "player not UTF-8": ({"player": pa.array([b"x", b"\xff"]).view(pa.string())}, "is not UTF-8", [2]),
+    "time not UTF-8": ({"time": pa.array([b"1", b"\xff"]).view(pa.string())}, "the time column is not UTF-8", [2]),
 }
 
 

@@ -1,0 +1,94 @@
+"""How files of contests are read: all settings in one value."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from flows.sources.base import OnError, Order
+from flows.sources.naming import Columns
+from flows.sources.time_columns import check_time_format
+
+__all__ = ["FORMATS", "Duplicates", "ReadOptions"]
+
+Duplicates = Literal["error", "best", "last"]
+FORMATS = ("csv", "tsv", "jsonl", "json", "parquet")
+_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """All settings with which :func:`flows.sources.files.read_contests` reads a path.
+
+    Parameters
+    ----------
+    columns
+        What a table calls its columns.
+    order
+        ``number``, ``time`` or ``given``; None is ``given`` for tables, else ``number``.
+    on_error
+        ``stop`` at the first contest with a fault, or ``skip`` it.
+    dedupe
+        Drop contests that repeat an earlier one.
+    duplicates
+        What to do with a player who is in a contest of a table twice: ``error``, or keep the ``best`` place or the
+        ``last`` row. Places that are given as ``lo`` and ``hi`` cannot be closed up: there it is always an error.
+    input_format
+        One of ``FORMATS``; None reads it from the ending of the file's name. Standard input is ``csv`` by default.
+    delimiter
+        Between the fields of a text table: one character, or ``tab``; None reads it from the header.
+    encoding
+        Of a text file, as Python names encodings.
+    time_format
+        ``auto``, ``unix``, ``unix-ms``, ``unix-us``, ``unix-ns``, ``iso``, ``yyyymmdd`` or a pattern of ``strptime``.
+
+    Raises
+    ------
+    ValueError
+        A setting has a value it cannot have.
+    """
+
+    columns: Columns = field(default_factory=Columns)
+    order: Order | None = None
+    on_error: OnError = "stop"
+    dedupe: bool = False
+    duplicates: Duplicates = "error"
+    input_format: str | None = None
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    time_format: str = "auto"
+
+    def __post_init__(self) -> None:
+        choices: tuple[tuple[str, str | None, tuple[str, ...]], ...] = (
+            ("order", self.order, get_args(Order)),
+            ("on_error", self.on_error, get_args(OnError)),
+            ("duplicates", self.duplicates, get_args(Duplicates)),
+            ("input_format", self.input_format, FORMATS),
+        )
+        for what, value, known in choices:
+            if value not in known and not (value is None and what in ("order", "input_format")):
+                raise ValueError(f"{what} must be one of {', '.join(known)}, got {value!r}")
+        if self.delimiter is not None:
+            mark = _WORDS.get(self.delimiter, self.delimiter)
+            if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
+                raise ValueError(f"delimiter must be one character, as ';', or tab, got {self.delimiter!r}")
+            object.__setattr__(self, "delimiter", mark)
+        try:
+            codecs.lookup(self.encoding)
+            "".encode(self.encoding)
+        except (LookupError, ValueError):
+            raise ValueError(f"unknown encoding {self.encoding!r}; utf-8, latin-1, cp1252, utf-16, ...") from None
+        check_time_format(self.time_format)
+
+    @classmethod
+    def parse(cls, columns: Iterable[str] = (), **choices: Any) -> ReadOptions:
+        """From settings as the command line has them: ``KEY=COLUMN`` for each column, the others by name.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`Columns.parse`, or a value that a setting cannot have.
+        """
+        return cls(columns=Columns.parse(columns), **choices)

@@ -1,0 +1,72 @@
+"""Places of a table of results: from ranks or scores to tie groups, and players who are in a contest twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flows.sources.columns import Bools, Longs
+
+__all__ = ["Ints", "dropped_rows", "places_of", "ranks_of_scores", "repeated_rows"]
+
+Ints = npt.NDArray[np.int32]
+
+
+def ranks_of_scores(scores: npt.NDArray[Any]) -> Longs:
+    """Ranks, lower is better, of finite scores, of which the higher is better; equal scores have equal ranks."""
+    _, order = np.unique(scores, return_inverse=True)  # exact for integers beyond 2**53, too
+    return -order.astype(np.int64)
+
+
+def places_of(contest_of: Longs, rank: npt.NDArray[Any], dropped: Bools | None = None) -> tuple[Longs, Ints, Ints]:
+    """The rows by contest, best first, and the first and last place of the tie group of each.
+
+    Parameters
+    ----------
+    contest_of, rank
+        Of all rows of the table.
+    dropped
+        Rows that do not count.
+    """
+    rows = np.lexsort((rank, contest_of))
+    if dropped is not None:
+        rows = rows[~dropped[rows]]
+    rank, contest = rank[rows], contest_of[rows]
+    opens_contest = np.concatenate(([True], contest[1:] != contest[:-1]))
+    opens_group = opens_contest | np.concatenate(([True], rank[1:] != rank[:-1]))
+    starts = np.flatnonzero(opens_group)
+    sizes = np.diff(starts, append=len(rows))
+    begin = np.flatnonzero(opens_contest)[np.cumsum(opens_contest)[starts] - 1]  # of each group's contest
+    lo = np.repeat(starts - begin, sizes).astype(np.int32)
+    return rows, lo, lo + np.repeat(sizes - 1, sizes).astype(np.int32)
+
+
+def repeated_rows(contest_of: Longs, player_of: Ints) -> Longs:
+    """For each row an earlier one of the same player in the same contest, -1 if there is none."""
+    earlier = np.full(len(contest_of), -1)
+    if not len(contest_of):
+        return earlier
+    key = contest_of * (int(player_of.max()) + 2) + player_of
+    order = np.argsort(key, kind="stable")
+    again = np.flatnonzero((key[order[1:]] == key[order[:-1]]) & (player_of[order[1:]] >= 0))
+    earlier[order[again + 1]] = order[again]
+    return earlier
+
+
+def dropped_rows(contest_of: Longs, player_of: Ints, rank: npt.NDArray[Any] | None) -> Bools:
+    """Rows to leave out so that each player is in a contest once.
+
+    Parameters
+    ----------
+    rank
+        Keep the row of the best rank, of equals the first; None keeps the last row.
+    """
+    position = np.arange(len(contest_of))
+    order = np.lexsort((-position,) if rank is None else (position, rank))
+    key = contest_of * (int(player_of.max()) + 2) + player_of
+    _, first = np.unique(key[order], return_index=True)
+    dropped = np.ones(len(key), bool)
+    dropped[order[first]] = False
+    return dropped & (player_of >= 0)

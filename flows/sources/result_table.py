@@ -1,0 +1,240 @@
+"""A table of results by contest: which row belongs to which contest, what its columns say, and what is wrong."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flows.normalise import check_standings
+from flows.sources.base import Order, SourceError, contest_number, shown
+from flows.sources.columns import Bools, Longs, as_names, as_numbers, is_blank
+from flows.sources.naming import plain_name
+from flows.sources.options import ReadOptions
+from flows.sources.places import Ints, dropped_rows, places_of, ranks_of_scores, repeated_rows
+from flows.sources.time_columns import as_seconds
+from rating_kernels.standings import StandingsError, check_places
+
+__all__ = ["ResultTable", "encode"]
+
+INT32 = np.iinfo(np.int32)
+
+
+class ResultTable:
+    """The table by contest: which contest each row belongs to, in rated order, and the faults found so far."""
+
+    def __init__(
+        self, table: pa.Table, columns: Mapping[str, str], source: str, order: Order, options: ReadOptions | None
+    ) -> None:
+        self.table, self.columns, self.source, self.options = table, columns, source, options
+        self.faults: dict[int, SourceError] = {}
+        self.notes: list[str] = []
+        if table.num_rows == 0:
+            raise SourceError("no contests: the table has no rows", source)
+        ids, contest_of = encode(as_names(self.column("contest"), "contest", source))
+        nameless = np.flatnonzero(contest_of < 0)
+        if len(nameless):
+            raise SourceError("the row names no contest", source, rows=(int(nameless[0]) + 1,))
+        seconds, wrong = self._seconds(order)
+        _, first = np.unique(contest_of, return_index=True)
+        numbers = np.arange(len(ids))
+        if order == "number":
+            known = [contest_number(i) for i in ids.to_pylist()]
+            numbers = np.array([-1 if number is None else number for number in known])
+        sequence = np.argsort(seconds[first] if order == "time" else numbers, kind="stable")
+        self.contest_of: Longs = np.argsort(sequence)[contest_of]
+        self.first_row: Longs = first[sequence]
+        self.ids: list[str] = ids.take(pa.array(sequence)).to_pylist()
+        for i in np.flatnonzero(numbers[sequence] < 0).tolist():
+            self.blame(i, "the contest id is no number; order by time or as given", ())
+        for bad, rule in wrong:
+            self.blame_values("time", bad, rule)
+        self.times: list[int] = self.same("time", seconds).tolist()
+
+    def _seconds(self, order: Order) -> tuple[Longs, tuple[tuple[Bools, str], ...]]:
+        """The time of each row, and the rows that have none; zero without a column of times."""
+        if "time" not in self.columns:
+            if order == "time":
+                raise SourceError("there is no time column to order by", self.source)
+            self.notes.append("column time: there is none, every contest is dated 1970-01-01")
+            return np.zeros(self.table.num_rows, np.int64), ()
+        form = "auto" if self.options is None else self.options.time_format
+        name = self.columns["time"]
+        # Without options nobody reads the notes: numbers are seconds, unless they cannot be.
+        guess = self.options is not None or name != "time_seconds"
+        times = as_seconds(self.column("time"), name, self.source, form, guess=guess)
+        if self.options is None and times.form not in ("unix", "iso"):
+            rule = f"{name} holds {times.kind}; times must be Unix seconds or datetimes (pandas.to_datetime makes them)"
+            raise SourceError(rule, self.source)
+        bad = np.logical_or.reduce([mask for mask, _ in times.faults])
+        if not bad.all():
+            good = times.seconds[~bad]
+            days = (_day(int(good.min())), _day(int(good.max())))
+            self.notes.append(f"column {plain_name(name)}: {times.kind}, {days[0]} to {days[1]}")
+        return np.where(bad, 0, times.seconds) if bad.any() else times.seconds, times.faults
+
+    def offsets(self, rows: Longs) -> Longs:
+        """Where each contest begins among the rows that count, and where the last one ends."""
+        sizes = np.bincount(self.contest_of[rows], minlength=len(self.ids))
+        return np.concatenate(([0], np.cumsum(sizes)))
+
+    def column(self, key: str) -> pa.ChunkedArray:
+        return self.table[self.columns[key]]
+
+    def blame(self, contest: int, rule: str, rows: Sequence[int]) -> None:
+        """Note a contest's first fault; rows from 0."""
+        if contest not in self.faults:
+            self.faults[contest] = SourceError(rule, self.source, self.ids[contest], rows=[int(r) + 1 for r in rows])
+
+    def blame_rows(self, bad: Bools, word: Callable[[int], tuple[str, Sequence[int]]]) -> None:
+        """Blame each contest that has bad rows for its first one."""
+        rows = np.flatnonzero(bad)
+        contests, first = np.unique(self.contest_of[rows], return_index=True)
+        for contest, row in zip(contests.tolist(), rows[first].tolist(), strict=True):
+            self.blame(contest, *word(row))
+
+    def blame_values(self, key: str, bad: Bools, rule: str) -> None:
+        """Blame contests for the bad values of one column."""
+        column = self.column(key)
+
+        def words(row: int) -> tuple[str, Sequence[int]]:
+            value = column[row].as_py()
+            comma = isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d*,\d+\s*", value)
+            hint = "; a decimal comma must be a point" if comma and key not in ("player", "contest") else ""
+            return f"{rule}, got {self.columns[key]} = {shown(value)}{hint}", (row,)
+
+        self.blame_rows(bad, words)
+
+    def blame_places(self, start: int, lo: Ints, hi: Ints, offsets: Longs, rows: Longs) -> None:
+        """Blame contests from ``start`` on whose places are no possible result; ``rows`` are those of the file."""
+        at = 0
+        while at < len(offsets) - 1:
+            base = offsets[at]
+            try:
+                check_places(lo[base:], hi[base:], offsets[at:] - base)
+                return
+            except StandingsError as error:
+                at += error.round
+            a, b = offsets[at], offsets[at + 1]
+            try:
+                check_standings(lo[a:b], hi[a:b])
+            except StandingsError as error:
+                self.blame(start + at, error.rule, rows[a + error.first_row : a + error.last_row + 1].tolist())
+            at += 1
+
+    def same(self, key: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Each contest's one value of a column; blames contests that have several."""
+        leave_out = f"; --column {key}= leaves the column out" if self.options is not None else ""
+        firsts = values[self.first_row]
+
+        def words(row: int) -> tuple[str, Sequence[int]]:
+            contest = self.contest_of[row]
+            rule = f"{self.columns[key]} differs inside the contest: {firsts[contest]} and {values[row]}"
+            return rule + leave_out, (self.first_row[contest], row)
+
+        self.blame_rows(values != firsts[self.contest_of], words)
+        return firsts
+
+    def weights(self) -> list[float]:
+        if "weight" not in self.columns:
+            return [1.0] * len(self.ids)
+        values, missing = as_numbers(self.column("weight"), "weight", self.source)
+        self.blame_values("weight", missing | ~(values > 0) | np.isinf(values), "a weight must be a finite number > 0")
+        return list(self.same("weight", values.astype(np.float64)).tolist())
+
+    def perf_ceilings(self) -> list[float]:
+        if "perf_ceiling" not in self.columns:
+            return [math.inf] * len(self.ids)
+        values, missing = as_numbers(self.column("perf_ceiling"), "perf_ceiling", self.source)
+        none = is_blank(self.column("perf_ceiling"))
+        values = np.where(none, np.inf, values)
+        bad = (missing & ~none) | (values == -np.inf)
+        self.blame_values("perf_ceiling", bad, "a ceiling must be a number, or empty for none")
+        return list(self.same("perf_ceiling", values).tolist())
+
+    def texts(self, key: str) -> list[str]:
+        """Each contest's name or address, as its first row has it."""
+        if key not in self.columns:
+            return [""] * len(self.ids)
+        column = as_names(self.column(key), key, self.source)
+        if key == "name" and not self._names_contests(column):
+            return [""] * len(self.ids)
+        return [text or "" for text in column.take(pa.array(self.first_row)).to_pylist()]
+
+    def _names_contests(self, column: pa.ChunkedArray) -> bool:
+        """Whether a column that is merely called ``name`` is one of contests: it may as well be one of players."""
+        name = self.columns["name"]
+        if name.strip().casefold() != "name" or (self.options is not None and "name" in self.options.columns.named):
+            return True
+        _, codes = encode(column)
+        differs = np.flatnonzero(codes != codes[self.first_row][self.contest_of])
+        if len(differs):
+            contest = shown(self.ids[self.contest_of[differs[0]]])
+            self.notes.append(
+                f"column {plain_name(name)}: ignored, it differs inside contest {contest} and so is not the contest's "
+                f"name; --column name={plain_name(name)} takes that of the first row"
+            )
+        return not len(differs)
+
+    def places(self, players: pa.StringArray, player_of: Ints) -> tuple[Longs, Ints, Ints]:
+        """The rows that count by contest, best first, and ``lo`` and ``hi`` of each."""
+        earlier = repeated_rows(self.contest_of, player_of)
+        duplicates = "error" if self.options is None else self.options.duplicates
+        ranked = "rank" in self.columns or "score" in self.columns
+        if duplicates == "error" or not ranked:
+            hint = "; --duplicates best or last keeps one row" if ranked and self.options is not None else ""
+            self._blame_repeats(players, player_of, earlier, hint)
+        if not ranked:
+            lo, hi = self._int32("lo"), self._int32("hi")
+            rows = np.lexsort((lo, self.contest_of))
+            return rows, lo[rows], hi[rows]
+        rank = self._ranks()
+        dropped = None
+        repeated = bool((earlier >= 0).any())
+        del earlier  # sorting takes memory enough
+        if duplicates != "error" and repeated:
+            dropped = dropped_rows(self.contest_of, player_of, rank if duplicates == "best" else None)
+            n_contests = len(np.unique(self.contest_of[dropped]))
+            self.notes.append(
+                f"duplicates: kept the {duplicates} row of each player; rows dropped: {np.count_nonzero(dropped):,}, "
+                f"contests concerned: {n_contests:,}"
+            )
+        return places_of(self.contest_of, rank, dropped)
+
+    def _blame_repeats(self, players: pa.StringArray, player_of: Ints, earlier: Longs, hint: str) -> None:
+        self.blame_rows(
+            earlier >= 0,
+            lambda row: (f"player {shown(players[player_of[row]].as_py())} stands twice{hint}", (earlier[row], row)),
+        )
+
+    def _ranks(self) -> npt.NDArray[Any]:
+        """The rank of each row, lower is better."""
+        key = "rank" if "rank" in self.columns else "score"
+        values, missing = as_numbers(self.column(key), key, self.source)
+        bad = missing | np.isinf(values)
+        self.blame_values(key, bad, f"a {'place' if key == 'rank' else 'score'} must be a finite number")
+        return values if key == "rank" else ranks_of_scores(np.where(bad, 0, values))
+
+    def _int32(self, key: str) -> Ints:
+        values, missing = as_numbers(self.column(key), key, self.source)
+        bad = missing | ~((values >= INT32.min) & (values <= INT32.max)) | (np.floor(values) != values)
+        self.blame_values(key, bad, "a place must be a whole number that fits an int32")
+        return np.where(bad, 0, values).astype(np.int32)
+
+
+def encode(names: pa.ChunkedArray) -> tuple[pa.StringArray, Ints]:
+    """Distinct names in order of first appearance, and each row's number among them, -1 for none."""
+    encoded = names.dictionary_encode().combine_chunks()
+    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    empty = pc.index(encoded.dictionary, "").as_py()
+    return encoded.dictionary, np.where(codes == empty, -1, codes)
+
+
+def _day(seconds: int) -> str:
+    return str(np.datetime64(seconds, "s").astype("M8[D]"))

@@ -1,0 +1,149 @@
+"""Tables of text: which delimiter they have, reading them as they are, and the line in the file of each row."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from flows.sources.base import SourceError
+from flows.sources.inputs import Input
+from flows.sources.naming import Columns
+from flows.sources.options import ReadOptions
+
+__all__ = ["Lines", "read_text"]
+
+BLOCK_BYTES = 2**24  # a row must fit
+HEAD_BYTES = 2**16
+DELIMITERS = (",", ";", "\t", "|")
+WORDS = {"\t": "tab"}
+
+
+class Lines:
+    """The line of the file in which each row of a table begins, found when it is asked for."""
+
+    def __init__(self, source: Input, encoding: str, delimiter: str, skipped: int) -> None:
+        self._source, self._encoding, self._delimiter, self._skipped = source, encoding, delimiter, skipped
+        self._starts = array("q")
+
+    def __call__(self, rows: Sequence[int]) -> list[int]:
+        """Lines, from 1, of rows counted from 1; none where they cannot be told."""
+        last = max(rows, default=0)
+        if last > len(self._starts):
+            # Twice as far as before: many faults cost two passes over the file, and a fault at its start costs little.
+            self._starts = array("q", islice(self._read(), max(last, 2 * len(self._starts))))
+        return [self._starts[row - 1] for row in rows] if last <= len(self._starts) else []
+
+    def _read(self) -> Iterator[int]:
+        with io.TextIOWrapper(io.BufferedReader(self._source.open()), self._encoding, "replace", newline="") as text:
+            reader = csv.reader(text, delimiter=self._delimiter)
+            before, unread = 0, self._skipped + 1  # the header, too
+            try:
+                for row in reader:
+                    if row and unread:
+                        unread -= 1
+                    elif row:
+                        yield before + 1
+                    before = reader.line_num
+            except csv.Error:  # a line is told only where it is certain
+                return
+
+
+def read_text(source: Input, options: ReadOptions) -> tuple[pa.Table, dict[str, str], list[str], Lines, str]:
+    """The columns of a text table that are used, as text.
+
+    Returns
+    -------
+    table, found, present, lines
+        The columns, by which keys they are called, all names of the header, and the lines of the rows.
+    note : str
+        How the file was read, empty if there is nothing to say.
+
+    Raises
+    ------
+    SourceError
+        The file cannot be read, or lacks a column; names the row.
+    """
+    with source.open() as file:
+        head = file.read(HEAD_BYTES)
+    utf8 = codecs.lookup(options.encoding).name == "utf-8"
+    if utf8 and head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # what spreadsheets call Unicode text
+        raise SourceError("UTF-16, not UTF-8; --encoding utf-16 reads it", source.name)
+    header, skipped = _header(head, options.encoding)
+    delimiter = options.delimiter or _delimiter(header, skipped, "\t" if source.form == "tsv" else "", options.columns)
+    # One thread: only then can Arrow tell the row of an error.
+    reading = pacsv.ReadOptions(
+        use_threads=False, block_size=BLOCK_BYTES, encoding="utf8" if utf8 else options.encoding, skip_rows=skipped
+    )
+    parsing = pacsv.ParseOptions(newlines_in_values=True, delimiter=delimiter)
+    lines = Lines(source, "utf-8-sig" if utf8 else options.encoding, delimiter, skipped)
+    present: list[str] = []
+    try:
+        with (
+            source.open() as file,
+            pacsv.open_csv(file, read_options=reading, parse_options=parsing) as opened,
+        ):
+            present = opened.schema.names
+        found = options.columns.find(present, source.name)
+        # Everything comes as text: a guess would turn the player 007 into 7 and the player NA into nobody.
+        used = sorted(set(found.values()))
+        converting = pacsv.ConvertOptions(
+            include_columns=used, column_types=dict.fromkeys(used, pa.string()), strings_can_be_null=False
+        )
+        with source.open() as file:
+            table = pacsv.read_csv(file, read_options=reading, parse_options=parsing, convert_options=converting)
+    except UnicodeDecodeError as error:
+        rule = f"the text is not {options.encoding}: byte 0x{error.object[error.start]:02x}, {error.reason}"
+        raise SourceError(f"cannot be read: {rule}; {_encodings(utf8)}", source.name) from None
+    except pa.ArrowException as error:
+        raise _in_words(str(error), source.name, present, utf8, lines) from None
+    note = "" if delimiter == "," else f"delimiter {WORDS.get(delimiter, repr(delimiter))}"
+    return table, found, present, lines, note
+
+
+def _header(head: bytes, encoding: str) -> tuple[str, int]:
+    """The first line that is not empty, and the lines before it that are none of the table's."""
+    text = head.decode(encoding, "replace").lstrip("\ufeff")
+    lines = [line for line in text.splitlines() if line.strip()]
+    if lines and re.fullmatch(r"sep=.", lines[0]):  # a spreadsheet's word for the delimiter
+        return lines[0], 1
+    return lines[0] if lines else "", 0
+
+
+def _delimiter(header: str, skipped: int, default: str, columns: Columns) -> str:
+    """What parts a header into the most of the columns that are looked for, or else into the most columns."""
+    if skipped:
+        return header[-1]
+    if default:
+        return default
+    wanted = {getattr(columns, key).casefold() for key in ("contest", "player", "rank", "score", "lo", "hi", "time")}
+
+    def merit(delimiter: str) -> tuple[int, int]:
+        names = next(csv.reader([header], delimiter=delimiter), [])
+        return len(wanted & {name.strip().casefold() for name in names}), len(names)
+
+    return max(DELIMITERS, key=merit)  # of equals the first
+
+
+def _in_words(error: str, source: str, present: list[str], utf8: bool, lines: Lines) -> SourceError:
+    words = error.splitlines()[0]
+    row = re.search(r"Row #(\d+): ", words)
+    rows = [int(row[1]) - 1] if row and int(row[1]) > 1 else []  # Arrow counts the header
+    words = words.replace(row[0], "") if row else words
+    if "invalid UTF8" in words:
+        column = re.search(r"column #(\d+)", words)
+        known = column is not None and int(column[1]) < len(present)
+        where = f" in column {present[int(column[1])]!r}" if known and column is not None else ""
+        words = f"invalid UTF8 data{where}; {_encodings(utf8)}"
+    return SourceError(f"cannot be read: {words}", source, rows=rows, lines=lines(rows))
+
+
+def _encodings(utf8: bool) -> str:
+    return "--encoding says which it is, as latin-1 or cp1252" if utf8 else "another --encoding?"

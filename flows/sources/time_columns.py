@@ -1,0 +1,265 @@
+"""Times of a table's column as UTC seconds: of which kind they are is decided for the column, not for a row.
+
+Numbers are Unix seconds if they lie in the years 1900 to 2200; larger ones are milliseconds, microseconds or
+nanoseconds by their size. The ranges do not overlap, and what lies between them is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flows.sources.base import SourceError, shown
+from flows.sources.columns import (
+    Bools,
+    Longs,
+    as_names,
+    as_numbers,
+    check_text,
+    decoded,
+    is_blank,
+    is_text,
+    numbers_from_text,
+)
+
+__all__ = ["TIME_FORMATS", "Seconds", "as_seconds", "check_time_format"]
+
+TIME_FORMATS = ("auto", "unix", "unix-ms", "unix-us", "unix-ns", "iso", "yyyymmdd")
+RULE = "a time must be a whole number of UTC seconds, a date such as 2024-01-31 or a timestamp"
+MIXED = "the column mixes numbers and dates; most of its times are"
+
+INT64_MAX = 2**63 - 1
+EXACT_FLOAT = 2**53  # beyond it a float no longer tells a whole number from its neighbour
+_FIRST, _LAST = -2_208_988_800, 7_258_118_399  # the years 1900 to 2199
+_UNITS = {"unix": 1, "unix-ms": 10**3, "unix-us": 10**6, "unix-ns": 10**9}
+_WORDS = {"unix": "seconds", "unix-ms": "milliseconds", "unix-us": "microseconds", "unix-ns": "nanoseconds"}
+_SMALLER_FROM = 10**8  # seconds: in smaller units only moments from 1973 on, so that no number fits two units
+_CALENDAR_SHARE = 0.9  # of numbers that are dates YYYYMMDD; by chance one in thirty is
+_DAYS = (
+    "%Y/%m/%d", "%Y.%m.%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y",
+    "%d.%m.%y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%a, %d %b %Y", "%a %b %d %Y",
+)  # fmt: skip
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S %z", " %I:%M %p", " %I:%M:%S %p", ", %H:%M", ", %H:%M:%S")
+
+
+class Seconds(NamedTuple):
+    """A column of times.
+
+    ``seconds`` are UTC; each of ``faults`` is a mask of rows that are no time, and what a time must be there; ``form``
+    is the time format that was used, ``kind`` the same in words.
+    """
+
+    seconds: Longs
+    faults: tuple[tuple[Bools, str], ...]
+    form: str
+    kind: str
+
+
+def check_time_format(form: str) -> None:
+    """Raise ``ValueError`` unless this is a time format: one of ``TIME_FORMATS`` or a pattern of ``strptime``."""
+    if form in TIME_FORMATS:
+        return
+    rule = f"time format must be one of {', '.join(TIME_FORMATS)} or a pattern such as %d/%m/%Y, got {form!r}"
+    if "%" not in form:
+        raise ValueError(rule)
+    try:
+        datetime.strptime("", form)
+    except ValueError as error:
+        if "bad directive" in str(error) or "stray %" in str(error):
+            raise ValueError(f"{rule}: {error}") from None
+    except re.error:
+        raise ValueError(f"{rule}: a directive is there twice") from None
+
+
+def as_seconds(column: pa.ChunkedArray, name: str, source: str, form: str = "auto", *, guess: bool = True) -> Seconds:
+    """Times as UTC seconds.
+
+    Timestamps without a zone are UTC and, like dates, are rounded down to the second. A column whose type is one of
+    time needs no format.
+
+    Parameters
+    ----------
+    column, name, source
+        The column, what the table calls it, and where the table came from.
+    form
+        A time format, see :func:`check_time_format`.
+    guess
+        Whether ``auto`` may take numbers for anything but seconds.
+
+    Raises
+    ------
+    SourceError
+        A column whose type is no time, text that is not UTF-8, or times that can be read in two ways; offers both.
+    """
+    column = decoded(column)
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        return _from_type(column)
+    numbers = column
+    if is_text(column.type):
+        check_text(column, "time", source)
+        numbers = numbers_from_text(column)
+    if form == "iso" or "%" in form:
+        return _from_text(as_names(column, "time", source), form)
+    if form != "auto" or not is_text(column.type):
+        return _from_numbers(numbers, name, source, form, guess)
+    numeric = ~pc.is_null(numbers).to_numpy()
+    if numeric.all():
+        return _from_numbers(numbers, name, source, form, guess)
+    texts = _from_text(column.cast(pa.string()), "iso")
+    dated = ~texts.faults[0][0] & ~numeric
+    if not numeric.any() and not dated.any():
+        _offer_patterns(column, source)
+    if np.count_nonzero(numeric) > np.count_nonzero(dated):
+        read = _from_numbers(numbers, name, source, form, guess)
+        return read._replace(faults=((dated, f"{MIXED} numbers"), *read.faults))
+    return texts._replace(faults=((numeric, f"{MIXED} dates"), *texts.faults))
+
+
+def _from_type(column: pa.ChunkedArray) -> Seconds:
+    kind = "dates" if pa.types.is_date(column.type) else "timestamps"
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.timestamp("s"))
+    ticks = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[column.type.unit]
+    missing = pc.is_null(column).to_numpy()
+    seconds = np.floor_divide(pc.fill_null(column.cast(pa.int64()), 0).to_numpy(), ticks)
+    return Seconds(seconds, ((missing, RULE),), "iso", kind)
+
+
+def _from_numbers(column: pa.ChunkedArray, name: str, source: str, form: str, guess: bool) -> Seconds:
+    values, bad = as_numbers(column, "time", source)
+    if values.dtype.kind == "f":
+        bad = bad | ~((np.floor(values) == values) & (abs(values) <= EXACT_FLOAT))
+    elif values.dtype == np.uint64:
+        bad = bad | (values > INT64_MAX)
+    whole: Longs = np.where(bad, 0, values).astype(np.int64)
+    if form == "auto":
+        form = _guess(whole, ~bad, name, source) if guess else "unix"
+        plausible = _plausible(whole, form) if guess else np.ones(len(whole), bool)
+    else:
+        plausible = np.ones(len(whole), bool)
+    if form == "yyyymmdd":
+        seconds, plausible = _from_calendar(whole)
+        faults = ((bad, RULE), (~bad & ~plausible, "a time must be a date of the calendar as YYYYMMDD"))
+        return Seconds(seconds, faults, form, "dates YYYYMMDD")
+    rule = f"most times are Unix {_WORDS[form]} of the years 1900 to 2199 (--time-format {form} takes any)"
+    return Seconds(
+        np.floor_divide(whole, _UNITS[form]), ((bad, RULE), (~bad & ~plausible, rule)), form, f"Unix {_WORDS[form]}"
+    )
+
+
+def _guess(values: Longs, good: Bools, name: str, source: str) -> str:
+    """The time format of a column of whole numbers.
+
+    Raises
+    ------
+    SourceError
+        Two readings are likely, or none is.
+    """
+    known = pa.array(values[good]).unique().to_numpy()  # a contest's time is in all its rows
+    if not len(known):
+        return "unix"
+    rows = (int(np.flatnonzero(good)[0]) + 1,)
+    told_seconds = re.search("second|unix|epoch", name.casefold()) is not None
+    _, calendar = _from_calendar(known)
+    if np.count_nonzero(calendar) >= _CALENDAR_SHARE * len(known):
+        if told_seconds:
+            at = int(np.flatnonzero(calendar)[0])
+            raise SourceError(_two(name, int(known[at]), "yyyymmdd", _day(_from_calendar(known[at : at + 1])[0][0])),
+                              source, rows=rows)  # fmt: skip
+        return "yyyymmdd"
+    years, months = (known >= 1900) & (known <= 2100), (known // 100 >= 1900) & (known // 100 <= 2100)
+    if not told_seconds and years.all():
+        raise SourceError(_two(name, int(known[0]), "%Y", f"the year {known[0]}"), source, rows=rows)
+    if not told_seconds and (months & (known % 100 >= 1) & (known % 100 <= 12)).all():
+        month = f"{known[0] // 100}-{known[0] % 100:02}"
+        raise SourceError(_two(name, int(known[0]), "%Y%m", month), source, rows=rows)
+    fits = {form: int(np.count_nonzero(_plausible(known, form))) for form in _UNITS}
+    form = max(fits, key=lambda one: fits[one])  # of equals the largest unit
+    if not fits[form]:
+        rule = f"{name} = {known[0]} is no Unix time of the years 1900 to 2199 in any unit"
+        raise SourceError(f"{rule}; --time-format unix, unix-ms or a pattern such as %Y%m%d%H%M%S", source, rows=rows)
+    return form
+
+
+def _plausible(values: Longs, form: str) -> Bools:
+    """Which numbers are times of the years 1900 to 2199 in the unit of a format."""
+    if form not in _UNITS:
+        return np.ones(len(values), bool)
+    first = _FIRST if form == "unix" else _SMALLER_FROM
+    return (values >= first * _UNITS[form]) & (values // _UNITS[form] <= _LAST)
+
+
+def _from_calendar(values: Longs) -> tuple[Longs, Bools]:
+    """Numbers YYYYMMDD as seconds, and which of them are dates of the years 1900 to 2100."""
+    year, month, day = values // 10_000, values // 100 % 100, values % 100
+    good = (year >= 1900) & (year <= 2100) & (month >= 1) & (month <= 12)
+    months = np.where(good, (year - 1970) * 12 + month - 1, 0)
+    start, stop = (months.astype("M8[M]") + k for k in (0, 1))
+    start, stop = start.astype("M8[D]").astype(np.int64), stop.astype("M8[D]").astype(np.int64)
+    good &= (day >= 1) & (day <= stop - start)
+    return np.where(good, (start + day - 1) * 86_400, 0), good
+
+
+def _from_text(column: pa.ChunkedArray, form: str) -> Seconds:
+    """Texts as times of one format, each distinct one read once."""
+    encoded = column.dictionary_encode().combine_chunks()
+    texts = pc.utf8_trim_whitespace(encoded.dictionary)
+    stamps = (
+        _iso_stamps(texts)
+        if form == "iso"
+        else pa.array([_stamp(text, form) for text in texts.to_pylist()], pa.int64())
+    )
+    seconds = stamps.take(encoded.indices)
+    rule = RULE if form == "iso" else f"a time must be as --time-format {form} has it"
+    kind = "dates or times as ISO 8601" if form == "iso" else f"times as {form}"
+    return Seconds(pc.fill_null(seconds, 0).to_numpy(), ((seconds.is_null().to_numpy(False), rule),), form, kind)
+
+
+def _iso_stamps(texts: pa.StringArray) -> pa.Int64Array:
+    for kind in (pa.timestamp("s"), pa.timestamp("s", "UTC")):  # Arrow reads a zone only when one is asked for
+        try:
+            return texts.cast(kind).cast(pa.int64())
+        except pa.ArrowInvalid:
+            continue
+    return pa.array([_stamp(text, "iso") for text in texts.to_pylist()], pa.int64())
+
+
+def _stamp(text: str, form: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(text) if form == "iso" else datetime.strptime(text, form)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return math.floor(moment.timestamp())
+
+
+def _offer_patterns(column: pa.ChunkedArray, source: str) -> None:
+    """Raise an error that names the patterns that fit all times of a column, if there are any."""
+    texts = [text for text in pc.unique(pc.utf8_trim_whitespace(column)).to_pylist() if text]
+    patterns = [day + clock for day in _DAYS for clock in _CLOCKS]
+    for text in texts:
+        patterns = [pattern for pattern in patterns if _stamp(text, pattern) is not None]
+    if not patterns:
+        return
+    row = int(np.flatnonzero(~is_blank(column))[0])
+    text = column[row].as_py()
+    readings = " or ".join(f"{_day(_stamp(text.strip(), one) or 0)} (--time-format '{one}')" for one in patterns[:2])
+    rule = "could be" if len(patterns) > 1 else "is not as ISO 8601 has it; is it"
+    raise SourceError(f"the time {shown(text)} {rule} {readings}", source, rows=(row + 1,))
+
+
+def _two(name: str, value: int, form: str, other: str) -> str:
+    return (
+        f"{name} = {value} could be {other} (--time-format {form}) or the second {value:,} "
+        f"after the start of 1970 (--time-format unix)"
+    )
+
+
+def _day(seconds: Any) -> str:
+    return str(np.datetime64(int(seconds), "s").astype("M8[D]"))
