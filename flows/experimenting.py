@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from .reading import read_options, table_options
 from .terminal import print_table, progress, usage
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from .experiments.base import Experiment
     from .experiments.data import History
+    from .sources.options import ReadOptions
 
 __all__ = ["COMMANDS"]
 
@@ -26,6 +28,7 @@ _SYNTHETIC = "paper"  # the preset that stands in where no data are given
 @click.option("--list", "listing", is_flag=True, help="List the experiments there are.")
 @click.option("--data", "paths", multiple=True, metavar="PATH", help="A history as `ingest files` reads it: folder, "
               "archive or table; its name is the data set's. Repeatable.")  # fmt: skip
+@table_options
 @click.option("--dataset", "datasets", multiple=True, help="Of the lake; repeatable, by default all.")
 @click.option("--lake", envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn.")
@@ -39,6 +42,7 @@ def experiment(
     lake: str | None,
     seed: int,
     output: str,
+    **choices: Any,
 ) -> None:
     """Make an experiment of the papers again, and report it beside what they printed; needs the extra `report`.
 
@@ -50,6 +54,7 @@ def experiment(
     from .experiments import find_experiment
     from .extras import need
 
+    options = read_options(**choices)
     if listing:
         with usage():
             if name is not None:
@@ -68,7 +73,7 @@ def experiment(
             raise ValueError("--dataset names a data set of a lake: which --lake?")
     need("jinja2", "report", "an experiment's report")
     need("matplotlib", "report", "an experiment's report")
-    histories = _histories(found, files, datasets, lake, seed)
+    histories = _histories(found, files, datasets, lake, seed, options)
     from .experiments.base import Setting
     from .experiments.render import write_report
     from .figures import drawing
@@ -111,7 +116,12 @@ def _list() -> None:
 
 
 def _histories(
-    found: Experiment, files: list[Path], datasets: tuple[str, ...], lake: str | None, seed: int
+    found: Experiment,
+    files: list[Path],
+    datasets: tuple[str, ...],
+    lake: str | None,
+    seed: int,
+    options: ReadOptions,
 ) -> list[History]:
     """What the experiment is to be made on.
 
@@ -140,7 +150,7 @@ def _histories(
             raise ValueError(
                 f"experiment {found.name} needs a real history: --data codeforces.tar.xz, or a --lake that has one"
             )
-    histories = [from_file(path) for path in files]
+    histories = [from_file(path, options) for path in files]
     if opened is not None:
         histories += [from_lake(opened, one) for one in chosen]
     if found.data == "beside" or (found.data == "instead" and not histories):

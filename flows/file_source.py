@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from flows.fetch import Told
 from flows.sources.base import IngestReport
-from flows.sources.files import Columns, read_contests
+from flows.sources.files import read_contests
+from flows.sources.options import ReadOptions
 from flows.taking import SourceReport
 from storage import Contest, Dataset, Lake, layout
 from storage.ingest import IngestOrder
@@ -20,7 +21,11 @@ __all__ = ["FILES", "FilesReport", "check_options", "chosen", "ingest_contests",
 
 FILES = "files"  # the name of the source
 # What a caller of `follow` may choose, as `ingest files` has it.
-DEFAULTS: dict[str, Any] = {"columns": (), "order": None, "on_error": "stop", "dedupe": False, "mirror": False}
+DEFAULTS: dict[str, Any] = {
+    "columns": (),
+    **{one.name: one.default for one in fields(ReadOptions) if one.name != "columns"},
+    "mirror": False,
+}
 
 
 @dataclass
@@ -65,8 +70,8 @@ def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value != DEFAULTS.get(name)}
 
 
-def check_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that no file is read with, before anything is done.
+def check_options(options: Mapping[str, Any]) -> ReadOptions:
+    """How files are read; refuses options that no file is read with, before anything is done.
 
     Raises
     ------
@@ -75,10 +80,7 @@ def check_options(options: Mapping[str, Any]) -> None:
     """
     if unknown := sorted(options.keys() - DEFAULTS.keys()):
         raise ValueError(f"files have no option {unknown[0]!r}; there are {', '.join(DEFAULTS)}")
-    Columns.parse(options.get("columns") or ())
-    for name, known in (("order", ("number", "time", "given", None)), ("on_error", ("stop", "skip"))):
-        if (value := options.get(name, DEFAULTS[name])) not in known:
-            raise ValueError(f"{name} must be one of {', '.join(filter(None, known))}, got {value!r}")
+    return ReadOptions.parse(**{name: value for name, value in options.items() if name != "mirror"})
 
 
 def ingest_files(
@@ -98,8 +100,8 @@ def ingest_files(
     path
         As for :func:`flows.sources.files.read_contests`.
     options
-        ``columns`` (a list of KEY=COLUMN), ``order``, ``on_error``, ``dedupe`` and ``mirror``, as `ingest files` has
-        them.
+        ``columns`` (a list of KEY=COLUMN), the other fields of :class:`flows.sources.options.ReadOptions`, and
+        ``mirror``.
     before_commit
         Called when everything is read; what it raises leaves the data set as it was.
     how
@@ -112,14 +114,17 @@ def ingest_files(
     SourceError
         A file cannot be read, or a contest has a fault.
     """
-    check_options(options or {})
-    how_read = {**DEFAULTS, **(options or {})}
-    mirror, columns = how_read.pop("mirror"), Columns.parse(how_read.pop("columns") or ())
+    reading = check_options(options or {})
     report = FilesReport(FILES, layout.check_dataset_name(dataset))
-    order: IngestOrder = "time" if how_read["order"] == "time" else "source"
-    contests = read_contests(path, columns=columns, report=report.read, **how_read)
     ingest_contests(
-        lake, contests, report, order, mirror=mirror, on_progress=on_progress, before_commit=before_commit, **how
+        lake,
+        read_contests(path, report=report.read, options=reading),
+        report,
+        "time" if reading.order == "time" else "source",
+        mirror=bool(options and options.get("mirror")),
+        on_progress=on_progress,
+        before_commit=before_commit,
+        **how,
     )
     return report
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .reading import read_options, table_options
 from .terminal import dataset_option, lake_option, progress, steal_option, tell_wait, usage
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
     """How files are read: what `ingest files` and `follow` share."""
     for option in reversed(_FILE_OPTIONS):
         command = option(command)
-    return command
+    return table_options(command)
 
 
 _FILE_OPTIONS = (
@@ -61,8 +62,6 @@ _FILE_OPTIONS = (
         help="What comes first is rated first: by file number (default for folders and archives), as given (default "
         "for tables), or by time: then all the data set is kept in order of time, whatever was in it before.",
     ),
-    click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="A table's name for contest, player, "
-                 "rank, lo, hi, time, weight, perf_ceiling, name or url; repeatable."),
     click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
                  help="At a contest with a fault: stop with nothing ingested, or leave it out and list it."),
     click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one."),
@@ -70,7 +69,7 @@ _FILE_OPTIONS = (
 )  # fmt: skip
 
 
-@ingest.command("files")
+@ingest.command("files", short_help="Ingest contests from tables, folders and archives.")
 @click.argument("path")
 @dataset_option
 @lake_option
@@ -81,21 +80,51 @@ def ingest_files(
     path: str,
     dataset: str,
     lake: str,
-    columns: tuple[str, ...],
     mirror: bool,
     rewrite: bool,
     steal: bool,
     **choices: Any,
 ) -> None:
-    """Ingest a folder or archive (.tar.xz, .zip) of contests N.json, or a .csv or .parquet of results."""
-    from .sources.base import IngestReport
-    from .sources.files import Columns, read_contests
+    """Ingest contests from PATH, which is one of
 
-    with usage():
-        parsed = Columns.parse(columns)
+    \b
+      results.csv     a table, one row a participation (.csv .tsv .jsonl
+                      .json .parquet; all but the last also as .gz .bz2
+                      .zst .xz)
+      'results/*.csv' several tables as one; quote the pattern
+      results/        a folder of tables, or of contests N.json
+      archive.tar.xz  an archive of contests N.json (.tar .tar.gz .zip)
+      -               a table from standard input
+
+    A table needs the columns contest, player and one of rank (1 is best),
+    score (more is better), or lo and hi (first and last place of the tie
+    group, from 0); equal ranks or scores tie. It may have time (or
+    time_seconds), weight, perf_ceiling, name (or contest_name) and url. Other
+    columns are ignored; a line lists what was used.
+
+    \b
+    Examples:
+      ranklake ingest files results.csv --dataset chess --lake lake
+      ranklake ingest files results.csv --column contest=event_id \\
+          --column score=points --dataset chess --lake lake
+      ranklake ingest files days.tsv --time-format %d/%m/%Y \\
+          --dataset chess --lake lake
+      ranklake ingest files old.csv --delimiter ';' --encoding latin-1 \\
+          --duplicates best --dataset chess --lake lake
+      zcat rows.gz | ranklake ingest files - --input-format jsonl \\
+          --dataset chess --lake lake
+    """
+    from storage.layout import contests_file
+
+    from .sources.base import IngestReport
+    from .sources.files import read_contests
+
+    options = read_options(**choices)
     report = IngestReport()
-    order: IngestOrder = "time" if choices["order"] == "time" else "source"
-    contests = read_contests(path, columns=parsed, report=report, **choices)
+    order: IngestOrder = "time" if options.order == "time" else "source"
+    with usage():
+        contests_file(dataset)
+        contests = read_contests(path, report=report, options=options)
     _ingest(lake, dataset, contests, report, order, mirror=mirror, rewrite=rewrite, steal=steal)
 
 
@@ -294,7 +323,7 @@ def _ingest(
     with progress("ingesting") as tell:
         ingest_contests(opened, contests, taken, order, on_wait=tell_wait, on_progress=tell, **how)
     for line in report.lines():
-        click.echo(line, err=line.startswith(("time", "left", "duplicate")))
+        click.echo(line, err=line.startswith(("time", "left", "column", "duplicate")))
     kinds = ("new", "corrected", "removed", "unchanged")
     told = counted({kind: getattr(taken, kind) for kind in kinds}, "contest")
     told += f"; {taken.moved:,} of them moved" if taken.moved else ""

@@ -19,13 +19,18 @@ from ..config import build_params, find_system
 from ..engines.threads import Threads
 from ..rounds import rate_rounds
 from ..sources.base import SourceError
-from ..sources.files import Columns, read_contests
+from ..sources.files import read_contests
+from ..sources.naming import Columns
+from ..sources.options import ReadOptions
 from ..sources.synthetic import PRESETS, generate
 
 __all__ = ["History", "Play", "from_file", "from_lake", "made_up", "name_of", "play", "warm"]
 
 _COLUMNS = {"tennis_atp.parquet": ("contest=contest_id", "player=player_id", "time=time")}
-_ENDINGS = (".tar", ".gz", ".xz", ".zip", ".csv", ".parquet")
+_ENDINGS = (
+    ".tar", ".tgz", ".txz", ".zip", ".gz", ".bz2", ".zst", ".xz",
+    ".csv", ".txt", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -100,16 +105,24 @@ def name_of(path: Path) -> str:
     return name
 
 
-def from_file(path: Path) -> History:
+def from_file(path: Path, options: ReadOptions | None = None) -> History:
     """The history in a folder, archive or table that `ranklake ingest files` reads.
+
+    Parameters
+    ----------
+    path
+        The folder or file.
+    options
+        How it is read; contests with a fault are always left out.
 
     Raises
     ------
     SourceError
         The file is of no use; names it.
     """
-    columns = Columns.parse(_COLUMNS.get(path.name, ()))
-    return _collect(name_of(path), read_contests(path, columns=columns, on_error="skip"))
+    options = options or ReadOptions()
+    columns = options.columns if options.columns.named else Columns.parse(_COLUMNS.get(path.name, ()))
+    return _collect(name_of(path), read_contests(path, options=options, columns=columns, on_error="skip"))
 
 
 def made_up(preset: str, seed: int) -> History:
