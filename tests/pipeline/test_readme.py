@@ -96,8 +96,22 @@ def test_readme__experiment_writes_its_report(tmp_path: Path) -> None:
 def test_readme__tables_may_have_columns_of_any_name(tmp_path: Path) -> None:
     table = pd.DataFrame({"match_id": [7, 7], "player_id": [10, 20], "day": [-86400, -86400], "rank": [1, 2]})
     table.to_parquet(tmp_path / "tennis.parquet")
-    (arguments,) = commands("tennis.parquet")
-    assert "1 new" in run(arguments, tmp_path)
+    (tmp_path / "points.csv").write_text("event,player,points,time\nx,ann,3,15/01/2024\nx,bob,4,15/01/2024\n")
+    for arguments in commands("tennis.parquet"):
+        assert "1 new" in run(arguments, tmp_path)
+
+
+def test_readme__columns_of_a_table_are_listed_as_it_says(tmp_path: Path) -> None:
+    rows = ["1,ann,1,2024-01-15", "1,bob,2,2024-01-15", "2,bob,1,2024-02-15", "2,ann,2,2024-02-15"]
+    lines = ["contest,player,rank,time,country,score", *(f"{row},DE,9" for row in rows)]
+    (tmp_path / "results.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (arguments,) = commands("ingest files results.csv")
+    (printed,) = [block for block in blocks("text") if block.startswith("read 2 contests")]
+    program = [sys.executable, "-c", "from flows.cli import main; main()", *arguments]
+    done = subprocess.run(
+        program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True, timeout=600
+    )
+    assert sorted(done.stdout.splitlines()) == sorted(printed.splitlines())
 
 
 def test_readme__reference_format_example_is_a_contest(tmp_path: Path) -> None:
