@@ -56,7 +56,7 @@ Workers = Annotated[int, Field(ge=1)]
 FilePath = Annotated[str | None, Field(description="Of files and kaggle: folder, archive or table, as a full path.")]
 FileOptions = Annotated[
     dict[str, Any] | None,
-    Field(description="Of files, as `ingest files` has them: columns (a list of KEY=COLUMN), order, mirror, time_format, ..."),
+    Field(description="Of files, as `ingest files` has them: columns (a list of KEY=COLUMN), order, mirror, ..."),
 ]
 
 

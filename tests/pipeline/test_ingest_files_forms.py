@@ -435,7 +435,7 @@ def test_a_setting_that_cannot_be_is_wrong_use(settings: dict[str, Any], words: 
 def test_the_command_lists_the_columns_and_refuses_an_address(ranklake: Command, tmp_path: Path) -> None:
     path, where = write(tmp_path, *LINES), ("--dataset", "games", "--lake", tmp_path / "lake")
     answer = ranklake("ingest", "files", path, *where)
-    assert (answer.code, answer.out) == (0, "read 2 contests, 3 participations\ndata set games: 2 new\n")
+    assert (answer.code, answer.out) == (0, "read 2 contests, 3 participations\ndata set games: 2 new contests\n")
     assert answer.err.splitlines()[0] == "columns used: contest, player, rank, time"
     assert "got an address postgresql://...;" in ranklake.refuses("ingest", "files", "postgresql://h/d", *where, code=2)
     assert "got 'soon'" in ranklake.refuses("ingest", "files", path, "--time-format", "soon", *where, code=2)
