@@ -28,6 +28,8 @@ from .terminal import (
     run_option,
     speak_utf8,
     steal_option,
+    titles_choice,
+    titles_option,
 )
 from .terminal import print_table as _print
 from .terminal import progress as _progress
@@ -36,6 +38,7 @@ from .terminal import write_rows as _write
 
 if TYPE_CHECKING:
     from .many import ManyProgress
+    from .titles import TitlesChoice
 
 __all__ = ["cli", "main"]
 
@@ -81,6 +84,8 @@ for module in (
 @click.option("--from", "start", type=click.IntRange(min=0), metavar="ROUND",
               help="Rate again from this round on, whatever is on record.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Only tell what would be rated again and why; write nothing.")
+@click.option("--titles", callback=titles_choice, metavar="auto|codeforces|none|FILE",
+              help="Record the titles of the run's players in the run; auto removes the record.")  # fmt: skip
 @steal_option
 @lake_option
 def rate(
@@ -97,6 +102,7 @@ def rate(
     include: tuple[str, ...],
     start: int | None,
     dry_run: bool,
+    titles: TitlesChoice,
     steal: bool,
     lake: str,
 ) -> None:
@@ -128,7 +134,7 @@ def rate(
             contests_file(config.dataset)
             run_file(config.run)
         hands = open_engine(engine, workers, scheduler)
-    configs = [dataclasses.replace(config, exclude=exclude, include=include) for config in configs]
+    configs = [dataclasses.replace(config, exclude=exclude, include=include, titles=titles) for config in configs]
     sys.setswitchinterval(SWITCH_SECONDS)
     with hands, _progress("rating") as tell:
         if isinstance(hands, Remote):
@@ -153,22 +159,27 @@ def rate(
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
               help="csv and json have full precision.")  # fmt: skip
 @deviations_option
+@titles_option
 @lake_option
-def leaderboard(run: str, top: int, everybody: bool, form: str, deviations: float | None, lake: str) -> None:
+def leaderboard(
+    run: str, top: int, everybody: bool, form: str, deviations: float | None, titles: TitlesChoice, lake: str
+) -> None:
     """Who stands where after a run, best first."""
     from storage import Lake
     from storage.layout import run_file
 
     from .leaderboard import leaderboard as of_run
+    from .leaderboard import rating_format
 
     with _usage():
         run_file(run)
-    table = of_run(Lake.open(lake), run, deviations)
+    opened = Lake.open(lake)
+    table = of_run(opened, run, deviations, titles)
     shown = table if everybody else table.slice(0, top)
     if form == "table":
         from .show import leaderboard_table
 
-        _print(leaderboard_table(shown, table.num_rows))
+        _print(leaderboard_table(shown, table.num_rows, rating_format(opened, run, titles)))
     else:
         _write(shown, form)
 
@@ -178,8 +189,9 @@ def leaderboard(run: str, top: int, everybody: bool, form: str, deviations: floa
 @run_option
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 @deviations_option
+@titles_option
 @lake_option
-def player(handle: str, run: str, form: str, deviations: float | None, lake: str) -> None:
+def player(handle: str, run: str, form: str, deviations: float | None, titles: TitlesChoice, lake: str) -> None:
     """Every rated round of one player, in order; an old name leads to the new one."""
     from storage import Lake
     from storage.layout import run_file
@@ -188,13 +200,13 @@ def player(handle: str, run: str, form: str, deviations: float | None, lake: str
 
     with _usage():
         run_file(run)
-    history = player_history(Lake.open(lake), run, handle, deviations)
+    history = player_history(Lake.open(lake), run, handle, deviations, titles)
     if history.note:
         click.echo(history.note, err=True)
     if form == "table":
         from .show import player_table
 
-        _print(player_table(history.handle, history.rows))
+        _print(player_table(history))
     else:
         _write(history.rows, form)
 
@@ -204,9 +216,18 @@ def player(handle: str, run: str, form: str, deviations: float | None, lake: str
 @deviations_option
 @click.option("--maintain", is_flag=True, help="Also merge small files, and remove old ones after a week.")
 @click.option("--afresh", is_flag=True, help="First delete what was published of the run: mends damaged tables.")
+@titles_option
 @steal_option
 @lake_option
-def publish(run: str, deviations: float | None, maintain: bool, afresh: bool, steal: bool, lake: str) -> None:
+def publish(
+    run: str,
+    deviations: float | None,
+    maintain: bool,
+    afresh: bool,
+    titles: TitlesChoice,
+    steal: bool,
+    lake: str,
+) -> None:
     """Publish a run as tables that any data tool reads: leaderboard, ratings, players, contests."""
     from storage import Lake
     from storage.layout import run_file
@@ -215,7 +236,7 @@ def publish(run: str, deviations: float | None, maintain: bool, afresh: bool, st
 
     with _usage():
         run_file(run)
-    report = publish_run(Lake.open(lake), run, deviations, maintain, steal, afresh)
+    report = publish_run(Lake.open(lake), run, deviations, maintain, steal, afresh, titles)
     click.echo(f"run {run}: {report.line()}")
 
 

@@ -17,6 +17,8 @@ from storage import Run
 from storage.layout import run_file
 from storage.mending import damaged
 
+from .titles import TitlesChoice
+
 __all__ = [
     "RunConfig",
     "build_params",
@@ -45,6 +47,8 @@ class RunConfig:
         Leave out contests in which nobody can be told apart: they count for nothing, and nobody is created.
     exclude, include : tuple of str
         Contests that the run is to pass over from now on; those it is to rate again. Others stay as the run has them.
+    titles : Titles, "auto" or None
+        Titles to record in ``run.json``; "auto" removes the record, None leaves it. No rating depends on them.
     """
 
     dataset: str
@@ -54,6 +58,7 @@ class RunConfig:
     skip_uninformative: bool = True
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
+    titles: TitlesChoice = None
 
     @classmethod
     def of(cls, run: Run) -> RunConfig:
@@ -73,7 +78,7 @@ class RunConfig:
             raise damaged(run_file(run.name), f"not what this release can rate ({error})") from error
 
     def to_json(self) -> dict[str, Any]:
-        """What ``run.json`` says, beside the contests it excludes."""
+        """What ``run.json`` says of the computation; beside it stand the contests it excludes and the titles."""
         return {
             "dataset": self.dataset,
             "system": self.system,

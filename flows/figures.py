@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .titles import Titles
+
 __all__ = [
     "FORMATS",
     "SERIES",
@@ -29,22 +31,12 @@ __all__ = [
     "log_scale",
     "new_figure",
     "title_bands",
-    "title_colour",
 ]
 
 FORMATS = ("png", "svg", "pdf")
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555", "#8c564b", "#7f7fff", "#bcbd22")
 """Colours of lines, those that the colour-blind tell apart first (Okabe and Ito)."""
 
-_TITLE_COLOURS = {  # of a screen, for those of a terminal
-    "bright_black": "#808080",
-    "green": "#008000",
-    "cyan": "#03a89e",
-    "blue": "#0000ff",
-    "magenta": "#aa00aa",
-    "orange1": "#ff8c00",
-    "red": "#ff0000",
-}
 _LONGEST = 32  # characters of a name that have room
 _FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Emoji", "Unifont")
 _LOOK: Any = {
@@ -133,23 +125,14 @@ def log_scale(axes: Axes, *names: Literal["x", "y"]) -> None:
         axis.set_minor_formatter(lambda value, _: "")
 
 
-def title_colour(name: str) -> str:
-    """A title's colour, given that of a terminal."""
-    return _TITLE_COLOURS[name]
-
-
-def title_bands(axes: Axes, horizontal: bool = True) -> None:
+def title_bands(axes: Axes, titles: Titles, horizontal: bool = True) -> None:
     """Tint the ranges of the titles behind the data; not at all where everything lies in one of them."""
-    from .leaderboard import TITLES
-
     low, high = axes.get_ylim() if horizontal else axes.get_xlim()
-    least = [-float("inf"), *(float(title[0]) for title in TITLES[1:]), float("inf")]
-    shown = [i for i in range(len(TITLES)) if least[i] < high and least[i + 1] > low]
-    if len(shown) > 1:
+    shown = [(least, end, title) for least, end, title in titles.bands() if least < high and end > low]
+    if len(shown) > 1 or (shown and shown[0][0] > low):
         span = axes.axhspan if horizontal else axes.axvspan
-        for i in shown:
-            colour = title_colour(TITLES[i][2])
-            span(max(least[i], low), min(least[i + 1], high), color=colour, alpha=0.10, linewidth=0, zorder=0)
+        for least, end, title in shown:
+            span(max(least, low), min(end, high), color=title.colour, alpha=0.10, linewidth=0, zorder=0)
         (axes.set_ylim if horizontal else axes.set_xlim)(low, high)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,11 +17,10 @@ from storage.schemas import PUBLISHED
 
 from .config import build_params, find_system
 from .times import utc
+from .titles import RatingFormat, Titles, TitlesChoice, titles_of
 
 __all__ = [
-    "COLOURS",
     "FOLDED",
-    "TITLES",
     "Display",
     "PlayerHistory",
     "Standing",
@@ -30,29 +29,11 @@ __all__ = [
     "leaderboard",
     "player_history",
     "rated_contests",
-    "titles",
+    "rating_format",
 ]
 
-TITLES = (  # Codeforces' ladder: the least rating, the title and its colour
-    (-np.inf, "newbie", "bright_black"),
-    (1200, "pupil", "green"),
-    (1400, "specialist", "cyan"),
-    (1600, "expert", "blue"),
-    (1900, "candidate master", "magenta"),
-    (2100, "master", "orange1"),
-    (2300, "international master", "orange1"),
-    (2400, "grandmaster", "red"),
-    (2600, "international grandmaster", "red"),
-    (3000, "legendary grandmaster", "red"),
-)
 FOLDED = ("round_index", "player", "mu", "sigma", "n_before")  # columns of rounds that a standing is made of
-COLOURS = {title: colour for _, title, colour in TITLES}
-
-
-def titles(rating: npt.NDArray[np.float64]) -> pa.StringArray:
-    """The title of each display rating."""
-    least, names, _ = zip(*TITLES, strict=True)
-    return pa.array(names, pa.string()).take(pa.array(np.searchsorted(least, rating, side="right") - 1))
+_DIGITS = 3  # significant digits of a newcomer's sigma that a rating shown has
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +54,17 @@ class Display:
         system = find_system(run.config["system"])
         params = build_params(system, run.config["params"])
         return cls(system, params, system.deviations if deviations is None else deviations)
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of a rating for people: what three digits of a newcomer's ``sigma_init`` have.
+
+        For 350 rating points none, for TrueSkill's 8.33 two. Systems without sigma have as many as four digits of
+        ``mu_init``.
+        """
+        sigma, mu = abs(float(self.params.sigma_init)), abs(float(self.params.mu_init))
+        scale, digits = (sigma, _DIGITS) if sigma else (mu, _DIGITS + 1)
+        return max(0, digits - 1 - math.floor(math.log10(scale))) if scale else 0
 
     def rating(self, mu: Any, sigma: Any, n_rounds: Any) -> Any:
         shown = mu - self.deviations * (sigma - self.system.sigma_limit(self.params))
@@ -120,7 +112,7 @@ class Standing:
         self.n_rounds[player] = n_before + np.int32(1)
         self.last_time_seconds[player] = self._ends[round_index]
 
-    def table(self, handles: pa.StringArray) -> pa.Table:
+    def table(self, handles: pa.StringArray, titles: Titles) -> pa.Table:
         """Everybody who was rated, best first; equals by handle. See ``PUBLISHED["leaderboard"]``."""
         players = np.flatnonzero(self.n_rounds > 0).astype(np.int32)
         shown = pa.table({"rating": self.rating[players], "handle": handles.take(pa.array(players))})
@@ -136,21 +128,28 @@ class Standing:
             "n_rounds": self.n_rounds[players],
             "last_time_seconds": self.last_time_seconds[players],
             "max_rating": self.max_rating[players],
-            "title": titles(rating),
+            "title": titles.of(rating),
             "player": players,
         }
         schema = PUBLISHED["leaderboard"]
         return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
-def leaderboard(lake: Lake, run_name: str, deviations: float | None = None) -> pa.Table:
+def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None) -> pa.Table:
     """Everybody who was rated, best first.
+
+    Parameters
+    ----------
+    deviations
+        The rating shown is mu - deviations (sigma - its limit); by default as the system has it.
+    titles
+        By default those of the run; see :func:`flows.titles.titles_of`.
 
     Returns
     -------
     pa.Table
         ``place`` (from 1, equals share), ``handle, rating, mu, sigma, n_rounds, last_time_seconds, max_rating, title,
-        player``; ratings in full precision.
+        player``; ratings in full precision, ``title`` null without titles.
 
     Raises
     ------
@@ -161,10 +160,24 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None) -> p
     dataset = Dataset.open(lake, run.config["dataset"])
     chain = run.segments()
     check_rated(run, chain)
-    standing = Standing(dataset.n_players, rated_contests(chain, dataset), Display.of(run, deviations))
+    display = Display.of(run, deviations)
+    standing = Standing(dataset.n_players, rated_contests(chain, dataset), display)
     for _, rounds in run.iter_segments(0, None, FOLDED, chain=chain):
         standing.fold(rounds)
-    return standing.table(dataset.handles())
+    return standing.table(dataset.handles(), titles_of(run, dataset, display.params.mu_init, titles))
+
+
+def rating_format(lake: Lake, run_name: str, titles: TitlesChoice = None) -> RatingFormat:
+    """How the ratings of a run are written for people.
+
+    Raises
+    ------
+    LakeError
+        There is no such run, or its data set is gone.
+    """
+    run = Run.open(lake, run_name)
+    display, dataset = Display.of(run), Dataset.open(lake, run.config["dataset"])
+    return RatingFormat(titles_of(run, dataset, display.params.mu_init, titles), display.decimals)
 
 
 def rated_contests(chain: Chain, dataset: Dataset) -> pa.Table:
@@ -197,14 +210,19 @@ class PlayerHistory:
         The rounds table's columns, and ``name, time_seconds, n_players, rating``.
     note : str
         How that name relates to the one asked for; empty if it is the same.
+    format : RatingFormat
+        How the run's ratings are written.
     """
 
     handle: str
     rows: pa.Table
     note: str
+    format: RatingFormat
 
 
-def player_history(lake: Lake, run_name: str, handle: str, deviations: float | None = None) -> PlayerHistory:
+def player_history(
+    lake: Lake, run_name: str, handle: str, deviations: float | None = None, titles: TitlesChoice = None
+) -> PlayerHistory:
     """Every rated round of one player, in order, with what the contest was; old names lead to the new one.
 
     Raises
@@ -230,8 +248,10 @@ def player_history(lake: Lake, run_name: str, handle: str, deviations: float | N
     for name in contests.column_names:
         rows = rows.append_column(name, contests.column(name))
     mu, sigma, n_before = (rows.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
-    rating = Display.of(run, deviations).rating(mu, sigma, n_before + np.int32(1))
-    return PlayerHistory(shown, rows.append_column("rating", pa.array(rating)), _explained(dataset, handle, shown))
+    display = Display.of(run, deviations)
+    rows = rows.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1))))
+    form = RatingFormat(titles_of(run, dataset, display.params.mu_init, titles), display.decimals)
+    return PlayerHistory(shown, rows, _explained(dataset, handle, shown), form)
 
 
 def known_as(dataset: Dataset, handle: str) -> dict[str, int]:

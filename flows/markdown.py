@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from storage import Lake, layout
 
 from .ingest import SourceReport
-from .leaderboard import leaderboard
+from .leaderboard import leaderboard, rating_format
 from .publish import LATEST
 from .show import plain
 
@@ -55,8 +55,9 @@ def ingested_page(report: SourceReport) -> str:
 
 def run_page(lake: Lake, run: str, lines: Iterable[str], top: pa.Table) -> str:
     """What became of a run, who is best now, and where its tables are."""
+    form = rating_format(lake, run)
     rows = [
-        (f"{row['place']:,}", row["handle"], f"{row['rating']:.0f}", f"{row['mu']:.1f}", f"{row['n_rounds']:,}")
+        (f"{row['place']:,}", row["handle"], form.rating(row["rating"]), form.belief(row["mu"]), f"{row['n_rounds']:,}")
         for row in top.to_pylist()
     ]
     parts = [f"## Run {escape(run)}", "\n".join(f"* {escape(line)}" for line in lines)]

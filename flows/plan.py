@@ -14,8 +14,11 @@ import numpy.typing as npt
 from storage import Chain, DamagedError, Dataset, Lake, MissingError, Run
 
 from .config import RunConfig
+from .titles import Titles
 
 __all__ = ["Plan"]
+
+_BESIDE = ("exclude", "titles")  # what run.json holds beside the parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,9 @@ class Plan:
         exclude = _excluded(config, before, contest_ids)
         excluded = np.fromiter((one in exclude for one in contest_ids), np.bool_, len(contest_ids))
         digests = _chain(config, dataset, contest_ids, exclude)
+        titles = _recorded_titles(config, run)
         wanted = config.to_json() | ({"exclude": sorted(exclude)} if exclude else {})
+        wanted |= {} if titles is None else {"titles": titles}
         n_rounds = len(digests) if max_rounds is None else min(max_rounds, len(digests))
         if run is None:
             return cls(None, wanted, digests, excluded, n_rounds, 0, 0, [], "")
@@ -91,7 +96,7 @@ class Plan:
         if wished < holds:
             why = f"from round {wished} on, as was asked for"
         elif holds < len(found):
-            other = {key: value for key, value in run.config.items() if key != "exclude"} != config.to_json()
+            other = {key: value for key, value in run.config.items() if key not in _BESIDE} != config.to_json()
             why = "other parameters" if other else _first_break(holds, chain, contest_ids, set(before), exclude)
         elif chain.rest:
             why = chain.reason
@@ -126,6 +131,13 @@ def _excluded(config: RunConfig, before: Sequence[str], contest_ids: Sequence[st
         there_are = f"excluded are: {', '.join(map(repr, before))}" if before else "it excludes none"
         raise MissingError(f"contest {never[0]!r} is not excluded from run {config.run}; {there_are}")
     return (set(before) | set(config.exclude)) - set(config.include)
+
+
+def _recorded_titles(config: RunConfig, run: Run | None) -> Any:
+    """What ``run.json`` is to say of titles; None if nothing."""
+    if config.titles is None:
+        return None if run is None else run.config.get("titles")
+    return config.titles.to_json() if isinstance(config.titles, Titles) else None
 
 
 def _chain(config: RunConfig, dataset: Dataset, contest_ids: Sequence[str], exclude: set[str]) -> list[str]:

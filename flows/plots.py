@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from storage import Dataset, Lake, Run
 
-from .figures import SERIES, legible, new_figure, title_bands, title_colour
-from .leaderboard import FOLDED, TITLES, Display, PlayerHistory, Standing, check_rated, rated_contests
+from .figures import SERIES, legible, new_figure, title_bands
+from .leaderboard import FOLDED, Display, PlayerHistory, Standing, check_rated, rated_contests
 from .times import utc
+from .titles import Titles, TitlesChoice, titles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +58,7 @@ def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
             axes.scatter(x, perf, s=7.0, color="#777777", alpha=0.6, linewidths=0, label="performance", zorder=1)
     margin = 0.05 * (high - low) or 1.0
     axes.set_ylim(low - margin, high + margin)  # a performance beyond it is cut off; ratings never are
-    title_bands(axes)
+    title_bands(axes, histories[0].format.titles)
     axes.set_title(f"{legible(histories[0].handle)} in {run_name}" if alone else f"ratings in {run_name}")
     axes.set_xlabel("" if dated else "round")
     axes.set_ylabel("rating points")
@@ -80,13 +81,15 @@ def distribution(lake: Lake, run_name: str, deviations: float | None = None) -> 
     LakeError
         There is no such run, or it has no rounds yet.
     """
-    moments, _ = _walk(lake, run_name, deviations)
+    moments, _, _ = _walk(lake, run_name, deviations)
     return moments
 
 
-def distribution_figure(lake: Lake, run_name: str, deviations: float | None = None) -> Figure:
+def distribution_figure(
+    lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None
+) -> Figure:
     """Quantiles of the ratings over time, and everybody's ratings at the end by title."""
-    moments, ratings = _walk(lake, run_name, deviations)
+    moments, ratings, ladder = _walk(lake, run_name, deviations, titles)
     figure, (left, right) = new_figure(10.0, 4.5, columns=2, width_ratios=[3, 2])
     dated = moments.column("time_seconds").null_count == 0
     x = _dates(moments.column("time_seconds").to_numpy()) if dated else moments.column("round_index").to_numpy()
@@ -97,22 +100,21 @@ def distribution_figure(lake: Lake, run_name: str, deviations: float | None = No
     left.plot(x, bands["q99"], color=SERIES[1], linewidth=1.0, label="99 %", zorder=3)
     low, high = left.get_ylim()
     left.set_ylim(low, high + 0.12 * (high - low))  # room for the legend
-    title_bands(left)
+    title_bands(left, ladder)
     left.set_title(f"ratings in {run_name}" + (", of who played in the year before" if dated else ""))
     left.set_xlabel("" if dated else "round")
     left.set_ylabel("rating points")
     left.legend(loc="upper left", ncols=2)
-    _histogram(right, ratings)
+    _histogram(right, ratings, ladder)
     return figure
 
 
-def _histogram(axes: Axes, ratings: npt.NDArray[np.float64]) -> None:
+def _histogram(axes: Axes, ratings: npt.NDArray[np.float64], titles: Titles) -> None:
     """Everybody at the end, coloured by title."""
     counts, edges = np.histogram(ratings, bins=80 if np.ptp(ratings) > 0.0 else 1)
     middle = 0.5 * (edges[1:] + edges[:-1])
-    least = np.array([title[0] for title in TITLES])
-    colours = [title_colour(TITLES[i][2]) for i in np.searchsorted(least, middle, side="right") - 1]
-    if len(set(colours)) == 1:  # a scale that knows no titles
+    colours = [SERIES[0] if title is None else title.colour for title in titles.each(middle)]
+    if len(set(colours)) == 1:  # a scale without titles, or of one
         colours = [SERIES[0]] * len(colours)
     axes.bar(middle, counts, width=np.diff(edges), color=colours, alpha=0.75, linewidth=0)
     axes.set_title(f"everybody at the end: {len(ratings):,} players")
@@ -121,15 +123,18 @@ def _histogram(axes: Axes, ratings: npt.NDArray[np.float64]) -> None:
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 
 
-def _walk(lake: Lake, run_name: str, deviations: float | None) -> tuple[pa.Table, npt.NDArray[np.float64]]:
-    """The rows of :func:`distribution`, and everybody's rating at the end."""
+def _walk(
+    lake: Lake, run_name: str, deviations: float | None, titles: TitlesChoice = None
+) -> tuple[pa.Table, npt.NDArray[np.float64], Titles]:
+    """The rows of :func:`distribution`, everybody's rating at the end, and the titles."""
     run = Run.open(lake, run_name)
     dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
     check_rated(run, chain)
     contests = rated_contests(chain, dataset)
     ends = contests.column("time_seconds").fill_null(0).to_numpy()
     dated = _is_dated(contests)
-    standing = Standing(dataset.n_players, contests, Display.of(run, deviations))
+    display = Display.of(run, deviations)
+    standing = Standing(dataset.n_players, contests, display)
     rows: list[dict[str, Any]] = []
     stops = _stops(ends, dated)
     for last_round, table in _cut(run.iter_segments(0, None, FOLDED, chain=chain), stops):
@@ -145,7 +150,8 @@ def _walk(lake: Lake, run_name: str, deviations: float | None) -> tuple[pa.Table
             rows.append({**when, "players": int(np.count_nonzero(counted)), **told})
     kinds = {"round_index": pa.int32(), "time_seconds": pa.int64(), "players": pa.int64()}
     schema = pa.schema([*kinds.items(), *((name, pa.float64()) for name in _names())])
-    return pa.Table.from_pylist(rows, schema=schema), standing.rating[standing.n_rounds > 0]
+    ladder = titles_of(run, dataset, display.params.mu_init, titles)
+    return pa.Table.from_pylist(rows, schema=schema), standing.rating[standing.n_rounds > 0], ladder
 
 
 def _cut(segments: Iterator[tuple[Any, pa.Table]], stops: set[int]) -> Iterator[tuple[int, pa.Table]]:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import deviations_option, lake_option, run_option, usage
+from .terminal import deviations_option, lake_option, run_option, titles_option, usage
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from .titles import TitlesChoice
 
 __all__ = ["COMMANDS"]
 
@@ -30,9 +32,12 @@ def plot() -> None:
 @run_option
 @output_option
 @deviations_option
+@titles_option
 @lake_option
-def player(handles: tuple[str, ...], run: str, output: str, deviations: float | None, lake: str) -> None:
-    """Ratings of one player or several over time, with what is uncertain of them, over the titles' colours."""
+def player(
+    handles: tuple[str, ...], run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: str
+) -> None:
+    """Ratings of one player or several over time, with their uncertainty, over the titles' colours."""
     from .plots import MOST_PLAYERS, players_figure
 
     with usage():
@@ -44,7 +49,7 @@ def player(handles: tuple[str, ...], run: str, output: str, deviations: float | 
 
         from .leaderboard import player_history
 
-        found = [player_history(Lake.open(lake), run, handle, deviations) for handle in handles]
+        found = [player_history(Lake.open(lake), run, handle, deviations, titles) for handle in handles]
         for note in filter(None, (history.note for history in found)):
             click.echo(note, err=True)
         return players_figure(list({history.handle: history for history in found}.values()), run)
@@ -56,8 +61,9 @@ def player(handles: tuple[str, ...], run: str, output: str, deviations: float | 
 @run_option
 @output_option
 @deviations_option
+@titles_option
 @lake_option
-def distribution(run: str, output: str, deviations: float | None, lake: str) -> None:
+def distribution(run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: str) -> None:
     """How the ratings of a run are distributed, over time and at its end."""
 
     def draw() -> Figure:
@@ -65,7 +71,7 @@ def distribution(run: str, output: str, deviations: float | None, lake: str) -> 
 
         from .plots import distribution_figure
 
-        return distribution_figure(Lake.open(lake), run, deviations)
+        return distribution_figure(Lake.open(lake), run, deviations, titles)
 
     _write(run, output, draw)
 

@@ -135,7 +135,8 @@ def _tell_places(prediction: Prediction, player: str, target: float | None, form
                 told = f"needs {place} of {n:,} for a rating of {target:g}"
             else:
                 best = prediction.outcomes(player, [1])["rating"].iloc[0]
-                told = f"does not come to a rating of {target:g} in this round: the first place leads to {best:.0f}"
+                most = prediction.format.rating(best)
+                told = f"does not come to a rating of {target:g} in this round: the first place leads to {most}"
             click.echo(f"{player!r} {told}")
             return
         places = np.array([] if needed is None else [needed], dtype=np.int64)
@@ -143,6 +144,6 @@ def _tell_places(prediction: Prediction, player: str, target: float | None, form
     if form == "table":
         from .show import outcomes_table
 
-        print_table(outcomes_table(player, rows, n))
+        print_table(outcomes_table(player, rows, n, prediction.format))
     else:
         write_rows(pa.Table.from_pandas(rows, preserve_index=False), form)

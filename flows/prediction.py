@@ -26,6 +26,7 @@ from .engines.serial import Serial
 from .history import store_of
 from .leaderboard import Display, check_rated, known_as, rated_contests
 from .rounds import rate_rounds
+from .titles import NONE, RatingFormat
 
 __all__ = ["Prediction", "of_run", "predict", "take"]
 
@@ -178,6 +179,11 @@ class Prediction:
 
     def __len__(self) -> int:
         return len(self.players)
+
+    @property
+    def format(self) -> RatingFormat:
+        """How ratings are written for people; without titles."""
+        return RatingFormat(NONE, self._display.decimals)
 
     def chance(self, one: Any, other: Any) -> float:
         """The chance that ``one`` finishes before ``other``; a tie counts half."""

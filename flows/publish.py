@@ -23,6 +23,7 @@ from storage.schemas import PUBLISHED
 
 from .extras import need
 from .published import Content
+from .titles import TitlesChoice
 
 if TYPE_CHECKING:
     from .delta import PublishedTable
@@ -77,12 +78,13 @@ def publish(
     maintain: bool = False,
     steal: bool = False,
     afresh: bool = False,
+    titles: TitlesChoice = None,
 ) -> PublishReport:
     """Publish a run as it stands.
 
     Parameters
     ----------
-    deviations
+    deviations, titles
         As for the leaderboard.
     maintain
         Also merge small files, and remove those that no version of the last week refers to.
@@ -106,16 +108,16 @@ def publish(
     with hold(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal) as lease:
         if afresh:
             lake.delete_folder(layout.published_folder(run_name))
-        return _Publisher(lake, run_name, deviations, lease).publish(maintain)
+        return _Publisher(lake, run_name, deviations, lease, titles).publish(maintain)
 
 
 class _Publisher:
-    def __init__(self, lake: Lake, run_name: str, deviations: float | None, lease: Lease) -> None:
+    def __init__(self, lake: Lake, run_name: str, deviations: float | None, lease: Lease, titles: TitlesChoice) -> None:
         from .delta import PublishedTable
 
         self._began = time.perf_counter()
         self._lake, self._lease, self._folder = lake, lease, layout.published_folder(run_name)
-        self._content = Content(lake, run_name, deviations)
+        self._content = Content(lake, run_name, deviations, titles)
         self._tables = {
             name: PublishedTable(lake, f"{self._folder}/{name}", schema, ("year",) if name == "ratings" else ())
             for name, schema in PUBLISHED.items()
@@ -174,7 +176,8 @@ class _Publisher:
     def _publish_leaderboard(self) -> None:
         kept, published = self._before("leaderboard")
         board = None
-        if not kept == published == self._content.n_rounds:
+        same_titles = self._content.same_titles(self._tables["leaderboard"].state)
+        if not (kept == published == self._content.n_rounds and same_titles):
             if kept == published > 0:
                 board = self._content.leaderboard(self._tables["leaderboard"].read(), published)
             else:

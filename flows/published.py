@@ -16,6 +16,7 @@ from storage.schemas import PUBLISHED, ROUNDS
 
 from .leaderboard import FOLDED, Display, Standing, check_rated, rated_contests
 from .marks import Marks, as_bytes, digest_of_rows
+from .titles import CODEFORCES, TitlesChoice, titles_of
 
 __all__ = ["Content"]
 
@@ -30,7 +31,7 @@ class Content:
 
     Parameters
     ----------
-    deviations
+    deviations, titles
         As for the leaderboard.
 
     Attributes
@@ -44,12 +45,13 @@ class Content:
         There is no such run, or it has rated nobody yet.
     """
 
-    def __init__(self, lake: Lake, run_name: str, deviations: float | None) -> None:
+    def __init__(self, lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None) -> None:
         self._run = Run.open(lake, run_name)
         self._chain = self._run.segments()
         check_rated(self._run, self._chain)
         self._dataset = Dataset.open(lake, self._run.config["dataset"])
         self._display = Display.of(self._run, deviations)
+        self._titles = titles_of(self._run, self._dataset, self._display.params.mu_init, titles)
         self._contests = rated_contests(self._chain, self._dataset)
         self._digests: dict[tuple[str, int], str] = {}
         self.n_rounds = self._chain.stop_round
@@ -96,7 +98,7 @@ class Content:
             standing.restore(before)
         for _, rows in self._run.iter_segments(start, None, FOLDED, chain=self._chain):
             standing.fold(rows)
-        return standing.table(self._dataset.handles())
+        return standing.table(self._dataset.handles(), self._titles)
 
     def digest(self, name: str, n_rows: int) -> str:
         """A digest of the first rows of ``players`` or ``contests``."""
@@ -108,7 +110,11 @@ class Content:
     def state(self) -> dict[str, Any]:
         """What :meth:`kept` needs to know when this has been published."""
         n = self._dataset.n_players
-        return {"players": n, **asdict(Marks.of(self._rounds, self._seed(n)))}
+        return {"players": n, "titles": self._titles.to_json(), **asdict(Marks.of(self._rounds, self._seed(n)))}
+
+    def same_titles(self, state: Mapping[str, Any] | None) -> bool:
+        """Whether a leaderboard with that state has these titles; earlier releases had Codeforces' and did not say."""
+        return state is not None and state.get("titles", CODEFORCES.name) == self._titles.to_json()
 
     def kept(self, state: Mapping[str, Any]) -> int:
         """How many rounds from the first on are what they were when a run had that state; all are if none changed."""

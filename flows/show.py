@@ -11,14 +11,15 @@ from rich.text import Text
 
 from storage import Entry
 
-from .leaderboard import COLOURS, titles
 from .status import DatasetStatus, LakeStatus, RunStatus
 from .times import utc
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .leaderboard import PlayerHistory
     from .prediction import Prediction
+    from .titles import RatingFormat
 
 __all__ = [
     "entrants_table",
@@ -35,32 +36,32 @@ __all__ = [
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
-def leaderboard_table(rows: pa.Table, n_players: int) -> Table:
-    """The first rows of a leaderboard of ``n_players``."""
+def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Table:
+    """The first rows of a leaderboard of ``n_players``; a run without titles has no column of them."""
     table = Table(caption=f"{rows.num_rows:,} of {n_players:,} players")
-    _columns(table, ("place", "rating"), ("title", "handle"), ("mu", "sigma", "rounds", "last", "highest"))
+    titled = ("title",) if form.titles else ()
+    _columns(table, ("place", "rating"), (*titled, "handle"), ("mu", "sigma", "rounds", "last", "highest"))
     for row in rows.to_pylist():
-        colour = COLOURS[row["title"]]
+        colour = form.style(row["rating"])
         table.add_row(
             f"{row['place']:,}",
-            Text(f"{row['rating']:.0f}", colour),
-            Text(row["title"], colour),
-            Text(plain(row["handle"]), colour),
-            f"{row['mu']:.1f}",
-            f"{row['sigma']:.1f}",
+            Text(form.rating(row["rating"]), colour),
+            *(Text(plain(row[name] or ""), colour) for name in (*titled, "handle")),
+            form.belief(row["mu"]),
+            form.belief(row["sigma"]),
             f"{row['n_rounds']:,}",
             _day(row["last_time_seconds"]),
-            f"{row['max_rating']:.0f}",
+            form.rating(row["max_rating"]),
         )
     return table
 
 
-def player_table(handle: str, rows: pa.Table) -> Table:
+def player_table(history: PlayerHistory) -> Table:
     """One player's rounds."""
-    table = Table(title=Text(plain(handle)))
+    table, form = Table(title=Text(plain(history.handle))), history.format
     _columns(table, ("round", "day"), ("contest",), ("place", "of", "performance", "rating", "change", "mu", "sigma"))
     before = None
-    for row, title in zip(rows.to_pylist(), titles(rows.column("rating").to_numpy()).to_pylist(), strict=True):
+    for row in history.rows.to_pylist():
         place = f"{row['lo'] + 1:,}" + (f"-{row['hi'] + 1:,}" if row["hi"] > row["lo"] else "")
         table.add_row(
             f"{row['round_index']:,}",
@@ -68,11 +69,11 @@ def player_table(handle: str, rows: pa.Table) -> Table:
             Text(plain(row["name"] or row["contest_id"])),
             place,
             "" if row["n_players"] is None else f"{row['n_players']:,}",
-            "" if row["perf"] is None else f"{row['perf']:.0f}",
-            Text(f"{row['rating']:.0f}", COLOURS[title]),
-            "" if before is None else f"{row['rating'] - before:+.0f}",
-            f"{row['mu']:.1f}",
-            f"{row['sigma']:.1f}",
+            "" if row["perf"] is None else form.rating(row["perf"]),
+            Text(form.rating(row["rating"]), form.style(row["rating"])),
+            "" if before is None else form.change(row["rating"] - before),
+            form.belief(row["mu"]),
+            form.belief(row["sigma"]),
         )
         before = row["rating"]
     return table
@@ -81,7 +82,7 @@ def player_table(handle: str, rows: pa.Table) -> Table:
 def entrants_table(prediction: Prediction, matrix: int) -> Table:
     """Who takes part in a round to come, whom to expect first first; of up to ``matrix`` all chances."""
     rows = prediction.table().reset_index().sort_values("expected_place", kind="stable")
-    few = len(rows) <= matrix
+    few, form = len(rows) <= matrix, prediction.format
     table = Table(caption="chances to finish before each of the others" if few else f"{len(rows):,} entrants")
     names = [Text(plain(str(name))) for name in rows["player"]]
     _columns(table, ("expected place", "rating"), ("handle",), ("mu", "sigma", "rounds"))
@@ -92,10 +93,10 @@ def entrants_table(prediction: Prediction, matrix: int) -> Table:
         chance = [] if chances is None else ["" if i == j else _percent(p) for j, p in enumerate(chances[i])]
         table.add_row(
             f"{row['expected_place']:,.1f}",
-            f"{row['rating']:.0f}",
+            form.rating(row["rating"]),
             name,
-            f"{row['mu']:.1f}",
-            f"{row['sigma']:.1f}",
+            form.belief(row["mu"]),
+            form.belief(row["sigma"]),
             f"{row['n_rounds']:,}",
             *chance,
         )
@@ -111,17 +112,17 @@ def pairs_table(rows: pa.Table) -> Table:
     return table
 
 
-def outcomes_table(handle: str, rows: pd.DataFrame, n_players: int) -> Table:
+def outcomes_table(handle: str, rows: pd.DataFrame, n_players: int, form: RatingFormat) -> Table:
     """What each place would do to a rating."""
     table = Table(title=Text(plain(handle)), caption=f"a round of {n_players:,}")
     _columns(table, ("place", "rating", "change", "mu", "sigma"), (), ())
     for row in rows.to_dict("records"):
         table.add_row(
             f"{row['place']:,}",
-            f"{row['rating']:.0f}",
-            f"{row['change']:+.0f}",
-            f"{row['mu']:.1f}",
-            f"{row['sigma']:.1f}",
+            form.rating(row["rating"]),
+            form.change(row["change"]),
+            form.belief(row["mu"]),
+            form.belief(row["sigma"]),
         )
     return table
 

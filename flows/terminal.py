@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from storage.lease import Holder
 
+    from .titles import TitlesChoice
+
 __all__ = [
     "SWITCH_SECONDS",
     "dataset_option",
@@ -36,6 +38,8 @@ __all__ = [
     "speak_utf8",
     "steal_option",
     "tell_wait",
+    "titles_choice",
+    "titles_option",
     "usage",
     "write_rows",
 ]
@@ -80,6 +84,25 @@ def finite(context: click.Context, parameter: click.Parameter, value: float | No
     return value
 
 
+def titles_choice(context: click.Context, parameter: click.Parameter, value: str | None) -> TitlesChoice:
+    """Titles by name or from a file."""
+    if value is None:
+        return None
+    from .titles import parse_titles
+
+    try:
+        return parse_titles(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+titles_option = click.option(
+    "--titles",
+    callback=titles_choice,
+    metavar="auto|codeforces|none|FILE",
+    help="Titles and their colours; FILE is .json or .csv with name, minimum, colour. By default those recorded by "
+    "`rate --titles`, else Codeforces' for contests from there.",
+)
 deviations_option = click.option(
     "--deviations",
     type=float,

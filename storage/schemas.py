@@ -163,7 +163,11 @@ _LEADERBOARD = pa.schema(
         _field("n_rounds", pa.int32(), "rounds rated", "rounds"),
         _field("last_time_seconds", pa.int64(), "end of the last contest; 0 if unknown", "UTC seconds since the epoch"),
         _field("max_rating", pa.float64(), "highest rating after any round", "rating points"),
-        _field("title", pa.string(), "Codeforces' title for the rating"),
+        _field(
+            "title",
+            pa.string(),
+            "title for the rating; null if the run has no titles, or the rating is below the lowest",
+        ),
         _PLAYER,
     ]
 )

@@ -1,0 +1,325 @@
+"""Titles: names and colours for ranges of the rating shown, such as Codeforces' ladder from newbie to grandmaster.
+
+A run's titles are, in this order: those of a command's option ``--titles``; those recorded in the run's ``run.json`` by
+``rate --titles``; else Codeforces' for data sets from there, and none for all others.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from storage import DamagedError, Dataset, Run
+from storage.layout import run_file
+
+__all__ = [
+    "AUTO",
+    "CODEFORCES",
+    "NONE",
+    "RatingFormat",
+    "Title",
+    "Titles",
+    "TitlesChoice",
+    "of_data",
+    "parse_titles",
+    "titles_of",
+]
+
+AUTO: Literal["auto"] = "auto"  # titles by the default rule
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+_KEYS = ("name", "minimum", "colour")
+_HOST = "codeforces.com"
+_SCALE = (1000.0, 2000.0)  # mu of a newcomer, rating points: the systems whose scale Codeforces' thresholds fit
+_TERMINAL = {  # of Codeforces' colours: a terminal's own palette is legible on its background, dark or light
+    "#808080": "bright_black",
+    "#008000": "green",
+    "#03a89e": "cyan",
+    "#0000ff": "blue",
+    "#aa00aa": "magenta",
+    "#ff8c00": "orange1",
+    "#ff0000": "red",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """One title.
+
+    Attributes
+    ----------
+    minimum : float
+        Lowest rating shown that has it, rating points; -inf for a title without a lower end.
+    colour : str
+        ``#rrggbb``.
+    """
+
+    name: str
+    minimum: float
+    colour: str
+
+    @property
+    def style(self) -> str:
+        """The colour for a terminal, as the package rich names it."""
+        return _TERMINAL.get(self.colour, self.colour)
+
+
+@dataclass(frozen=True, slots=True)
+class Titles:
+    """A ladder of titles, lowest first.
+
+    Parameters
+    ----------
+    name
+        ``codeforces``, ``none``, or the name of the file it was read from.
+    ladder
+        The titles, in any order; a rating below the lowest minimum has no title.
+
+    Raises
+    ------
+    ValueError
+        Two titles share a name or a minimum, a name is empty, a minimum is NaN or +inf, a colour is not ``#rrggbb``.
+    """
+
+    name: str
+    ladder: tuple[Title, ...]
+
+    def __post_init__(self) -> None:
+        for title in self.ladder:
+            if not title.name.strip():
+                raise ValueError(f"titles {self.name}: a title needs a name, got {title.name!r}")
+            if math.isnan(title.minimum) or title.minimum == math.inf:
+                raise ValueError(f"titles {self.name}, {title.name!r}: minimum must be a number, got {title.minimum}")
+            if not _COLOUR.fullmatch(title.colour):
+                raise ValueError(f"titles {self.name}, {title.name!r}: colour must be #rrggbb, got {title.colour!r}")
+        for what in ("name", "minimum"):
+            values = [getattr(title, what) for title in self.ladder]
+            if twice := next((value for i, value in enumerate(values) if value in values[:i]), None):
+                raise ValueError(f"titles {self.name}: two titles have the {what} {twice!r}")
+        object.__setattr__(self, "ladder", tuple(sorted(self.ladder, key=lambda title: title.minimum)))
+
+    def __bool__(self) -> bool:
+        return bool(self.ladder)
+
+    def of(self, rating: npt.NDArray[np.float64]) -> pa.StringArray:
+        """The title of each rating shown; null below the lowest."""
+        step = self._steps(rating)
+        names = pa.array([title.name for title in self.ladder], pa.string())
+        return names.take(pa.array(step, mask=step < 0))
+
+    def each(self, rating: npt.NDArray[np.float64]) -> list[Title | None]:
+        """The title of each rating shown; None below the lowest."""
+        return [self.ladder[step] if step >= 0 else None for step in self._steps(rating).tolist()]
+
+    def bands(self) -> Iterator[tuple[float, float, Title]]:
+        """Every title with its lowest rating and that of the next one."""
+        for i, title in enumerate(self.ladder):
+            yield title.minimum, self.ladder[i + 1].minimum if i + 1 < len(self.ladder) else math.inf, title
+
+    def to_json(self) -> Any:
+        """What ``run.json`` records: the name of a built-in ladder, or the whole ladder."""
+        if self in _BUILT_IN.values():
+            return self.name
+        ladder = [
+            {"name": one.name, "minimum": None if one.minimum == -math.inf else one.minimum, "colour": one.colour}
+            for one in self.ladder
+        ]
+        return {"name": self.name, "titles": ladder}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Titles:
+        """The inverse of :meth:`to_json`.
+
+        Raises
+        ------
+        ValueError
+            Names the title that is wrong.
+        """
+        if isinstance(value, str):
+            if value not in _BUILT_IN:
+                raise ValueError(f"titles must be {' or '.join(_BUILT_IN)}, got {value!r}")
+            return _BUILT_IN[value]
+        if not isinstance(value, Mapping) or not isinstance(value.get("titles"), list):
+            raise ValueError(
+                f"titles must be {' or '.join(_BUILT_IN)} or an object with a list `titles`, got {value!r}"
+            )
+        name = str(value.get("name", "unnamed"))
+        return cls(name, tuple(_title(row, f"titles {name}, number {i}") for i, row in enumerate(value["titles"], 1)))
+
+    def _steps(self, rating: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Which title each rating has; -1 for none."""
+        minimum = [title.minimum for title in self.ladder]
+        return np.asarray(np.searchsorted(minimum, rating, side="right") - 1)
+
+
+TitlesChoice = Titles | Literal["auto"] | None
+"""What a command was given: titles, ``AUTO`` for the default rule, None for what the run has on record."""
+
+NONE = Titles("none", ())
+CODEFORCES = Titles(
+    "codeforces",
+    (
+        Title("newbie", -math.inf, "#808080"),
+        Title("pupil", 1200.0, "#008000"),
+        Title("specialist", 1400.0, "#03a89e"),
+        Title("expert", 1600.0, "#0000ff"),
+        Title("candidate master", 1900.0, "#aa00aa"),
+        Title("master", 2100.0, "#ff8c00"),
+        Title("international master", 2300.0, "#ff8c00"),
+        Title("grandmaster", 2400.0, "#ff0000"),
+        Title("international grandmaster", 2600.0, "#ff0000"),
+        Title("legendary grandmaster", 3000.0, "#ff0000"),
+    ),
+)
+_BUILT_IN = {one.name: one for one in (CODEFORCES, NONE)}
+
+
+@dataclass(frozen=True, slots=True)
+class RatingFormat:
+    """How the ratings of a run are written for people.
+
+    Attributes
+    ----------
+    titles : Titles
+        The run's.
+    decimals : int
+        Of a rating shown; mu and sigma have one at least.
+    """
+
+    titles: Titles
+    decimals: int
+
+    def rating(self, value: float) -> str:
+        """A rating shown, or a performance."""
+        return f"{value:.{self.decimals}f}"
+
+    def change(self, value: float) -> str:
+        """A difference of two ratings, with its sign."""
+        return f"{value:+.{self.decimals}f}"
+
+    def belief(self, value: float) -> str:
+        """A mu or sigma."""
+        return f"{value:.{max(self.decimals, 1)}f}"
+
+    def style(self, value: float) -> str:
+        """The colour of a rating on a terminal; empty without a title."""
+        (title,) = self.titles.each(np.array([value]))
+        return "" if title is None else title.style
+
+
+def titles_of(run: Run, dataset: Dataset, mu_init: float, choice: TitlesChoice = None) -> Titles:
+    """The titles of a run's players; see the module for the rule.
+
+    Parameters
+    ----------
+    mu_init
+        The mean of a newcomer's belief, rating points.
+
+    Raises
+    ------
+    DamagedError
+        ``run.json`` records titles that are none.
+    """
+    if isinstance(choice, Titles):
+        return choice
+    recorded = run.config.get("titles") if choice is None else None
+    if recorded is None:
+        return of_data(dataset, mu_init)
+    try:
+        return Titles.from_json(recorded)
+    except ValueError as error:
+        way_out = f"`ranklake rate --run {run.name} --titles auto` removes the record"
+        raise DamagedError(f"{run_file(run.name)}: {error}; {way_out}", path=run_file(run.name)) from error
+
+
+def of_data(dataset: Dataset, mu_init: float) -> Titles:
+    """Codeforces' titles if the first contest with an address is one of Codeforces and the scale fits; else none."""
+    urls = dataset.contests.column("url").drop_null()
+    host = (urlsplit(urls[0].as_py()).hostname or "") if len(urls) else ""
+    fits = _SCALE[0] <= mu_init <= _SCALE[1] and (host == _HOST or host.endswith(f".{_HOST}"))
+    return CODEFORCES if fits else NONE
+
+
+def parse_titles(text: str) -> TitlesChoice:
+    """Titles as an option gives them: ``auto``, ``codeforces``, ``none``, or a file, .json or .csv.
+
+    A CSV file has the columns ``name, minimum, colour``; a JSON file a list of objects with these keys, or an object
+    with the list under ``titles``. The lowest title may have no minimum.
+
+    Raises
+    ------
+    ValueError
+        Names the file, the row and what is wrong there.
+    """
+    if text == AUTO:
+        return AUTO
+    if text in _BUILT_IN:
+        return _BUILT_IN[text]
+    path = Path(text)
+    if path.suffix.lower() not in (".json", ".csv"):
+        raise ValueError(f"must be auto, {', '.join(_BUILT_IN)}, or a file that ends in .json or .csv, got {text!r}")
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {text!r}") from None
+    except OSError as error:
+        raise ValueError(f"{text}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{text}: must be text in UTF-8") from None
+    rows = _rows_of_csv(content, text) if path.suffix.lower() == ".csv" else _rows_of_json(content, text)
+    titles = tuple(_title(row, f"{text}, title {i}") for i, row in enumerate(rows, 1))
+    if not titles:
+        raise ValueError(f"{text}: holds no titles; `none` is no titles")
+    return Titles(path.name, titles)
+
+
+def _rows_of_csv(content: str, path: str) -> Sequence[Any]:
+    reader = csv.DictReader(io.StringIO(content, newline=""), restkey="more", strict=True)
+    try:
+        rows = list(reader)
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+    if missing := [key for key in _KEYS if key not in (reader.fieldnames or ())]:
+        raise ValueError(f"{path}: needs the columns {', '.join(_KEYS)}; {missing[0]} is missing")
+    return rows
+
+
+def _rows_of_json(content: str, path: str) -> Sequence[Any]:
+    try:
+        value = json.loads(content)
+    except ValueError as error:
+        raise ValueError(f"{path}: is no JSON ({error})") from None
+    rows = value.get("titles") if isinstance(value, dict) else value
+    if not isinstance(rows, list):
+        raise ValueError(f"{path}: must hold a list of titles, or an object with the list under `titles`")
+    return rows
+
+
+def _title(row: Any, where: str) -> Title:
+    """A title from outside."""
+    if not isinstance(row, Mapping):
+        raise ValueError(f"{where}: must be an object with {', '.join(_KEYS)}, got {row!r}")
+    if missing := [key for key in ("name", "colour") if not isinstance(row.get(key), str)]:
+        raise ValueError(f"{where}: {missing[0]} must be a text, got {row.get(missing[0])!r}")
+    if unknown := [key for key in row if key not in _KEYS]:
+        raise ValueError(f"{where}: has {unknown[0]!r}; a title has {', '.join(_KEYS)}")
+    minimum = row.get("minimum")
+    if minimum is None or (isinstance(minimum, str) and not minimum.strip()):
+        minimum = -math.inf
+    try:
+        if isinstance(minimum, bool):
+            raise TypeError
+        return Title(row["name"], float(minimum), row["colour"].strip().lower())
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{where}: minimum must be a number, got {minimum!r}") from None
