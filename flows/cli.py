@@ -30,6 +30,7 @@ from .terminal import (
     steal_option,
     titles_choice,
     titles_option,
+    wide_option,
 )
 from .terminal import print_table as _print
 from .terminal import progress as _progress
@@ -160,6 +161,7 @@ def rate(
               help="csv and json have full precision.")  # fmt: skip
 @deviations_option
 @titles_option
+@wide_option
 @lake_option
 def leaderboard(
     run: str, top: int, everybody: bool, form: str, deviations: float | None, titles: TitlesChoice, lake: str
@@ -190,6 +192,7 @@ def leaderboard(
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 @deviations_option
 @titles_option
+@wide_option
 @lake_option
 def player(handle: str, run: str, form: str, deviations: float | None, titles: TitlesChoice, lake: str) -> None:
     """Every rated round of one player, in order; an old name leads to the new one."""

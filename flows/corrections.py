@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import dataset_option, lake_option, moment, print_table, tell_wait, usage, write_rows
+from .terminal import dataset_option, lake_option, moment, print_table, tell_wait, usage, wide_option, write_rows
 
 if TYPE_CHECKING:
     from storage import Dataset, Entry, Ingest, Log
@@ -40,6 +40,7 @@ def remove(contests: tuple[str, ...], dataset: str, why: str, lake: str) -> None
 @click.option("--undo", is_flag=True, help="Take the disqualification of these players back.")
 @dataset_option
 @why_option
+@wide_option
 @lake_option
 def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why: str, lake: str) -> None:
     """Disqualify players of a contest in retrospect; without --remove, list what is on record.
@@ -68,6 +69,7 @@ def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why:
 @click.option("--list", "listing", is_flag=True, help="List the aliases there are.")
 @dataset_option
 @why_option
+@wide_option
 @lake_option
 def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str, why: str, lake: str) -> None:
     """Say that a player called OLD is called NEW: one history, under NEW."""
@@ -106,6 +108,7 @@ def unalias(old: str, dataset: str, why: str, lake: str) -> None:
 @click.command()
 @dataset_option
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@wide_option
 @lake_option
 def log(dataset: str, form: str, lake: str) -> None:
     """Who corrected what by hand, when and why."""

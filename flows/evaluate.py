@@ -18,7 +18,7 @@ from storage import Chain, Dataset, Lake, LakeError, Run, Segment
 
 from .scores import METRICS, RoundScores, score_rounds
 
-__all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip"]
+__all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip", "to_json"]
 
 SIZES = {"2-16": 2, "17-99": 17, "100-199": 100, "200-399": 200, "400-599": 400, "600-799": 600, "800+": 800}
 _PIECE_ROWS = 60_000  # of neighbouring segments that are scored at once
@@ -101,7 +101,7 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the single rounds; what is not a number is null."""
-        told: dict[str, Any] = _plain(
+        told: dict[str, Any] = to_json(
             {
                 "run": self.run,
                 "rounds": len(self),
@@ -255,10 +255,10 @@ def _occasions(
     return np.where(time_seconds == 0, 0, year), division
 
 
-def _plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """As JSON can hold it: NaN is null."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: to_json(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [to_json(item) for item in value]
     return None if isinstance(value, float) and np.isnan(value) else value

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .cpus import available_cpus
-from .terminal import dataset_option, lake_option, print_table, progress, usage
+from .terminal import dataset_option, lake_option, print_table, progress, usage, wide_option
 
 if TYPE_CHECKING:
     from .evaluate import Evaluation
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS"]
 
 BREAKDOWNS = ("era", "size", "experience", "rank-error")
+FILTERS = ("everyone", "experienced", "top100")
 
 
 @click.command()
@@ -31,6 +32,14 @@ BREAKDOWNS = ("era", "size", "experience", "rank-error")
 @click.option("--by", "breakdowns", multiple=True, type=click.Choice(BREAKDOWNS),
               help="Also a table by year, by participants, by rounds played before, or the EloSRM tables of log2 rank "
               "errors; repeatable.")  # fmt: skip
+@click.option(
+    "--filter",
+    "chosen",
+    multiple=True,
+    type=click.Choice(FILTERS),
+    help="Whose places count: a table each. By default all of one run, everyone of several; repeatable.",
+)
+@click.option("--pairs", is_flag=True, help="Also how many rounds each run predicts better than each other run.")
 @click.option("--scale", type=click.FloatRange(min=0.0, min_open=True), default=400.0, show_default=True,
               help="Rating points by which ten to one is foretold: for log2 rank error and cross-entropy.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
@@ -39,31 +48,36 @@ BREAKDOWNS = ("era", "size", "experience", "rank-error")
     "--output", metavar="FILE.parquet", type=click.Path(dir_okay=False), help="Write every round's scores there."
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
+@wide_option
 @lake_option
 def evaluate(
     runs: tuple[str, ...],
     skip_rounds: int | None,
     skip_share: float | None,
     breakdowns: tuple[str, ...],
+    chosen: tuple[str, ...],
+    pairs: bool,
     scale: float,
     form: str,
     output: str | None,
     workers: int | None,
     lake: str,
 ) -> None:
-    """How well the ratings of a run foretold its rounds, from what is on record; several runs are compared.
+    """How well the ratings of a run predicted its rounds; several runs are compared in one table.
 
-    Scored are the ratings before each round: of players rated before (everyone), of those with five rounds at least
-    (experienced), of the first hundred places (top100). Pair inversion counts equal ratings as right, as the Elo-MMR
-    paper does; beside it stands the neutral rule, which counts them half.
+    Scored are the ratings before each round: of players rated before (everyone), of those with at least five rounds
+    (experienced), of the first hundred places (top100). Pair inversion counts equal ratings as right, as in the
+    Elo-MMR paper; the neutral rule beside it counts them half. Of several runs the best value is marked, and the
+    others have their difference to it with a 95 % confidence interval.
     """
     from storage import Lake
     from storage.layout import run_file
 
     from .compare import check_comparable, win_rates
+    from .differences import CONFIDENCE, differences
     from .evaluate import evaluate as score_run
-    from .evaluate import rounds_to_skip
-    from .show_scores import evaluation_tables, win_table
+    from .evaluate import rounds_to_skip, to_json
+    from .show_scores import breakdown_tables, comparison_table, scores_table, win_table
 
     with usage():
         for run in runs:
@@ -74,6 +88,8 @@ def evaluate(
             raise ValueError("--skip-rounds and --skip-share exclude each other; give one")
         if output is not None and not os.path.isdir(os.path.dirname(output) or "."):
             raise ValueError(f"--output {output}: there is no folder {os.path.dirname(output)}")
+        if pairs and len(runs) == 1:
+            raise ValueError("--pairs compares runs; give at least two --run")
     opened = Lake.open(lake)
     skips = [skip_rounds or 0 if skip_share is None else rounds_to_skip(opened, run, skip_share) for run in runs]
     hands = workers or available_cpus()
@@ -87,7 +103,8 @@ def evaluate(
             if found:
                 check_comparable(found[0], one)
             found.append(one)
-    pairs = [(one, other, list(win_rates(one, other))) for at, one in enumerate(found) for other in found[at + 1 :]]
+    wanted = [(one, other) for at, one in enumerate(found) for other in found[at + 1 :] if pairs or form == "json"]
+    rates = [(one.run, other.run, list(win_rates(one, other))) for one, other in wanted]
     if output is not None:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -95,16 +112,29 @@ def evaluate(
         pq.write_table(pa.concat_tables([one.to_table() for one in found]), output)
     if form == "json":
         told = [one.to_json() for one in found]
-        rates = [{"run": a.run, "other": b.run, **rate._asdict()} for a, b, some in pairs for rate in some]
-        json.dump(told[0] if len(told) == 1 else {"runs": told, "win_rates": rates}, sys.stdout, ensure_ascii=False)
+        several = {
+            "runs": told,
+            "win_rates": [
+                {"run": one, "other": other, **rate._asdict()} for one, other, some in rates for rate in some
+            ],
+            "differences": [to_json(one._asdict()) for one in differences(found, FILTERS)],
+            "confidence": CONFIDENCE,
+        }
+        json.dump(told[0] if len(told) == 1 else several, sys.stdout, ensure_ascii=False, allow_nan=False)
         sys.stdout.write("\n")
         return
+    shown = [filter for filter in FILTERS if filter in (chosen or (FILTERS if len(found) == 1 else FILTERS[:1]))]
+    if len(found) == 1:
+        print_table(scores_table(found[0], shown))
+    else:
+        for filter in shown:
+            print_table(comparison_table(found, filter))
     for one in found:
-        for table in evaluation_tables(one, breakdowns):
+        for table in breakdown_tables(one, breakdowns, shown):
             print_table(table)
-    for a, b, rates_of_pair in pairs:
-        for filter in a.filters:
-            print_table(win_table(a.run, b.run, rates_of_pair, filter))
+    for run, other, rates_of_pair in rates:
+        for filter in shown:
+            print_table(win_table(run, other, rates_of_pair, filter))
 
 
 @click.command()
@@ -127,6 +157,7 @@ def evaluate(
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
 @click.option("--scheduler", metavar="ADDRESS", help="A Dask cluster that does the trials, as tcp://host:8786.")
 @click.option("--name", default="", help="Of the search in the lake; by default made of what is searched.")
+@wide_option
 @lake_option
 def search(
     dataset: str, players: str, workers: int | None, scheduler: str | None, best: int, lake: str, **choices: Any

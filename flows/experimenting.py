@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .reading import read_options, table_options
-from .terminal import print_table, progress, usage
+from .terminal import print_table, progress, usage, wide_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +32,7 @@ _SYNTHETIC = "paper"  # the preset that stands in where no data are given
 @click.option("--dataset", "datasets", multiple=True, help="Of the lake; repeatable, by default all.")
 @click.option("--lake", envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn.")
+@wide_option
 @click.option("-o", "--output", default="experiments", show_default=True, type=click.Path(file_okay=False),
               metavar="DIR", help="Where the report goes: a page, and its numbers as Parquet.")  # fmt: skip
 def experiment(
@@ -94,14 +95,12 @@ COMMANDS = (experiment,)
 
 
 def _list() -> None:
-    from rich.table import Table
     from rich.text import Text
 
     from .experiments import EXPERIMENTS, find_experiment
+    from .tables import TEXT, WHOLE, new_table
 
-    table = Table()
-    for heading in ("experiment", "what it shows", "source", "data"):
-        table.add_column(heading, overflow="fold")
+    table = new_table({"experiment": WHOLE, "what it shows": TEXT, "source": TEXT, "data": TEXT}, ("source",))
     told = {
         "none": "none",
         "optional": "none, and given",

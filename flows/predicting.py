@@ -14,6 +14,7 @@ from .terminal import (
     print_table,
     run_option,
     usage,
+    wide_option,
     write_rows,
 )
 
@@ -40,6 +41,7 @@ _LADDER = 25  # rows of places a table has room for
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
               help="csv and json have full precision, and every place.")  # fmt: skip
 @deviations_option
+@wide_option
 @lake_option
 def predict(
     handles: tuple[str, ...],

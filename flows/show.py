@@ -12,6 +12,7 @@ from rich.text import Text
 from storage import Entry
 
 from .status import DatasetStatus, LakeStatus, RunStatus
+from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 from .times import utc
 
 if TYPE_CHECKING:
@@ -33,14 +34,17 @@ __all__ = [
     "size",
 ]
 
+_MATRIX_NAME = 10  # cells of a name above the chances against it
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Table:
     """The first rows of a leaderboard of ``n_players``; a run without titles has no column of them."""
-    table = Table(caption=f"{rows.num_rows:,} of {n_players:,} players")
     titled = ("title",) if form.titles else ()
-    _columns(table, ("place", "rating"), (*titled, "handle"), ("mu", "sigma", "rounds", "last", "highest"))
+    columns = {"place": NUMBER, "rating": NUMBER, **dict.fromkeys(titled, WHOLE), "handle": NAME}
+    columns |= dict.fromkeys(("mu", "sigma", "rounds", "last", "highest"), NUMBER)
+    hide = ("sigma", "mu", "highest", "last", "rounds", "title")
+    table = new_table(columns, hide, caption=f"{rows.num_rows:,} of {n_players:,} players")
     for row in rows.to_pylist():
         colour = form.style(row["rating"])
         table.add_row(
@@ -58,8 +62,11 @@ def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Tab
 
 def player_table(history: PlayerHistory) -> Table:
     """One player's rounds."""
-    table, form = Table(title=Text(plain(history.handle))), history.format
-    _columns(table, ("round", "day"), ("contest",), ("place", "of", "performance", "rating", "change", "mu", "sigma"))
+    form = history.format
+    columns = {"round": NUMBER, "day": NUMBER, "contest": NAME}
+    columns |= dict.fromkeys(("place", "of", "performance", "rating", "change", "mu", "sigma"), NUMBER)
+    hide = ("sigma", "mu", "round", "of", "performance", "day", "change")
+    table = new_table(columns, hide, title=Text(plain(history.handle)))
     before = None
     for row in history.rows.to_pylist():
         place = f"{row['lo'] + 1:,}" + (f"-{row['hi'] + 1:,}" if row["hi"] > row["lo"] else "")
@@ -83,11 +90,15 @@ def entrants_table(prediction: Prediction, matrix: int) -> Table:
     """Who takes part in a round to come, whom to expect first first; of up to ``matrix`` all chances."""
     rows = prediction.table().reset_index().sort_values("expected_place", kind="stable")
     few, form = len(rows) <= matrix, prediction.format
-    table = Table(caption="chances to finish before each of the others" if few else f"{len(rows):,} entrants")
     names = [Text(plain(str(name))) for name in rows["player"]]
-    _columns(table, ("expected place", "rating"), ("handle",), ("mu", "sigma", "rounds"))
-    for name in names if few else ():
-        table.add_column(Text("before ").append_text(name), justify="right", overflow="fold")
+    columns = {"expected place": NUMBER, "rating": NUMBER, "handle": NAME}
+    columns |= dict.fromkeys(("mu", "sigma", "rounds"), NUMBER)
+    matrix_columns = [Text("before ").append_text(name) for name in names] if few else []
+    hide = ("sigma", "mu", "rounds", *(heading.plain for heading in reversed(matrix_columns)))
+    caption = "chances to finish before each of the others" if few else f"{len(rows):,} entrants"
+    table = new_table(columns, hide, caption=caption)
+    for heading in matrix_columns:
+        table.add_column(heading, max_width=_MATRIX_NAME, **NUMBER)
     chances = prediction.chances()[rows.index][:, rows.index] if few else None
     for i, (name, row) in enumerate(zip(names, rows.to_dict("records"), strict=True)):
         chance = [] if chances is None else ["" if i == j else _percent(p) for j, p in enumerate(chances[i])]
@@ -105,8 +116,7 @@ def entrants_table(prediction: Prediction, matrix: int) -> Table:
 
 def pairs_table(rows: pa.Table) -> Table:
     """Chances of pairs."""
-    table = Table()
-    _columns(table, (), ("handle", "before"), ("chance",))
+    table = new_table({"handle": NAME, "before": NAME, "chance": NUMBER})
     for row in rows.to_pylist():
         table.add_row(Text(plain(row["handle"])), Text(plain(row["against"])), _percent(row["chance"]))
     return table
@@ -114,8 +124,8 @@ def pairs_table(rows: pa.Table) -> Table:
 
 def outcomes_table(handle: str, rows: pd.DataFrame, n_players: int, form: RatingFormat) -> Table:
     """What each place would do to a rating."""
-    table = Table(title=Text(plain(handle)), caption=f"a round of {n_players:,}")
-    _columns(table, ("place", "rating", "change", "mu", "sigma"), (), ())
+    columns = dict.fromkeys(("place", "rating", "change", "mu", "sigma"), NUMBER)
+    table = new_table(columns, ("sigma", "mu"), title=Text(plain(handle)), caption=f"a round of {n_players:,}")
     for row in rows.to_dict("records"):
         table.add_row(
             f"{row['place']:,}",
@@ -129,8 +139,9 @@ def outcomes_table(handle: str, rows: pd.DataFrame, n_players: int, form: Rating
 
 def log_table(title: str, entries: list[tuple[Entry, str]]) -> Table:
     """Corrections, each with what has become of it."""
-    table = Table(title=Text(title))
-    _columns(table, (), ("when", "what", "contest", "player", "new name", "since", "who", "why", ""), ())
+    columns = {"when": WHOLE, "what": WHOLE, "contest": NAME, "player": NAME, "new name": NAME, "since": WHOLE}
+    columns |= {"who": NAME, "why": TEXT, "state": TEXT}
+    table = new_table(columns, ("who", "since", "why", "when"), title=Text(title))
     for entry, state in entries:
         texts = (entry.contest_id, entry.handle, entry.new_handle)
         table.add_row(
@@ -145,8 +156,9 @@ def log_table(title: str, entries: list[tuple[Entry, str]]) -> Table:
 
 def runs_tables(status: LakeStatus) -> Iterator[Table]:
     """The data sets of a lake, then its runs."""
-    table = Table(title="data sets")
-    _columns(table, (), ("data set", "state"), ("contests", "participations", "players", "last", "files", "size"))
+    columns = {"data set": NAME, "state": TEXT}
+    columns |= dict.fromkeys(("contests", "participations", "players", "last", "files", "size"), NUMBER)
+    table = new_table(columns, ("files", "last", "size", "players", "participations"), title="data sets")
     for dataset in status.datasets:
         table.add_row(
             dataset.dataset,
@@ -157,11 +169,11 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
             size(dataset.size_bytes),
         )
     yield table
-    table = Table(title="runs")
-    _columns(
-        table, (), ("run", "data set", "system", "state"),
-        ("rounds", "participations", "last contest", "day", "segments", "snapshots", "size"),
-    )  # fmt: skip
+    columns = {"run": NAME, "data set": NAME, "system": NAME, "state": TEXT, "rounds": NUMBER}
+    columns |= {"participations": NUMBER, "last contest": NAME}
+    columns |= dict.fromkeys(("day", "segments", "snapshots", "size"), NUMBER)
+    hide = ("snapshots", "segments", "last contest", "participations", "data set", "day", "size", "system")
+    table = new_table(columns, hide, title="runs")
     for run in status.runs:
         table.add_row(
             run.run,
@@ -196,12 +208,6 @@ def size(size_bytes: float) -> str:
     return f"{size_bytes:.{0 if unit == 0 or size_bytes >= 10 else 1}f} {_UNITS[unit]}"
 
 
-def _columns(table: Table, right: tuple[str, ...], left: tuple[str, ...], more: tuple[str, ...]) -> None:
-    for names, justify in ((right, "right"), (left, "left"), (more, "right")):
-        for name in names:
-            table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
-
-
 def plain(name: str) -> str:
     """A name from outside for a terminal: control and direction characters are spelled out."""
     return "".join(c if c.isprintable() or c == "\u00a0" else f"\\x{ord(c):02x}" for c in name)
@@ -213,7 +219,7 @@ def _percent(chance: float) -> str:
 
 
 def _day(time_seconds: int | None) -> str:
-    if time_seconds is None:
+    if not time_seconds:  # 0 is unknown
         return ""
     try:
         return utc(time_seconds).date().isoformat()

@@ -6,16 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
+
+from rating_kernels.metrics import HIGHER_IS_BETTER
 
 from .compare import WinRate
+from .differences import CONFIDENCE, differences
 from .evaluate import Evaluation
 from .scores import METRICS
 from .search import SearchReport
+from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
-__all__ = ["BREAKDOWNS", "evaluation_tables", "search_table", "win_table"]
+__all__ = ["BREAKDOWNS", "breakdown_tables", "comparison_table", "scores_table", "search_table", "win_table"]
 
 BREAKDOWNS = ("era", "size", "experience", "rank-error")
-_HEADS = {
+_NAMES = {
     "pair_inversion": "pair inversion %",
     "pair_inversion_equal_half": "equal half %",
     "rank_deviation": "rank deviation %",
@@ -24,21 +29,57 @@ _HEADS = {
     "kendall_tau_b": "tau-b",
     "spearman_rho": "rho",
 }
+_HEADS = {metric: f"{name} {'↑' if metric in HIGHER_IS_BETTER else '↓'}" for metric, name in _NAMES.items()}
+_HIDE = ("pair_inversion_equal_half", "spearman_rho", "kendall_tau_b", "log2_rank_error", "cross_entropy")
+_ARROWS = "↑ higher is better, ↓ lower"
 
 
-def evaluation_tables(found: Evaluation, breakdowns: Sequence[str]) -> Iterator[Table]:
-    """Every filter, then the breakdowns asked for."""
-    first = f"{found.first_round:,}" if found.first_round else "0"
-    title = f"{found.run}: rounds {first} to {found.first_round + len(found) - 1:,} foretold by the ratings before them"
-    yield _scores(title, "filter", {name: scores.summary() for name, scores in found.filters.items()})
+def scores_table(found: Evaluation, filters: Sequence[str]) -> Table:
+    """One run: a row a filter."""
+    rows = {name: found.filters[name].summary() for name in filters}
+    return _scores(f"{found.run}: {_rounds(found)}", "filter", rows, caption=_ARROWS)
+
+
+def comparison_table(found: Sequence[Evaluation], filter: str) -> Table:
+    """Several runs: a row a run, below each value its difference to the best with the confidence interval."""
+    weights = {int(one.filters[filter].weight.sum()) for one in found}
+    alike = len(weights) == 1
+    title = f"{filter}{f', {weights.pop():,} participations' if alike else ''}: {_rounds(found[0])}"
+    columns = {"run": NAME} | ({} if alike else {"participations": NUMBER})
+    columns |= {_HEADS[metric]: NUMBER for metric in METRICS}
+    hide = ("participations", *(_HEADS[metric] for metric in _HIDE))
+    caption = (
+        f"* best; below the others: difference to the best ± {CONFIDENCE:.0%} interval, paired by round; {_ARROWS}"
+    )
+    table = new_table(columns, hide, title=title, caption=caption.replace("%", " %"))
+    by_cell = {(one.run, one.metric): one for one in differences(found, [filter])}
+    for one in found:
+        weight = [] if alike else [f"{int(one.filters[filter].weight.sum()):,}"]
+        cells = []
+        for metric in METRICS:
+            value, difference = _number(metric, one.filters[filter].mean(metric)), by_cell.get((one.run, metric))
+            if difference is None or not value:
+                cells.append(Text(value))
+            elif difference.best == one.run:
+                cells.append(Text(f"*{value}", "bold"))
+            else:
+                half = _number(metric, difference.high - difference.difference)
+                change = f"{difference.difference:+.{_decimals(metric)}f}{f' ±{half}' if half else ''}"
+                cells.append(Text(f"{value}\n").append(change, "dim"))
+        table.add_row(one.run, *weight, *cells)
+    return table
+
+
+def breakdown_tables(found: Evaluation, breakdowns: Sequence[str], filters: Sequence[str]) -> Iterator[Table]:
+    """The breakdowns asked for, each under every filter."""
     for breakdown in (name for name in BREAKDOWNS if name in breakdowns):
         if breakdown == "rank-error":
             yield _rank_errors(found)
             continue
         head = {"era": "year", "size": "players", "experience": "rounds before"}[breakdown]
-        for name, scores in found.filters.items():
+        for name in filters:
             rows = (
-                scores.experience() if breakdown == "experience"
+                found.filters[name].experience() if breakdown == "experience"
                 else found.by_era(name) if breakdown == "era"
                 else found.by_size(name)
             )  # fmt: skip
@@ -47,30 +88,28 @@ def evaluation_tables(found: Evaluation, breakdowns: Sequence[str]) -> Iterator[
 
 def win_table(one: str, other: str, rates: Sequence[WinRate], filter: str) -> Table:
     """How often one run is better than another, under one filter."""
-    table = Table(title=f"{filter}: rounds that {one} foretold better than {other}, %, equal ones by half")
-    table.add_column("rounds")
-    table.add_column("how many", justify="right")
-    for metric in METRICS:
-        table.add_column(_HEADS[metric].removesuffix(" %"), justify="right")
+    columns = {"rounds": WHOLE, "number": NUMBER} | {_NAMES[metric].removesuffix(" %"): NUMBER for metric in METRICS}
+    hide = [_NAMES[metric].removesuffix(" %") for metric in _HIDE]
+    title = f"{filter}: % of rounds that {one} predicted better than {other}; equal ones count half"
+    table = new_table(columns, hide, title=title)
     by_class: dict[str, dict[str, WinRate]] = {}
     for rate in rates:
         if rate.filter == filter:
             by_class.setdefault(rate.rounds, {})[rate.metric] = rate
     for name, found in by_class.items():
-        told = [f"{found[metric].percent:.1f}" if metric in found else "" for metric in METRICS]
-        table.add_row(name, f"{max(rate.n_rounds for rate in found.values()):,}", *told)
+        values = [f"{found[metric].percent:.1f}" if metric in found else "" for metric in METRICS]
+        table.add_row(name, f"{max(rate.n_rounds for rate in found.values()):,}", *values)
     return table
 
 
 def search_table(report: SearchReport, metric: str) -> Table:
     """The best of a search, with their scores on the training rounds and on the others."""
     share = f"tuned on the first {report.n_train:,} of {report.n_contests:,} contests, tested on the others"
-    table = Table(title=f"best {_HEADS[metric]}, {share}")
-    table.add_column("", justify="right")
-    table.add_column("hyperparameters", overflow="fold")
+    columns = {"": NUMBER, "hyperparameters": TEXT}
     for part in ("tuned", "tested"):
         for name in ("pair_inversion", "rank_deviation"):
-            table.add_column(f"{_HEADS[name].removesuffix(' %')}, {part}", justify="right")
+            columns[f"{_NAMES[name].removesuffix(' %')}, {part}"] = NUMBER
+    table = new_table(columns, title=f"best {_HEADS[metric]}, {share}")
     for place, found in enumerate(report.best, 1):
         scores = [part.get(name) for part in (found.train, found.test) for name in ("pair_inversion", "rank_deviation")]
         told = ["ran away" if score is None else f"{score:.3f}" for score in scores]
@@ -78,22 +117,18 @@ def search_table(report: SearchReport, metric: str) -> Table:
     return table
 
 
-def _scores(title: str, head: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
-    table = Table(title=title)
-    table.add_column(head)
-    table.add_column("weight", justify="right")
-    for metric in METRICS:
-        table.add_column(_HEADS[metric], justify="right")
+def _scores(title: str, head: str, rows: Mapping[str, Mapping[str, Any]], caption: str | None = None) -> Table:
+    columns = {head: WHOLE, "weight": NUMBER} | {_HEADS[metric]: NUMBER for metric in METRICS}
+    table = new_table(columns, [_HEADS[metric] for metric in _HIDE], title=title, caption=caption)
     for name, row in rows.items():
         table.add_row(name, f"{row['weight']:,}", *(_number(metric, row.get(metric)) for metric in METRICS))
     return table
 
 
 def _rank_errors(found: Evaluation) -> Table:
-    table = Table(title=f"{found.run}, log2 rank errors of everybody, newcomers included")
-    table.add_column("rounds, this one counted")
-    for head in ("participations", "mean change", "mean P", "mean E"):
-        table.add_column(head, justify="right")
+    columns = {"rounds, this one counted": WHOLE}
+    columns |= dict.fromkeys(("participations", "mean change", "mean P", "mean E"), NUMBER)
+    table = new_table(columns, title=f"{found.run}, log2 rank errors of everybody, newcomers included")
     for row in found.rank_errors():
         if row.participations:
             table.add_row(
@@ -102,7 +137,16 @@ def _rank_errors(found: Evaluation) -> Table:
     return table
 
 
+def _rounds(found: Evaluation) -> str:
+    last = found.first_round + len(found) - 1
+    return f"rounds {found.first_round:,} to {last:,}, predicted by the ratings before them"
+
+
+def _decimals(metric: str) -> int:
+    return 2 if metric.startswith(("pair", "rank")) else 4
+
+
 def _number(metric: str, value: float | None) -> str:
     if value is None or value != value:
         return ""
-    return f"{value:.2f}" if metric.startswith(("pair", "rank")) else f"{value:.4f}"
+    return f"{value:.{_decimals(metric)}f}"

@@ -41,11 +41,13 @@ __all__ = [
     "titles_choice",
     "titles_option",
     "usage",
+    "wide_option",
     "write_rows",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
 SWITCH_SECONDS = 2e-4  # kernels and writes are short: their threads should not wait 5 ms for the interpreter
+_WIDE = "ranklake.wide"  # key of the context: whether --wide was given
 
 lake_option = click.option(
     "--lake", required=True, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake."
@@ -82,6 +84,19 @@ def finite(context: click.Context, parameter: click.Parameter, value: float | No
     if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"must be a finite number, got {value}")
     return value
+
+
+def _wide(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    context.meta[_WIDE] = value
+
+
+wide_option = click.option(
+    "--wide",
+    is_flag=True,
+    expose_value=False,
+    callback=_wide,
+    help="Show every column in full, however narrow the terminal is.",
+)
 
 
 def titles_choice(context: click.Context, parameter: click.Parameter, value: str | None) -> TitlesChoice:
@@ -175,11 +190,11 @@ def tell_wait(by: Holder) -> None:
 
 
 def print_table(table: Any) -> None:
-    """A table of rich's, as wide as the terminal."""
-    from rich.console import Console
+    """A table of rich's, made to fit the terminal; in full elsewhere, and for a command with ``--wide``."""
+    from .tables import print_fitted
 
-    console = Console(emoji=False)
-    (console if console.is_terminal else Console(width=160, emoji=False)).print(table)
+    context = click.get_current_context(silent=True)
+    print_fitted(table, wide=context is not None and context.meta.get(_WIDE, False))
 
 
 def write_rows(table: pa.Table, form: str) -> None:

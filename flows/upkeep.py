@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import lake_option, print_table, steal_option, tell_wait, usage
+from .terminal import lake_option, print_table, steal_option, tell_wait, usage, wide_option
 
 if TYPE_CHECKING:
     from storage import Lake
@@ -30,6 +30,7 @@ some_dataset_option = click.option("--dataset", help="Only this data set.")
 
 @click.command()
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@wide_option
 @lake_option
 def runs(form: str, lake: str) -> None:
     """The data sets and runs of a lake: how far each has come, what it takes on disk, and who is writing it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ from pipeline.test_cli import Command
 
 from flows import evaluate as module
 from flows.compare import check_comparable, win_rates
+from flows.differences import differences, half_width, student_quantile
 from flows.evaluate import division_of, evaluate, rounds_to_skip
-from flows.scores import METRICS
-from rating_kernels.metrics import PER_ROW
+from flows.scores import METRICS, PER_ROUND, RoundScores
+from rating_kernels.metrics import HIGHER_IS_BETTER, PER_ROW
 from storage import Dataset, Lake, LakeError, Run
 
 N_ROUNDS = 30
@@ -200,9 +202,10 @@ def test_command__prints_tables_and_writes_every_round(ranklake: Command, lake: 
     target = tmp_path / "scores.parquet"
     breakdowns = [word for name in ("era", "size", "experience", "rank-error") for word in ("--by", name)]
     runs = ("--run", "run", "--run", "elo")
-    answer = ranklake("evaluate", *runs, *breakdowns, "--output", target, "--workers", 2, "--lake", lake.url)
+    told = ("--pairs", "--output", target, "--workers", 2)
+    answer = ranklake("evaluate", *runs, *breakdowns, *told, "--lake", lake.url)
     assert answer.code == 0, answer.err
-    for part in ("equal half", "by year", "by players", "by rounds before", "existing", "foretold better than elo"):
+    for part in ("equal half", "by year", "by players", "by rounds before", "existing", "predicted better than elo"):
         assert part in answer.out, part
     rows = pq.read_table(target).to_pandas()
     assert len(rows) == 2 * 3 * N_ROUNDS
@@ -229,3 +232,110 @@ def test_command__explains_what_is_wrong_in_one_line(
     ranklake: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
 ) -> None:
     assert says in ranklake.refuses("evaluate", *arguments, "--lake", lake.url, code=code)
+
+
+# Several runs in one table
+
+
+def scores_of(rng: np.random.Generator, n: int, shift: float = 0.0, common: Any = 0.0) -> RoundScores:
+    """Scores of rounds of random sizes; every metric is ``common`` and noise of its own."""
+    weight = rng.integers(2, 200, n)
+    values = {name: common + shift + rng.normal(0.0, 1.0, n) for name in METRICS}
+    sums = {name: values[name] * weight for name in PER_ROW}
+    return RoundScores(weight, sums, {name: values[name] for name in PER_ROUND}, np.zeros((n, 7, 1)))
+
+
+@pytest.mark.parametrize(("degrees", "table"), [(2, 4.303), (4, 2.776), (10, 2.228), (30, 2.042), (1000, 1.962)])
+def test_interval__has_the_quantiles_of_the_printed_table(degrees: int, table: float) -> None:
+    assert student_quantile(0.975, degrees) == pytest.approx(table, rel=0.01 if degrees < 4 else 1e-3)
+
+
+def test_interval__of_rounds_that_count_the_same_is_the_paired_t_interval() -> None:
+    rng = np.random.default_rng(1)
+    one, other = scores_of(rng, 25), scores_of(rng, 25, 0.3)
+    d = one.values["spearman_rho"] - other.values["spearman_rho"]
+    expected = 2.0639 * float(np.std(d, ddof=1)) / math.sqrt(25)
+    assert half_width(one, other, "spearman_rho") == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("metric", ["pair_inversion", "cross_entropy", "kendall_tau_b"])
+def test_interval__agrees_with_a_bootstrap_over_rounds(metric: str) -> None:
+    rng = np.random.default_rng(2)
+    hard = rng.normal(0.0, 5.0, 400)  # what is hard for one is hard for the other: pairing takes it out
+    one, other = scores_of(rng, 400, common=hard), scores_of(rng, 400, common=hard)
+    other = RoundScores(one.weight, {name: other.values.get(name, other.sums[name] / other.weight) * one.weight
+                                     for name in PER_ROW}, other.values, other.by_experience)  # fmt: skip
+    draws = [rng.integers(0, 400, 400) for _ in range(2000)]
+    spread = float(np.std([one.mean(metric, draw) - other.mean(metric, draw) for draw in draws]))
+    assert half_width(one, other, metric) == pytest.approx(1.966 * spread, rel=0.08)
+
+
+def test_interval__covers_the_difference_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(3)
+    hits = 0
+    for _ in range(500):
+        one, other = scores_of(rng, 40), scores_of(rng, 40, 0.5)
+        d = one.mean("rank_deviation") - other.mean("rank_deviation")
+        hits += abs(d + 0.5) <= half_width(one, other, "rank_deviation")
+    assert 0.92 <= hits / 500 <= 0.975
+
+
+def test_interval__of_too_few_rounds_is_unknown_and_of_equals_is_nothing() -> None:
+    rng = np.random.default_rng(4)
+    two, three = scores_of(rng, 2), scores_of(rng, 3)
+    assert math.isnan(half_width(two, scores_of(rng, 2), "pair_inversion"))
+    assert half_width(three, three, "pair_inversion") == 0.0
+    nothing = RoundScores(three.weight * 0, three.sums, three.values, three.by_experience)
+    assert math.isnan(half_width(three, nothing, "pair_inversion"))
+
+
+def test_differences__are_to_the_best_in_the_direction_of_the_metric(lake: Lake) -> None:
+    found = [evaluate(lake, run) for run in ("run", "elo")]
+    rows = {(one.metric, one.run): one for one in differences(found, ["everyone"])}
+    assert len(rows) == 2 * len(METRICS)
+    for metric in METRICS:
+        means = {one.run: one.filters["everyone"].mean(metric) for one in found}
+        choose = max if metric in HIGHER_IS_BETTER else min
+        best = choose(means, key=lambda run: means[run])
+        other = next(run for run in means if run != best)
+        assert rows[metric, best][3:] == (best, 0.0, 0.0, 0.0)
+        row = rows[metric, other]
+        assert row.best == best
+        assert row.difference == means[other] - means[best]
+        assert row.low < row.difference < row.high
+        assert (row.low + row.high) / 2 == pytest.approx(row.difference)
+
+
+def test_command__compares_runs_in_one_table_with_the_best_marked(ranklake: Command, lake: Lake) -> None:
+    runs = ("--run", "run", "--run", "elo", "--lake", lake.url)
+    text = ranklake("evaluate", *runs).out
+    assert text.count("┏") == 1
+    assert "everyone" in text
+    assert "predicted better" not in text
+    heads = next(line for line in text.splitlines() if "pair inversion" in line)
+    assert (heads.count("↑"), heads.count("↓")) == (4, 3)
+    found = {run: evaluate(lake, run).filters["everyone"] for run in ("run", "elo")}
+    rows = {line.split()[1]: line for line in text.splitlines() if line.startswith(("│ run ", "│ elo "))}
+    assert rows["run"].count("*") + rows["elo"].count("*") == len(METRICS)
+    for run, scores in found.items():
+        assert f"{scores.mean('pair_inversion'):.2f} " in rows[run]
+        assert f"{scores.mean('cross_entropy'):.4f} " in rows[run]
+    assert len(re.findall(r"[+-][0-9.]+ ±[0-9.]+", text)) == len(METRICS)
+    both = ranklake("evaluate", *runs, "--filter", "top100", "--filter", "experienced").out
+    assert both.count("┏") == 2
+    assert "experienced" in both
+    assert "everyone" not in both
+    assert ranklake("evaluate", *runs, "--pairs").out.count("┏") == 2
+    assert "give at least two --run" in ranklake.refuses("evaluate", *runs[2:], "--pairs", code=2)
+    assert text == ranklake("evaluate", *runs).out
+
+
+def test_command__json_of_several_has_every_difference(ranklake: Command, lake: Lake) -> None:
+    runs = ("--run", "run", "--run", "elo", "--lake", lake.url)
+    told = json.loads(ranklake("evaluate", *runs, "--format", "json").out)
+    assert list(told) == ["runs", "win_rates", "differences", "confidence"]
+    assert len(told["differences"]) == 2 * len(METRICS) * len(LEAST)
+    assert set(told["differences"][0]) == {"filter", "metric", "run", "best", "difference", "low", "high"}
+    few = ("--skip-rounds", N_ROUNDS - 2, "--format", "json")
+    told = json.loads(ranklake("evaluate", *runs, *few).out, parse_constant=pytest.fail)
+    assert None in [one["low"] for one in told["differences"]]

@@ -1,0 +1,195 @@
+"""Tables that fit a terminal: numbers are never folded or cut, columns of less interest are hidden instead.
+
+A column's attributes say what may happen to it. They are rich's own, so that any table of rich's can be fitted.
+
+    NUMBER   aligned to the right, whole
+    WHOLE    whole: dates, kinds
+    NAME     shortened with an ellipsis where room is short
+    TEXT     wrapped between words
+
+A heading is wrapped between words; a word is shortened beyond the column's ``max_width``, which is of use for names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.box import ASCII2
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+__all__ = ["NAME", "NUMBER", "TEXT", "WHOLE", "new_table", "print_fitted"]
+
+Kind = Mapping[str, Any]
+NUMBER: Kind = {"justify": "right", "no_wrap": True, "overflow": "crop"}
+WHOLE: Kind = {"no_wrap": True, "overflow": "crop"}
+NAME: Kind = {"no_wrap": True, "overflow": "ellipsis"}
+TEXT: Kind = {"overflow": "fold"}
+
+_NAME_WIDTH, _TEXT_WIDTH = 16, 20  # cells that a shortened name and a wrapped text keep before columns are hidden
+_LEAST = 4  # cells they keep in any case
+_HEAD_WORD = 16  # cells of a heading's longest word beyond which it is shortened
+_LIKE = str.maketrans({"↑": "^", "↓": "v", "±": "+-"})  # for output that is not Unicode
+
+
+class FittedTable(Table):
+    """A table of rich's that says which columns to hide first.
+
+    Attributes
+    ----------
+    hide : sequence of str
+        Headings, the first to be hidden first; a column that is not among them stays as long as the terminal has room.
+    """
+
+    hide: Sequence[str] = ()
+
+
+def new_table(columns: Mapping[str, Kind], hide: Sequence[str] = (), **more: Any) -> FittedTable:
+    """An empty table with these columns by heading; ``more`` is for rich's ``Table``."""
+    table = FittedTable(**{"title_justify": "left", "caption_justify": "left"} | more)
+    table.hide = hide
+    for name, kind in columns.items():
+        table.add_column(name, **kind)
+    return table
+
+
+def print_fitted(table: Table, wide: bool = False) -> None:
+    """Print a table: on a terminal as wide as that, elsewhere or with ``wide`` with every column in full."""
+    console = Console(emoji=False)
+    if console.options.ascii_only:  # any encoding but UTF
+        _to_encoding(table, console.encoding)
+    if wide or not console.is_terminal or console.options.ascii_only:  # an ellipsis is not in ASCII
+        for column in table.columns:
+            column.width, column.max_width, column.no_wrap = _natural(column), None, True
+        width = sum(column.width or 0 for column in table.columns) + _frame(len(table.columns))
+        Console(emoji=False, width=max(width, console.width if console.is_terminal else 1)).print(table)
+        return
+    hidden = fit(table, console.width)
+    console.print(table)
+    if hidden:
+        columns, shown = ("1 column", "it") if len(hidden) == 1 else (f"{len(hidden)} columns", "them")
+        lines = [f"{columns} hidden{names}: --wide shows {shown}" for names in (f" ({', '.join(hidden)})", "")]
+        console.print(Text(next(line for line in lines if cell_len(line) <= console.width or line is lines[-1]), "dim"))
+
+
+def fit(table: Table, width: int) -> list[str]:
+    """Make a table fit into ``width`` cells; the headings of the columns it no longer has."""
+    columns, hidden = list(table.columns), []
+
+    def drop(column: Column) -> None:
+        columns.remove(column)
+        if any(map(_width, column.cells)):  # what is empty is not missed
+            hidden.append(_plain(column.header))
+
+    def fits(comfortable: bool) -> bool:
+        return sum(_least(column, comfortable) for column in columns) + _frame(len(columns)) <= width
+
+    for column in [column for column in columns if table.rows and not any(map(_width, column.cells))]:
+        if sum(map(_natural, columns)) + _frame(len(columns)) > width:
+            drop(column)
+    by_name = {_plain(column.header): column for column in columns}
+    wanted = [by_name[name] for name in getattr(table, "hide", ()) if name in by_name]
+    while wanted and not fits(comfortable=True):
+        drop(wanted.pop(0))
+    comfortable = fits(comfortable=True)
+    while not comfortable and len(columns) > 1 and not fits(comfortable=False):
+        drop(columns[-1])
+    table.columns = columns
+    _spread(columns, width - _frame(len(columns)), comfortable)
+    return hidden
+
+
+def _spread(columns: Sequence[Column], room: int, comfortable: bool) -> None:
+    """Give every column its width: what it needs, then names and texts what is left, then headings."""
+    widths = [_least(column, comfortable) for column in columns]
+    room -= sum(widths)
+    lacks = [_natural(column) - width for column, width in zip(columns, widths, strict=True)]
+    for at in sorted(range(len(columns)), key=lambda at: (_is_whole(columns[at]), lacks[at])):
+        more = max(0, min(lacks[at], room))
+        more = 0 if _is_whole(columns[at]) and more < lacks[at] else more  # a heading is on one line, or it is not
+        widths[at] += more
+        room -= more
+    for column, width in zip(columns, widths, strict=True):
+        column.width, column.max_width = width, None
+        column.header = Text("\n").join(_head_lines(_as_text(column.header), width))
+
+
+def _head_lines(header: Text, width: int) -> Iterator[Text]:
+    """A heading in lines, broken between words."""
+    line = Text()
+    for word in _head_words(header):
+        if line and line.cell_len + 1 + word.cell_len > width:
+            yield line
+            line = Text()
+        line = Text(" ").join([line, word]) if line else word
+    line.truncate(width, overflow="ellipsis")
+    yield line
+
+
+def _head_words(header: Text) -> list[Text]:
+    """Its words; one of a single sign, such as % or an arrow, stays with the word before."""
+    words: list[Text] = []
+    for word in header.split(" "):
+        if words and len(word) == 1:
+            words[-1] = Text(" ").join([words[-1], word])
+        else:
+            words.append(word)
+    return words or [Text()]
+
+
+def _as_text(cell: Any) -> Text:
+    return cell if isinstance(cell, Text) else Text(_plain(cell))
+
+
+def _least(column: Column, comfortable: bool) -> int:
+    """The cells that a column cannot do without."""
+    head = min(max(word.cell_len for word in _head_words(_as_text(column.header))), column.max_width or _HEAD_WORD)
+    longest = max(map(_width, column.cells), default=0)
+    if _is_whole(column):
+        return max(longest, head)
+    if column.no_wrap:
+        return max(min(longest, _NAME_WIDTH if comfortable else _LEAST), head)
+    word = max((cell_len(word) for cell in column.cells for word in _plain(cell).split()), default=0)
+    return max(min(longest, max(_TEXT_WIDTH, min(word, 2 * _TEXT_WIDTH)) if comfortable else _LEAST), head)
+
+
+def _natural(column: Column) -> int:
+    """The cells that a column takes where there is room."""
+    return max(_width(column.header), max(map(_width, column.cells), default=0))
+
+
+def _is_whole(column: Column) -> bool:
+    return column.justify == "right" or bool(column.no_wrap and column.overflow == "crop")
+
+
+def _frame(n_columns: int) -> int:
+    """Cells of the lines between columns and of the padding."""
+    return 3 * n_columns + 1
+
+
+def _width(cell: Any) -> int:
+    return max(map(cell_len, _plain(cell).split("\n")))
+
+
+def _plain(cell: Any) -> str:
+    """A cell's text; rich takes a plain text for markup."""
+    if isinstance(cell, Text):
+        return cell.plain
+    text = str(cell)
+    return Text.from_markup(text, emoji=False).plain if "[" in text else text
+
+
+def _to_encoding(table: Table, encoding: str) -> None:
+    """Replace what the output's encoding cannot hold: our own signs by like ones, others by their code."""
+
+    def held(cell: Any) -> Text:
+        text = _plain(cell).translate(_LIKE).encode(encoding, "backslashreplace").decode(encoding)
+        return Text(text, cell.style if isinstance(cell, Text) else "")
+
+    table.box = ASCII2
+    table.title, table.caption = (one and held(one) for one in (table.title, table.caption))
+    for column in table.columns:
+        column.header, column._cells = held(column.header), [held(cell) for cell in column.cells]
