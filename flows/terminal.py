@@ -198,11 +198,17 @@ def print_table(table: Any) -> None:
 
 
 def write_rows(table: pa.Table, form: str) -> None:
-    """A table for other programs: ``csv`` or ``json``, in full precision."""
+    """A table for other programs: ``csv`` or ``json``, in full precision; JSON has null for NaN and infinity."""
     if form == "csv":
         from pyarrow import csv
 
         csv.write_csv(table, sys.stdout.buffer)
     else:
-        json.dump(table.to_pylist(), sys.stdout, ensure_ascii=False)
+        rows = [{key: None if _is_odd(value) else value for key, value in row.items()} for row in table.to_pylist()]
+        json.dump(rows, sys.stdout, ensure_ascii=False, allow_nan=False)
         sys.stdout.write("\n")
+
+
+def _is_odd(value: Any) -> bool:
+    """Whether JSON has no such number."""
+    return isinstance(value, float) and not math.isfinite(value)

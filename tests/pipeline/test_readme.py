@@ -213,6 +213,15 @@ def test_readme__ratings_are_judged_as_it_says(tmp_path: Path) -> None:
     assert len(pd.read_parquet(tmp_path / "scores.parquet")) == 3 * 12
 
 
+def test_readme__a_run_is_exported_as_it_says(tmp_path: Path) -> None:
+    ingest_site(tmp_path, "linus")
+    run(["rate", "--dataset", "site", "--run", "codeforces-elo-mmr", "--lake", "lake"], tmp_path)
+    ratings, piped, board = (run(arguments, tmp_path) for arguments in commands("ranklake export"))
+    assert "ratings.parquet: 15 rows" in ratings
+    assert piped.startswith('"round_index","contest_id"')
+    assert "board.jsonl: 3 rows" in board
+
+
 def test_readme__hyperparameters_are_found_as_it_says(tmp_path: Path) -> None:
     size = ["--set", "n_rounds=60", "--set", "participants=12", "--set", "n_players=30"]
     run(["ingest", "synthetic", "--preset", "synth-sm", *size, "--dataset", "codeforces", "--lake", "lake"], tmp_path)

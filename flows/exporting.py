@@ -1,0 +1,73 @@
+"""The command that exports a run's ratings or leaderboard as one file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .terminal import deviations_option, lake_option, progress, run_option, titles_option, usage
+
+if TYPE_CHECKING:
+    from .titles import TitlesChoice
+
+__all__ = ["COMMANDS"]
+
+_SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+@click.command()
+@run_option
+@click.option("--what", type=click.Choice(["ratings", "leaderboard"]), required=True,
+              help="ratings: a row a participation; leaderboard: a row a player.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["csv", "parquet", "jsonl"]),
+              help="By default as the name of FILE ends, else csv.")  # fmt: skip
+@click.option("-o", "--output", default="-", show_default=True, metavar="FILE",
+              help="Where the rows go; - is the standard output.")  # fmt: skip
+@deviations_option
+@titles_option
+@lake_option
+def export(
+    run: str,
+    what: str,
+    form: str | None,
+    output: str,
+    deviations: float | None,
+    titles: TitlesChoice,
+    lake: str,
+) -> None:
+    """Export the ratings or the leaderboard of a run as one file, in full precision.
+
+    The columns are those of the published tables. The file appears when it is whole.
+    """
+    from storage import Lake
+    from storage.layout import run_file
+
+    from .export import atomic_file, export_rows, write_export
+
+    form = form or _SUFFIXES.get(Path(output).suffix.lower(), "csv")
+    with usage():
+        run_file(run)
+        if output == "-" and form == "parquet" and sys.stdout.isatty():
+            raise ValueError("Parquet is not for a terminal; give --output FILE, or pipe it into a program")
+        if output != "-" and Path(output).is_dir():
+            raise ValueError(f"--output {output} is a folder; name a file in it")
+        if output != "-" and not Path(output).absolute().parent.is_dir():
+            raise ValueError(f"--output {output}: there is no folder {Path(output).parent}")
+    rows = export_rows(Lake.open(lake), run, what, deviations, titles)
+    if output == "-":
+        try:
+            write_export(rows, what, form, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:  # the reader has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return
+    with progress("exporting", "rows") as tell, atomic_file(Path(output)) as file:
+        n = write_export(rows, what, form, file, lambda done: tell(done, None, what))
+    click.echo(f"wrote {output}: {n:,} rows, {Path(output).stat().st_size / 1e6:,.1f} MB")
+
+
+COMMANDS = (export,)
