@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -157,12 +158,14 @@ class _Counted:
 
 
 def _json_lines(batch: pa.RecordBatch) -> bytes:
-    """An object a row. Whole columns become text at a time, which is ten times as fast as object by object."""
+    """An object a row. Whole columns become text at a time, about five times as fast as object by object."""
     parts: list[Any] = []
     for i, (field, column) in enumerate(zip(batch.schema, batch.columns, strict=True)):
         parts += [f"{',' if i else '{'}{json.dumps(field.name)}:", _json_values(column)]
     lines = pc.binary_join_element_wise(*parts, "}\n", "")
-    return "".join(lines.to_pylist()).encode()
+    _, offsets, data = lines.buffers()
+    first, stop = np.frombuffer(offsets, np.int32)[[lines.offset, lines.offset + len(lines)]]
+    return b"" if data is None else memoryview(data)[first:stop].tobytes()  # the lines lie there one after the other
 
 
 def _json_values(column: pa.Array) -> pa.StringArray:
