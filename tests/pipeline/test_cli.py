@@ -22,7 +22,7 @@ from storage import Contest, Dataset, Lake, Run
 
 PATIENCE = 120.0
 COMMANDS = [(), ("ingest",), ("ingest", "files"), ("ingest", "synthetic"), ("rate",), ("leaderboard",), ("player",)]
-COMMANDS += [("runs",), ("evaluate",), ("search",)]
+COMMANDS += [("runs",), ("evaluate",), ("search",), ("export",)]
 COMMANDS += [("predict",), ("plot",), ("plot", "player"), ("plot", "distribution"), ("experiment",)]
 FOLDER = "FOLDER"  # stands for one that is there
 
