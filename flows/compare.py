@@ -38,7 +38,8 @@ def check_comparable(one: Evaluation, other: Evaluation) -> None:
     else:
         where = f"they have {one.first_round + len(one):,} and {other.first_round + len(other):,} rounds"
     raise LakeError(
-        f"runs {one.run} and {other.run} cannot be compared: {where}; bring both up to date with `ranklake rate`"
+        f"runs {one.run} and {other.run} cannot be compared: {where}; bring both up to date with "
+        f"`ranklake rate --run {one.run}` and `ranklake rate --run {other.run}`"
     )
 
 

@@ -195,7 +195,7 @@ def check_rated(run: Run, chain: Chain) -> None:
         Names the way out.
     """
     if not any(segment.n_rows for segment in chain.segments):
-        raise LakeError(f"run {run.name} has no rated rounds yet; `ranklake rate` makes them")
+        raise LakeError(f"run {run.name} has no rated rounds yet; `ranklake rate --run {run.name}` makes them")
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,9 @@ def of_run(
     check_rated(run, chain)
     last = chain.stop_round - 1
     if last not in run.snapshots() or run.snapshot_digest(last) != chain.last_digest:
-        raise LakeError(f"run {run_name} was interrupted after round {last}; `ranklake rate` finishes it")
+        raise LakeError(
+            f"run {run_name} was interrupted after round {last}; `ranklake rate --run {run_name}` finishes it"
+        )
     columns, _ = run.read_snapshot(last)
     n_rounds = np.asarray(columns["n_rounds"])
     names, rows = {}, []

@@ -14,7 +14,7 @@ from storage.datasets import Dataset
 from storage.errors import DamagedError, MissingError
 from storage.lake import Lake
 from storage.lease import Lease
-from storage.mending import damaged
+from storage.mending import advised, damaged
 from storage.parquet import metadata_of
 from storage.rows import Row, rows_of, table_of
 from storage.standings import standings_name, stretches
@@ -98,7 +98,8 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
     try:
         for group in _by_year(members, rows):
             if not _is_one_file(group):
-                data = parquet.encode(_gather(lake, name, group), "standings")
+                with advised(lake):
+                    data = parquet.encode(_gather(lake, name, group), "standings")
                 file = standings_name(data)
                 written.append(layout.standings_file(name, file))
                 lake.write_bytes(written[-1], data)

@@ -133,7 +133,8 @@ class Corrector:
             There is none.
         """
         if old not in self._log.aliases:
-            raise MissingError(f"{old!r} has no alias in data set {self._name}; `ranklake alias --list` shows them")
+            listed = f"`ranklake alias --list --dataset {self._name}` shows them"
+            raise MissingError(f"{old!r} has no alias in data set {self._name}; {listed}")
         self._log.note("unalias", handle=old, why=why)
         self._changed = True
 
@@ -158,6 +159,6 @@ class Corrector:
             places |= contests_with(stored, self._players.known(turned), len(handles))
         for place, source, part in contests_at(stored, corrections, sorted(places)):
             row = self._rows[ids[place]]
-            changed = settle(row, source, part, self._log, handles, self._touched.get(row.contest_id, ()))
+            changed = settle(self._name, row, source, part, self._log, handles, self._touched.get(row.contest_id, ()))
             self.resettled += changed and row.contest_id not in self._added
             self._changed |= changed

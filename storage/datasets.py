@@ -17,7 +17,7 @@ from storage.ingest import Ingest, IngestOrder
 from storage.lake import Lake
 from storage.lease import Holder, Lease, hold
 from storage.log import Log
-from storage.mending import damaged
+from storage.mending import advised, damaged
 from storage.parquet import metadata_of
 from storage.players import read_handles
 from storage.standings import StandingsPart, StoredStandings
@@ -150,7 +150,8 @@ class Dataset:
             if orphans := Run.over(lake, name):
                 # Made anew, it might number its players otherwise.
                 problem = f"there is no such file, but runs of it are there: {', '.join(orphans)}"
-                raise damaged(error.path, problem) from error
+                with advised(lake):
+                    raise damaged(error.path, problem) from error
             return None
 
     @staticmethod
@@ -179,7 +180,8 @@ class Dataset:
     def handles(self) -> pa.StringArray:
         """Handle of each player, by index."""
         if self._handles is None:
-            self._handles = read_handles(self.lake, self.name, self._player_parts, self.n_players)
+            with advised(self.lake):
+                self._handles = read_handles(self.lake, self.name, self._player_parts, self.n_players)
         return self._handles
 
     def find(self, handle: str) -> int | None:

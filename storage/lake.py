@@ -18,6 +18,7 @@ from fsspec.implementations.local import LocalFileSystem
 from storage import parquet
 from storage.disk import Disk, too_long
 from storage.errors import LakeError, MissingError
+from storage.mending import advised
 from storage.stores import bucket_of, connect, explained
 
 __all__ = ["Lake", "Written", "digest_of"]
@@ -109,7 +110,7 @@ class Lake:
         MissingError
             There is none.
         """
-        with self._explained("read", path):
+        with advised(self), self._explained("read", path):
             data: bytes = self._patiently(lambda: self._filesystem.cat_file(self._full(path)))
         return data
 
@@ -234,7 +235,9 @@ class Lake:
         for path, data in zip(paths, self.read_each(paths), strict=True):
             if isinstance(data, LakeError):
                 raise data
-            yield parquet.decode(data, name, path, columns)
+            with advised(self):
+                table = parquet.decode(data, name, path, columns)
+            yield table
 
     @property
     def _filesystem(self) -> fsspec.AbstractFileSystem:

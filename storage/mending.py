@@ -3,39 +3,83 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from storage.errors import DamagedError
-from storage.layout import PUBLISHED, RAW, RUNS, raw_index
+from storage.errors import DamagedError, LakeError
+from storage.layout import PUBLISHED, RAW, RUNS, raw_index, sources_folder
 
-__all__ = ["damaged", "way_out"]
+if TYPE_CHECKING:
+    from storage.lake import Lake
+
+__all__ = ["advised", "damaged", "for_sources", "way_out"]
 
 _RESTORE = "restore it or make it again"
+_OF_SITES = ("standings", "contests", "players", "log")  # kinds of files that a site's answers make again
 
 
-def way_out(path: str) -> str:
-    """What to do when the file or folder at ``path`` inside the lake is missing or not as it must be."""
+def way_out(path: str, sources: Sequence[str] = ()) -> str:
+    """What to do when the file or folder at ``path`` inside the lake is missing or not as it must be.
+
+    Parameters
+    ----------
+    sources
+        Sites whose answers the data set was made of, as far as that is known.
+    """
     top, name, *more = [*path.split("/"), "", ""]
     if path.rpartition("/")[2].startswith("lease-"):
         return "delete it if nobody is at work there"
     if top == RUNS and name:
         return _of_run(name, *more)
     if top == PUBLISHED and name:
+        if more[0] in ("latest.parquet", "latest.json"):
+            return f"delete it if it is there, and `ranklake publish --run {name}` makes it again"
         return f"`ranklake publish --run {name} --afresh` makes it again"
     if top == RAW and name:
         index = raw_index(name)
-        return "delete it, it is made again" if path == index else f"delete it and {index}, and it is asked for again"
+        if path == index:
+            return "delete it, it is made again"
+        return f"delete it and {index}, and the next `ranklake ingest` of the site asks for it again"
     if name == "sources":
-        return "delete it, and `ranklake normalise` makes it again"
+        site = more[0].removesuffix(".json")
+        return f"delete it, and `ranklake normalise --source {site} --dataset {top}` makes it again"
+    again = [f"`ranklake normalise --source {source} --dataset {top}" for source in sources]
     if name == "standings":
+        if again:
+            return f"restore it, or {' and '.join(f'{one} --rewrite`' for one in again)} makes it again"
         return f"restore it, or ingest {top} again with --rewrite"
     if name in ("contests", "players", "log"):
-        return f"restore it, or `ranklake delete --dataset {top} --with-runs` and ingest again"
+        then = " and ".join(f"{one}`" for one in again) or "ingest again"
+        return f"restore it, or `ranklake delete --dataset {top} --with-runs` and {then}"
     return _RESTORE
 
 
 def damaged(path: str, what: str) -> DamagedError:
     """The error that says ``what`` is wrong with ``path``, and what mends it."""
     return DamagedError(f"{path}: {what}; {way_out(path)}", path=path)
+
+
+@contextmanager
+def advised(lake: Lake) -> Iterator[None]:
+    """Give errors about files of ``lake`` the way out that :func:`for_sources` finds."""
+    try:
+        yield
+    except LakeError as error:
+        error.args = (for_sources(lake, str(error), error.path),)
+        raise
+
+
+def for_sources(lake: Lake, message: str, path: str) -> str:
+    """A message about ``path`` with the way out that its data set has: one that came from sites is made of answers."""
+    top, _, rest = path.partition("/")
+    if rest.partition("/")[0] not in _OF_SITES or top in (RUNS, PUBLISHED, RAW):
+        return message
+    try:
+        sources = [name.removesuffix(".json") for name in lake.list(sources_folder(top)) if name.endswith(".json")]
+    except (LakeError, ValueError):
+        return message
+    return message.replace(way_out(path), way_out(path, sources))
 
 
 def _of_run(run: str, kind: str = "", file: str = "", *_: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from shlex import quote
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +52,7 @@ def contests_at(
 
 
 def settle(
+    dataset: str,
     row: Row,
     stored: StandingsPart,
     part: StandingsPart,
@@ -62,6 +64,8 @@ def settle(
 
     Parameters
     ----------
+    dataset
+        The data set's name, for messages.
     stored, part
         The contest as its source gave it, and as it counts.
     newly_disqualified
@@ -79,12 +83,14 @@ def settle(
     """
     for handle in newly_disqualified:
         _check_stands(row, stored, log, handles, handle)
-    _check_distinct(row, stored, part, log, handles)
+    _check_distinct(dataset, row, stored, part, log, handles)
     if len(part.player) == 0 < row.n_rows:
+        contest = quote(row.contest_id)
         raise LakeError(
             f"contest {row.contest_id}: nobody would be left of its {row.n_rows} players; remove the whole contest "
-            f"(`ranklake remove`), or take disqualifications back (`ranklake amend {row.contest_id} --undo`) and pass "
-            "it over (`ranklake rate --exclude`)"
+            f"(`ranklake remove {contest} --dataset {dataset}`), or take disqualifications back "
+            f"(`ranklake amend {contest} --remove HANDLE --undo --dataset {dataset}`) and pass it over "
+            f"(`ranklake rate --run RUN --exclude {contest}`)"
         )
     digest = row.digest_of(handles.take(pa.array(part.player)), part.lo, part.hi)
     changed = digest != row.content_digest
@@ -101,7 +107,9 @@ def _check_stands(row: Row, stored: StandingsPart, log: Log, handles: pa.StringA
         raise LakeError(f"contest {row.contest_id}: nobody called {handle!r} took part; {hint}")
 
 
-def _check_distinct(row: Row, stored: StandingsPart, part: StandingsPart, log: Log, handles: pa.StringArray) -> None:
+def _check_distinct(
+    dataset: str, row: Row, stored: StandingsPart, part: StandingsPart, log: Log, handles: pa.StringArray
+) -> None:
     players, counts = np.unique(part.player, return_counts=True)
     if np.all(counts == 1):
         return
@@ -114,6 +122,6 @@ def _check_distinct(row: Row, stored: StandingsPart, part: StandingsPart, log: L
     ]
     raise LakeError(
         f"contest {row.contest_id}: {' and '.join(map(repr, both))} both took part, and by their aliases are one "
-        f"player, {name!r}; disqualify one of them first (`ranklake amend {row.contest_id} --remove HANDLE`), or take "
-        "the alias back (`ranklake unalias`)"
+        f"player, {name!r}; disqualify one of them first (`ranklake amend {quote(row.contest_id)} --remove HANDLE "
+        f"--dataset {dataset}`), or take the alias back (`ranklake unalias OLD --dataset {dataset}`)"
     )

