@@ -26,6 +26,7 @@ from .terminal import (
     engine_options,
     expected,
     lake_option,
+    replace_option,
     run_option,
     speak_utf8,
     steal_option,
@@ -73,12 +74,15 @@ for module in (
 
 @cli.command()
 @click.option("--dataset", help="Name of the data set in the lake; by default that of an existing --run.")
-@click.option("--system", "systems", multiple=True, help="Rating system; several make a run each.  [default: elo-mmr]")
+@click.option("--system", "systems", multiple=True, help="Rating system; several make a run each. By default that of "
+              "an existing run, else elo-mmr.")  # fmt: skip
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE",
     help="A hyperparameter, as rho=0.04; repeatable. With several systems SYSTEM.KEY=VALUE.",
 )  # fmt: skip
-@click.option("--run", help="Name of the run; by default made of the data set, the system and the settings.")
+@click.option("--run", help="Name of the run; one that is there goes on as it is. By default made of the data set, "
+              "the system and the settings.")  # fmt: skip
+@replace_option
 @engine_options
 @click.option("--max-rounds", type=click.IntRange(min=0), help="Rate only the first so many contests.")
 @click.option("--keep-uninformative", is_flag=True, help="Rate contests in which everybody ties, too.")
@@ -96,6 +100,7 @@ def rate(
     systems: tuple[str, ...],
     settings: tuple[str, ...],
     run: str | None,
+    replace: bool,
     engine: str | None,
     workers: int | None,
     scheduler: str | None,
@@ -110,32 +115,15 @@ def rate(
     lake: str,
 ) -> None:
     """Bring a run up to date: keep the rounds that still hold, rate the others, commit as they come."""
-    from storage import Lake, Run
-    from storage.layout import contests_file, run_file
+    from storage import Lake
 
-    from .config import RunConfig, build_params, default_run, find_system, parse_settings
     from .engines.base import Remote, open_engine
-    from .many import configure, rate_many
+    from .many import rate_many
+    from .resolve import wanted_runs
 
     with _usage():
-        chosen = parse_settings(settings)
-        if dataset is None:
-            if run is None or systems or chosen or keep_uninformative:
-                raise ValueError("give --dataset; or --run alone, to rate what there is with what it was made with")
-            run_file(run)
-            configs = [RunConfig.of(Run.open(Lake.open(lake), run))]
-        elif len(systems) > 1:
-            if run is not None:
-                raise ValueError("--run names one run; several systems make several, named by data set and system")
-            configs = configure(dataset, systems, chosen, not keep_uninformative)
-        else:
-            system = systems[0] if systems else "elo-mmr"
-            params = build_params(find_system(system), chosen)
-            run = run or default_run(dataset, system, chosen, not keep_uninformative)
-            configs = [RunConfig(dataset, run, system, params, not keep_uninformative)]
-        for config in configs:  # names that no folder can have are told at once
-            contests_file(config.dataset)
-            run_file(config.run)
+        opened, skip = Lake.open(lake), False if keep_uninformative else None
+        configs = wanted_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace)
         hands = open_engine(engine, workers, scheduler)
     configs = [dataclasses.replace(config, exclude=exclude, include=include, titles=titles) for config in configs]
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -147,9 +135,7 @@ def rate(
             progress = runs.total
             tell(progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s")
 
-        for config, report in rate_many(
-            Lake.open(lake), configs, hands, max_rounds, on_progress, steal, dry_run, start
-        ):
+        for config, report in rate_many(opened, configs, hands, max_rounds, on_progress, steal, dry_run, start):
             click.echo(f"run {config.run}: {report.line()}")
             if report.phases:
                 click.echo(report.phases_line(), err=True)
@@ -205,7 +191,8 @@ def player(handle: str, run: str, form: str, deviations: float | None, titles: T
 
     with _usage():
         run_file(run)
-    history = player_history(Lake.open(lake), run, handle, deviations, titles)
+    opened = Lake.open(lake)
+    history = player_history(opened, run, handle, deviations, titles)
     if history.note:
         click.echo(history.note, err=True)
     if form == "table":
@@ -241,7 +228,8 @@ def publish(
 
     with _usage():
         run_file(run)
-    report = publish_run(Lake.open(lake), run, deviations, maintain, steal, afresh, titles)
+    opened = Lake.open(lake)
+    report = publish_run(opened, run, deviations, maintain, steal, afresh, titles)
     click.echo(f"run {run}: {report.line()}")
 
 

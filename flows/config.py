@@ -17,6 +17,7 @@ from storage import Run
 from storage.layout import run_file
 from storage.mending import damaged
 
+from .chain import NUMERICS, config_digest
 from .titles import TitlesChoice
 
 __all__ = [
@@ -27,8 +28,6 @@ __all__ = [
     "find_system",
     "parse_settings",
 ]
-
-NUMERICS = 2  # raise it when a release changes the bits of any rating: runs then begin anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,8 @@ class RunConfig:
         Contests that the run is to pass over from now on; those it is to rate again. Others stay as the run has them.
     titles : Titles, "auto" or None
         Titles to record in ``run.json``; "auto" removes the record, None leaves it. No rating depends on them.
+    replace : bool
+        A run of that name which computes something else is rated anew; otherwise that is refused.
     """
 
     dataset: str
@@ -59,6 +60,7 @@ class RunConfig:
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     titles: TitlesChoice = None
+    replace: bool = False
 
     @classmethod
     def of(cls, run: Run) -> RunConfig:
@@ -90,7 +92,7 @@ class RunConfig:
     @property
     def digest(self) -> bytes:
         """Of all that rows depend on beside the contests, the data set that numbers the players included."""
-        return hashlib.blake2b(json.dumps(self.to_json(), sort_keys=True).encode(), digest_size=16).digest()
+        return config_digest(self.to_json())
 
 
 def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uninformative: bool = True) -> str:

@@ -26,11 +26,12 @@ from storage.layout import check_dataset_name, check_run_name
 
 from .engines.base import ENGINES, choose_engine, open_engine
 from .flow_errors import plain_errors, reschedules
-from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown, wanted_runs
+from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown
 from .markdown import best, escape, ingested_page, run_page
 from .progress_log import ProgressLog
 from .publish import PublishReport
 from .rate import RateReport
+from .resolve import wanted_runs
 from .show import plain
 from .source_update import SOURCES
 from .source_update import update as bring_in
@@ -86,12 +87,14 @@ def rate_run(
     engine: Engine | None = None,
     workers: Workers | None = None,
     scheduler: str | None = None,
+    replace: bool = False,
 ) -> None:
-    """Bring a run up to date with its data set; a run that is there goes on as it is."""
+    """Bring a run up to date with its data set; a run that is there goes on as it is, unless it is to be replaced."""
     with reschedules():
         choose_engine(engine, workers, scheduler)
-        (config,) = wanted_runs(_open(lake), dataset, [run] if run else [], system, settings or [])
-        rated = _rate(lake, dataset, config.run, system, settings or [], engine, workers, scheduler)
+        systems, settings = [system] if system else [], settings or []
+        (config,) = wanted_runs(_open(lake), dataset, [run] if run else [], systems, settings, replace=replace)
+        rated = _rate(lake, dataset, config.run, systems, settings, replace, engine, workers, scheduler)
         _show_run(lake, Followed(config.run, rated, None))
 
 
@@ -119,20 +122,21 @@ def follow(
     engine: Engine | None = None,
     workers: Workers | None = None,
     scheduler: str | None = None,
+    replace: bool = False,
 ) -> None:
     """Ingest what is new of a source, and bring runs and their published tables up to date with it."""
     with reschedules():
         where = _where(source, since, base_url, path, file_options)
         choose_engine(engine, workers, scheduler)
-        dataset, settings = dataset or source, settings or []
+        dataset, systems, settings = dataset or source, [system] if system else [], settings or []
         opened = _open(lake, create=True)
-        configs = wanted_runs(opened, dataset, runs or [], system, settings)
+        configs = wanted_runs(opened, dataset, runs or [], systems, settings, replace=replace)
         _ingest(lake, source, dataset, where)
         if not has_contests(opened, dataset):
             get_run_logger().info("no contests yet, nothing to rate")
             return
         for config in configs:
-            rated = _rate(lake, dataset, config.run, system, settings, engine, workers, scheduler)
+            rated = _rate(lake, dataset, config.run, systems, settings, replace, engine, workers, scheduler)
             published = _publish(lake, config.run, maintain) if publish else None
             _show_run(lake, Followed(config.run, rated, published))
 
@@ -176,15 +180,16 @@ def _rate(
     lake: str,
     dataset: str,
     run: str,
-    system: str | None,
+    systems: list[str],
     settings: list[str],
+    replace: bool,
     engine: str | None,
     workers: int | None,
     scheduler: str | None,
 ) -> RateReport:
     with plain_errors():
         opened = _open(lake)
-        (config,) = wanted_runs(opened, dataset, [run], system, settings)
+        (config,) = wanted_runs(opened, dataset, [run], systems, settings, replace=replace)
         with open_engine(engine, workers, scheduler) as hands:
             report = rate_shown(opened, config, hands, _shown)
         _log([f"run {run}: {report.line()}"])

@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from storage import Lake, MissingError, Run, layout
+from storage import Lake, Run
 
-from .config import RunConfig, build_params, default_run, find_system, parse_settings
+from .config import RunConfig
 from .engines.base import Engine
 from .extras import need
 from .publish import PublishReport
@@ -35,7 +35,6 @@ __all__ = [
     "has_ratings",
     "publish_rated",
     "rate_shown",
-    "wanted_runs",
 ]
 
 Tell = Callable[[int, int | None, str], None]
@@ -134,7 +133,7 @@ def follow(
     Parameters
     ----------
     runs
-        At least one, all over the data set that the source goes into, as :func:`wanted_runs` gives them.
+        At least one, all over the data set that the source goes into, as :func:`~flows.resolve.wanted_runs` gives them.
     where
         ``since``, ``base_url``, ``path`` and ``file_options``, as :func:`flows.source_update.update` has them.
     publish
@@ -190,49 +189,6 @@ def publish_rated(lake: Lake, run: str, maintain: bool = False) -> PublishReport
     return publish_run(lake, run, maintain=maintain) if has_ratings(lake, run) else None
 
 
-def wanted_runs(
-    lake: Lake, dataset: str, names: Sequence[str] = (), system: str | None = None, settings: Sequence[str] = ()
-) -> list[RunConfig]:
-    """The runs to be kept up to date with a data set.
-
-    Parameters
-    ----------
-    names
-        A run that is there goes on as it is; one that is not is made. Without any, one is named as `rate` would.
-    system, settings
-        What the run computes, for one run at most; ``elo-mmr`` for runs that are to be made.
-
-    Raises
-    ------
-    ValueError
-        Names no folder can have, an unknown system or setting, a run of another data set.
-    LakeError
-        A run is damaged, or of another format.
-    """
-    layout.check_dataset_name(dataset)
-    chosen = parse_settings(tuple(settings))
-    given = system is not None or bool(chosen)
-    if given and len(names) > 1:
-        raise ValueError(f"a system and its settings go with one run, not with {len(names)}; leave them out")
-    system = system or "elo-mmr"
-    params = build_params(find_system(system), chosen)
-    runs = []
-    for name in dict.fromkeys(names) or [default_run(dataset, system, chosen)]:
-        layout.check_run_name(name)
-        there = None if given else _there(lake, name)
-        if there is not None and there.dataset != dataset:
-            raise ValueError(f"run {name} is over data set {there.dataset}, not {dataset}; choose another name")
-        runs.append(there or RunConfig(dataset, name, system, params))
-    return runs
-
-
 def has_ratings(lake: Lake, run: str) -> bool:
     """Whether a run has rated anybody."""
     return any(segment.n_rows > 0 for segment in Run.open(lake, run).segments().segments)
-
-
-def _there(lake: Lake, run: str) -> RunConfig | None:
-    try:
-        return RunConfig.of(Run.open(lake, run))
-    except MissingError:
-        return None

@@ -14,7 +14,7 @@ import click
 
 from .ingest_cli import file_options
 from .interrupts import interruptible
-from .terminal import SWITCH_SECONDS, engine_options, expected, lake_option, progress, usage
+from .terminal import SWITCH_SECONDS, engine_options, expected, lake_option, progress, replace_option, usage
 
 if TYPE_CHECKING:
     from .follow import FollowReport
@@ -42,8 +42,9 @@ def _duration(context: click.Context, parameter: click.Parameter, value: str | N
 @click.option("--dataset", help="Name of the data set; by default the source's.")
 @click.option("--run", "names", multiple=True, metavar="RUN", help="A run to keep up to date, by default the one that "
               "`rate` would make; one that is there goes on as it is. Repeatable.")  # fmt: skip
-@click.option("--system", help="Rating system of the run; elo-mmr by default.")
+@click.option("--system", help="Rating system of the run; elo-mmr for a new one.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A hyperparameter; repeatable.")
+@replace_option
 @click.option("--since", metavar="TIME", help="Ask only for contests that ended then or later, UTC.")
 @click.option("--base-url", metavar="URL", help="Another address of the source.")
 @click.option("--no-publish", is_flag=True, help="Rate only.")
@@ -59,6 +60,7 @@ def follow(
     names: tuple[str, ...],
     system: str | None,
     settings: tuple[str, ...],
+    replace: bool,
     since: str | None,
     base_url: str | None,
     no_publish: bool,
@@ -73,13 +75,13 @@ def follow(
 
     An error of one source does not stop the others. Exit code 1: one of them failed; with --every, 0 when stopped.
     """
-    from storage import Lake, layout
+    from storage import Lake, MissingError
 
-    from .config import build_params, find_system, parse_settings
     from .engines.base import choose_engine, open_engine
     from .file_source import FILES, chosen
-    from .follow import check_source, wanted_runs
+    from .follow import check_source
     from .follow import follow as follow_once
+    from .resolve import wanted_runs
 
     where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": chosen(files)}
     sources = tuple(dict.fromkeys(sources))
@@ -90,15 +92,16 @@ def follow(
             check_source(source, **where)
         if dataset is None and FILES in sources:
             raise ValueError("files need a --dataset")
-        for source in sources:
-            layout.check_dataset_name(dataset or source)
-        for name in names:
-            layout.check_run_name(name)
-        build_params(find_system(system or "elo-mmr"), parse_settings(settings))
         choose_engine(engine, workers, scheduler)
+        try:
+            there = Lake.open(lake)
+        except MissingError:
+            there = None
+        runs = {
+            source: wanted_runs(there, dataset or source, names, [system] if system else [], settings, replace=replace)
+            for source in sources
+        }
     opened = Lake.open(lake, create=True)
-    with usage():
-        runs = {source: wanted_runs(opened, dataset or source, names, system, settings) for source in sources}
     sys.setswitchinterval(SWITCH_SECONDS)
 
     def once(source: str) -> FollowReport:

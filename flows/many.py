@@ -11,11 +11,11 @@ from threading import Event
 from storage import Lake
 
 from .away import Apart
-from .config import RunConfig, build_params, default_run, find_system
+from .config import RunConfig
 from .engines.base import Engine, Remote
 from .rate import Progress, RateReport, rate
 
-__all__ = ["ManyProgress", "configure", "rate_many"]
+__all__ = ["ManyProgress", "rate_many"]
 
 log = logging.getLogger("ranklake.rate")
 
@@ -34,36 +34,6 @@ class ManyProgress:
         told = list(self.runs.values())
         seconds = max((one.seconds for one in told), default=0.0)
         return Progress(sum(p.rounds for p in told), sum(p.n_rounds for p in told), sum(p.rows for p in told), seconds)
-
-
-def configure(
-    dataset: str, systems: Sequence[str], settings: Mapping[str, str], skip_uninformative: bool = True
-) -> list[RunConfig]:
-    """A run of each system over one data set; settings are ``system.key`` where there are several systems.
-
-    Raises
-    ------
-    ValueError
-        A system comes twice, or a setting is of none of them.
-    """
-    if len(set(systems)) < len(systems):
-        raise ValueError(f"a system is given twice: {', '.join(systems)}")
-    own: dict[str, dict[str, str]] = {system: {} for system in systems}
-    for key, value in settings.items():
-        system, dot, name = key.partition(".")
-        if not dot or system not in own:
-            raise ValueError(f"with several systems a setting is SYSTEM.KEY=VALUE, got {key}={value}")
-        own[system][name] = value
-    return [
-        RunConfig(
-            dataset,
-            default_run(dataset, system, chosen, skip_uninformative),
-            system,
-            build_params(find_system(system), chosen),
-            skip_uninformative,
-        )
-        for system, chosen in own.items()
-    ]
 
 
 def rate_many(

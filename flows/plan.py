@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from storage import Chain, DamagedError, Dataset, Lake, MissingError, Run
+from storage import DamagedError, Dataset, Lake, MissingError, Run
 
+from .chain import first_break, round_digests
 from .config import RunConfig
 from .titles import Titles
 
@@ -75,11 +75,12 @@ class Plan:
             run = Run.open(lake, config.run)
         except MissingError:
             run = None
-        before: list[str] = [] if run is None else run.config.get("exclude", [])
+        same_dataset = run is not None and run.config.get("dataset") == config.dataset
+        before: list[str] = run.config.get("exclude", []) if run is not None and same_dataset else []
         contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
         exclude = _excluded(config, before, contest_ids)
         excluded = np.fromiter((one in exclude for one in contest_ids), np.bool_, len(contest_ids))
-        digests = _chain(config, dataset, contest_ids, exclude)
+        digests = round_digests(config.digest, dataset, exclude)
         titles = _recorded_titles(config, run)
         wanted = config.to_json() | ({"exclude": sorted(exclude)} if exclude else {})
         wanted |= {} if titles is None else {"titles": titles}
@@ -96,8 +97,8 @@ class Plan:
         if wished < holds:
             why = f"from round {wished} on, as was asked for"
         elif holds < len(found):
-            other = {key: value for key, value in run.config.items() if key not in _BESIDE} != config.to_json()
-            why = "other parameters" if other else _first_break(holds, chain, contest_ids, set(before), exclude)
+            why = _other_parameters(run.config, config)
+            why = why or f"round {holds}, {first_break(holds, chain, dataset, set(before), exclude)}"
         elif chain.rest:
             why = chain.reason
         snapshots = [number for number in run.snapshots() if number < kept]
@@ -140,28 +141,8 @@ def _recorded_titles(config: RunConfig, run: Run | None) -> Any:
     return config.titles.to_json() if isinstance(config.titles, Titles) else None
 
 
-def _chain(config: RunConfig, dataset: Dataset, contest_ids: Sequence[str], exclude: set[str]) -> list[str]:
-    digest, chain = config.digest, []
-    contents = dataset.contests.column("content_digest").to_pylist()
-    for contest_id, content in zip(contest_ids, contents, strict=True):
-        # of an excluded contest nothing matters but that it is there
-        update = b"excluded " + contest_id.encode() if contest_id in exclude else bytes.fromhex(content)
-        digest = blake2b(digest + update, digest_size=16).digest()
-        chain.append(digest.hex())
-    return chain
-
-
-def _first_break(at: int, chain: Chain, contest_ids: Sequence[str], before: set[str], exclude: set[str]) -> str:
-    """What became of the first round that no longer holds, in words."""
-    rated = [contest_id for segment in chain.segments for contest_id in segment.contest_ids]
-    contest, now = rated[at], contest_ids[at] if at < len(contest_ids) else None
-    if contest == now:
-        fate = "changed" if (contest in before) == (contest in exclude) else "is included again"
-        fate = "is excluded" if contest in exclude - before else fate
-    elif contest not in set(contest_ids):
-        fate = "is no longer there"
-    elif now not in set(rated):
-        contest, fate = str(now), "came in between"
-    else:
-        contest, fate = str(now), "was moved here"
-    return f"round {at}, contest {contest}, {fate}"
+def _other_parameters(recorded: dict[str, Any], config: RunConfig) -> str:
+    """In what else than its contests a run differs from what it is to compute; empty if in nothing."""
+    wanted = config.to_json()
+    names = {name for name in recorded.keys() | wanted.keys() if recorded.get(name) != wanted.get(name)} - set(_BESIDE)
+    return "" if not names else "another release rated it" if names == {"numerics"} else "other parameters"

@@ -16,13 +16,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from storage import Dataset, Lake, MissingError, Run, layout
+from storage import Dataset, Lake, LakeError, MissingError, Run, layout
 from storage.lease import Lease, hold
 
+from .chain import NUMERICS
 from .commit import Committer
 from .config import RunConfig, find_system
 from .engines.base import Engine, EngineError, HandsLostError
 from .plan import Plan
+from .resolve import refuse_other
 from .schedule import Schedule
 from .tally import Tally
 from .walk import Walk
@@ -130,19 +132,24 @@ def rate(
 
     Raises
     ------
+    ValueError
+        The run is there and computes something else, and is not to be replaced.
     LakeError
-        The data set or a contest to be excluded is missing, something is damaged, replayed rounds do not give the
-        ratings on record, or somebody else is writing the run.
+        The data set or a contest to be excluded is missing, a newer release rated the run, something is damaged,
+        replayed rounds do not give the ratings on record, or somebody else is writing the run.
     EngineError
         There are no workers, or they were lost too often. What was committed stays, and is a valid beginning.
     """
     began = time.perf_counter()
     dataset = Dataset.open(lake, config.dataset)
     if dry_run:
-        return _foretell(dataset, Plan.of(lake, config, dataset, max_rounds, start))
+        plan = Plan.of(lake, config, dataset, max_rounds, start)
+        _check_same(config, plan)
+        return _foretell(dataset, plan)
     with hold(lake, layout.run_folder(config.run), f"rate {config.run}", steal=steal) as lease:
         while True:
             plan = Plan.of(lake, config, dataset, max_rounds, start)
+            _check_same(config, plan)
             try:
                 return _rate(dataset, config, plan, engine, on_progress, lease, began)
             except MissingError:
@@ -243,6 +250,20 @@ def _walk(
             before = done.phases.get(phase, (0.0, 0))
             done.phases[phase] = before[0] + seconds, before[1] + times
         walk.keeper.dismiss()
+
+
+def _check_same(config: RunConfig, plan: Plan) -> None:
+    """Refuse to discard what a run holds because something else is to be computed, unless it is to be replaced."""
+    if plan.run is None or config.replace:
+        return
+    recorded = plan.run.config.get("numerics")
+    if isinstance(recorded, int) and recorded > NUMERICS:
+        raise LakeError(
+            f"run {config.run}: a newer release of ranklake rated it; update ranklake, or add --replace to discard its "
+            "ratings and rate it anew with this release",
+            path=layout.run_file(config.run),
+        )
+    refuse_other(RunConfig.of(plan.run), config)
 
 
 def _given_up(config: RunConfig, why: str, kept: int) -> EngineError:

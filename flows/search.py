@@ -20,7 +20,8 @@ from storage import DamagedError, Dataset, Lake, LakeError, MissingError, layout
 from storage.lake import digest_of
 from storage.naming import check_folder
 
-from .config import NUMERICS, default_run, find_system
+from .chain import NUMERICS
+from .config import default_run, find_system
 from .engines.base import open_engine
 from .hands import Hands
 from .proposals import Proposals, open_proposals

@@ -34,6 +34,7 @@ __all__ = [
     "moment",
     "print_table",
     "progress",
+    "replace_option",
     "run_option",
     "speak_utf8",
     "steal_option",
@@ -60,6 +61,9 @@ _ENGINE = (
     click.option("--scheduler", metavar="ADDRESS", help="Rate on the Dask cluster of this scheduler, tcp://host:8786."),
 )  # fmt: skip
 steal_option = click.option("--steal", is_flag=True, help="Take over from a writer who is dead for certain.")
+replace_option = click.option(
+    "--replace", is_flag=True, help="Rate a run anew that is there with another data set, system or settings."
+)
 run_option = click.option("--run", required=True, help="Name of the run, as `ranklake runs` lists it.")
 
 

@@ -29,7 +29,8 @@ from flows.away import Whole
 from flows.engines.base import EngineError, open_engine
 from flows.engines.serial import Serial
 from flows.keepers import Here
-from flows.many import configure, rate_many
+from flows.many import rate_many
+from flows.resolve import wanted_runs
 from flows.spread import Spread
 from rating_kernels import SYSTEMS as KERNELS
 from rating_kernels import Rounds
@@ -247,7 +248,7 @@ def test_dask__goes_on_when_a_worker_of_several_runs_is_killed(site: Site, strik
     lake, systems = lake_of(tmp_path / "lake", CONTESTS), ("elo-mmr", "glicko")
     strike("rate", lambda: site.workers[0].kill())
     with Cluster(site.address) as engine:
-        reports = [report for _, report in rate_many(lake, configure("games", systems, {}), engine)]
+        reports = [report for _, report in rate_many(lake, wanted_runs(lake, "games", systems=systems), engine)]
         assert engine.workers == 1
     assert sum(report.recoveries for report in reports) >= 1
     assert dask.config.get("scheduler", None) is None  # Dask elsewhere in this process is left alone

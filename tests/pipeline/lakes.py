@@ -112,11 +112,12 @@ def rate_run(
     exclude: tuple[str, ...] = (),
     include: tuple[str, ...] = (),
     dry_run: bool = False,
+    replace: bool = False,
     **settings: Any,
 ) -> RateReport:
     """Bring a run up to date."""
     params = build_params(find_system(system), settings)
-    config = RunConfig(dataset, run, system, params, skip_uninformative, exclude, include)
+    config = RunConfig(dataset, run, system, params, skip_uninformative, exclude, include, replace)
     return rate(lake, config, engine or Serial(), max_rounds, on_progress, steal, dry_run)
 
 

@@ -12,7 +12,8 @@ from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
 from flows.engines.base import Engine, EngineError
 from flows.engines.serial import Serial
-from flows.many import ManyProgress, configure, rate_many
+from flows.many import ManyProgress, rate_many
+from flows.resolve import wanted_runs
 from storage import Lake
 
 SYSTEMS = ("elo-mmr", "glicko", "elo")
@@ -54,7 +55,7 @@ def test_rate__says_what_does_not_go_together(ranklake: Command, lake: Lake, arg
 
 @pytest.mark.parametrize("make", [Serial, lambda: Bench(2)], ids=["serial", "bench"])
 def test_rate_many__has_the_bits_of_one_by_one(lake: Lake, make) -> None:
-    configs = configure("games", SYSTEMS, {})
+    configs = wanted_runs(lake, "games", systems=SYSTEMS)
     seen: list[ManyProgress] = []
     reports = {config.run: report for config, report in rate_many(lake, configs, make(), on_progress=seen.append)}
     assert set(reports) == {f"games-{system}" for system in SYSTEMS}
@@ -75,7 +76,7 @@ class Choosy(Bench):
 
 
 def test_rate_many__one_that_fails_does_not_keep_the_others(lake: Lake, caplog) -> None:
-    runs = rate_many(lake, configure("games", SYSTEMS, {}), Choosy(2))
+    runs = rate_many(lake, wanted_runs(lake, "games", systems=SYSTEMS), Choosy(2))
     done = [next(runs)[0].run, next(runs)[0].run]
     with pytest.raises(EngineError, match="nobody plays glicko"):
         next(runs)
@@ -93,12 +94,12 @@ def test_rate_many__on_a_cluster_runs_go_side_by_side(lake: Lake) -> None:
             met.add(name)
             meet.wait()
 
-    assert len(list(rate_many(lake, configure("games", SYSTEMS, {}), Bench(2), on_progress=wait))) == 3
+    assert len(list(rate_many(lake, wanted_runs(lake, "games", systems=SYSTEMS), Bench(2), on_progress=wait))) == 3
 
 
 @pytest.mark.parametrize("engine", [Serial(), Bench(2)], ids=["serial", "bench"])
 def test_rate_many__an_interrupt_ends_all(lake: Lake, engine: Engine) -> None:
-    configs = configure("games", SYSTEMS, {})
+    configs = wanted_runs(lake, "games", systems=SYSTEMS)
     runs = rate_many(lake, configs, engine)
     next(runs)
     with pytest.raises(KeyboardInterrupt):

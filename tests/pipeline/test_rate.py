@@ -297,7 +297,7 @@ def test_rate__where_segments_end_does_not_depend_on_where_a_run_was_interrupted
 
 def test_rate__other_hyperparameters_rate_the_same_run_again_and_say_so(tmp_path: Path, lake: Lake) -> None:
     rate_run(lake)
-    report = rate_run(lake, rho=0.04)
+    report = rate_run(lake, rho=0.04, replace=True)
     assert (report.kept, report.rated, report.why) == (0, 60, "other parameters")
     assert "kept 0 rounds rated before (other parameters), rated 60 rounds" in report.line()
     assert json.loads(folder(lake, "run.json").read_text())["params"]["rho"] == 0.04
@@ -308,7 +308,7 @@ def test_rate__other_hyperparameters_rate_the_same_run_again_and_say_so(tmp_path
 
 def test_rate__rating_the_uninformative_too_is_another_computation(lake: Lake) -> None:
     rate_run(lake)
-    report = rate_run(lake, skip_uninformative=False)
+    report = rate_run(lake, skip_uninformative=False, replace=True)
     assert (report.kept, report.rated, report.why) == (0, 60, "other parameters")
 
 
@@ -394,7 +394,7 @@ def test_rate__appended_contests_are_rated_and_those_before_stay_as_they_are(tmp
 
 def test_rate__a_data_set_that_lost_its_last_contests_loses_their_rounds(tmp_path: Path, undisturbed: Lake) -> None:
     ingest(undisturbed, CONTESTS_MADE[:31], "shorter")
-    report = rate_run(undisturbed, dataset="shorter")
+    report = rate_run(undisturbed, dataset="shorter", replace=True)
     assert report.kept <= 31
     assert report.why
     assert Run.open(undisturbed, "run").segments().stop_round == 31
@@ -408,7 +408,7 @@ def test_rate__rounds_of_a_data_set_that_numbers_its_players_otherwise_are_not_t
     ingest(lake, [contest("0", "zoe", "ann")], "other")
     ingest(lake, [contest("0", "ann", "bob")], "other")  # corrected: the same content, but zoe has number 0
     rate_run(lake, dataset="one")
-    rate_run(lake, dataset="other")
+    rate_run(lake, dataset="other", replace=True)
     assert rated(lake).column("player").to_pylist() == ["ann", "bob"]
 
 
@@ -686,7 +686,7 @@ def test_rate__whatever_happened_before_the_end_is_that_of_an_undisturbed_run(
             run = Run.open(lake, "run")
             segments = sorted(folder(lake).glob("*.json"))
             if what == "rate some":
-                rate_run(lake, max_rounds=number)
+                rate_run(lake, max_rounds=number, replace=True)
             elif what == "append":
                 ingest(lake, contests[n : n + number])
                 n = min(n + number, len(contests))
@@ -700,8 +700,8 @@ def test_rate__whatever_happened_before_the_end_is_that_of_an_undisturbed_run(
             elif what == "lose snapshots":
                 run.prune_snapshots(number)
             elif what == "other parameters":
-                rate_run(lake, max_rounds=2, rho=0.5)
-        rate_run(lake)
+                rate_run(lake, max_rounds=2, rho=0.5, replace=True)
+        rate_run(lake, replace=True)
         assert same_tables(rated(lake), rated(fresh(path, contests[:n])))
 
 

@@ -111,6 +111,21 @@ def test_follow__keeps_runs_as_they_are_and_starts_those_that_are_not_there(site
         assert_published(lake, run)
 
 
+def test_flows__another_system_is_refused_unless_the_run_is_replaced(site: Site, lake: Lake) -> None:
+    ingest(lake, CONTESTS[:18], "site")
+    rate_run(lake, run="mine", dataset="site", system="glicko")
+    said = "run mine is there with system glicko; asked for was system elo"
+    with pytest.raises(ValueError, match=said):
+        deployments.rate_run(lake.url, "site", "mine", system="elo")
+    with pytest.raises(ValueError, match=said):
+        deployments.follow(lake.url, "codeforces", "site", ["mine"], system="elo")
+    assert site.asked == []
+    deployments.rate_run(lake.url, "site", "mine", system="glicko", engine="serial")
+    assert Run.open(lake, "mine").config["system"] == "glicko"
+    deployments.rate_run(lake.url, "site", "mine", system="elo", engine="serial", replace=True)
+    assert Run.open(lake, "mine").config["system"] == "elo"
+
+
 def test_flows__each_stage_alone_comes_to_the_same(site: Site, lake: Lake) -> None:
     deployments.ingest_source(lake.url, "codeforces", "site")
     deployments.rate_run(lake.url, "site", "mine", system="elo-mmr", settings=["rho=0.04"], engine="serial")

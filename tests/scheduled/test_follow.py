@@ -32,8 +32,9 @@ import flows.follow
 import flows.following
 from flows.cli import cli
 from flows.engines.serial import Serial
-from flows.follow import FollowReport, follow, wanted_runs
+from flows.follow import FollowReport, follow
 from flows.publish import publish
+from flows.resolve import wanted_runs
 from flows.sources.base import SourceError
 from storage import Contest, Dataset, Lake, LakeError, Run
 
@@ -219,7 +220,7 @@ def test_follow__whatever_a_site_does_the_last_state_is_what_a_fresh_lake_has(
 
 
 def test_wanted_runs__is_the_run_that_rate_would_name(lake: Lake) -> None:
-    (run,) = wanted_runs(lake, "site", system="glicko", settings=["sigma_init=300"])
+    (run,) = wanted_runs(lake, "site", systems=["glicko"], settings=["sigma_init=300"])
     assert run.run.startswith("site-glicko-")
     assert (run.system, run.params.sigma_init) == ("glicko", 300.0)
 
@@ -227,11 +228,11 @@ def test_wanted_runs__is_the_run_that_rate_would_name(lake: Lake) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"names": ("a", "b"), "system": "elo"}, "a system and its settings go with one run, not with 2"),
+        ({"names": ("a", "b"), "systems": ["elo"]}, "a system and its settings go with one run, not with 2"),
         ({"names": ("../x",)}, "the name of a run must be"),
-        ({"system": "elo2"}, "system must be one of"),
+        ({"systems": ["elo2"]}, "system must be one of"),
         ({"settings": ["rho=-1"]}, "rho must be"),
-        ({"names": ("other",)}, "run other is over data set games, not site"),
+        ({"names": ("other",)}, "run other is there with data set games; asked for was data set site. Add --replace"),
     ],
     ids=["two-runs", "name", "system", "setting", "other-data-set"],
 )
@@ -240,6 +241,19 @@ def test_wanted_runs__refuses_what_cannot_be(lake: Lake, arguments: dict, messag
     rate_run(lake, run="other")
     with pytest.raises(ValueError, match=message):
         wanted_runs(lake, "site", **arguments)
+
+
+def test_wanted_runs__of_a_run_that_is_there_are_as_it_is(lake: Lake) -> None:
+    ingest(lake, CONTESTS[:2], "site")
+    rate_run(lake, run=RUN, dataset="site", system="elo", k=16.0)  # under the name that another system would have
+    for systems, settings in (((), ()), (("elo",), ("k=16",)), ((), ("k=16",))):
+        (run,) = wanted_runs(lake, "site", [RUN], systems, settings)
+        assert (run.system, run.params.k) == ("elo", 16.0)
+    assert wanted_runs(lake, "site")[0].system == "elo"
+    with pytest.raises(ValueError, match="is there with system elo; asked for was system elo-mmr"):
+        wanted_runs(lake, "site", systems=["elo-mmr"])
+    (run,) = wanted_runs(lake, "site", systems=["elo-mmr"], replace=True)
+    assert (run.run, run.system, run.replace) == (RUN, "elo-mmr", True)
 
 
 # The command
@@ -269,6 +283,32 @@ def test_command__follows_and_says_so(site: Site, lake: Lake) -> None:
         "source": "codeforces", "dataset": "site", "since": "2020-01-01", "base_url": "http://127.0.0.1:1"
     }  # fmt: skip
     assert "20 rounds are published already" in ranklake(*arguments, "--engine", "serial").stdout
+
+
+def test_command__of_another_system_is_refused_before_anything_is_asked(site: Site, lake: Lake) -> None:
+    ingest(lake, CONTESTS[:18], "site")
+    rate_run(lake, run="mine", dataset="site", system="elo", k=16.0)
+    arguments = ["--source", "codeforces", "--dataset", "site", "--run", "mine", "--lake", lake.url]
+    for other in (["--system", "elo-mmr"], ["--set", "k=20"]):
+        done = ranklake(*arguments, *other)
+        assert done.exit_code == 2
+        assert "run mine is there with" in done.stderr
+        assert "Add --replace" in done.stderr
+        assert site.asked == []
+    assert ranklake(*arguments, "--set", "k=16").exit_code == 0
+    assert Run.open(lake, "mine").config["params"]["k"] == 16.0
+    done = ranklake(*arguments, "--set", "k=20", "--replace")
+    assert "run mine: kept 0 rounds (other parameters), rated 20" in done.stdout
+    assert Run.open(lake, "mine").config["params"]["k"] == 20.0
+
+
+def test_command__brings_a_stale_run_up_to_date_and_says_from_where(site: Site, lake: Lake) -> None:
+    followed(lake)
+    site.contests = [turned(one) if i == 16 else one for i, one in enumerate(site.contests)]
+    done = ranklake("--source", "codeforces", "--dataset", "site", "--lake", lake.url)
+    assert f"run {RUN}: kept " in done.stdout
+    assert "(round 16, contest 16, changed)" in done.stdout
+    assert_published(lake, RUN)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,192 @@
+"""Which runs a command means, and with which configuration: for `rate`, `follow`, the Prefect flows and Python alike.
+
+A run that is there goes on as it is: what is not given is taken from its ``run.json``. What is given must equal what is
+recorded there. Another data set, system or setting would discard every round that the run holds, so it is refused,
+unless the run is to be replaced.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from storage import DamagedError, Lake, MissingError, Run, layout
+
+from .config import RunConfig, build_params, convert_fields, default_run, find_system, parse_settings
+
+__all__ = ["DEFAULT_SYSTEM", "refuse_other", "wanted_runs"]
+
+DEFAULT_SYSTEM = "elo-mmr"
+
+
+def wanted_runs(
+    lake: Lake | None,
+    dataset: str | None = None,
+    names: Sequence[str] = (),
+    systems: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    skip_uninformative: bool | None = None,
+    replace: bool = False,
+) -> list[RunConfig]:
+    """The runs that are meant, each with its whole configuration.
+
+    Parameters
+    ----------
+    lake
+        Where the runs are; None if there is no lake yet.
+    dataset
+        None: that of the run, which must be there.
+    names
+        Names of runs. Without any, a run of each system, named by data set, system and settings.
+    systems
+        Rating systems; more than one only without names. Without any, those of the runs; ``elo-mmr`` for new ones.
+    settings
+        Hyperparameters as ``key=value``, for one run at most; ``system.key=value`` with several systems. For a run that
+        is there they are laid over its own.
+    skip_uninformative
+        None: as the run has it.
+    replace
+        A run that is there and computes something else is to be rated anew.
+
+    Raises
+    ------
+    ValueError
+        Names no folder can have, an unknown system or setting, options that exclude each other, or a run that is there
+        and computes something else.
+    LakeError
+        A run is damaged, or of another format.
+    """
+    chosen = parse_settings(tuple(settings))
+    for system in systems:
+        find_system(system)
+    if dataset is not None:
+        layout.check_dataset_name(dataset)
+    for name in names:
+        layout.check_run_name(name)
+    if len(set(systems)) < len(systems):
+        raise ValueError(f"a system is given twice: {', '.join(systems)}")
+    if len(names) > 1 and (systems or chosen):
+        raise ValueError(f"a system and its settings go with one run, not with {len(names)}; leave them out")
+    if names and len(systems) > 1:
+        raise ValueError("--run names one run; several systems make several, named by data set and system")
+    if dataset is None and not names:
+        raise ValueError("give --dataset; or --run alone, to go on with a run that is there")
+    wanted: list[tuple[str | None, str | None, dict[str, str]]]
+    if len(systems) > 1:
+        wanted = [(None, *each) for each in _settings_of_each(systems, chosen)]
+    else:
+        only = systems[0] if systems else None
+        wanted = [(name, only, chosen) for name in dict.fromkeys(names)] or [(None, only, chosen)]
+    return [_one(lake, dataset, *each, skip_uninformative, replace) for each in wanted]
+
+
+def refuse_other(recorded: RunConfig, wanted: RunConfig) -> None:
+    """Refuse to make another run of one that is there.
+
+    Raises
+    ------
+    ValueError
+        They do not compute the same; names the run, what it is, what was asked for, and the way out.
+    """
+    is_there, asked = [], []
+    for what, one, other in _differences(recorded.to_json(), wanted.to_json()):
+        is_there.append(f"{what} {one}")
+        asked.append(f"{what} {other}")
+    if is_there:
+        raise ValueError(
+            f"run {recorded.run} is there with {', '.join(is_there)}; asked for was {', '.join(asked)}. "
+            "Add --replace to discard its ratings and rate it anew with that, or give another --run"
+        )
+
+
+def _one(
+    lake: Lake | None,
+    dataset: str | None,
+    name: str | None,
+    system: str | None,
+    settings: dict[str, str],
+    skip_uninformative: bool | None,
+    replace: bool,
+) -> RunConfig:
+    if name is None:
+        assert dataset is not None
+        name = default_run(dataset, system or DEFAULT_SYSTEM, settings, skip_uninformative is not False)
+    recorded = _recorded(lake, name, replace and None not in (dataset, system))
+    if recorded is None:
+        if dataset is None:
+            there = Run.names(lake) if lake is not None else []
+            there_are = f"; there are: {', '.join(there)}" if there else ""
+            raise ValueError(f"no run {name!r} in the lake{there_are}; give --dataset to make it")
+        found = find_system(system or DEFAULT_SYSTEM)
+        skip = True if skip_uninformative is None else skip_uninformative
+        return RunConfig(dataset, name, found.name, build_params(found, settings), skip, replace=replace)
+    found = find_system(system or recorded.system)
+    if found.name == recorded.system:
+        params = dataclasses.replace(recorded.params, **convert_fields(found.params, settings, found.name))
+    else:
+        params = build_params(found, settings)
+    wanted = dataclasses.replace(
+        recorded,
+        dataset=dataset or recorded.dataset,
+        system=found.name,
+        params=params,
+        skip_uninformative=recorded.skip_uninformative if skip_uninformative is None else skip_uninformative,
+        replace=replace,
+    )
+    if not replace:
+        refuse_other(recorded, wanted)
+    return wanted
+
+
+def _recorded(lake: Lake | None, name: str, replaced: bool) -> RunConfig | None:
+    """What a run is; None if there is none, or if nothing of one that cannot be rated any more has to stay.
+
+    Raises
+    ------
+    LakeError
+        Its ``run.json`` is damaged, or a newer release wrote it.
+    """
+    if lake is None:
+        return None
+    try:
+        run = Run.open(lake, name)
+    except MissingError:
+        return None
+    try:
+        return RunConfig.of(run)
+    except DamagedError:
+        if replaced:
+            return None
+        raise
+
+
+def _settings_of_each(systems: Sequence[str], settings: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each system with its own of the settings ``system.key``."""
+    own: dict[str, dict[str, str]] = {system: {} for system in systems}
+    for key, value in settings.items():
+        system, dot, name = key.partition(".")
+        if not dot or system not in own:
+            raise ValueError(f"with several systems a setting is SYSTEM.KEY=VALUE, got {key}={value}")
+        own[system][name] = value
+    yield from own.items()
+
+
+def _differences(recorded: dict[str, Any], wanted: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """What two configurations have otherwise, each as words for it and both values."""
+    if recorded["dataset"] != wanted["dataset"]:
+        yield "data set", recorded["dataset"], wanted["dataset"]
+    if recorded["system"] != wanted["system"]:
+        yield "system", recorded["system"], wanted["system"]
+    else:
+        for key, value in recorded["params"].items():
+            if wanted["params"][key] != value:
+                yield key, _text(value), _text(wanted["params"][key])
+    key = "skip_uninformative"
+    if recorded[key] != wanted[key]:
+        yield key, _text(recorded[key]), _text(wanted[key])
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
