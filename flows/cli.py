@@ -30,6 +30,7 @@ from .terminal import (
     run_option,
     speak_utf8,
     steal_option,
+    tell_freshness,
     titles_choice,
     titles_option,
     wide_option,
@@ -164,6 +165,7 @@ def leaderboard(
     with _usage():
         run_file(run)
     opened = Lake.open(lake)
+    tell_freshness(opened, run)
     table = of_run(opened, run, deviations, titles)
     shown = table if everybody else table.slice(0, top)
     if form == "table":
@@ -192,6 +194,7 @@ def player(handle: str, run: str, form: str, deviations: float | None, titles: T
     with _usage():
         run_file(run)
     opened = Lake.open(lake)
+    tell_freshness(opened, run)
     history = player_history(opened, run, handle, deviations, titles)
     if history.note:
         click.echo(history.note, err=True)
@@ -230,6 +233,7 @@ def publish(
         run_file(run)
     opened = Lake.open(lake)
     report = publish_run(opened, run, deviations, maintain, steal, afresh, titles)
+    tell_freshness(opened, run)
     click.echo(f"run {run}: {report.line()}")
 
 

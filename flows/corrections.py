@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import dataset_option, lake_option, moment, print_table, tell_wait, usage, wide_option, write_rows
+from .terminal import (
+    dataset_option,
+    lake_option,
+    moment,
+    print_table,
+    tell_freshness,
+    tell_wait,
+    usage,
+    wide_option,
+    write_rows,
+)
 
 if TYPE_CHECKING:
     from storage import Dataset, Entry, Ingest, Log
@@ -25,13 +35,15 @@ why_option = click.option("--why", default="", metavar="TEXT", help="The reason,
 def remove(contests: tuple[str, ...], dataset: str, why: str, lake: str) -> None:
     """Take contests out of a data set.
 
-    A source that still has a contest brings it back; `ranklake rate --exclude` passes it over for good.
+    A source that still has a contest brings it back; `ranklake rate --run RUN --exclude CONTEST` passes it over for
+    good.
     """
     distinct = list(dict.fromkeys(contests))
     with _changing(lake, dataset) as ingest:
         for contest in distinct:
             ingest.remove(contest, why)
     click.echo(f"data set {dataset}: {len(distinct):,} contest{'' if len(distinct) == 1 else 's'} removed")
+    _tell_runs(lake, dataset)
 
 
 @click.command()
@@ -59,7 +71,7 @@ def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why:
                 ingest.reinstate(contest, handle, why)
             elif not ingest.disqualify(contest, handle, why):
                 click.echo(f"contest {contest}: {handle!r} is out already")
-    _tell(dataset, ingest)
+    _tell(lake, dataset, ingest)
 
 
 @click.command()
@@ -90,7 +102,7 @@ def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str
         known = ingest.alias(old, new, since, why)
     if not known:
         click.echo(f"{old!r} is {new!r} already")
-    _tell(dataset, ingest)
+    _tell(lake, dataset, ingest)
 
 
 @click.command()
@@ -102,7 +114,7 @@ def unalias(old: str, dataset: str, why: str, lake: str) -> None:
     """Take an alias back: what was played as OLD is OLD's own again."""
     with _changing(lake, dataset) as ingest:
         ingest.unalias(old, why)
-    _tell(dataset, ingest)
+    _tell(lake, dataset, ingest)
 
 
 @click.command()
@@ -140,10 +152,19 @@ def _changing(lake: str, dataset: str) -> AbstractContextManager[Ingest]:
     return Dataset.ingest(_open(lake, dataset).lake, dataset, on_wait=tell_wait)
 
 
-def _tell(dataset: str, ingest: Ingest) -> None:
+def _tell(lake: str, dataset: str, ingest: Ingest) -> None:
     n = ingest.resettled
-    then = "; `ranklake rate` rates again from the first of them on" if n else ""
-    click.echo(f"data set {dataset}: {n:,} contest{'' if n == 1 else 's'} changed{then}")
+    click.echo(f"data set {dataset}: {n:,} contest{'' if n == 1 else 's'} changed")
+    if n:
+        _tell_runs(lake, dataset)
+
+
+def _tell_runs(lake: str, dataset: str) -> None:
+    """Which runs no longer hold, each with the command that rates them again."""
+    from storage import Lake, Run
+
+    opened = Lake.open(lake)
+    tell_freshness(opened, *Run.over(opened, dataset))
 
 
 def _list_amendments(dataset: Dataset, contest: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .cpus import available_cpus
-from .terminal import dataset_option, lake_option, print_table, progress, usage, wide_option
+from .terminal import dataset_option, lake_option, print_table, progress, tell_freshness, usage, wide_option
 
 if TYPE_CHECKING:
     from .evaluate import Evaluation
@@ -91,6 +91,7 @@ def evaluate(
         if pairs and len(runs) == 1:
             raise ValueError("--pairs compares runs; give at least two --run")
     opened = Lake.open(lake)
+    tell_freshness(opened, *runs)
     skips = [skip_rounds or 0 if skip_share is None else rounds_to_skip(opened, run, skip_share) for run in runs]
     hands = workers or available_cpus()
     found: list[Evaluation] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import deviations_option, lake_option, run_option, titles_option, usage
+from .terminal import deviations_option, lake_option, run_option, tell_freshness, titles_option, usage
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,7 +54,7 @@ def player(
             click.echo(note, err=True)
         return players_figure(list({history.handle: history for history in found}.values()), run)
 
-    _write(run, output, draw)
+    _write(lake, run, output, draw)
 
 
 @plot.command("distribution")
@@ -73,16 +73,17 @@ def distribution(run: str, output: str, deviations: float | None, titles: Titles
 
         return distribution_figure(Lake.open(lake), run, deviations, titles)
 
-    _write(run, output, draw)
+    _write(lake, run, output, draw)
 
 
 COMMANDS = (plot,)
 
 
-def _write(run: str, output: str, draw: Callable[[], Figure]) -> None:
+def _write(lake: str, run: str, output: str, draw: Callable[[], Figure]) -> None:
     """Draw, once everything that can be known to be wrong is known to be right, and write the file whole."""
     from pathlib import Path
 
+    from storage import Lake
     from storage.layout import run_file
 
     from .figures import check_path, drawing, encode
@@ -93,6 +94,7 @@ def _write(run: str, output: str, draw: Callable[[], Figure]) -> None:
         if not Path(output).absolute().parent.is_dir():
             raise ValueError(f"there is no folder {str(Path(output).parent)!r} for {Path(output).name}")
     with drawing("drawing"):
+        tell_freshness(Lake.open(lake), run)
         figure = encode(draw(), form)
     Path(output).write_bytes(figure)
     click.echo(f"wrote {output}, {len(figure) / 1000:,.0f} kB")

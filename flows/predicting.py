@@ -13,6 +13,7 @@ from .terminal import (
     moment,
     print_table,
     run_option,
+    tell_freshness,
     usage,
     wide_option,
     write_rows,
@@ -81,7 +82,9 @@ def predict(
             named.append(player)
         if len(named) + newcomers < 2:
             raise ValueError("name at least two entrants, as arguments, in a --field FILE or as --newcomers N")
-        prediction, names = of_run(Lake.open(lake), run, named, newcomers, time_seconds, weight, deviations)
+        opened = Lake.open(lake)
+        tell_freshness(opened, run)
+        prediction, names = of_run(opened, run, named, newcomers, time_seconds, weight, deviations)
     if player is not None:
         _tell_places(prediction, names[player], target, form)
     elif pairs:

@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 from storage import Dataset, Lake, LakeError, MissingError, Run, layout
 from storage.lease import holder
 
+from .freshness import Freshness, freshness
+
 __all__ = ["DatasetStatus", "LakeStatus", "RunStatus", "status"]
 
 
@@ -35,7 +37,11 @@ class DatasetStatus:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """One run; ``rounds`` are those that read back, what is behind a damaged segment is not among them."""
+    """One run; ``rounds`` are those that read back, what is behind a damaged segment is not among them.
+
+    ``stale_from_round`` is the first round that no longer holds and ``stale_because`` why, None if all rounds hold;
+    ``rounds_to_rate`` counts the rounds that `rate` would rate or rate again. All are None where nothing is known.
+    """
 
     run: str
     dataset: str
@@ -51,6 +57,9 @@ class RunStatus:
     size_bytes: int
     writer: str | None
     heartbeat_age_seconds: float | None
+    rounds_to_rate: int | None = None
+    stale_from_round: int | None = None
+    stale_because: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +104,20 @@ def _run(lake: Lake, name: str, datasets: dict[str, Dataset | LakeError]) -> Run
     except LakeError as error:
         return RunStatus(name, "", "", "damaged", str(error), None, None, None, None, None, 0, size, *writer)
     over = datasets.get(dataset)
+    found: Freshness | None = None
     if chain.rest:
         state = f"damaged from round {chain.stop_round} on"
     elif not isinstance(over, Dataset):
         state = f"no data set {dataset}" if over is None else f"data set {dataset} is damaged"
     else:
-        behind = over.contests.num_rows - chain.stop_round
-        state = f"{behind:,} to rate" if behind > 0 else "complete"
+        found = freshness(run, over, chain)
+        state = found.state
     last = chain.segments[-1].contest_ids[-1] if chain.segments else None
     rows = sum(segment.n_rows for segment in chain.segments)
     snapshots, time_seconds = len(run.snapshots()), _time_of(over, last)
     told = (chain.stop_round, rows, last, time_seconds, len(chain.segments), snapshots)
-    return RunStatus(name, dataset, system, state, chain.reason or None, *told, size, *writer)
+    fresh = (None, None, None) if found is None else (found.to_rate, found.stale_from, found.why or None)
+    return RunStatus(name, dataset, system, state, chain.reason or None, *told, size, *writer, *fresh)
 
 
 def _time_of(dataset: Dataset | LakeError | None, contest_id: str | None) -> int | None:

@@ -19,6 +19,7 @@ from .times import parse_time
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from storage import Lake
     from storage.lease import Holder
 
     from .titles import TitlesChoice
@@ -38,6 +39,7 @@ __all__ = [
     "run_option",
     "speak_utf8",
     "steal_option",
+    "tell_freshness",
     "tell_wait",
     "titles_choice",
     "titles_option",
@@ -186,6 +188,14 @@ def speak_utf8() -> None:
             stream.reconfigure(errors="backslashreplace")
         else:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def tell_freshness(lake: Lake, *runs: str) -> None:
+    """One line on stderr for each run that is stale or behind: what is read of it is not of all contests there are."""
+    from .freshness import note
+
+    for line in filter(None, (note(lake, run) for run in runs)):
+        click.echo(line, err=True)
 
 
 def tell_wait(by: Holder) -> None:

@@ -36,6 +36,7 @@ def runs(form: str, lake: str) -> None:
     """The data sets and runs of a lake: how far each has come, what it takes on disk, and who is writing it."""
     from storage import Lake
 
+    from .freshness import update_command
     from .status import status
 
     found = status(Lake.open(lake))
@@ -50,6 +51,10 @@ def runs(form: str, lake: str) -> None:
     problems = [dataset.problem for dataset in found.datasets] + [run.problem for run in found.runs]
     for problem in filter(None, problems):
         click.echo(problem)
+    for run in found.runs:
+        if run.stale_because:
+            command = update_command(run.run, run.dataset, lake)
+            click.echo(f"run {run.run} is {run.state} ({run.stale_because}): `{command}` brings it up to date")
 
 
 @click.command()
@@ -60,7 +65,7 @@ def runs(form: str, lake: str) -> None:
 def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) -> None:
     """Read everything and say what is not as it must be, one line each, with what mends it.
 
-    Exits with 1 if there is any. Published tables are left alone: `publish` makes them again.
+    Exits with 1 if there is any. Published tables are checked, too; that they are behind the run is a note.
     """
     from storage import Lake, Run
 

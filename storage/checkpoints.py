@@ -18,7 +18,7 @@ from storage.lake import Lake, digest_of
 from storage.lease import Lease
 from storage.mending import damaged
 from storage.schemas import FORMAT_VERSION, ROUNDS, check_format
-from storage.segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file, read_chain
+from storage.segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file, read_chain, read_newest
 from storage.snapshots import SNAPSHOT_MANIFEST, Column
 
 __all__ = ["Run"]
@@ -163,6 +163,10 @@ class Run:
     def segments(self) -> Chain:
         """The rounds committed so far: the valid prefix, and what is there beyond it."""
         return read_chain(self.lake, self._rounds)
+
+    def newest_segment(self) -> Segment | None:
+        """The segment committed last, without a look at those before it; None if there is none."""
+        return read_newest(self.lake, self._rounds)
 
     def truncate(self, first_round: int) -> Chain:
         """Keep the valid segments that end before ``first_round``; remove all else, newest first.

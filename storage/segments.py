@@ -13,7 +13,7 @@ from storage.layout import number_of, numbered
 from storage.mending import damaged
 from storage.schemas import FORMAT_VERSION, check_format
 
-__all__ = ["DATA", "MANIFEST", "Chain", "RoundEntry", "Segment", "merged_file", "read_chain"]
+__all__ = ["DATA", "MANIFEST", "Chain", "RoundEntry", "Segment", "merged_file", "read_chain", "read_newest"]
 
 DATA = ".parquet"
 MANIFEST = ".json"
@@ -206,6 +206,23 @@ def read_chain(lake: Lake, folder: str) -> Chain:
         except (DamagedError, MissingError) as error:
             return Chain(tuple(segments), tuple(numbers[at:]), str(error))
     return Chain(tuple(segments), (), "")
+
+
+def read_newest(lake: Lake, folder: str) -> Segment | None:
+    """The segment of the newest manifest in ``folder``, from one listing and one read; None if there is none.
+
+    The segments before it are not looked at. What a merge replaced ends no later than what replaced it.
+
+    Raises
+    ------
+    LakeError
+        The manifest cannot be read.
+    """
+    number = max((n for name in lake.list(folder) if (n := number_of(name, MANIFEST)) is not None), default=None)
+    if number is None:
+        return None
+    path = f"{folder}/{numbered(number, MANIFEST)}"
+    return Segment.from_json(lake.read_bytes(path), path)
 
 
 def _follow(

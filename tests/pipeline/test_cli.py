@@ -131,7 +131,11 @@ def test_usage__nothing_to_do_shows_help_and_ends_with_2(ranklake: Command) -> N
         (["rate", "--dataset", "games", "--max-rounds", "-1"], "-1 is not in the range x>=0"),
         (["rate", "--dataset", "games", "--fast"], "No such option"),
         (["rate"], "give --dataset; or --run alone"),
-        (["rate", "--run", "run", "--system", "elo"], "give --dataset; or --run alone"),
+        (
+            ["rate", "--run", "run", "--system", "elo"],
+            "run run is there with system elo-mmr; asked for was system elo.",
+        ),
+        (["rate", "--run", "new", "--system", "elo"], "no run 'new' in the lake; there are: run; give --dataset"),
         (["leaderboard"], "Missing option '--run'"),
         (["leaderboard", "--run", "run", "--top", "0"], "0 is not in the range x>=1"),
         (["leaderboard", "--run", "run", "--format", "xml"], "'xml' is not one of 'table', 'csv', 'json'"),
@@ -392,7 +396,7 @@ def test_rate__max_rounds_and_the_uninformative_are_told(ranklake: Command, lake
     answer = ranklake(*arguments)
     assert "kept 7 rounds rated before, rated 33 rounds " in answer.out
     assert "told nobody apart and were skipped" in answer.out
-    answer = ranklake(*arguments, "--keep-uninformative", "--workers", 1)
+    answer = ranklake(*arguments, "--keep-uninformative", "--workers", 1, "--replace")
     assert "kept 0 rounds rated before (other parameters), rated 40 rounds " in answer.out
     assert "skipped" not in answer.out
 
@@ -478,7 +482,7 @@ def test_runs__lists_data_sets_and_how_far_runs_have_come(ranklake: Command, lak
     ranklake("rate", "--dataset", "games", "--run", "short", "--max-rounds", 7, "--lake", lake.url)
     text = ranklake("runs", "--lake", lake.url).out
     (line,) = [line for line in text.splitlines() if " short " in line]
-    assert "33 to rate" in line
+    assert "behind by 33 rounds" in line
     (line,) = [line for line in text.splitlines() if " run " in line and "elo-mmr" in line]
     assert "complete" in line
     (Path(lake.url) / "runs" / "run" / "rounds" / "000000.parquet").unlink()

@@ -1,0 +1,127 @@
+"""Whether a run is up to date with its data set, from the digests in its manifests; no rating is read.
+
+A run is *complete* if it holds every contest of its data set, *behind* if contests are not rated yet, and *stale* if
+rounds that it holds were rated from contests that are other ones now. No kernel is imported: `ranklake runs` and a note
+beside a leaderboard must cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from storage import Chain, Dataset, Lake, LakeError, Run, layout
+from storage.lease import holder
+
+from .chain import NUMERICS, config_digest, first_break, round_digests
+
+__all__ = ["Freshness", "freshness", "note", "update_command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How a run stands against its data set.
+
+    Attributes
+    ----------
+    n_contests, n_rounds : int
+        Contests of the data set; rounds that the run has committed.
+    holds : int
+        Rounds, from the first on, that are what rating the data set would give now.
+    why : str
+        Why the others are not; empty if there are none.
+    """
+
+    n_contests: int
+    n_rounds: int
+    holds: int
+    why: str
+
+    @property
+    def stale_from(self) -> int | None:
+        """The first round that no longer holds; None if all do."""
+        return self.holds if self.holds < self.n_rounds else None
+
+    @property
+    def to_rate(self) -> int:
+        """Rounds that `rate` would rate, or rate again."""
+        return max(self.n_contests - self.holds, 0)
+
+    @property
+    def state(self) -> str:
+        """In words: ``complete``, ``behind by 3 rounds`` or ``stale from round 19``."""
+        if self.stale_from is not None:
+            return f"stale from round {self.stale_from}"
+        if self.to_rate:
+            return f"behind by {self.to_rate:,} round{'' if self.to_rate == 1 else 's'}"
+        return "complete"
+
+    def line(self, run_name: str, dataset: str, lake_url: str, writer: str = "") -> str:
+        """The state, why, and the command that brings the run up to date or who is writing it; empty if complete."""
+        if self.state == "complete":
+            return ""
+        why = f" ({self.why})" if self.why else ""
+        if writer:
+            return f"run {run_name} is {self.state}{why}; {writer} is at work there"
+        command = update_command(run_name, dataset, lake_url)
+        return f"run {run_name} is {self.state}{why}: `{command}` brings it up to date"
+
+
+def freshness(run: Run, dataset: Dataset, chain: Chain | None = None) -> Freshness:
+    """Compare a run with its data set.
+
+    Parameters
+    ----------
+    chain
+        The run's segments, if they are at hand. Otherwise only the newest manifest is read; the digest of its last
+        round depends on all rounds before, so the others are read only if it differs.
+
+    Raises
+    ------
+    LakeError
+        The manifests cannot be read.
+    """
+    exclude = set(run.config.get("exclude", []))
+    facts = {key: value for key, value in run.config.items() if key != "exclude"}
+    digests = round_digests(config_digest(facts), dataset, exclude)
+    n_contests = len(digests)
+    if chain is None:
+        newest = run.newest_segment()
+        if newest is None:
+            return Freshness(n_contests, 0, 0, "")
+        n_rounds = newest.stop_round
+        if _same_release(run) and digests[n_rounds - 1 : n_rounds] == [newest.last_digest]:
+            return Freshness(n_contests, n_rounds, n_rounds, "")
+        chain = run.segments()
+    n_rounds = chain.stop_round
+    if n_rounds and not _same_release(run):
+        return Freshness(n_contests, n_rounds, 0, "another release of ranklake rated it")
+    found = [digest for segment in chain.segments for digest in segment.digests]
+    same = (a == b for a, b in zip(found, digests, strict=False))
+    holds = next((i for i, equal in enumerate(same) if not equal), min(n_rounds, n_contests))
+    why = first_break(holds, chain, dataset, exclude, exclude) if holds < n_rounds else ""
+    return Freshness(n_contests, n_rounds, holds, why)
+
+
+def note(lake: Lake, run_name: str) -> str:
+    """One line for a reader of a run that is stale or behind, with the command that brings it up to date.
+
+    Empty if the run is complete, or if something cannot be read: the command that reads it says so itself.
+    """
+    try:
+        run = Run.open(lake, run_name)
+        dataset = Dataset.open(lake, run.config["dataset"])
+        by = holder(lake, layout.run_folder(run_name))
+        return freshness(run, dataset).line(run_name, dataset.name, lake.url, by.who if by else "")
+    except (LakeError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def update_command(run_name: str, dataset: str, lake_url: str) -> str:
+    """The command that brings a run up to date, as a shell takes it."""
+    return shlex.join(["ranklake", "rate", "--dataset", dataset, "--run", run_name, "--lake", lake_url])
+
+
+def _same_release(run: Run) -> bool:
+    """Whether this release computes the numbers that the run holds."""
+    return bool(run.config.get("numerics") == NUMERICS)
