@@ -87,6 +87,13 @@ class PublishedTable:
         """The newest version; -1 if there is no table."""
         return -1 if self._table is None else int(self._table.version())
 
+    def reads_as(self, version: int) -> bool:
+        """Whether the table reads the same as in that version: only files were merged or removed since."""
+        assert self._table is not None
+        with self._reading():
+            newer = self._table.history(max(self.version - version, 1)) if version < self.version else []
+        return version <= self.version and all(commit.get("operation") in _UNCHANGED for commit in newer)
+
     def append(self, rows: Iterable[pa.RecordBatch], state: Mapping[str, Any]) -> None:
         """Add rows, in one commit."""
         self._write(rows, state, mode="append", schema_mode="merge")

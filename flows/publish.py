@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from storage import Lake, MissingError, Run, layout
+from storage.lake import digest_of
 from storage.lease import Lease, hold
 from storage.parquet import plain
 from storage.schemas import PUBLISHED
@@ -28,10 +29,10 @@ from .titles import TitlesChoice
 if TYPE_CHECKING:
     from .delta import PublishedTable
 
-__all__ = ["LATEST", "PublishReport", "publish"]
+__all__ = ["LATEST", "LATEST_OF", "PublishReport", "publish"]
 
 LATEST = "latest.parquet"
-_LATEST_OF = "latest.json"  # which version of the leaderboard that is; written last
+LATEST_OF = "latest.json"  # which version of the leaderboard that is; written last
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,22 +194,23 @@ class _Publisher:
             if name.startswith(layout.TEMPORARY_PREFIX):  # a crash left it
                 self._lake.delete(f"{folder}/{name}")
         if board is None:
-            if LATEST in sizes and self._latest() == {"version": table.version, "size": sizes[LATEST]}:
+            latest = self._latest()
+            if LATEST in sizes and (latest.get("version"), latest.get("size")) == (table.version, sizes[LATEST]):
                 return
             board = self._content.leaderboard()  # the table has it in no order, and its schema in another each time
         data = plain(board, ["title"])
         self._lease.check()
         self._lake.write_bytes(f"{folder}/{LATEST}", data)
-        told = {"version": table.version, "size": data.size}
-        self._lake.write_bytes(f"{folder}/{_LATEST_OF}", json.dumps(told).encode())
+        told = {"version": table.version, "size": data.size, "digest": digest_of(data)}
+        self._lake.write_bytes(f"{folder}/{LATEST_OF}", json.dumps(told).encode())
         self._new.append(LATEST)
 
-    def _latest(self) -> Any:
-        """Which version the plain leaderboard is of, and its size in bytes; None if that is not known."""
+    def _latest(self) -> dict[str, Any]:
+        """Which version the plain leaderboard is of, and its size in bytes; empty if that is not known."""
         try:
-            return json.loads(self._lake.read_bytes(f"{self._folder}/{_LATEST_OF}"))
-        except (MissingError, ValueError):
-            return None
+            return dict(json.loads(self._lake.read_bytes(f"{self._folder}/{LATEST_OF}")))
+        except (MissingError, ValueError, TypeError):
+            return {}
 
     def _before(self, name: str) -> tuple[int, int]:
         """Of the rounds that a table holds, how many are still the run's; and how many it holds."""

@@ -50,7 +50,7 @@ class Content:
         self._chain = self._run.segments()
         check_rated(self._run, self._chain)
         self._dataset = Dataset.open(lake, self._run.config["dataset"])
-        self._display = Display.of(self._run, deviations)
+        self._display, self._deviations = Display.of(self._run, deviations), deviations
         self._titles = titles_of(self._run, self._dataset, self._display.params.mu_init, titles)
         self._contests = rated_contests(self._chain, self._dataset)
         self._digests: dict[tuple[str, int], str] = {}
@@ -110,7 +110,9 @@ class Content:
     def state(self) -> dict[str, Any]:
         """What :meth:`kept` needs to know when this has been published."""
         n = self._dataset.n_players
-        return {"players": n, "titles": self._titles.to_json(), **asdict(Marks.of(self._rounds, self._seed(n)))}
+        chosen = {} if self._deviations is None else {"deviations": self._deviations}
+        titles = self._titles.to_json()
+        return {"players": n, "titles": titles, **chosen, **asdict(Marks.of(self._rounds, self._seed(n)))}
 
     def same_titles(self, state: Mapping[str, Any] | None) -> bool:
         """Whether a leaderboard with that state has these titles; earlier releases had Codeforces' and did not say."""

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 
 from storage import Dataset, Lake, LakeError, Run, layout
 from storage.lease import holder
-from storage.mending import damaged
+from storage.mending import damaged, for_sources
 from storage.verify import verify_dataset, verify_rows, verify_run
 
 from .config import RunConfig, find_system
 from .engines.base import Engine
+from .freshness import Freshness, update_command
 from .plan import Plan
 from .raw import Raw
+from .verify_published import verify_published
 from .walk import Walk
 
 __all__ = ["Verifier", "replay"]
@@ -40,6 +42,7 @@ class Verifier:
     rounds: int = 0
     segments: int = 0
     snapshots: int = 0
+    published: int = 0
     sites: int = 0
     answers: int = 0
 
@@ -54,10 +57,16 @@ class Verifier:
             yield from self.site(source)
         for folder in self.lake.list(""):
             if folder not in datasets:
-                self._note_leftovers(folder, "--dataset", folder)
+                self._note_leftovers(folder, ("standings", "players", "log"), f"`ranklake delete --dataset {folder}`")
         for folder in self.lake.list(layout.RUNS):
             if folder not in runs:
-                self._note_leftovers(f"{layout.RUNS}/{folder}", "--run", folder)
+                self._note_leftovers(
+                    f"{layout.RUNS}/{folder}", ("rounds", "snapshots"), f"`ranklake delete --run {folder}`"
+                )
+        for folder in self.lake.list(layout.PUBLISHED):
+            if folder not in runs and self.lake.list(f"{layout.PUBLISHED}/{folder}"):
+                command = f"`ranklake delete --run {folder} --with-published`"
+                self.notes.append(f"{layout.PUBLISHED}/{folder}: the run is gone; {command} deletes its tables")
 
     def dataset(self, name: str) -> Iterator[str]:
         """What is wrong with a data set."""
@@ -70,12 +79,19 @@ class Verifier:
         self.datasets += 1
         self.contests += dataset.contests.num_rows
         self.participations += sum(dataset.contests.column("n_players").to_pylist())
-        yield from verify_dataset(dataset)
+        for problem in verify_dataset(dataset):
+            yield for_sources(self.lake, problem, problem.partition(": ")[0])
         if strays := dataset.strays():
             self.notes.append(f"{name}: {_files(len(strays))} that nothing refers to; the next commit removes them")
 
     def run(self, name: str) -> Iterator[str]:
-        """What is wrong with a run; that its data set has changed since is a note."""
+        """What is wrong with a run and its published tables; that its data set has changed since is a note."""
+        yield from self._run(name)
+        if self.lake.list(layout.published_folder(name)):
+            self.published += 1
+            yield from verify_published(self.lake, name, self.notes)
+
+    def _run(self, name: str) -> Iterator[str]:
         try:
             run = Run.open(self.lake, name)
             chain = run.segments()
@@ -95,13 +111,10 @@ class Verifier:
         except LakeError as error:
             yield str(error)
             return
-        again = f"`ranklake rate --run {name}`"
-        if plan.why and not chain.rest:
-            self.notes.append(
-                f"run {name}: no longer holds from round {plan.holds} on, {plan.why}; {again} goes on there"
-            )
-        elif plan.holds < plan.n_rounds:
-            self.notes.append(f"run {name}: {plan.n_rounds - plan.holds:,} rounds to rate; {again} rates them")
+        if not chain.rest:
+            why = plan.why.removeprefix(f"round {plan.holds}, ")
+            found = Freshness(plan.n_rounds, chain.stop_round, plan.holds, why)
+            self.notes += filter(None, [found.line(name, dataset.name, self.lake.url)])
         yield from verify_rows(run, dataset, plan.holds)
 
     def site(self, source: str) -> Iterator[str]:
@@ -125,6 +138,8 @@ class Verifier:
         if self.runs:
             told += [f"{_count(self.runs, 'run')} with {_count(self.rounds, 'round')} in "
                      f"{_count(self.segments, 'segment')} and {_count(self.snapshots, 'snapshot')}"]  # fmt: skip
+        if self.published:
+            told += [f"the published tables of {_count(self.published, 'run')}"]
         if self.sites:
             told += [f"{_count(self.answers, 'answer')} of {_count(self.sites, 'site')}"]
         return ", ".join(told) or "the lake is empty"
@@ -133,12 +148,11 @@ class Verifier:
         if (by := holder(self.lake, folder)) is not None:
             self.notes.append(f"{folder}: {by.who} is at work there; what changes meanwhile may look damaged")
 
-    def _note_leftovers(self, folder: str, option: str, name: str) -> None:
+    def _note_leftovers(self, folder: str, parts: tuple[str, ...], command: str) -> None:
         """What has no table of contests or no run.json: half deleted, or never finished."""
-        parts = ("rounds", "snapshots") if option == "--run" else ("standings", "players", "log")
         if n_files := sum(len(self.lake.list(f"{folder}/{part}")) for part in parts):
-            way_out = f"`ranklake delete {option} {name}` removes them"
-            self.notes.append(f"{folder}: {_files(n_files)} of what was half deleted or never finished; {way_out}")
+            left = f"{_files(n_files)} of what was half deleted or never finished"
+            self.notes.append(f"{folder}: {left}; {command} removes them")
 
 
 def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iterator[str]:
@@ -159,8 +173,10 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
     dataset = Dataset.open(lake, config.dataset)
     plan = Plan.of(lake, config, dataset)
     if last >= plan.holds:
+        found = Freshness(plan.n_rounds, run.segments().stop_round, plan.holds, plan.why)
         raise LakeError(
-            f"run {name}: no longer holds from round {plan.holds} on, {plan.why}; `ranklake rate --run {name}` first"
+            f"run {name} is {found.state}, only the rounds before can be computed again: "
+            f"`{update_command(name, dataset.name, lake.url)}` first"
         )
     walk = Walk(dataset, find_system(config.system), config.params, config.skip_uninformative, engine, plan.excluded)
     start = walk.restore(run, first, plan.digests)

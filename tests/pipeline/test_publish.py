@@ -732,7 +732,7 @@ def test_publish__a_plain_leaderboard_that_is_not_the_newest_is_made_again(lake:
 
 def test_publish__a_run_without_rounds_is_refused(lake: Lake) -> None:
     rate_run(lake, run="empty", max_rounds=0)
-    with pytest.raises(LakeError, match=r"run empty has no rated rounds yet; `ranklake rate` makes them"):
+    with pytest.raises(LakeError, match=r"run empty has no rated rounds yet; `ranklake rate --run empty` makes them"):
         publish(lake, "empty")
     with pytest.raises(LakeError, match="no run 'nobody'"):
         publish(lake, "nobody")

@@ -230,7 +230,7 @@ def test_rate__whose_data_set_changes_again_and_again_meanwhile_follows_it(
     assert hand.go_on().wait().code == 0
     verifier = Verifier(Lake.open(lake))
     assert list(verifier.everything()) == []
-    assert not any("no longer holds" in note for note in verifier.notes)
+    assert not any("stale" in note for note in verifier.notes)
     assert verifier.rounds == 24
 
 

@@ -197,7 +197,8 @@ def test_verify__a_run_behind_its_data_set_is_a_note(lake: Path, ranklake: Comma
     ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
     answer = ranklake("verify", "--lake", lake)
     assert answer.code == 0
-    assert "note: run run: 1 rounds to rate; `ranklake rate --run run` rates them" in answer.err
+    command = f"ranklake rate --dataset games --run run --lake {lake}"
+    assert f"note: run run is behind by 1 round: `{command}` brings it up to date\n" in answer.err
     assert ranklake("rate", "--run", "run", "--lake", lake).code == 0
     assert "note" not in ranklake("verify", "--lake", lake).err
 
@@ -347,7 +348,7 @@ def test_runs__tells_what_is_there_and_what_is_damaged(lake: Path, ranklake: Com
     assert run.writer is None
     later = contest("later", "player 1", "player 2")
     ingest(Lake.open(lake), [later])
-    assert status(Lake.open(lake)).runs[0].state == "1 to rate"
+    assert status(Lake.open(lake)).runs[0].state == "behind by 1 round"
     segment = sorted((lake / "runs" / "run" / "rounds").glob("*.parquet"))[3]
     segment.unlink()
     answer = ranklake("runs", "--lake", lake)
@@ -374,5 +375,3 @@ def test_rate__by_the_name_of_a_run_alone_goes_on_with_what_it_was_made_with(tmp
     answer = ranklake("rate", "--run", "mine", "--lake", tmp_path / "lake")
     assert answer.code == 0, answer.err
     assert "kept 20 rounds" in answer.out
-    message = ranklake.refuses("rate", "--run", "mine", "--system", "elo", "--lake", tmp_path / "lake", code=2)
-    assert "give --dataset; or --run alone" in message

@@ -1,0 +1,111 @@
+"""Verifying what was published of a run: every file that a table refers to, and whether it is of the run as it is."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from storage import Lake, LakeError, MissingError, layout
+from storage.lake import digest_of
+from storage.mending import damaged
+from storage.schemas import PUBLISHED
+
+from .extras import MissingExtraError, need
+from .publish import LATEST, LATEST_OF
+from .published import Content
+
+if TYPE_CHECKING:
+    from .delta import PublishedTable
+
+__all__ = ["verify_published"]
+
+
+def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[str]:
+    """What is wrong with the published tables of a run, one line each that names the file and what mends it.
+
+    The live files of each Delta table must be there in the size that its log says, and the plain leaderboard must have
+    the bytes that were recorded when it was written. That the tables are of an earlier state of the run is no fault:
+    it is added to ``notes``, and so is a missing Delta library, without which only the plain leaderboard is checked.
+    """
+    folder = layout.published_folder(run_name)
+    try:
+        need("deltalake", "publish", f"{folder}: checking its tables")
+    except MissingExtraError as error:
+        notes.append(str(error))
+        tables = None
+    else:
+        tables = {}
+        for name, schema in PUBLISHED.items():
+            try:
+                tables[name] = _open(lake, f"{folder}/{name}", schema)
+            except LakeError as error:
+                yield str(error)
+    recorded = _read_json(lake, f"{folder}/{LATEST_OF}")
+    yield from _verify_latest(lake, folder, recorded)
+    if tables is None or len(tables) < len(PUBLISHED):
+        return
+    try:
+        current = _is_current(lake, run_name, tables) and _is_latest(recorded, tables["leaderboard"])
+    except LakeError:
+        return  # of the run itself, and told there
+    if not current:
+        command = ["ranklake", "publish", "--run", run_name, *_deviations(tables), "--lake", lake.url]
+        notes.append(f"{folder}: is of an earlier state of the run; `{shlex.join(command)}` brings it up to date")
+
+
+def _open(lake: Lake, folder: str, schema: Any) -> PublishedTable:
+    from .delta import PublishedTable
+
+    table = PublishedTable(lake, folder, schema)
+    if table.version < 0:
+        raise damaged(folder, "there is no such table")
+    return table
+
+
+def _verify_latest(lake: Lake, folder: str, recorded: dict[str, Any]) -> Iterator[str]:
+    path = f"{folder}/{LATEST}"
+    try:
+        data = lake.read_bytes(path)
+    except MissingError as error:
+        yield str(error)
+        return
+    if not recorded:
+        yield str(damaged(f"{folder}/{LATEST_OF}", f"does not say which {LATEST} is there"))
+    elif len(data) != recorded.get("size"):
+        yield str(damaged(path, f"has {len(data)} bytes, {LATEST_OF} says {recorded.get('size')}"))
+    elif digest_of(data) != recorded.get("digest", digest_of(data)):  # 0.1 recorded none
+        yield str(damaged(path, f"is not what {LATEST_OF} says"))
+
+
+def _read_json(lake: Lake, path: str) -> dict[str, Any]:
+    """What a file says; nothing if it cannot be read."""
+    try:
+        return dict(json.loads(lake.read_bytes(path)))
+    except (MissingError, ValueError, TypeError):
+        return {}
+
+
+def _is_current(lake: Lake, run_name: str, tables: dict[str, PublishedTable]) -> bool:
+    """Whether tables hold what a publish would put there now."""
+    states = {name: table.state or {} for name, table in tables.items()}
+    content = Content(lake, run_name, states["ratings"].get("deviations"))
+    for name in ("players", "contests"):
+        n_rows = getattr(content, name).num_rows
+        if states[name] != {"rows": n_rows, "digest": content.digest(name, n_rows)}:
+            return False
+    whole = content.n_rounds
+    return all(content.kept(states[name]) == states[name].get("rows") == whole for name in ("ratings", "leaderboard"))
+
+
+def _is_latest(recorded: dict[str, Any], leaderboard: PublishedTable) -> bool:
+    """Whether the plain leaderboard is of the newest version of the table."""
+    version = recorded.get("version")
+    return not recorded or (isinstance(version, int) and leaderboard.reads_as(version))
+
+
+def _deviations(tables: dict[str, PublishedTable]) -> list[str]:
+    """The option that publishes with the deviations that were chosen before, if they were."""
+    chosen = (tables["ratings"].state or {}).get("deviations")
+    return [] if chosen is None else ["--deviations", str(chosen)]

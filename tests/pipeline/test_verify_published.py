@@ -1,0 +1,140 @@
+"""`verify` looks at published tables, too: what is missing is a fault, what is behind the run is a note."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pipeline.commands import Command
+from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
+
+import flows.verify_published
+from flows.extras import MissingExtraError
+from flows.publish import LATEST, publish
+from storage import Lake
+
+pytest.importorskip("deltalake")
+
+
+@pytest.fixture(scope="module")
+def published_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("published") / "lake"
+    lake = lake_of(path, made_up(20, n_players=12))
+    rate_run(lake, system="elo")
+    publish(lake, "run")
+    return path
+
+
+@pytest.fixture
+def lake(tmp_path: Path, published_lake: Path) -> Path:
+    return Path(shutil.copytree(published_lake, tmp_path / "lake"))
+
+
+def data_file(table: Path) -> Path:
+    return next(path for path in sorted(table.rglob("*.parquet")) if "_delta_log" not in path.parts)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x10
+    path.write_bytes(data)
+
+
+HARM: dict[str, tuple[Callable[[Path], None], str]] = {
+    "ratings-gone": (lambda folder: data_file(folder / "ratings").unlink(), "is missing"),
+    "leaderboard-cut": (lambda folder: cut(data_file(folder / "leaderboard")), " bytes, not "),
+    "players-gone": (lambda folder: shutil.rmtree(folder / "players"), "there is no such table"),
+    "contests-log-gone": (lambda folder: shutil.rmtree(folder / "contests" / "_delta_log"), "there is no such table"),
+    "latest-gone": (lambda folder: (folder / LATEST).unlink(), "there is no such file"),
+    "latest-cut": (lambda folder: cut(folder / LATEST), " bytes, latest.json says "),
+    "latest-flipped": (lambda folder: flip(folder / LATEST), "is not what latest.json says"),
+    "latest-json-gone": (lambda folder: (folder / "latest.json").unlink(), "does not say which latest.parquet"),
+    "latest-json-torn": (lambda folder: cut(folder / "latest.json"), "does not say which latest.parquet"),
+}
+
+
+@pytest.mark.parametrize(("harm", "said"), HARM.values(), ids=HARM)
+@pytest.mark.parametrize("which", [(), ("--run", "run")], ids=["all", "run"])
+def test_verify__names_what_is_wrong_with_a_published_table_and_what_mends_it(
+    lake: Path, ranklake: Command, harm: Callable[[Path], None], said: str, which: tuple[str, ...]
+) -> None:
+    answer = ranklake("verify", *which, "--lake", lake)
+    assert (answer.code, answer.err) == (0, "")
+    assert "the published tables of 1 run" in answer.out
+    harm(lake / "published" / "run")
+    answer = ranklake("verify", *which, "--lake", lake)
+    assert answer.code == 1
+    (problem,) = answer.out.splitlines()
+    assert problem.startswith("published/run/")
+    assert said in problem
+    if "delete it" in problem:
+        (lake / problem.partition(": ")[0]).unlink(missing_ok=True)
+    (command,) = re.findall("`ranklake (publish --run run[^`]*)`", problem)
+    assert ranklake(*shlex.split(command), "--lake", lake).code == 0
+    answer = ranklake("verify", *which, "--lake", lake)
+    assert (answer.code, answer.err) == (0, "")
+
+
+def test_verify__that_published_tables_are_behind_the_run_is_a_note(lake: Path, ranklake: Command) -> None:
+    ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
+    rate_run(Lake.open(lake), system="elo")
+    answer = ranklake("verify", "--lake", lake)
+    command = f"publish --run run --lake {lake}"
+    said = f"note: published/run: is of an earlier state of the run; `ranklake {command}` brings it up to date\n"
+    assert (answer.code, answer.err) == (0, said)
+    assert ranklake(*command.split(), "--maintain").code == 0  # files are merged, and the table reads the same
+    assert ranklake("verify", "--lake", lake).err == ""
+
+
+def test_verify__knows_with_which_deviations_a_run_was_published(lake: Path, ranklake: Command) -> None:
+    assert ranklake("publish", "--run", "run", "--deviations", 1.5, "--lake", lake).code == 0
+    assert ranklake("verify", "--lake", lake).err == ""
+    ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
+    rate_run(Lake.open(lake), system="elo")
+    (command,) = re.findall("`ranklake (publish .*?)`", ranklake("verify", "--lake", lake).err)
+    assert "--deviations 1.5" in command
+    assert ranklake(*shlex.split(command)).code == 0
+    assert ranklake("verify", "--lake", lake).err == ""
+
+
+def test_verify__reads_what_an_older_release_published(lake: Path, ranklake: Command) -> None:
+    path = lake / "published" / "run" / "latest.json"
+    facts = json.loads(path.read_text())
+    del facts["digest"]
+    path.write_text(json.dumps(facts))
+    answer = ranklake("verify", "--lake", lake)
+    assert (answer.code, answer.err) == (0, "")
+
+
+def test_verify__without_the_delta_library_checks_the_plain_leaderboard_and_says_so(
+    lake: Path, ranklake: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(package: str, extra: str, purpose: str) -> None:
+        raise MissingExtraError(f"{purpose} needs the package {package}: pip install 'ranklake[{extra}]'")
+
+    monkeypatch.setattr(flows.verify_published, "need", missing)
+    answer = ranklake("verify", "--lake", lake)
+    assert answer.code == 0
+    assert answer.err == (
+        "note: published/run: checking its tables needs the package deltalake: pip install 'ranklake[publish]'\n"
+    )
+    (lake / "published" / "run" / LATEST).unlink()
+    assert ranklake("verify", "--lake", lake).code == 1
+
+
+def test_verify__tables_whose_run_is_gone_are_a_note(lake: Path, ranklake: Command) -> None:
+    assert ranklake("delete", "--run", "run", "--yes", "--lake", lake).code == 0
+    answer = ranklake("verify", "--lake", lake)
+    command = "delete --run run --with-published"
+    assert answer.err == f"note: published/run: the run is gone; `ranklake {command}` deletes its tables\n"
+    assert ranklake(*command.split(), "--yes", "--lake", lake).code == 0
+    assert ranklake("verify", "--lake", lake).err == ""
