@@ -1,0 +1,89 @@
+"""Every command that a message of the program advises is one that the program takes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import click
+import pytest
+from deploy.commands import ROOT, check
+
+from flows.cli import cli
+from storage.mending import way_out
+
+RUN_TIME = "7"  # in place of what is put into a message at run time: a name as well as a number
+COMMAND = re.compile(r"`ranklake ([^`]+)`")
+PATHS = [  # one of each kind of file
+    "runs/x/run.json",
+    "runs/x/rounds/000412.json",
+    "runs/x/snapshots/000499",
+    "published/x/ratings",
+    "published/x/latest.parquet",
+    "raw/codeforces/standings/1.0.zst",
+    "raw/codeforces/index.json",
+    "d/sources/codeforces.json",
+    "d/standings/ab.parquet",
+    "d/contests/contests.parquet",
+    "d/players/000000-ab.parquet",
+    "d/log/ab.parquet",
+]
+
+
+def texts(node: ast.AST) -> Iterator[str]:
+    """The strings of a program; what is put into one at run time is ``RUN_TIME``."""
+    if isinstance(node, ast.JoinedStr):
+        yield "".join(part.value if isinstance(part, ast.Constant) else RUN_TIME for part in node.values)
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    for child in ast.iter_child_nodes(node):
+        yield from texts(child)
+
+
+def advised() -> Iterator[tuple[str, str]]:
+    """The commands in all messages, docstrings and help texts, each with its module."""
+    for folder in ("flows", "storage", "rating_kernels"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for text in texts(ast.parse(path.read_text(encoding="utf-8"))):
+                for command in COMMAND.findall(text):
+                    yield str(path.relative_to(ROOT)), " ".join(command.split())
+
+
+def check_advice(command: str) -> None:
+    """Refuse a command that is not one; a bare name is a mention, anything more must be whole but for the lake."""
+    words = command.split()
+    found: click.Command | None = cli
+    while words and words != ["--help"] and isinstance(found, click.Group):
+        name = words.pop(0)
+        found = found.commands.get("codeforces" if name == RUN_TIME else name)
+    assert found is not None, f"there is no command {command!r}"
+    if words and words != ["--help"]:
+        lake = [] if "--lake" in words or found.name == "systems" else ["--lake", "lake"]
+        check(["ranklake", *command.split(), *lake])
+
+
+@pytest.mark.parametrize(("module", "command"), sorted(set(advised())))
+def test_messages__advise_commands_that_there_are(module: str, command: str) -> None:
+    check_advice(command)
+
+
+def test_messages__many_are_found() -> None:
+    assert len({command for _, command in advised()}) > 15
+
+
+@pytest.mark.parametrize("sources", [(), ("codeforces",), ("codeforces", "dmoj")], ids=len)
+@pytest.mark.parametrize("path", PATHS)
+def test_way_out__is_a_command_that_there_is(path: str, sources: tuple[str, ...]) -> None:
+    said = way_out(path, sources)
+    commands = COMMAND.findall(said)
+    assert commands or "index.json" in path or (path.startswith("d/standings") and not sources)
+    for command in commands:
+        check_advice(command)
+
+
+def test_check_advice__refuses_what_the_program_would_refuse() -> None:
+    for wrong in ("ingest codeforces --rewrite", "mend --run x", "rate --from 3 --rewrite", "compact --run"):
+        with pytest.raises((AssertionError, click.UsageError)):
+            check_advice(wrong)
