@@ -10,6 +10,7 @@ import click
 
 from . import (
     corrections,
+    describing,
     evaluation_cli,
     experimenting,
     exporting,
@@ -60,6 +61,7 @@ def cli(debug: bool) -> None:
 
 for module in (
     corrections,
+    describing,
     evaluation_cli,
     experimenting,
     exporting,

@@ -115,7 +115,11 @@ def find_system(name: str) -> System:
         Names the systems there are.
     """
     if name not in SYSTEMS:
-        raise ValueError(f"system must be one of {', '.join(SYSTEMS)}, got {name!r}")
+        from .describe import near_names
+
+        near = near_names(name, SYSTEMS)
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(f"system must be one of {', '.join(SYSTEMS)}, got {name!r}{meant}")
     return SYSTEMS[name]
 
 

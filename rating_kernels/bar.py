@@ -17,7 +17,7 @@ means do not, but its sigma learns nothing from the opponents. Ratings in the sy
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,7 @@ import numpy as np
 from ._jit import exact
 from .beliefs import Beliefs
 from .chances import logistic
+from .limits import POINTS, choice, finite, fraction, non_negative, positive
 from .numerics import C3
 from .pair_field import KINDS, direct_sums, pair_sums
 from .performance import group_starts
@@ -71,8 +72,10 @@ class BAR:
         A round leaves at least this share of a variance; between 0 and 1.
     gamma : str
         What "btfull" multiplies into an opponent's information: "sigma_over_c", "one_over_teams" or "one".
-    mu_init, sigma_init : float or None
-        What is believed of a newcomer. None is 1500 and 350 for "allpairs_mean", 25 and 25 / 3 for "btfull".
+    mu_init : float or None
+        Rating of a newcomer. None is 1500 for "allpairs_mean", 25 for "btfull".
+    sigma_init : float or None
+        Standard deviation of a newcomer's skill. None is 350 for "allpairs_mean", 25 / 3 for "btfull".
 
     Notes
     -----
@@ -80,13 +83,13 @@ class BAR:
     that a round's ceiling has nothing to hold.
     """
 
-    variant: str = "allpairs_mean"
-    beta: float | None = None
-    sig_drift: float | None = None
-    kappa: float = 1e-4
-    gamma: str = "sigma_over_c"
-    mu_init: float | None = None
-    sigma_init: float | None = None
+    variant: str = field(default="allpairs_mean", metadata=choice("allpairs_mean", "btfull"))
+    beta: float | None = field(default=None, metadata=positive(POINTS))
+    sig_drift: float | None = field(default=None, metadata=non_negative(POINTS))
+    kappa: float = field(default=1e-4, metadata=fraction())
+    gamma: str = field(default="sigma_over_c", metadata=choice(*GAMMAS))
+    mu_init: float | None = field(default=None, metadata=finite(POINTS))
+    sigma_init: float | None = field(default=None, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
         settle_floats(self)

@@ -9,7 +9,7 @@ along and neither used nor changed. All ratings in rating points.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from ._jit import exact
 from .beliefs import Beliefs
 from .chances import logistic
+from .limits import POINTS, finite, non_negative, positive
 from .needs import TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
 from .numerics import C3
 from .performance import group_starts
@@ -57,10 +58,10 @@ class CFGeneral:
         What is handed through as everybody's ``sigma``.
     """
 
-    beta: float = 400.0 * C3 / math.log(10.0)
-    weight: float = 1.0
-    mu_init: float = 1500.0
-    sigma_init: float = 350.0
+    beta: float = field(default=400.0 * C3 / math.log(10.0), metadata=positive(POINTS))
+    weight: float = field(default=1.0, metadata=positive())
+    mu_init: float = field(default=1500.0, metadata=finite(POINTS))
+    sigma_init: float = field(default=350.0, metadata=non_negative(POINTS))
 
     def __post_init__(self) -> None:
         settle_floats(self)

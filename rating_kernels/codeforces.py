@@ -10,7 +10,7 @@ ceilings of rounds mean nothing here. All ratings in rating points.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from ._jit import exact
 from .beliefs import Beliefs
 from .chances import logistic
+from .limits import POINTS, choice, finite, switch
 from .needs import HIGHEST_NEED, TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
 from .performance import group_starts
 from .promises import promises
@@ -58,13 +59,13 @@ class Codeforces:
         "unchanged", or "literal": let the rule take a point from somebody who competes alone.
     """
 
-    rule: str = "r327"
-    arithmetic: str = "real"
-    tie_rank: str = "max"
-    need_excludes_self: bool = True
-    initial: float | None = None
-    display_2020: bool = False
-    lone_player: str = "unchanged"
+    rule: str = field(default="r327", metadata=choice("none", "oct2015", "r327"))
+    arithmetic: str = field(default="real", metadata=choice("integer", "real"))
+    tie_rank: str = field(default="max", metadata=choice("max", "min", "avg"))
+    need_excludes_self: bool = field(default=True, metadata=switch())
+    initial: float | None = field(default=None, metadata=finite(POINTS))
+    display_2020: bool = field(default=False, metadata=switch())
+    lone_player: str = field(default="unchanged", metadata=choice("unchanged", "literal"))
 
     sigma_init: ClassVar[float] = 0.0
 
@@ -76,7 +77,9 @@ class Codeforces:
         check_one_of("lone_player", self.lone_player, ("unchanged", "literal"))
         check_finite("initial", self.mu_init)
         if self.whole and not self.mu_init.is_integer():
-            raise ValueError(f"initial must be a whole number with arithmetic 'integer', got {self.initial}")
+            raise ValueError(
+                f"initial must be a whole number with arithmetic 'integer', got {self.initial}; choose 'real'"
+            )
 
     @property
     def mu_init(self) -> float:

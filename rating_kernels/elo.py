@@ -13,7 +13,7 @@ field run over one dimension (:mod:`.field`, :mod:`.pair_field`). All ratings in
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from .beliefs import Beliefs
 from .chances import logistic, normal
 from .field import direct_sums
 from .field_sums import field_sums
+from .limits import POINTS, choice, finite, non_negative, positive, whole
 from .numerics import exp
 from .pair_field import KINDS, pair_sums
 from .pair_field import direct_sums as pair_sums_direct
@@ -78,14 +79,14 @@ class Elo:
         A newcomer's rating.
     """
 
-    n: float = 400.0
-    k: float | None = None
-    k_rule: str = "fixed"
-    cdf: str = "logistic"
-    pairs: str = "mean"
-    round_digits: int | None = None
-    round_what: str | None = None
-    mu_init: float = 1500.0
+    n: float = field(default=400.0, metadata=positive(POINTS))
+    k: float | None = field(default=None, metadata=non_negative(POINTS))
+    k_rule: str = field(default="fixed", metadata=choice("fixed", "fide"))
+    cdf: str = field(default="logistic", metadata=choice("logistic", "normal"))
+    pairs: str = field(default="mean", metadata=choice("mean", "sum"))
+    round_digits: int | None = field(default=None, metadata=whole(0, _DIGITS, "decimals"))
+    round_what: str | None = field(default=None, metadata=choice("rating", "change"))
+    mu_init: float = field(default=1500.0, metadata=finite(POINTS))
     sigma_init: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:

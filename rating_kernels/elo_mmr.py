@@ -9,7 +9,7 @@ opponents; here the sum over all of them is one tabulated function (:mod:`.field
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from .beliefs import Beliefs, History, places_needed
 from .chances import logistic_duel
 from .factors import absorb_rows, diffuse_rows
 from .field import DIRECT, NODES, Table, accumulate, finish, plan, plan_panels, tabulate
+from .limits import POINTS, choice, finite, non_negative, positive, whole
 from .numerics import C3
 from .performance import bracket, group_starts, solve_groups, weigh_groups
 from .standings import Floats, Longs, Rounds
@@ -54,31 +55,37 @@ class EloMMR:
         Transfer rate, 0 to inf: how fast past performances lose their shape. 0 never, inf at once (memoryless).
     tie_mode : str
         "full": ties are exact coincidences of performance; "split": half a win and half a loss.
-    weight_limit, sig_limit : float
-        Pure number > 0; rating points >= 0.
-    beta, gamma : float or None
-        Standard deviation of a performance and of the drift from round to round, rating points.
+    weight_limit : float
+        After many rounds, a round of weight 1 moves a rating by weight_limit / (1 + weight_limit) of the surprise.
+    sig_limit : float
+        The sigma that an active player tends to; smaller values mean slower drift of skills.
+    beta : float or None
+        Standard deviation of a performance around skill; goes with ``gamma``, in place of the two limits.
+    gamma : float or None
+        Standard deviation of the drift of a skill from round to round; goes with ``beta``.
     noob_delay : tuple of float
-        Factors on the weight of a player's first rounds.
+        Factors on the weight of a player's first rounds, the first round's first; () for none.
     drift_per_day : float
         Variance that idle time adds, squared points a day.
     history_len : int or None
         Most past performances kept apart; None keeps all that can still be measured (for ever, if skills never drift).
-    mu_init, sigma_init : float
-        What is believed of a newcomer.
+    mu_init : float
+        Rating of a newcomer.
+    sigma_init : float
+        Standard deviation of a newcomer's skill around ``mu_init``.
     """
 
-    rho: float = 1.0
-    tie_mode: str = "full"
-    weight_limit: float = 0.2
-    sig_limit: float = 80.0
-    beta: float | None = None
-    gamma: float | None = None
-    noob_delay: tuple[float, ...] = ()
-    drift_per_day: float = 0.0
-    history_len: int | None = None
-    mu_init: float = 1500.0
-    sigma_init: float = 350.0
+    rho: float = field(default=1.0, metadata=non_negative(infinite=True))
+    tie_mode: str = field(default="full", metadata=choice("full", "split"))
+    weight_limit: float = field(default=0.2, metadata=positive())
+    sig_limit: float = field(default=80.0, metadata=non_negative(POINTS))
+    beta: float | None = field(default=None, metadata=positive(POINTS))
+    gamma: float | None = field(default=None, metadata=non_negative(POINTS))
+    noob_delay: tuple[float, ...] = field(default=(), metadata=positive())
+    drift_per_day: float = field(default=0.0, metadata=non_negative("squared rating points a day"))
+    history_len: int | None = field(default=None, metadata=whole(1, unit="performances"))
+    mu_init: float = field(default=1500.0, metadata=finite(POINTS))
+    sigma_init: float = field(default=350.0, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
         check_non_negative("rho", self.rho, infinite=True)

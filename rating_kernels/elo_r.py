@@ -21,7 +21,7 @@ points.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +30,7 @@ from ._jit import exact
 from .beliefs import Beliefs, History, places_needed
 from .chances import logistic_duel
 from .field import Table, plan_panels, tabulate
+from .limits import POINTS, choice, finite, non_negative, positive, whole
 from .noise import noise_rows
 from .numerics import C3
 from .performance import bracket, group_starts, solve_groups, weigh_groups
@@ -71,17 +72,19 @@ class EloR:
     max_len : int or None
         Most factors kept apart, the normal one among them, at least 2; None keeps all that can still be measured (for
         ever, if skills never drift).
-    mu_init, sigma_init : float
-        What is believed of a newcomer.
+    mu_init : float
+        Rating of a newcomer.
+    sigma_init : float
+        Standard deviation of a newcomer's skill around ``mu_init``.
     """
 
-    gamma: float = 250.0
-    sigma_star: float = 100.0
-    noise: str = "exact"
-    tie_mode: str = "half"
-    max_len: int | None = None
-    mu_init: float = 1500.0
-    sigma_init: float = 350.0
+    gamma: float = field(default=250.0, metadata=positive(POINTS))
+    sigma_star: float = field(default=100.0, metadata=non_negative(POINTS))
+    noise: str = field(default="exact", metadata=choice("exact", "simple"))
+    tie_mode: str = field(default="half", metadata=choice("half", "full"))
+    max_len: int | None = field(default=None, metadata=whole(2, unit="factors"))
+    mu_init: float = field(default=1500.0, metadata=finite(POINTS))
+    sigma_init: float = field(default=350.0, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
         settle_floats(self)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -28,6 +28,7 @@ from .beliefs import Beliefs, at_once
 from .chances import logistic
 from .field import BLOCK, direct_sums
 from .field_sums import field_sums
+from .limits import POINTS, choice, finite, non_negative, positive, switch
 from .performance import group_starts
 from .standings import Floats, Longs, Rounds
 from .system import Map, Outcome, Prior, System, check_finite, check_non_negative, check_one_of, settle_floats
@@ -86,14 +87,14 @@ class EloSRM:
         Rating of who is new in the first event.
     """
 
-    preset: str | None = None
-    k: float | None = None
-    c: float | None = None
-    m: float | None = None
-    b: float | None = None
-    n_inflation: float | None = None
-    use_weight: bool | None = None
-    mu_init: float = 1200.0
+    preset: str | None = field(default=None, metadata=choice("initial", "K", "W", "C", "Elo", "B", "Elo2"))
+    k: float | None = field(default=None, metadata=non_negative(POINTS))
+    c: float | None = field(default=None, metadata=non_negative())
+    m: float | None = field(default=None, metadata=positive(infinite=True))
+    b: float | None = field(default=None, metadata=non_negative(POINTS))
+    n_inflation: float | None = field(default=None, metadata=finite("hundredths of a rating point an event"))
+    use_weight: bool | None = field(default=None, metadata=switch())
+    mu_init: float = field(default=1200.0, metadata=finite(POINTS))
     sigma_init: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:

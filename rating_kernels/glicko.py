@@ -14,7 +14,7 @@ rating far out when thousands take part. Contests have no weights here. All rati
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ._jit import exact
 from .beliefs import NEVER, Beliefs
 from .chances import glicko_curve
 from .duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
+from .limits import POINTS, finite, non_negative, positive
 from .standings import Floats, Rounds
 from .system import Map, Outcome, Prior, System, check_finite, check_non_negative, check_positive, settle_floats
 
@@ -60,15 +61,17 @@ class Glicko:
         Nobody is less certain than that, rating points.
     period_days : float or None
         Days a rating period: idle time counts. None: every contest is a period, and only periods played count.
-    mu_init, sigma_init : float
-        What is believed of a newcomer.
+    mu_init : float
+        Rating of a newcomer.
+    sigma_init : float
+        Standard deviation of a newcomer's skill around ``mu_init``.
     """
 
-    sig_drift: float = 35.0
-    max_rd: float = 350.0
-    period_days: float | None = None
-    mu_init: float = 1500.0
-    sigma_init: float = 350.0
+    sig_drift: float = field(default=35.0, metadata=non_negative("rating points per root of a period"))
+    max_rd: float = field(default=350.0, metadata=positive(POINTS))
+    period_days: float | None = field(default=None, metadata=positive("days"))
+    mu_init: float = field(default=1500.0, metadata=finite(POINTS))
+    sigma_init: float = field(default=350.0, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
         settle_floats(self)

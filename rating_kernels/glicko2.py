@@ -15,7 +15,7 @@ no weights here. All ratings but ``vol`` in rating points.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from .beliefs import Beliefs
 from .chances import glicko_curve
 from .duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
 from .glicko import check_beliefs, check_idle, check_time, perform
+from .limits import POINTS, choice, finite, positive
 from .numerics import exp
 from .standings import Floats, Rounds
 from .system import ConvergenceError, Map, Outcome, Prior, System, check_one_of, check_positive, settle_floats
@@ -53,16 +54,20 @@ class Glicko2:
         Days a rating period: idle time counts. A contest is a period of its own, so that the first period since the
         last contest adds nothing; every further one, or part of it, adds vol^2 to f^2 before the contest, as step 6
         does for those who do not play. None: only periods played count.
-    mu_init, sigma_init, vol_init : float
-        What is believed of a newcomer; ``vol`` is a standard deviation in units of ``scale``.
+    mu_init : float
+        Rating of a newcomer.
+    sigma_init : float
+        Standard deviation of a newcomer's skill around ``mu_init``.
+    vol_init : float
+        Volatility of a newcomer: standard deviation of the change of a skill in a period, in units of ``scale``.
     """
 
-    tau: float = 0.5
-    scale: str = "printed"
-    period_days: float | None = None
-    mu_init: float = 1500.0
-    sigma_init: float = 350.0
-    vol_init: float = 0.06
+    tau: float = field(default=0.5, metadata=positive())
+    scale: str = field(default="printed", metadata=choice("printed", "exact"))
+    period_days: float | None = field(default=None, metadata=positive("days"))
+    mu_init: float = field(default=1500.0, metadata=finite(POINTS))
+    sigma_init: float = field(default=350.0, metadata=positive(POINTS))
+    vol_init: float = field(default=0.06, metadata=positive("units of the scale"))
 
     def __post_init__(self) -> None:
         settle_floats(self)

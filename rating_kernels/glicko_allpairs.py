@@ -12,7 +12,7 @@ they are the same. A contest of weight w has beta / sqrt(w). There is no ceiling
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from .beliefs import Beliefs
 from .chances import glicko_curve
 from .duels import SMALL, Duels, compare
 from .glicko import Q, absorb_rows, check_beliefs, diffuse_rows, idle_variance, perform, rate_each, state, store
+from .limits import POINTS, finite, non_negative, positive
 from .numerics import C3
 from .standings import Floats, Rounds
 from .system import Map, Outcome, Prior, System, check_non_negative, check_positive, settle_floats
@@ -42,15 +43,17 @@ class GlickoAllPairs:
         Growth of sigma before a contest, newcomers' included: rating points per square root of a period.
     period_days : float or None
         Days a period: idle time counts, and newcomers have had none. None: every contest is a period.
-    mu_init, sigma_init : float
-        What is believed of a newcomer.
+    mu_init : float
+        Rating of a newcomer.
+    sigma_init : float
+        Standard deviation of a newcomer's skill around ``mu_init``.
     """
 
-    beta: float = C3 / Q  # where g_j is Glicko's own
-    sig_drift: float = 35.0
-    period_days: float | None = None
-    mu_init: float = 1500.0
-    sigma_init: float = 350.0
+    beta: float = field(default=C3 / Q, metadata=positive(POINTS))  # where g_j is Glicko's own
+    sig_drift: float = field(default=35.0, metadata=non_negative("rating points per root of a period"))
+    period_days: float | None = field(default=None, metadata=positive("days"))
+    mu_init: float = field(default=1500.0, metadata=finite(POINTS))
+    sigma_init: float = field(default=350.0, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
         settle_floats(self)

@@ -11,6 +11,7 @@ of the paper): the system is not monotone. All ratings in rating points.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,6 +21,7 @@ import numpy as np
 from ._jit import exact, kernel
 from .beliefs import Beliefs
 from .chances import normal_duel
+from .limits import POINTS, finite, fraction, positive, switch
 from .numerics import normal_quantile
 from .pair_field import KINDS, direct_sums, pair_sums
 from .performance import group_starts
@@ -40,9 +42,11 @@ class TopCoder:
 
     Attributes
     ----------
-    weight_noob, weight_limit : float
-        Share of the performance in the new rating in a coder's first round and after very many, between 0 and 1. The
-        share in round t is weight_limit + (weight_noob - weight_limit) / t, less from 2000 points on.
+    weight_noob : float
+        Share of the performance in the new rating in a coder's first round.
+    weight_limit : float
+        The same share after very many rounds. In round t it is weight_limit + (weight_noob - weight_limit) / t, less
+        from 2000 points on.
     weight_multiplier : float
         Factor on the weight W = share / (1 - share) of a performance, > 0; caps do not know it.
     vol_after_cap : bool
@@ -53,8 +57,10 @@ class TopCoder:
     published_constants : bool
         Whether coders start at 1200 with volatility 515 and weights fall to 80 % above 2500 points (published); or
         start at 1500 with 350, and 80 % is for 2500 too (engine).
-    mu_init, sigma_init : float or None
-        Rating and volatility of a newcomer; None is what ``published_constants`` says.
+    mu_init : float or None
+        Rating of a newcomer; None is what ``published_constants`` says.
+    sigma_init : float or None
+        Volatility of a newcomer; None is what ``published_constants`` says.
 
     Notes
     -----
@@ -63,14 +69,14 @@ class TopCoder:
     not done here.
     """
 
-    weight_noob: float = 0.6
-    weight_limit: float = 0.18
-    weight_multiplier: float = 1.0
-    vol_after_cap: bool = False
-    two_phase: bool = False
-    published_constants: bool = False
-    mu_init: float | None = None
-    sigma_init: float | None = None
+    weight_noob: float = dataclasses.field(default=0.6, metadata=fraction())
+    weight_limit: float = dataclasses.field(default=0.18, metadata=fraction())
+    weight_multiplier: float = dataclasses.field(default=1.0, metadata=positive())
+    vol_after_cap: bool = dataclasses.field(default=False, metadata=switch())
+    two_phase: bool = dataclasses.field(default=False, metadata=switch())
+    published_constants: bool = dataclasses.field(default=False, metadata=switch())
+    mu_init: float | None = dataclasses.field(default=None, metadata=finite(POINTS))
+    sigma_init: float | None = dataclasses.field(default=None, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
         settle_floats(self)

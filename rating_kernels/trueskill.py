@@ -10,7 +10,7 @@ bound differences of performances. All that a round tells about anybody runs alo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ import numpy as np
 from ._jit import exact
 from .beliefs import Beliefs
 from .chances import normal
+from .limits import POINTS, choice, finite, fraction, non_negative, positive
 from .message_chain import propagate
 from .performance import group_starts
 from .standings import Floats, Longs, Rounds
@@ -55,8 +56,10 @@ class TrueSkill:
         "exact", or "half_variance": truncated laws are taken to be sqrt(2) times narrower than they are, which
         reproduces the engine and its over-confidence; for "place" alone. Its messages sometimes only creep towards
         their limit, and are then taken as they are after 512 sweeps, far closer than the engine's 1e-4.
-    mu_init, sigma_init : float or None
-        What is believed of a newcomer, rating points: 25 and 25/3, or 1500 and 350.
+    mu_init : float or None
+        Rating of a newcomer, rating points: 25, or 1500 for "place".
+    sigma_init : float or None
+        Standard deviation of a newcomer's skill, rating points: 25/3, or 350 for "place".
     beta : float or None
         Standard deviation of a performance, rating points: sigma_init / 2, or 175; in a round of weight w it is
         beta / sqrt(w).
@@ -69,14 +72,14 @@ class TrueSkill:
         "place" alone: rating points, 1.
     """
 
-    model: str = "adjacent"
-    convention: str = "exact"
-    mu_init: float | None = None
-    sigma_init: float | None = None
-    beta: float | None = None
-    tau: float | None = None
-    p_draw: float | None = None
-    eps: float | None = None
+    model: str = field(default="adjacent", metadata=choice("adjacent", "place"))
+    convention: str = field(default="exact", metadata=choice("exact", "half_variance"))
+    mu_init: float | None = field(default=None, metadata=finite(POINTS))
+    sigma_init: float | None = field(default=None, metadata=positive(POINTS))
+    beta: float | None = field(default=None, metadata=positive(POINTS))
+    tau: float | None = field(default=None, metadata=non_negative(POINTS))
+    p_draw: float | None = field(default=None, metadata=fraction())
+    eps: float | None = field(default=None, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
         check_one_of("model", self.model, ("adjacent", "place"))

@@ -1,0 +1,114 @@
+"""What there is to know of a rating system before it is chosen, read from its own module and parameter class."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import re
+import sys
+import types
+import typing
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from rating_kernels import System
+from rating_kernels.limits import Limits, limits_of
+
+__all__ = ["Description", "Parameter", "describe", "near_names"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One hyperparameter.
+
+    Attributes
+    ----------
+    name, text : str
+        As ``--set`` spells it; what it means.
+    default : object
+        Its value in the class that is built without settings.
+    optional : bool
+        Whether "none" is a value, too.
+    limits : Limits
+        The values that it may have.
+    """
+
+    name: str
+    default: Any
+    optional: bool
+    limits: Limits
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON can hold it: no end is null, infinity "inf"."""
+        limits = dataclasses.asdict(self.limits)
+        low, high = (None if math.isinf(limits.pop(end)) else getattr(self.limits, end) for end in ("low", "high"))
+        default = "inf" if self.default == math.inf else self.default
+        return {
+            "name": self.name, "default": default, "optional": self.optional, "range": self.limits.text,
+            **limits, "low": low, "high": high, "description": self.text,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """One system: its name, what it is in one line, the source it follows, its hyperparameters."""
+
+    name: str
+    text: str
+    source: str
+    parameters: tuple[Parameter, ...]
+
+    def to_json(self, parameters: bool = True) -> dict[str, Any]:
+        """As JSON can hold it."""
+        told: dict[str, Any] = {"name": self.name, "description": self.text, "source": self.source}
+        return told | ({"parameters": [one.to_json() for one in self.parameters]} if parameters else {})
+
+
+def describe(system: System) -> Description:
+    """The description of a system: the docstring of its module, the fields and the docstring of its parameter class."""
+    page = inspect.cleandoc(sys.modules[system.params.__module__].__doc__ or "")
+    source = re.search(r"^Source: (.+?)(?:\.\s+(?=[A-Z])|\.?\n\n|\.?\Z)", page, re.MULTILINE | re.DOTALL)
+    texts, built = _attributes(system.params), system.params()
+    hints = typing.get_type_hints(system.params)
+    parameters = tuple(
+        Parameter(
+            field.name, getattr(built, field.name), types.NoneType in typing.get_args(hints[field.name]),
+            limits_of(field), texts.get(field.name, ""),
+        )
+        for field in dataclasses.fields(system.params)
+    )  # fmt: skip
+    text = page.partition("\n\n")[0].rstrip(".")
+    return Description(system.name, _plain(text), _plain(source[1]) if source else "", parameters)
+
+
+def near_names(name: str, names: typing.Iterable[str]) -> list[str]:
+    """The names that somebody who typed ``name`` may have meant, the likeliest first."""
+    from difflib import get_close_matches
+
+    bare = {one.replace("-", ""): one for one in names}
+    return [bare[one] for one in get_close_matches(name.lower().replace("-", "").replace("_", ""), bare, 3, 0.6)]
+
+
+def _attributes(kind: type[Any]) -> dict[str, str]:
+    """The texts of the section Attributes of a numpydoc docstring, by name."""
+    lines = inspect.cleandoc(kind.__doc__ or "").split("\n")
+    texts: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line, under in pairwise([*lines[lines.index("Attributes") + 2 :], ""]):
+        if under.startswith("---"):  # the next section
+            break
+        if line and not line.startswith(" "):
+            names = [name.strip() for name in line.partition(" : ")[0].split(",")]
+            texts.update((name, []) for name in names)
+        elif line:
+            for name in names:
+                texts[name].append(line.strip())
+    return {name: _plain(" ".join(text)) for name, text in texts.items()}
+
+
+def _plain(text: str) -> str:
+    """Without the marks of reStructuredText, on one line."""
+    return re.sub(r"``|:\w+:`\.?([^`]*)`", r"\1", re.sub(r"\s+", " ", text)).strip()

@@ -1,0 +1,93 @@
+"""The command that lists the rating systems and their hyperparameters."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .terminal import print_table, usage
+
+if TYPE_CHECKING:
+    from .describe import Description, Parameter
+
+__all__ = ["COMMANDS"]
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def systems(name: str | None, form: str) -> None:
+    """List the rating systems; with NAME the hyperparameters of one, as `rate --set` takes them.
+
+    Each hyperparameter has its default, its range or choices, its unit and what it means.
+    """
+    from rating_kernels import SYSTEMS
+
+    from .config import find_system
+    from .describe import describe
+
+    if name is None:
+        every = [describe(system) for system in SYSTEMS.values()]
+        if form == "json":
+            _print_json([one.to_json(parameters=False) for one in every])
+        else:
+            _list(every)
+        return
+    with usage():
+        found = describe(find_system(name))
+    if form == "json":
+        _print_json(found.to_json())
+    else:
+        _show(found)
+
+
+COMMANDS = (systems,)
+
+
+def _print_json(told: Any) -> None:
+    click.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
+
+
+def _list(every: list[Description]) -> None:
+    from rich.table import Table
+
+    table = Table(caption="`ranklake systems NAME` lists the hyperparameters of one")
+    table.add_column("system", no_wrap=True)
+    table.add_column("what it is")
+    for one in every:
+        table.add_row(one.name, one.text)
+    print_table(table)
+
+
+def _show(one: Description) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_lines=True)
+    table.add_column("parameter", no_wrap=True)
+    table.add_column("default", overflow="fold")
+    table.add_column("range", overflow="fold", max_width=20)
+    table.add_column("meaning", ratio=1)
+    for parameter in one.parameters:
+        table.add_row(parameter.name, _value(parameter.default), Text(_range(parameter)), Text(parameter.text))
+    click.echo(f"{one.name}: {one.text}.")
+    click.echo(f"Source: {one.source}.")
+    print_table(table)
+
+
+def _range(parameter: Parameter) -> str:
+    unit = f" ({parameter.limits.unit})" if parameter.limits.unit else ""
+    return f"{parameter.limits.text}{unit}{', or none' if parameter.default is None else ''}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, float):
+        return "inf" if value == math.inf else f"{value:.6g}"
+    return str(value)
