@@ -44,8 +44,8 @@ class Codeforces:
     rule : str
         What keeps ratings from growing: "oct2015", "r327" (in use since round 327) or "none".
     arithmetic : str
-        "real", or "integer": whole numbers, divided toward zero, and needs searched among 1 to 7999, as the program
-        has it. Official ratings come from the second.
+        "integer": whole numbers, divided toward zero, and needs searched among 1 to 7999, as the site computes its
+        official ratings. "real": no rounding anywhere.
     tie_rank : str
         The place of a tie group: its last ("max", the site's), its first ("min") or their mean ("avg").
     need_excludes_self : bool
@@ -60,7 +60,7 @@ class Codeforces:
     """
 
     rule: str = field(default="r327", metadata=choice("none", "oct2015", "r327"))
-    arithmetic: str = field(default="real", metadata=choice("integer", "real"))
+    arithmetic: str = field(default="integer", metadata=choice("integer", "real"))
     tie_rank: str = field(default="max", metadata=choice("max", "min", "avg"))
     need_excludes_self: bool = field(default=True, metadata=switch())
     initial: float | None = field(default=None, metadata=finite(POINTS))

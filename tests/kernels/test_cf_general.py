@@ -170,7 +170,7 @@ def test_rule__is_that_of_codeforces_but_for_oneself() -> None:
     n = 5000
     mu = np.random.default_rng(5).normal(1500, 300, n)
     codeforces = SYSTEMS["codeforces"]
-    params = Codeforces(rule="none", tie_rank="avg")
+    params = Codeforces(rule="none", tie_rank="avg", arithmetic="real")
     beliefs = codeforces.newcomers(params, n)
     know(codeforces, params, beliefs, np.arange(n), mu, 0.0, 5)
     other = rate_rounds(codeforces, params, beliefs, ladder(*[5] * 1000), Serial())

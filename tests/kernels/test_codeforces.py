@@ -16,7 +16,7 @@ from twins.codeforces import CodeforcesTwin, broken_promises
 from flows.engines.serial import Serial
 from flows.engines.threads import Threads
 from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Codeforces, Outcome, Rounds
+from rating_kernels import SYSTEMS, Beliefs, Codeforces, Outcome, Prior, Rounds
 from rating_kernels.needs import needs, solve_directly
 
 SYSTEM = SYSTEMS["codeforces"]
@@ -219,7 +219,7 @@ def test_round__moving_up_never_asks_for_less(mu, chosen, place) -> None:
 @given(RATINGS, places(8), st.sampled_from(TIES), st.sampled_from(RULES))
 @repeatable(100)
 def test_promise__of_not_being_overtaken_is_kept_where_everybody_counts_in_needs(mu, spots, tie, rule) -> None:
-    params = SYSTEM.params(rule=rule, tie_rank=tie, need_excludes_self=False)
+    params = SYSTEM.params(rule=rule, tie_rank=tie, need_excludes_self=False, arithmetic="real")
     round = eight(spots)
     assert SYSTEM.broken(round, shown(params, mu, round))[OVERTAKEN] == 0
 
@@ -228,14 +228,14 @@ def test_promise__of_not_being_overtaken_is_kept_where_everybody_counts_in_needs
 @repeatable(60)
 def test_inflation_step__of_2015_leaves_the_strongest_what_they_had_together(mu, spots) -> None:
     """With eight participants the strongest are everybody."""
-    outcome = shown(SYSTEM.params(rule="oct2015"), mu, eight(spots))
+    outcome = shown(SYSTEM.params(rule="oct2015", arithmetic="real"), mu, eight(spots))
     assert outcome.mu.sum() == pytest.approx(np.sum(mu), abs=1e-8)
 
 
 @given(RATINGS, places(8))
 @repeatable(60)
 def test_inflation_step__of_round_327_takes_a_point_from_everybody_and_no_more_than_ten_more(mu, spots) -> None:
-    change = shown(SYSTEM.params(), mu, eight(spots)).mu - mu
+    change = shown(SYSTEM.params(arithmetic="real"), mu, eight(spots)).mu - mu
     assert -11.0 - 1e-9 <= change.mean() <= -1.0 + 1e-9
 
 
@@ -272,7 +272,7 @@ def test_promise__of_not_gaining_less_breaks_between_two_camps_and_is_reported()
     """
     weak, strong = np.linspace(0, 50, 2000), np.linspace(3050, 3000, 2000)
     order = np.r_[strong[:1333], 20.0, 30.0, strong[1333:], weak]
-    outcome = shown(SYSTEM.params(), order, ladder(*[1] * len(order)))
+    outcome = shown(SYSTEM.params(arithmetic="real"), order, ladder(*[1] * len(order)))
     gain = outcome.mu - outcome.mu_prior
     assert gain[1334] - gain[1333] > 100.0
     assert SYSTEM.broken(ladder(*[1] * len(order)), outcome)[OUTGAINED] >= 1
@@ -295,7 +295,7 @@ def test_lone_player__is_left_alone_unless_the_rule_is_taken_literally(arithmeti
 @pytest.mark.parametrize("excludes", [True, False], ids=["text", "program"])
 def test_round__of_0_against_5000_keeps_its_digits(excludes: bool, large: bool) -> None:
     """Near certainties are known by how much they lack: with 1 - p they would be right to a tenth of a point."""
-    chosen = {"need_excludes_self": excludes, "rule": "none"}
+    chosen = {"need_excludes_self": excludes, "rule": "none", "arithmetic": "real"}
     params = SYSTEM.params(**chosen)
     for mu in ([5000.0, 0.0], [0.0, 5000.0]):
         twin = CodeforcesTwin(**chosen, initial_ratings=dict(zip("ab", mu, strict=True)))
@@ -310,7 +310,7 @@ def test_round__of_0_against_5000_keeps_its_digits(excludes: bool, large: bool) 
 def test_ratings__below_zero_go_on_falling() -> None:
     outcome = shown(SYSTEM.params(arithmetic="integer"), [1200.0, 900.0, -40.0], ladder(1, 1, 1))
     assert outcome.perf[2] == 1.0  # the program looks no further down
-    real = shown(SYSTEM.params(), [1200.0, 900.0, -400.0], ladder(1, 1, 1))
+    real = shown(SYSTEM.params(arithmetic="real"), [1200.0, 900.0, -400.0], ladder(1, 1, 1))
     assert real.perf[2] < -400.0
     assert real.mu[2] < -400.0
 
@@ -375,3 +375,23 @@ def test_integers__refuse_a_rating_that_is_none(n: int) -> None:
     mu[1] = 1500.5
     with pytest.raises(ValueError, match=r"player 1 comes with rating 1500\.5; arithmetic 'integer' needs whole"):
         shown(SYSTEM.params(arithmetic="integer"), mu, ladder(*[1] * n))
+
+
+# --- what is default ---
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["small", "four-steps"])
+def test_default__is_the_official_rating_in_whole_numbers(large: bool) -> None:
+    params = SYSTEM.params()
+    assert params.arithmetic == "integer"
+    outcome = shown(params, [1500.0, 1613.0, 1287.0, 1500.0], ladder(1, 2, 1), large)
+    for column in (outcome.mu, outcome.perf):
+        assert np.array_equal(column, np.floor(column))
+    real = shown(SYSTEM.params(arithmetic="real"), [1500.0, 1613.0, 1287.0, 1500.0], ladder(1, 2, 1), large)
+    assert not np.array_equal(real.mu, np.floor(real.mu))
+    assert np.abs(real.mu - outcome.mu).max() < 4.0
+
+
+def test_default__foretells_by_the_curve_of_the_text() -> None:
+    one, other = (Prior(np.array([mu]), np.zeros(1), np.zeros(1), np.zeros(1, np.int32)) for mu in (1900.0, 1500.0))
+    assert SYSTEM.beats(SYSTEM.params(), 1.0, one, other).tolist() == pytest.approx([10 / 11])

@@ -28,6 +28,11 @@ def believed(system: System, params: Any, mu: Any, sigma: Any) -> Beliefs:
     return beliefs
 
 
+def real_numbers(system: System) -> Any:
+    """Default hyperparameters under which ratings may be any numbers."""
+    return system.params(arithmetic="real") if system.name == "codeforces" else system.params()
+
+
 def scale(params: Any) -> float:
     """What a rating point is to this system: about the spread of newcomers, or 350."""
     return float(params.sigma_init) / 350.0 or 1.0
@@ -51,7 +56,7 @@ def close(one: Any, other: Any, unit: float, rtol: float = 1e-9) -> bool:
 
 def test_system__rates_a_round_alike_term_by_term_and_from_tables(system: System) -> None:
     """The path of small rounds and the path of large ones are one system."""
-    params = system.params()
+    params = real_numbers(system)
     n = min(system.small, 400)
     (one, round), (other, _) = crowd(system, params, n), crowd(system, params, n)
     direct = rate_rounds(system, params, one, round, Serial())
@@ -104,7 +109,7 @@ def test_system__survives_upsets_of_5000_points(system: System, sigma: float, n:
 
 
 def test_system__does_not_care_what_players_are_called(system: System) -> None:
-    params, n = system.params(), max(system.small + 50, 300)
+    params, n = real_numbers(system), max(system.small + 50, 300)
     beliefs, round = crowd(system, params, n)
     number = np.random.default_rng(8).permutation(n)
     renamed = dataclasses.replace(round, player=number[round.player].astype(np.int32))
@@ -132,7 +137,7 @@ def test_system__hyperparameters_are_frozen_and_described(system: System) -> Non
 
 
 def test_system__beliefs_are_restored_to_the_bit(system: System) -> None:
-    params = system.params()
+    params = real_numbers(system)
     beliefs, round = crowd(system, params, 300)
     rate_rounds(system, params, beliefs, round, Serial())
     other = system.newcomers(params, 0)
@@ -144,7 +149,7 @@ def test_system__beliefs_are_restored_to_the_bit(system: System) -> None:
 
 @pytest.mark.slow
 def test_system__rates_a_million_at_once(system: System) -> None:
-    params = system.params()
+    params = real_numbers(system)
     beliefs, round = crowd(system, params, 1_000_000)
     with Threads(2) as engine:
         outcome = rate_rounds(system, params, beliefs, round, engine)

@@ -42,7 +42,6 @@ def rate(frame: pd.DataFrame, **options: object) -> pd.DataFrame:
     return rate_history(
         frame[["player", "rank"]].assign(contest="round"),
         system="codeforces",
-        arithmetic="integer",
         beliefs=dict(zip(frame["player"], frame["old"], strict=True)),
         **options,
     )
