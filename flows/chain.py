@@ -9,10 +9,11 @@ from typing import Any
 
 from storage import Chain, Dataset
 
-__all__ = ["NUMERICS", "config_digest", "first_break", "round_digests"]
+__all__ = ["BESIDE", "NUMERICS", "config_digest", "first_break", "round_digests"]
 
 NUMERICS = 2  # raise it when a release changes the bits of any rating: runs then begin anew
 
+BESIDE = ("exclude", "titles")  # what run.json holds beside the configuration that ratings depend on
 _DIGEST_BYTES = 16
 
 

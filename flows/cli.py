@@ -88,7 +88,10 @@ for module in (
 @replace_option
 @engine_options
 @click.option("--max-rounds", type=click.IntRange(min=0), help="Rate only the first so many contests.")
-@click.option("--keep-uninformative", is_flag=True, help="Rate contests in which everybody ties, too.")
+@click.option(
+    "--keep-uninformative/--skip-uninformative", "keep_uninformative", default=None,
+    help="Rate every contest, or skip those of three or more in which all tie, and of one.  [default: by the system]",
+)  # fmt: skip
 @click.option("--exclude", multiple=True, metavar="CONTEST", help="Pass over this contest from now on; repeatable.")
 @click.option("--include", multiple=True, metavar="CONTEST", help="Take an exclusion back; repeatable.")
 @click.option("--from", "start", type=click.IntRange(min=0), metavar="ROUND",
@@ -108,7 +111,7 @@ def rate(
     workers: int | None,
     scheduler: str | None,
     max_rounds: int | None,
-    keep_uninformative: bool,
+    keep_uninformative: bool | None,
     exclude: tuple[str, ...],
     include: tuple[str, ...],
     start: int | None,
@@ -124,8 +127,9 @@ def rate(
     from .many import rate_many
     from .resolve import wanted_runs
 
+    skip = None if keep_uninformative is None else not keep_uninformative
     with _usage():
-        opened, skip = Lake.open(lake), False if keep_uninformative else None
+        opened = Lake.open(lake)
         configs = wanted_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace)
         hands = open_engine(engine, workers, scheduler)
     configs = [dataclasses.replace(config, exclude=exclude, include=include, titles=titles) for config in configs]

@@ -18,6 +18,7 @@ from storage.layout import run_file
 from storage.mending import damaged
 
 from .chain import NUMERICS, config_digest
+from .skipping import Skipping
 from .titles import TitlesChoice
 
 __all__ = [
@@ -42,25 +43,29 @@ class RunConfig:
         A key of ``SYSTEMS``.
     params : object
         The system's hyperparameters.
-    skip_uninformative : bool
-        Leave out contests in which nobody can be told apart: they count for nothing, and nobody is created.
+    skip_uninformative : bool or None
+        Whether contests of three or more in which all tie are passed over, or (False) nothing is, a contest of one
+        participant included. None is what the run records already, and for a new run the system's own rule.
     exclude, include : tuple of str
         Contests that the run is to pass over from now on; those it is to rate again. Others stay as the run has them.
     titles : Titles, "auto" or None
         Titles to record in ``run.json``; "auto" removes the record, None leaves it. No rating depends on them.
     replace : bool
         A run of that name which computes something else is rated anew; otherwise that is refused.
+    recorded : Skipping or None
+        The rule of an existing run, where it goes on as it is.
     """
 
     dataset: str
     run: str
     system: str
     params: Any
-    skip_uninformative: bool = True
+    skip_uninformative: bool | None = None
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     titles: TitlesChoice = None
     replace: bool = False
+    recorded: Skipping | None = None
 
     @classmethod
     def of(cls, run: Run) -> RunConfig:
@@ -75,7 +80,8 @@ class RunConfig:
             facts = run.config
             system = find_system(facts["system"])
             params = build_params(system, facts["params"])
-            return cls(facts["dataset"], run.name, system.name, params, facts["skip_uninformative"])
+            recorded = Skipping.from_json(facts)
+            return cls(facts["dataset"], run.name, system.name, params, recorded=recorded)
         except (KeyError, TypeError, ValueError) as error:
             raise damaged(run_file(run.name), f"not what this release can rate ({error})") from error
 
@@ -85,9 +91,19 @@ class RunConfig:
             "dataset": self.dataset,
             "system": self.system,
             "params": _params_to_json(self.params),
-            "skip_uninformative": self.skip_uninformative,
+            **self.skipping.to_json(),
             "numerics": NUMERICS,
         }
+
+    @property
+    def skipping(self) -> Skipping:
+        """Which contests are passed over because of their places."""
+        return self.recorded or Skipping.of(find_system(self.system), self.skip_uninformative)
+
+    def allows(self, rule: Skipping) -> bool:
+        """Whether the rule of an existing run may stay: nothing else is asked for, or nothing that it does not skip."""
+        asked = self.skip_uninformative
+        return asked is None or self.skipping == rule or (asked and rule.two_tied)
 
     @property
     def digest(self) -> bytes:
@@ -95,11 +111,12 @@ class RunConfig:
         return config_digest(self.to_json())
 
 
-def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uninformative: bool = True) -> str:
-    """A run's name when none is given: the same for the same computation."""
+def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uninformative: bool | None = None) -> str:
+    """A run's name when none is given: the same for the same choices; ``system`` may have more words after its name."""
     told = {key: str(value) for key, value in settings.items()}
-    if not skip_uninformative:
-        told["skip_uninformative"] = "false"
+    own = SYSTEMS[system].skips_all_tied if system in SYSTEMS else None
+    if skip_uninformative is False or (skip_uninformative and not own):
+        told["skip_uninformative"] = str(skip_uninformative).lower()
     if not told:
         return f"{dataset}-{system}"
     text = json.dumps(told, sort_keys=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from storage import Chain, Dataset, Lake, LakeError, Run, layout
 from storage.lease import holder
 
-from .chain import NUMERICS, config_digest, first_break, round_digests
+from .chain import BESIDE, NUMERICS, config_digest, first_break, round_digests
 
 __all__ = ["Freshness", "freshness", "note", "update_command"]
 
@@ -82,7 +82,7 @@ def freshness(run: Run, dataset: Dataset, chain: Chain | None = None) -> Freshne
         The manifests cannot be read.
     """
     exclude = set(run.config.get("exclude", []))
-    facts = {key: value for key, value in run.config.items() if key != "exclude"}
+    facts = {key: value for key, value in run.config.items() if key not in BESIDE}
     digests = round_digests(config_digest(facts), dataset, exclude)
     n_contests = len(digests)
     if chain is None:

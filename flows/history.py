@@ -16,6 +16,7 @@ from rating_kernels import Beliefs, Outcome, Rounds, System
 from .config import build_params, find_system
 from .engines.base import ENGINES, Engine, EngineError, HandsLostError, open_engine
 from .keepers import Held, keep
+from .skipping import REASONS, Skipping
 from .sources.base import SourceError
 from .sources.naming import Columns
 from .sources.results import rounds_from_results
@@ -35,7 +36,7 @@ def rate_history(
     workers: int | None = None,
     beliefs: Mapping[Any, float] | pd.DataFrame | None = None,
     return_beliefs: bool = False,
-    skip_uninformative: bool = True,
+    skip_uninformative: bool | None = None,
     **hyperparameters: Any,
 ) -> pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame]:
     """Rate a whole history of contests.
@@ -60,14 +61,16 @@ def rate_history(
     return_beliefs
         Also return the final belief of every player, those of ``beliefs`` who did not play included.
     skip_uninformative
-        Leave out contests in which nobody can be told apart (one player, or all tied).
+        None skips contests of one participant, and those of three or more in which all tie if the system's authors
+        do so (elo-mmr, elo-mmx, elo-r). True skips the latter for any system; False rates every contest. A draw of two
+        players is always rated.
 
     Returns
     -------
     pd.DataFrame
         One row a participation in rating order: ``round_index, contest, player, lo, hi, perf, mu_prior, sigma_prior,
-        mu, sigma, n_before``, ``contest`` and ``player`` as given; ``attrs["skipped"]`` counts contests left out,
-        ``attrs["broken"]`` what the system is expected to keep and did not.
+        mu, sigma, n_before``, ``contest`` and ``player`` as given; ``attrs["skipped"]`` counts contests skipped,
+        ``attrs["reasons"]`` by reason, ``attrs["broken"]`` what the system is expected to keep and did not.
 
     Raises
     ------
@@ -92,13 +95,19 @@ def rate_history(
     store, players = store_of(found, params, players, beliefs)
     before = beliefs.attrs.get("events", 0) if isinstance(beliefs, pd.DataFrame) else 0
     rounds = dataclasses.replace(rounds, event=rounds.event + before)
-    informative = rounds.informative if skip_uninformative else np.ones(len(rounds), dtype=bool)
+    reasons = Skipping.of(found, skip_uninformative).reasons(rounds)
+    informative = reasons == 0
     kept = rounds.keep(informative)
     with _open(engine, workers) as hands:
         outcome, held = _rated(found, params, store, kept, hands)
     rows = rows[np.repeat(informative, np.diff(rounds.offsets))]
     history = _history(kept, outcome, np.flatnonzero(informative), frame, columns, rows)
-    history.attrs |= {"skipped": int(np.count_nonzero(~informative)), "broken": found.broken(kept, outcome)}
+    counts = {text: int(np.count_nonzero(reasons == reason)) for reason, text in REASONS.items()}
+    history.attrs |= {
+        "skipped": int(np.count_nonzero(reasons)),
+        "reasons": {text: count for text, count in counts.items() if count},
+        "broken": found.broken(kept, outcome),
+    }
     if not return_beliefs:
         return history
     final = _final(held, players)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,13 +13,12 @@ import numpy.typing as npt
 
 from storage import DamagedError, Dataset, Lake, MissingError, Run
 
-from .chain import first_break, round_digests
+from .chain import BESIDE, first_break, round_digests
 from .config import RunConfig
+from .skipping import Skipping, differ
 from .titles import Titles
 
 __all__ = ["Plan"]
-
-_BESIDE = ("exclude", "titles")  # what run.json holds beside the parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class Plan:
         As it is; None if it has to be made.
     config : dict
         What its ``run.json`` is to say.
+    skipping : Skipping
+        Which contests are passed over because of their places.
     digests : list of str
         The digest that each round must have: of its contest, and of all before it.
     excluded : bool[n]
@@ -47,6 +49,7 @@ class Plan:
 
     run: Run | None
     config: dict[str, Any]
+    skipping: Skipping
     digests: list[str]
     excluded: npt.NDArray[np.bool_]
     n_rounds: int
@@ -75,6 +78,8 @@ class Plan:
             run = Run.open(lake, config.run)
         except MissingError:
             run = None
+        if run is not None:
+            config = _as_recorded(config, run, dataset)
         same_dataset = run is not None and run.config.get("dataset") == config.dataset
         before: list[str] = run.config.get("exclude", []) if run is not None and same_dataset else []
         contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
@@ -86,7 +91,7 @@ class Plan:
         wanted |= {} if titles is None else {"titles": titles}
         n_rounds = len(digests) if max_rounds is None else min(max_rounds, len(digests))
         if run is None:
-            return cls(None, wanted, digests, excluded, n_rounds, 0, 0, [], "")
+            return cls(None, wanted, config.skipping, digests, excluded, n_rounds, 0, 0, [], "")
 
         chain, why = run.segments(), ""
         found = [digest for segment in chain.segments for digest in segment.digests]
@@ -102,7 +107,7 @@ class Plan:
         elif chain.rest:
             why = chain.reason
         snapshots = [number for number in run.snapshots() if number < kept]
-        return cls(run, wanted, digests, excluded, n_rounds, wished, kept, snapshots, why)
+        return cls(run, wanted, config.skipping, digests, excluded, n_rounds, wished, kept, snapshots, why)
 
     @property
     def done(self) -> bool:
@@ -120,6 +125,24 @@ class Plan:
                 if self.run is not None and self.run.snapshot_digest(number) == self.digests[number]:
                     return number + 1
         return 0
+
+
+def _as_recorded(config: RunConfig, run: Run, dataset: Dataset) -> RunConfig:
+    """The same with the rule of the existing run, unless another is asked for that matters for this data set.
+
+    A run that computes something else is rated from its first round on, and has the rule of a new run.
+    """
+    same = config.to_json()
+    rule = config.skipping.to_json()
+    if config.recorded is not None or any(run.config.get(key) != same[key] for key in same.keys() - rule.keys()):
+        return config
+    try:
+        recorded = Skipping.from_json(run.config)
+    except KeyError:
+        return config
+    if not config.allows(recorded) and (not run.segments().segments or differ(dataset, config.skipping, recorded)):
+        return config
+    return dataclasses.replace(config, recorded=recorded)
 
 
 def _excluded(config: RunConfig, before: Sequence[str], contest_ids: Sequence[str]) -> set[str]:
@@ -144,5 +167,5 @@ def _recorded_titles(config: RunConfig, run: Run | None) -> Any:
 def _other_parameters(recorded: dict[str, Any], config: RunConfig) -> str:
     """In what else than its contests a run differs from what it is to compute; empty if in nothing."""
     wanted = config.to_json()
-    names = {name for name in recorded.keys() | wanted.keys() if recorded.get(name) != wanted.get(name)} - set(_BESIDE)
+    names = {name for name in recorded.keys() | wanted.keys() if recorded.get(name) != wanted.get(name)} - set(BESIDE)
     return "" if not names else "another release rated it" if names == {"numerics"} else "other parameters"

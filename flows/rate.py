@@ -54,7 +54,7 @@ class RateReport:
     ----------
     kept, replayed, rated, skipped : int
         Rounds that still held; of these, computed once more to come from a snapshot to the end; rated now; of
-        these, passed over because they tell nobody apart.
+        these, passed over because of their places.
     rows : int
         Participations rated now; when planned, at most.
     why : str
@@ -71,6 +71,8 @@ class RateReport:
         How often workers were lost, and others went on.
     phases : dict of str to (float, int)
         Where the time of a cluster's driver went: seconds and how often, by phase.
+    reasons : dict of str to int
+        Why contests were skipped, and how many.
     """
 
     kept: int
@@ -86,6 +88,7 @@ class RateReport:
     unsound: tuple[str, ...] = ()
     recoveries: int = 0
     phases: dict[str, tuple[float, int]] = field(default_factory=dict)
+    reasons: dict[str, int] = field(default_factory=dict)
 
     def line(self) -> str:
         """The report in one line."""
@@ -95,7 +98,9 @@ class RateReport:
         told += f" ({self.why})" if self.why else ""
         told += f", {replayed} {self.replayed:,} of them" if self.replayed else ""
         told += f"{', ' if told else ''}{rated} {self.rated:,} rounds with {self.rows:,} participations {took}"
-        told += f"; {self.skipped:,} of them told nobody apart and were skipped" if self.skipped else ""
+        told += "".join(
+            f"; {count:,} contest{'s' if count > 1 else ''} skipped: {reason}" for reason, count in self.reasons.items()
+        )
         told += f"; {self.excluded:,} of them excluded" if self.excluded else ""
         told += "".join(f"; {what}: {count:,}" for what, count in self.broken.items())
         told += f"; recoveries from lost workers: {self.recoveries}" if self.recoveries else ""
@@ -195,9 +200,9 @@ def _rate(
     first, n_rounds = tally.start, plan.n_rounds
     excluded = int(np.count_nonzero(plan.excluded[first:n_rounds]))
     return RateReport(
-        first, done.replayed, n_rounds - first, tally.uninformative - excluded, tally.rows,
+        first, done.replayed, n_rounds - first, tally.skipped.total(), tally.rows,
         time.perf_counter() - began, plan.why, dict(tally.broken), excluded,
-        unsound=tuple(done.unsound), recoveries=done.recoveries, phases=done.phases,
+        unsound=tuple(done.unsound), recoveries=done.recoveries, phases=done.phases, reasons=dict(tally.skipped),
     )  # fmt: skip
 
 
@@ -224,7 +229,7 @@ def _walk(
 ) -> None:
     """Rate and commit what the plan does not keep."""
     kept, n_rounds = plan.kept, plan.n_rounds
-    walk = Walk(dataset, find_system(config.system), config.params, config.skip_uninformative, engine, plan.excluded)
+    walk = Walk(dataset, find_system(config.system), config.params, plan.skipping, engine, plan.excluded)
     try:
         replayed = walk.resume(run, kept, plan.digests)
         done.replayed += replayed
@@ -263,7 +268,7 @@ def _check_same(config: RunConfig, plan: Plan) -> None:
             "ratings and rate it anew with this release",
             path=layout.run_file(config.run),
         )
-    refuse_other(RunConfig.of(plan.run), config)
+    refuse_other(RunConfig.of(plan.run), dataclasses.replace(config, recorded=plan.skipping))
 
 
 def _given_up(config: RunConfig, why: str, kept: int) -> EngineError:

@@ -91,7 +91,10 @@ def refuse_other(recorded: RunConfig, wanted: RunConfig) -> None:
         They do not compute the same; names the run, what it is, what was asked for, and the way out.
     """
     is_there, asked = [], []
-    for what, one, other in _differences(recorded.to_json(), wanted.to_json()):
+    differences = list(_differences(recorded.to_json(), wanted.to_json()))
+    if recorded.skipping != wanted.skipping:
+        differences.append(("contests skipped:", recorded.skipping.label(), wanted.skipping.label()))
+    for what, one, other in differences:
         is_there.append(f"{what} {one}")
         asked.append(f"{what} {other}")
     if is_there:
@@ -112,7 +115,7 @@ def _one(
 ) -> RunConfig:
     if name is None:
         assert dataset is not None
-        name = default_run(dataset, system or DEFAULT_SYSTEM, settings, skip_uninformative is not False)
+        name = default_run(dataset, system or DEFAULT_SYSTEM, settings, skip_uninformative)
     recorded = _recorded(lake, name, replace and None not in (dataset, system))
     if recorded is None:
         if dataset is None:
@@ -120,8 +123,8 @@ def _one(
             there_are = f"; there are: {', '.join(there)}" if there else ""
             raise ValueError(f"no run {name!r} in the lake{there_are}; give --dataset to make it")
         found = find_system(system or DEFAULT_SYSTEM)
-        skip = True if skip_uninformative is None else skip_uninformative
-        return RunConfig(dataset, name, found.name, build_params(found, settings), skip, replace=replace)
+        params = build_params(found, settings)
+        return RunConfig(dataset, name, found.name, params, skip_uninformative, replace=replace)
     found = find_system(system or recorded.system)
     if found.name == recorded.system:
         params = dataclasses.replace(recorded.params, **convert_fields(found.params, settings, found.name))
@@ -132,9 +135,12 @@ def _one(
         dataset=dataset or recorded.dataset,
         system=found.name,
         params=params,
-        skip_uninformative=recorded.skip_uninformative if skip_uninformative is None else skip_uninformative,
+        skip_uninformative=skip_uninformative,
+        recorded=None,
         replace=replace,
     )
+    if found.name == recorded.system and wanted.allows(recorded.skipping):
+        wanted = dataclasses.replace(wanted, recorded=recorded.skipping)
     if not replace:
         refuse_other(recorded, wanted)
     return wanted
@@ -183,9 +189,6 @@ def _differences(recorded: dict[str, Any], wanted: dict[str, Any]) -> Iterator[t
         for key, value in recorded["params"].items():
             if wanted["params"][key] != value:
                 yield key, _text(value), _text(wanted["params"][key])
-    key = "skip_uninformative"
-    if recorded[key] != wanted[key]:
-        yield key, _text(recorded[key]), _text(wanted[key])
 
 
 def _text(value: Any) -> str:

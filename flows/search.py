@@ -25,6 +25,7 @@ from .config import default_run, find_system
 from .engines.base import open_engine
 from .hands import Hands
 from .proposals import Proposals, open_proposals
+from .skipping import Skipping
 from .trials import LEGS, History, Trial, held_out_scores, load_history, run_trial
 
 __all__ = ["METRICS", "Found", "SearchConfig", "SearchReport", "search"]
@@ -161,14 +162,16 @@ def search(
     dataset = Dataset.open(lake, config.dataset)
     n_contests = dataset.contests.num_rows
     n_train = int(np.floor(n_contests * config.train_share))
-    record = _Record.open(lake, config, _digest(dataset, n_train))
-    history, first_round = load_history(dataset, n_train)
+    skipping = Skipping.of(find_system(config.system))
+    history, first_round = load_history(dataset, n_train, skipping)
+    draws = _counts_draws(history)
+    record = _Record.open(lake, config, _digest(dataset, n_train) + draws)
     train = history.first(first_round)
     _check_scores_something(config, train, n_train)
     began = time.perf_counter()
     trials, n_new = _try_all(config, hands, proposals, record, train, on_progress)
     seconds = time.perf_counter() - began
-    found, digest = [], _digest(dataset, n_contests)
+    found, digest = [], _digest(dataset, n_contests) + draws
     with open_engine() as engine:
         for trial in _ranked(trials, config.metric)[:best]:
             on_progress(len(trials), proposals.total, "testing the best")
@@ -289,6 +292,11 @@ def _key(settings: dict[str, str]) -> str:
 def _digest(dataset: Dataset, n_contests: int) -> str:
     """Of what the first contests hold."""
     return digest_of("".join(dataset.contests.column("content_digest").to_pylist()[:n_contests]).encode())
+
+
+def _counts_draws(history: History) -> str:
+    """Distinguishes trials that rate contests in which all tie from those of release 0.1, which skipped them."""
+    return "" if history.rounds.informative.all() else "-draws"
 
 
 def _check_scores_something(config: SearchConfig, train: History, n_train: int) -> None:

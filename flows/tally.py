@@ -8,6 +8,7 @@ import numpy as np
 
 from rating_kernels import System
 
+from .skipping import REASONS
 from .walk import Rated
 
 __all__ = ["Tally"]
@@ -19,15 +20,18 @@ class Tally:
     Attributes
     ----------
     start : int
-    uninformative, rows : int
-        Rounds passed over; participations rated.
+    rows : int
+        Participations rated.
+    skipped : Counter of str
+        Rounds passed over because of their places, by reason.
     broken : Counter of str
         How often rounds broke what the system is expected to keep.
     """
 
     def __init__(self, system: System, start: int) -> None:
         self._system, self.start, self._until = system, start, start
-        self.uninformative, self.rows = 0, 0
+        self.rows = 0
+        self.skipped: Counter[str] = Counter()
         self.broken: Counter[str] = Counter()
 
     def add(self, rated: Rated) -> None:
@@ -38,7 +42,9 @@ class Tally:
             return
         rounds = rated.rounds.part(at, len(rated.rounds)) if known else rated.rounds
         first = rated.rounds.n_rows - rounds.n_rows
-        self.uninformative += int(np.count_nonzero(~informative))
+        for reason, text in REASONS.items():
+            if count := int(np.count_nonzero(rated.reasons[known:] == reason)):
+                self.skipped[text] += count
         self.rows += rounds.n_rows
         self.broken.update(self._system.broken(rounds, rated.outcome.part(first, rated.rounds.n_rows)))
         self._until = rated.stop

@@ -20,6 +20,7 @@ from .engines.serial import Serial
 from .keepers import keep
 from .rounds import rate_rounds
 from .scores import RoundScores, is_better, score_rounds
+from .skipping import ANY_SYSTEM, Skipping
 
 __all__ = ["History", "Trial", "held_out_scores", "hopeless", "load_history", "run_trial"]
 
@@ -28,7 +29,7 @@ LEGS = 4  # parts of the training rounds after which a hopeless trial may be sto
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """Contests of a data set that tell somebody apart, players renumbered.
+    """Contests of a data set that are rated, players renumbered.
 
     Attributes
     ----------
@@ -42,16 +43,16 @@ class History:
     n_players: int
 
     @classmethod
-    def of(cls, rounds: Rounds) -> History:
-        """Of rounds whose players may have any numbers."""
-        kept = rounds.keep(rounds.informative)
+    def of(cls, rounds: Rounds, skipping: Skipping = ANY_SYSTEM) -> History:
+        """Of rounds whose players may have any numbers, without those that are skipped."""
+        kept = rounds.keep(skipping.keep(rounds))
         present, player = np.unique(kept.player, return_inverse=True)
         columns = {name: getattr(kept, name) for name in Rounds.__slots__} | {"player": player.astype(np.int32)}
         return cls(Rounds(**columns), len(present))
 
     def first(self, n_rounds: int) -> History:
         """The first rounds alone."""
-        return History.of(self.rounds.part(0, n_rounds))
+        return History.of(self.rounds.part(0, n_rounds), Skipping(False, False, False))
 
     @property
     def n_before(self) -> Ints:
@@ -90,8 +91,8 @@ class Trial:
     error: str = ""
 
 
-def load_history(dataset: Dataset, stop: int | None = None) -> tuple[History, int]:
-    """A history in memory, and how many of the first ``stop`` contests tell somebody apart."""
+def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping = ANY_SYSTEM) -> tuple[History, int]:
+    """A history in memory, and how many of the first ``stop`` contests are rated."""
     occasions = Occasions.of(dataset.contests, np.ones(dataset.contests.num_rows, dtype=bool))
     parts = [occasions.rounds(part) for part in dataset.standings()]
     columns = {
@@ -99,7 +100,7 @@ def load_history(dataset: Dataset, stop: int | None = None) -> tuple[History, in
     }
     sizes = np.concatenate([np.diff(part.offsets) for part in parts])
     rounds = Rounds(offsets=np.concatenate(([0], np.cumsum(sizes))), **columns)
-    return History.of(rounds), int(np.count_nonzero(rounds.informative[:stop]))
+    return History.of(rounds, skipping), int(np.count_nonzero(skipping.keep(rounds)[:stop]))
 
 
 def run_trial(

@@ -178,7 +178,7 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
             f"run {name} is {found.state}, only the rounds before can be computed again: "
             f"`{update_command(name, dataset.name, lake.url)}` first"
         )
-    walk = Walk(dataset, find_system(config.system), config.params, config.skip_uninformative, engine, plan.excluded)
+    walk = Walk(dataset, find_system(config.system), config.params, plan.skipping, engine, plan.excluded)
     start = walk.restore(run, first, plan.digests)
     for segment, column in walk.differences(run, start, last + 1, _NUMBERS):
         again = f"rounds {max(segment.first_round, start)}-{min(segment.stop_round - 1, last)}, computed again"

@@ -20,6 +20,7 @@ from storage.mending import way_out
 from .adapters import Occasions
 from .engines.base import Engine
 from .keepers import Keeper, keep
+from .skipping import Skipping
 
 __all__ = ["Rated", "Walk"]
 
@@ -35,7 +36,9 @@ class Rated:
     Attributes
     ----------
     informative : bool[stop - start]
-        Which of them were rated; the others tell nobody apart or are excluded.
+        Which of them were rated; the others are excluded, or passed over for a reason.
+    reasons : uint8[stop - start]
+        Why a contest that is not excluded was passed over: a key of :data:`.skipping.REASONS`; else 0.
     rounds, outcome
         The informative ones, and what they did.
     """
@@ -43,6 +46,7 @@ class Rated:
     start: int
     stop: int
     informative: npt.NDArray[np.bool_]
+    reasons: npt.NDArray[np.uint8]
     rounds: Rounds
     outcome: Outcome
 
@@ -63,30 +67,32 @@ class Walk:
         dataset: Dataset,
         system: System,
         params: Any,
-        skip_uninformative: bool,
+        skipping: Skipping,
         engine: Engine,
         excluded: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         self._dataset = dataset
         self._counts = np.ones(dataset.contests.num_rows, dtype=bool) if excluded is None else ~excluded
-        self._skip, self._occasions = skip_uninformative, Occasions.of(dataset.contests, self._counts)
+        self._skipping, self._occasions = skipping, Occasions.of(dataset.contests, self._counts)
         self.keeper: Keeper = keep(system, params, dataset.n_players, engine)
         self.unsound: list[int] = []
 
     def rate(self, start: int, stop: int) -> Iterator[Rated]:
         """Rate contests ``start`` to ``stop - 1``, which must be the next; a part at a time, as they lie in files."""
-        for (part, informative, rounds), *then in _with_next(self._parts(start, stop), self.keeper.ahead):
-            outcome = self.keeper.rate(rounds, [rounds for _, _, rounds in then])
-            yield Rated(part.first_contest, part.first_contest + len(part), informative, rounds, outcome)
+        for (part, reasons, informative, rounds), *then in _with_next(self._parts(start, stop), self.keeper.ahead):
+            outcome = self.keeper.rate(rounds, [ahead[-1] for ahead in then])
+            yield Rated(part.first_contest, part.first_contest + len(part), informative, reasons, rounds, outcome)
 
-    def _parts(self, start: int, stop: int) -> Iterator[tuple[StandingsPart, npt.NDArray[np.bool_], Rounds]]:
-        """Contests as they lie in files, which of them are rated, and these as rounds."""
+    def _parts(
+        self, start: int, stop: int
+    ) -> Iterator[tuple[StandingsPart, npt.NDArray[np.uint8], npt.NDArray[np.bool_], Rounds]]:
+        """Contests as they lie in files, why some are passed over, which of them are rated, and these as rounds."""
         for part in _read_ahead(self._dataset.standings(start, stop)):
             rounds = self._occasions.rounds(part)
-            informative = self._counts[part.first_contest : part.first_contest + len(part)].copy()
-            if self._skip:
-                informative &= rounds.informative
-            yield part, informative, rounds.keep(informative)
+            counts = self._counts[part.first_contest : part.first_contest + len(part)]
+            reasons = np.where(counts, self._skipping.reasons(rounds), np.uint8(0))
+            informative = counts & (reasons == 0)
+            yield part, reasons, informative, rounds.keep(informative)
 
     def resume(self, run: Run, stop: int, digests: list[str]) -> int:
         """Believe what the run's first ``stop`` rounds say: from the newest snapshot that holds, and on from there.

@@ -327,5 +327,5 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
-    history=("perf", "force", "inverse_width"),
+    history=("perf", "force", "inverse_width"), skips_all_tied=True,
 )  # fmt: skip

@@ -222,4 +222,5 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mmx", params=EloMMX, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
+    skips_all_tied=True,
 )  # fmt: skip

@@ -303,5 +303,5 @@ def _rate_small(
 SYSTEM = System(
     name="elo-r", params=EloR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
-    history=("perf", "inverse_tau"), deviations=2.0,
+    history=("perf", "inverse_tau"), deviations=2.0, skips_all_tied=True,
 )  # fmt: skip

@@ -159,6 +159,9 @@ class System:
         What the display rating adds for the number of rounds played.
     promises : (rounds, outcome) -> dict of str to int, or None
         How often rounds broke what the system is expected to keep; reported, never raised.
+    skips_all_tied : bool
+        Whether the authors' own program passes over a contest of three or more in which all tie; the functions here
+        rate it. Two players who tie are a result for every system.
     """
 
     name: str
@@ -176,6 +179,7 @@ class System:
     deviations: float = 3.0
     offset: Callable[[Any, Ints], Floats] | None = None
     promises: Callable[[Rounds, Outcome], dict[str, int]] | None = None
+    skips_all_tied: bool = False
 
     def broken(self, rounds: Rounds, outcome: Outcome) -> dict[str, int]:
         """How often rounds broke what the system is expected to keep; nothing if it promises nothing."""

@@ -18,6 +18,7 @@ from storage import Contest, Dataset, Lake, LakeError
 from ..config import build_params, find_system
 from ..engines.threads import Threads
 from ..rounds import rate_rounds
+from ..skipping import ANY_SYSTEM
 from ..sources.base import SourceError
 from ..sources.files import read_contests
 from ..sources.naming import Columns
@@ -44,7 +45,7 @@ class History:
     n_contests, mean_participants : int, float
         Of all contests.
     rounds : Rounds
-        Those that tell anybody apart.
+        Those that every system rates: :data:`~flows.skipping.ANY_SYSTEM`.
     index : int64[r]
         Of each, how many contests came before.
     titles : list of str
@@ -179,7 +180,7 @@ def _collect(name: str, contests: Iterable[Contest]) -> History:
 
 
 def _history(name: str, rounds: Rounds, titles: list[str], handles: pa.StringArray) -> History:
-    informative = rounds.informative
+    informative = ANY_SYSTEM.keep(rounds)
     index = np.flatnonzero(informative)
     mean = rounds.n_rows / max(len(rounds), 1)
     return History(name, len(rounds), mean, rounds.keep(informative), index, [titles[i] for i in index], handles)

@@ -36,7 +36,7 @@ def _run(setting: Setting) -> Report:
             "rounds a player, median": [float(np.median(one[one > 0])) for one in seen],
             "largest round": [int(one.max(initial=0)) for one in sizes],
             "tied, %": [100.0 * float(share) for share in tied],
-            "told nobody apart": [history.n_contests - len(history.rounds) for history in histories],
+            "skipped": [history.n_contests - len(history.rounds) for history in histories],
         },
     )
     figure, (left, right) = new_figure(9.5, 3.8, columns=2)

@@ -106,7 +106,7 @@ def rate_run(
     system: str = "elo-mmr",
     engine: Engine | None = None,
     max_rounds: int | None = None,
-    skip_uninformative: bool = True,
+    skip_uninformative: bool | None = None,
     steal: bool = False,
     on_progress: Callable[[Progress], None] = lambda _: None,
     exclude: tuple[str, ...] = (),
@@ -146,13 +146,17 @@ def to_rounds(contests: Sequence[Contest]) -> tuple[Rounds, list[str]]:
 
 
 def rated_in_memory(
-    contests: Sequence[Contest], skip_uninformative: bool = True, system: str = "elo-mmr", **settings: Any
+    contests: Sequence[Contest], skip_uninformative: bool | None = None, system: str = "elo-mmr", **settings: Any
 ) -> tuple[Outcome, dict[str, list[Any]]]:
     """What the kernels alone make of all contests in one call; and round, contest and player of each row."""
     rounds, names = to_rounds(contests)
-    kept = rounds.keep(rounds.informative) if skip_uninformative else rounds
-    index = np.flatnonzero(rounds.informative) if skip_uninformative else np.arange(len(rounds))
     found = find_system(system)
+    skip_ties = found.name in ("elo-mmr", "elo-mmx", "elo-r") if skip_uninformative is None else skip_uninformative
+    counts = [
+        skip_uninformative is False or not (len(one) == 1 or (skip_ties and len(one) > 2 and one.hi[0] == len(one) - 1))
+        for one in contests
+    ]
+    kept, index = rounds.keep(np.array(counts)), np.flatnonzero(counts)
     params = build_params(found, settings)
     outcome = rate_rounds(found, params, found.newcomers(params, len(names)), kept, Serial())
     of_row = np.repeat(index, np.diff(kept.offsets)).tolist()

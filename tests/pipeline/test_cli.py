@@ -395,7 +395,7 @@ def test_rate__max_rounds_and_the_uninformative_are_told(ranklake: Command, lake
     assert "rated 7 " in ranklake(*arguments, "--max-rounds", 7).out
     answer = ranklake(*arguments)
     assert "kept 7 rounds rated before, rated 33 rounds " in answer.out
-    assert "told nobody apart and were skipped" in answer.out
+    assert "contests skipped: one participant only" in answer.out
     answer = ranklake(*arguments, "--keep-uninformative", "--workers", 1, "--replace")
     assert "kept 0 rounds rated before (other parameters), rated 40 rounds " in answer.out
     assert "skipped" not in answer.out

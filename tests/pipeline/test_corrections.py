@@ -207,7 +207,7 @@ def test_exclude__a_correction_of_an_excluded_contest_rates_nothing_again(lake: 
 
 
 def test_exclude__uninformative_contests_that_are_rated_can_be_excluded_too(lake: Lake) -> None:
-    ingest(lake, [contest("40", ["player 1", "player 2"])])
+    ingest(lake, [contest("40", ["player 1", "player 2", "player 3"])])
     assert rate_run(lake, run="all", skip_uninformative=False).rows > rate_run(lake, run="some").rows
     report = rate_run(lake, run="all", skip_uninformative=False, exclude=("40",))
     assert (report.excluded, report.skipped) == (1, 0)

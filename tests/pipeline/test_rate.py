@@ -146,11 +146,12 @@ def test_rate__reports_what_it_did_and_how_far_it_is(lake: Lake) -> None:
     config = RunConfig("games", "run", "elo-mmr", build_params(find_system("elo-mmr"), {}))
     report = flows.rate.rate(lake, config, Serial(), on_progress=told.append)
     n_rows = Run.open(lake, "run").read_rounds().num_rows
-    skipped = sum(1 for i in range(60) if i % SPICE in (5, 6))
+    alone = sum(1 for i in range(60) if i % SPICE == 5)
+    tied = sum(1 for i in range(60) if i % SPICE == 6 and len(CONTESTS_MADE[i]) > 2)
     assert (report.kept, report.replayed, report.rated, report.why) == (0, 0, 60, "")
-    assert (report.rows, report.skipped) == (n_rows, skipped)
+    assert (report.rows, report.skipped) == (n_rows, alone + tied)
     assert report.line().startswith(f"rated 60 rounds with {n_rows} participations in ")
-    assert report.line().endswith(f"; {skipped} of them told nobody apart and were skipped")
+    assert f"; {alone} contests skipped: one participant only; {tied} contests skipped: all part" in report.line()
     assert [p.rounds for p in told] == sorted({p.rounds for p in told})
     assert {p.n_rounds for p in told} == {60}
     assert (told[-1].rounds, told[-1].rows) == (60, n_rows)
@@ -189,7 +190,7 @@ def test_rate__contests_that_tell_nobody_apart_can_be_rated_too(tmp_path: Path) 
 
 
 def test_rate__a_history_in_which_nobody_is_ever_told_apart_has_rounds_but_no_rows(tmp_path: Path) -> None:
-    lake = lake_of(tmp_path / "lake", [contest(str(i), ["ann", "bob"]) for i in range(5)])
+    lake = lake_of(tmp_path / "lake", [contest(str(i), ["ann", "bob", "cy"]) for i in range(5)])
     report = rate_run(lake)
     assert (report.rated, report.skipped, report.rows) == (5, 5, 0)
     assert Run.open(lake, "run").segments().stop_round == 5
