@@ -151,7 +151,7 @@ def evaluate(
               help="All of a grid, draws, or what Optuna proposes.")  # fmt: skip
 @click.option("--trials", type=click.IntRange(min=1), help="How many; of a grid so many points, drawn by the seed.")
 @click.option("--space", multiple=True, metavar="KEY=SPEC", help="Values a,b,c or a range lo:hi[:log], for a grid "
-              "lo:hi[:log]:COUNT; repeatable. By default the grid of the Elo-MMR paper.")  # fmt: skip
+              "lo:hi[:log]:COUNT; repeatable. By default the grid of the Elo-MMR paper, or our own.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--prune", is_flag=True, help="Give up trials that are worse than half of the others on their way.")
 @click.option("--best", type=click.IntRange(min=1), default=3, show_default=True, help="How many to test and print.")

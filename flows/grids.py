@@ -1,4 +1,4 @@
-"""The grids over which the Elo-MMR paper tuned every system.
+"""What a search tries when no --space is given: the grids of the Elo-MMR paper, and spaces for the other systems.
 
 Source: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400), and its engine's
 search. ``_log_spaced(lo, hi, m, step)`` is its spelling: m points in geometric progression, each rounded to a step.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-__all__ = ["GRIDS", "RANGES", "published_grid"]
+__all__ = ["GRIDS", "RANGES", "SPACES", "published_grid"]
 
 Setting = dict[str, Any]
 
@@ -97,4 +97,14 @@ RANGES: dict[str, tuple[str, ...]] = {
     "trueskill": ("model=place", "convention=half_variance", "eps=0.1:100:log", "beta=30:600:log", "tau=5:80:log"),
     "glicko-allpairs": ("beta=30:600:log", "sig_drift=5:80:log"),
     "bar": ("beta=30:600:log", "sig_drift=5:80:log"),
+}
+
+# Spaces of the systems that the paper did not tune, in the same spelling; the reasons are in docs/evaluation.md.
+SPACES: dict[str, tuple[str, ...]] = {
+    "elo-r": ("gamma=125:500:log:8", "sigma_star=20:110:log:8", "tie_mode=half,full"),
+    "codeforces": ("rule=none,oct2015,r327", "tie_rank=max,avg,min", "need_excludes_self=true,false"),
+    "elo-srm": ("k=60:1200:log:9", "c=0:8:5", "m=4,6.75,10,inf", "use_weight=true,false"),
+    "elo": ("k=4:400:log:21",),
+    "glicko": ("sig_drift=5:150:log:9", "sigma_init=100:350:log:6"),
+    "glicko2": ("tau=0.2:1.2:6", "vol_init=0.01:0.12:log:6", "sigma_init=100:350:log:6"),
 }

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .extras import need
-from .grids import RANGES, published_grid
+from .grids import RANGES, SPACES, published_grid
 from .spaces import Range, Space, as_texts, check_settings, draw, grid, parse_space
 from .trials import Trial
 
@@ -38,24 +38,23 @@ class Proposals(Protocol):
 def open_proposals(
     method: str, system: Any, space: Sequence[str], metric: str, seed: int, trials: int | None
 ) -> Proposals:
-    """The proposals of a search; without a ``space`` those of the paper.
+    """The proposals of a search; without a ``space`` those of the paper, or of ``grids.SPACES``.
 
     Raises
     ------
     ValueError
-        An unknown method, no space where none is published, or one with an impossible value; nothing is rated then.
+        An unknown method, or a space with an impossible value; nothing is rated then.
     MissingExtraError
         Optuna is not installed.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if method == "grid":
+        space = space or SPACES.get(system.name, ())
         points = grid(parse_space(system, space)) if space else published_grid(system.name)
         check_settings(system, points)
         return _Grid(points, seed, trials)
-    if not space and system.name not in RANGES:
-        raise ValueError(f"there is no published space for {system.name}; give --space key=lo:hi or key=a,b,c")
-    axes = parse_space(system, space or RANGES[system.name])
+    axes = parse_space(system, space or RANGES.get(system.name) or SPACES[system.name])
     if trials is None:
         raise ValueError(f"a {method} search ends after --trials N; give it")
     return _Random(axes, seed, trials) if method == "random" else _Bayes(axes, seed, trials, metric)

@@ -46,7 +46,7 @@ class SearchConfig:
     dataset, system : str
         Names.
     space : tuple of str
-        As ``--space`` takes it; empty for the paper's.
+        As ``--space`` takes it; empty for the system's default space, see ``grids``.
     method : str
         A key of ``proposals.METHODS``.
     metric, filter : str
