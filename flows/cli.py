@@ -144,6 +144,8 @@ def rate(
 
         for config, report in rate_many(opened, configs, hands, max_rounds, on_progress, steal, dry_run, start):
             click.echo(f"run {config.run}: {report.line()}")
+            if report.drift:
+                click.echo(f"run {config.run}: {report.drift}", err=True)
             if report.phases:
                 click.echo(report.phases_line(), err=True)
 

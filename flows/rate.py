@@ -73,6 +73,8 @@ class RateReport:
         Where the time of a cluster's driver went: seconds and how often, by phase.
     reasons : dict of str to int
         Why contests were skipped, and how many.
+    drift : str
+        What is to be known of the level of the ratings, if the rounds rated now moved it; else empty.
     """
 
     kept: int
@@ -89,6 +91,7 @@ class RateReport:
     recoveries: int = 0
     phases: dict[str, tuple[float, int]] = field(default_factory=dict)
     reasons: dict[str, int] = field(default_factory=dict)
+    drift: str = ""
 
     def line(self) -> str:
         """The report in one line."""
@@ -177,7 +180,7 @@ def _rate(
     run = _cut(dataset.lake, config, plan, lease)
     if plan.done:
         return RateReport(plan.kept, 0, 0, 0, 0, time.perf_counter() - began, plan.why)
-    tally, done = Tally(find_system(config.system), plan.kept), _Done()
+    tally, done = Tally(find_system(config.system), plan.kept, dataset.n_players), _Done()
     settled = dataclasses.replace(config, exclude=(), include=())  # it is on record by now what is passed over
     kept, lost_in_a_row = plan.kept, 0
     while True:
@@ -203,6 +206,7 @@ def _rate(
         first, done.replayed, n_rounds - first, tally.skipped.total(), tally.rows,
         time.perf_counter() - began, plan.why, dict(tally.broken), excluded,
         unsound=tuple(done.unsound), recoveries=done.recoveries, phases=done.phases, reasons=dict(tally.skipped),
+        drift=tally.level.warning(config.system, config.params),
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from rating_kernels import System
 
+from .level import Level
 from .skipping import REASONS
 from .walk import Rated
 
@@ -24,11 +25,14 @@ class Tally:
         Participations rated.
     skipped : Counter of str
         Rounds passed over because of their places, by reason.
+    level : Level
+        Of the ratings.
     broken : Counter of str
         How often rounds broke what the system is expected to keep.
     """
 
-    def __init__(self, system: System, start: int) -> None:
+    def __init__(self, system: System, start: int, n_players: int) -> None:
+        self.level = Level(n_players)
         self._system, self.start, self._until = system, start, start
         self.rows = 0
         self.skipped: Counter[str] = Counter()
@@ -46,5 +50,7 @@ class Tally:
             if count := int(np.count_nonzero(rated.reasons[known:] == reason)):
                 self.skipped[text] += count
         self.rows += rounds.n_rows
-        self.broken.update(self._system.broken(rounds, rated.outcome.part(first, rated.rounds.n_rows)))
+        outcome = rated.outcome.part(first, rated.rounds.n_rows)
+        self.broken.update(self._system.broken(rounds, outcome))
+        self.level.add(rounds, outcome)
         self._until = rated.stop
