@@ -61,6 +61,7 @@ class Level:
     def __post_init__(self) -> None:
         self._mu = np.full(self.n_players, np.nan)  # of the players active in the open year
 
+    @np.errstate(all="ignore")  # of ratings that run away
     def add(self, rounds: Rounds, outcome: Outcome) -> None:
         """Take rounds that follow those taken before, rated."""
         if not rounds.n_rows:
@@ -85,6 +86,7 @@ class Level:
                 rows = slice(rounds.offsets[start], rounds.offsets[stop])
                 self._mu[rounds.player[rows]] = outcome.mu[rows]  # of several rounds of a player the last counts
 
+    @np.errstate(all="ignore")
     def drift(self) -> float:
         """Rating points a year by which the mean moved; NaN with fewer than ``LEAST_YEARS`` years."""
         means = self._means()
@@ -146,9 +148,10 @@ class Level:
             self._mu[:] = np.nan
         self._year = year
 
+    @np.errstate(all="ignore")
     def _means(self) -> list[tuple[int, int, float]]:
         """The complete years and the one that is open."""
         if self._year == _UNKNOWN:
             return self.years
         mu = self._mu[~np.isnan(self._mu)]
-        return [*self.years, (self._year, len(mu), float(mu.mean()))]
+        return [*self.years, (self._year, len(mu), float(mu.mean()) if len(mu) else math.nan)]

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from against_peer import codeforces_200, codeforces_all, ctf, reddit, tennis
 from changes import corrections, publish
+from choosing import choosing
 from from_sites import normalise
 from million import million, systems_million
 from on_cluster import cluster
@@ -45,6 +46,7 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "evaluate": evaluation,
     "search-grid": grid_search,
     "table-2": paper_table_2,
+    "choosing": choosing,
     "systems-200": systems_200,
     "systems-all": systems_all,
     "systems-million": systems_million,

@@ -93,6 +93,14 @@ def test_drift__is_unknown_without_times_or_years() -> None:
     assert math.isnan(Level(0).drift())
 
 
+def test_drift__of_ratings_that_run_away_is_no_error() -> None:
+    level = Level(2)
+    for year, mu in enumerate((1500.0, 1e100, 1e308, math.inf)):
+        level.add(games([[0, 1]], [30.0 + year]), told([mu, mu]))
+        level.warning("glicko2", SYSTEMS["glicko2"].params())
+    assert not math.isfinite(level.drift())
+
+
 def test_drift__takes_a_clock_that_goes_back_and_times_before_1970() -> None:
     level = Level(2)
     level.add(games([[0, 1]] * 4, [-3.5, -1.5, -2.5, 0.5]), told([0, 0, 10, 10, 50, 50, 30, 30]))
