@@ -299,9 +299,10 @@ def test_history__is_the_same_from_a_file_and_from_a_lake(folder: Path, history:
     assert handles[0] == handles[1]
 
 
-def test_history__leaves_out_what_tells_nobody_apart_but_counts_it(tmp_path: Path) -> None:
+def test_history__leaves_out_a_tie_of_all_but_no_draw_and_counts_it(tmp_path: Path) -> None:
     lake = lake_of(
-        tmp_path, [contest("1", "a", "b"), contest("2", ["a", "b"]), contest("3", "b", "a"), contest("4", "b", "a")]
+        tmp_path,
+        [contest("1", "a", "b"), contest("2", ["a", "b", "c"]), contest("3", ["b", "a"]), contest("4", "b", "a")],
     )
     found = from_lake(lake, "games")
     assert (found.n_contests, found.index.tolist()) == (4, [0, 2, 3])
