@@ -1,0 +1,230 @@
+"""The folder in which compiled kernels are kept: the user's cache folder, with one subfolder for each release.
+
+A subfolder belongs to one digest of the kernels' sources, one version of Python, numba and llvmlite and one kind of
+processor, so that another release or machine finds nothing in it. ``NUMBA_CACHE_DIR`` replaces the user's cache folder.
+Where that folder cannot be written to, a folder of this user below the temporary folder takes its place. Compiled
+kernels are code: a folder that other users own or can write to is neither read nor written, unless ``NUMBA_CACHE_DIR``
+names it. Nothing here runs at import.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import time
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import llvmlite
+import llvmlite.binding
+import numba
+
+from .sources import sources_digest
+
+__all__ = ["folders", "is_warm", "mark_warm", "prune", "read", "release", "write"]
+
+KEPT = 4  # unused subfolders that stay
+UNUSED_SECONDS = 30 * 86400.0  # without use, after which a subfolder is deleted
+_DAY = 86400.0
+_PREFIX = "kernels-"
+_USED = "used"  # its time stamp is the subfolder's last use, to the day
+_DIGEST_BYTES = 16
+
+_CONFIG: Any = numba.config  # has the environment's settings
+
+log = logging.getLogger("ranklake.kernels")
+
+
+@lru_cache(maxsize=1)
+def release() -> str:
+    """Name of the subfolder: digests of the kernels' sources and of what compiles them for which processor."""
+    config, processor = _CONFIG, llvmlite.binding
+    features = config.CPU_FEATURES
+    if features is None:
+        try:
+            features = processor.get_host_cpu_features().flatten()
+        except RuntimeError:  # not known on this platform
+            features = ""
+    parts = (
+        sys.implementation.cache_tag, getattr(sys, "abiflags", ""), numba.__version__, llvmlite.__version__,
+        processor.get_process_triple(), config.CPU_NAME or processor.get_host_cpu_name(), features,
+        config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT,
+    )  # fmt: skip
+    compiler = blake2b("\0".join(map(str, parts)).encode(), digest_size=6).hexdigest()
+    return f"{_PREFIX}{sources_digest()}-{compiler}"
+
+
+def folders() -> tuple[tuple[Path, ...], Path | None]:
+    """The subfolders to read, in order, and the one of them to write to, None if there is none.
+
+    Nothing is created here.
+    """
+    return _folders(_CONFIG.CACHE_DIR or "", os.getpid())
+
+
+@lru_cache(maxsize=1)
+def _folders(chosen: str, pid: int) -> tuple[tuple[Path, ...], Path | None]:
+    to_read: list[Path] = []
+    for base in (_wanted(), _substitute()):
+        if base is None or not (_is_chosen(base) or _is_private(base)):
+            continue
+        to_read.append(base / release())
+        if _is_writable(base):
+            return tuple(to_read), base / release()
+    return tuple(to_read), None
+
+
+def _wanted() -> Path | None:
+    """The folder that ``NUMBA_CACHE_DIR`` names, or the user's; None where no home folder is known."""
+    if _CONFIG.CACHE_DIR:
+        return Path(_CONFIG.CACHE_DIR).absolute()
+    import platformdirs
+
+    base = Path(platformdirs.user_cache_dir("ranklake", appauthor=False))
+    return base if base.is_absolute() else None
+
+
+def _substitute() -> Path:
+    """A folder below the temporary one, for where the wanted one cannot be written to."""
+    user = os.getuid() if hasattr(os, "getuid") else "kernels"  # elsewhere the temporary folder is the user's own
+    return Path(tempfile.gettempdir(), f"ranklake-{user}")
+
+
+def _is_chosen(base: Path) -> bool:
+    return bool(_CONFIG.CACHE_DIR) and base == Path(_CONFIG.CACHE_DIR).absolute()
+
+
+def _is_private(base: Path) -> bool:
+    """Whether a folder is missing, or this user's and closed to changes by others."""
+    try:
+        found = os.lstat(base)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    if not stat.S_ISDIR(found.st_mode):
+        return False
+    return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
+
+
+_safe: set[Path] = set()  # folders that exist and were found private: others cannot replace them
+
+
+def _is_safe(base: Path) -> bool:
+    """Whether code may be loaded from a folder, which may have been made by somebody since :func:`folders` looked."""
+    if base not in _safe and base.exists() and (_is_chosen(base) or _is_private(base)):
+        _safe.add(base)
+    return base in _safe
+
+
+def _is_writable(base: Path) -> bool:
+    """Whether a folder can be written to, or made."""
+    there = base
+    while not os.path.lexists(there) and there != there.parent:
+        there = there.parent
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+
+
+def read(name: str) -> bytes | None:
+    """The content of a file of this release; None if it is missing or damaged."""
+    for folder in folders()[0]:
+        try:
+            if not _is_safe(folder.parent):
+                continue
+            content = (folder / name).read_bytes()
+        except OSError:
+            continue
+        data = content[_DIGEST_BYTES:]
+        if content[:_DIGEST_BYTES] == blake2b(data, digest_size=_DIGEST_BYTES).digest():
+            _note_use(str(folder), int(time.time() // _DAY))
+            return data
+    return None
+
+
+def write(name: str, data: bytes) -> None:
+    """Keep a file for this and later processes; it appears as a whole. Where that is impossible, say so once."""
+    folder = folders()[1]
+    if folder is None or not _put(folder, name, blake2b(data, digest_size=_DIGEST_BYTES).digest() + data):
+        _complain("compiled kernels cannot be kept, each process compiles them again: "
+                  "no folder can be written to; set NUMBA_CACHE_DIR to one")  # fmt: skip
+    elif folder.parent != (wanted := _wanted()):
+        _complain(f"compiled kernels are kept in {folder.parent}: {wanted or 'a home folder'} cannot be used; "
+                  "set NUMBA_CACHE_DIR to choose another folder")  # fmt: skip
+
+
+@lru_cache
+def _complain(text: str) -> None:
+    log.warning("%s", text)
+
+
+def _put(folder: Path, name: str, content: bytes) -> bool:
+    temporary = folder / f"{name}.{uuid4().hex}.tmp"
+    try:
+        if not folder.exists():
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _is_safe(folder.parent):  # made by another user since
+                return False
+            folder.mkdir(mode=0o700, exist_ok=True)
+            prune(folder.parent, folder.name)
+        try:
+            temporary.write_bytes(content)
+            os.replace(temporary, folder / name)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except PermissionError:
+        return (folder / name).exists()  # Windows: another process reads the same file
+    except OSError:
+        return False
+    _note_use(str(folder), int(time.time() // _DAY))
+    return True
+
+
+@lru_cache(maxsize=4)
+def _note_use(folder: str, day: int) -> None:
+    """Set the time stamp of the last use, at most once a day and process."""
+    used = Path(folder, _USED)
+    try:
+        if not used.exists() or time.time() - used.stat().st_mtime > _DAY:
+            used.touch()
+    except OSError:
+        return  # a folder that is read alone
+
+
+def prune(base: Path, own: str) -> None:
+    """Delete subfolders of other releases that were not used for 30 days, and all but the last few used.
+
+    One that was used within a day stays, whatever their number. A process whose folder is deleted compiles again.
+    """
+    found = []
+    for folder in base.glob(f"{_PREFIX}*"):
+        if folder.name == own:
+            continue
+        try:
+            used = folder / _USED
+            found.append(((used if used.exists() else folder).stat().st_mtime, folder))
+        except OSError:
+            continue
+    now = time.time()
+    for place, (last_use, folder) in enumerate(sorted(found, reverse=True)):
+        if now - last_use > (UNUSED_SECONDS if place < KEPT else _DAY):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_warm(part: str) -> bool:
+    """Whether :func:`mark_warm` was called for a part of this release, on a machine like this."""
+    return any(_is_safe(folder.parent) and (folder / f"{part}.warm").exists() for folder in folders()[0])
+
+
+def mark_warm(part: str) -> None:
+    """Note that all kernels of a part are kept; a no-op where nothing can be kept."""
+    folder = folders()[1]
+    if folder is not None and folder.exists():
+        _put(folder, f"{part}.warm", b"")
