@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,25 +31,29 @@ class Occasions:
     def of(cls, contests: pa.Table, counts: npt.NDArray[np.bool_]) -> Occasions:
         """Of a table of contests; only those that count make events."""
         ceilings = pc.fill_null(contests.column("perf_ceiling"), np.inf)
-        time_seconds = np.array(contests.column("time_seconds"))
+        time_seconds = _writable(contests.column("time_seconds"))
         event = np.zeros(len(time_seconds), dtype=np.int64)
         event[counts] = count_events(time_seconds[counts])
-        return cls(time_seconds, np.array(contests.column("weight")), np.array(ceilings), event)
+        return cls(time_seconds, _writable(contests.column("weight")), _writable(ceilings), event)
 
     def rounds(self, part: StandingsPart) -> Rounds:
         """Stored standings of consecutive contests as rounds; they were checked when they came in."""
         at = slice(part.first_contest, part.first_contest + len(part))
-        # copies, as Arrow's arrays are read-only: kernels would be compiled again for them
         return Rounds(
-            np.array(part.offsets),
-            np.array(part.player),
-            np.array(part.lo),
-            np.array(part.hi),
+            _writable(part.offsets),
+            _writable(part.player),
+            _writable(part.lo),
+            _writable(part.hi),
             self.time_seconds[at],
             self.weight[at],
             self.perf_ceiling[at],
             self.event[at],
         )
+
+
+def _writable(column: pa.ChunkedArray | npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A copy for kernels, which would be compiled again for a read-only array; ``np.array`` of Arrow's gives one."""
+    return np.require(np.array(column), requirements=["C", "W"])
 
 
 def to_table(

@@ -263,21 +263,22 @@ def _rate_small(
     offsets, player, lo, time_seconds, weight, drift, unit, power, per_team, beta2, kappa,
     mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
+    zero = np.int64(0)
     variance, one, won, lost, met = np.empty(SMALL), np.ones(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n, rows, before, width, own = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j], beta2 / weight[r]
-        _diffuse_rows(0, n, rows, drift, mu, sigma, n_rounds, before, width, n_before[i:j])
+        _diffuse_rows(zero, n, rows, drift, mu, sigma, n_rounds, before, width, n_before[i:j])
         _widen(width, own, unit, variance)
         first = group_starts(lo[i:j])
-        direct_worse_sums(0, len(first) - 1, first, variance[:n], won)
-        direct_sums(LOGISTIC, 0, n, before, variance, one, lost)
+        direct_worse_sums(zero, len(first) - 1, first, variance[:n], won)
+        direct_sums(LOGISTIC, zero, n, before, variance, one, lost)
         if power == 2:
-            direct_sums(SPREAD2, 0, n, before, variance, one, met)
+            direct_sums(SPREAD2, zero, n, before, variance, one, met)
         elif power == 3:
-            direct_sums(SPREAD3, 0, n, before, variance, one, met)
+            direct_sums(SPREAD3, zero, n, before, variance, one, met)
         _absorb_rows(
-            0, n, n, rows, time_seconds[r], unit, power, per_team, own, kappa, before, width, won, lost, met,
+            zero, n, n, rows, time_seconds[r], unit, power, per_team, own, kappa, before, width, won, lost, met,
             mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
         )  # fmt: skip
 

@@ -170,19 +170,21 @@ def _rate_small(
     perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate all rounds; returns -1, or the round that has no root."""
+    zero, whole = np.int64(0), np.bool_(False)
     seed = np.empty(SMALL)
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n, rows, before, shown = j - i, player[i:j], mu_prior[i:j], perf[i:j]
-        bring_rows(0, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
+        bring_rows(zero, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
         rate = C3 * math.sqrt(weight[r]) / beta
-        if solve_directly(before, lo[i:j], hi[i:j], _AVERAGE, rate, _BASE, _OWN, False, seed, shown) >= 0:
+        if solve_directly(before, lo[i:j], hi[i:j], _AVERAGE, rate, _BASE, _OWN, whole, seed, shown) >= 0:
             return r
         for k in range(n):
             shown[k] = min(shown[k], perf_ceiling[r])
             mu_after[i + k] = before[k] + _share(weight[r], own_weight) * (shown[k] - before[k])
-        sigma_after[i:j] = sigma_prior[i:j]
-        leave_rows(0, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)
+        for k in range(i, j):
+            sigma_after[k] = sigma_prior[k]
+        leave_rows(zero, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)
     return -1
 
 

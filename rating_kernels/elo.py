@@ -283,6 +283,7 @@ def _rate_small(
     offsets, player, lo, hi, time_seconds, weight, rate, normal, k, scale, rounds_change, mean,
     mu, own, games, peak, n_rounds, last_time, mu_prior, sigma_prior, n_before, mu_after, sigma_after,
 ):  # fmt: skip
+    zero = np.int64(0)
     above, below, slope = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     rates, ones, variances = np.full(SMALL, rate), np.ones(SMALL), np.full(SMALL, 0.25 / (rate * rate))
     for r in range(len(offsets) - 1):
@@ -296,16 +297,16 @@ def _rate_small(
             above[1], below[1] = below[0], above[0]
         else:
             if normal:
-                pair_sums_direct(NORMAL, 0, n, field, variances, ones, above)
+                pair_sums_direct(NORMAL, zero, n, field, variances, ones, above)
                 for a in range(n):
                     below[a] = n - above[a]
             else:
-                direct_sums(0, n, field, field, rates[:n], ones[:n], above, below, slope)
+                direct_sums(zero, n, field, field, rates[:n], ones[:n], above, below, slope)
             for a in range(n):
                 above[a], below[a] = above[a] - 0.5, below[a] - 0.5
         _move_rows(
-            0, n, n, player[i:j], lo[i:j], hi[i:j], time_seconds[r], weight[r], above, below, k, scale, rounds_change,
-            mean, mu, own, games, peak, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+            zero, n, n, player[i:j], lo[i:j], hi[i:j], time_seconds[r], weight[r], above, below, k, scale,
+            rounds_change, mean, mu, own, games, peak, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
         )  # fmt: skip
 
 

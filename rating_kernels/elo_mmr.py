@@ -18,7 +18,7 @@ from ._jit import exact
 from .beliefs import Beliefs, History, places_needed
 from .chances import logistic_duel
 from .factors import absorb_rows, diffuse_rows
-from .field import DIRECT, NODES, Table, accumulate, finish, plan, plan_panels, tabulate
+from .field import DIRECT, NODES, Plan, Table, accumulate, finish, plan, plan_panels, tabulate
 from .limits import POINTS, choice, finite, non_negative, positive, whole
 from .numerics import C3
 from .performance import bracket, group_starts, solve_groups, weigh_groups
@@ -257,6 +257,17 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
         history.make_room(needed)
 
 
+def compile_last_steps(params: EloMMR, beliefs: Beliefs) -> None:
+    """Steps 4 and 3 for no participant."""
+    round, outcome = Rounds.from_columns([0, 1], [0], [0], [0]), Outcome.empty(1)
+    one, places = np.ones(1), np.zeros(1, dtype=np.int64)
+    plan = Plan(0.0, 1.0, 0.0, 1.0, one, places, np.zeros(2, dtype=np.int64))
+    table = Table(plan, np.zeros((1, NODES)), np.zeros((1, 2)))
+    summary = FieldSummary(one, one, np.array([0, 1]), one, one, round.perf_ceiling[0], table)
+    absorb(params, beliefs, round, outcome.prior, summary, 0, 0, outcome)
+    perform(params, summary, 0, 0, outcome.perf)
+
+
 def _history(beliefs: Beliefs) -> History:
     assert beliefs.history is not None
     return beliefs.history
@@ -278,15 +289,16 @@ def _rate_small(
     performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate from round ``r`` on; returns the next round and the pool places it needs, or -1 if it has no root."""
+    zero, parts = np.int64(0), np.int64(3)
     beta, omega = np.empty(SMALL), np.empty(SMALL)
     while r < len(offsets) - 1:
         i, j = offsets[r], offsets[r + 1]
         n, rows, result = j - i, player[i:j], performance[i:j]
-        needed = places_needed(0, n, rows, length, capacity, 3)
+        needed = places_needed(zero, n, rows, length, capacity, parts)
         if used[0] + needed > len(pool):
             return r, needed
         diffuse_rows(
-            0, n, rows, time_seconds[r], weight[r], a, b, c, d, delay, rho,
+            zero, n, rows, time_seconds[r], weight[r], a, b, c, d, delay, rho,
             mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
             start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], beta, n_before[i:j],
         )  # fmt: skip
@@ -303,18 +315,19 @@ def _rate_small(
         series, guesses = np.empty((0, 0)), np.empty((0, 0))
         if tabulated:
             accumulate(
-                mu_prior[i:j], omega[:n], omega[:n], 0, n, middle, top_rate, half_width, panel, offset, sums[0], far[0]
-            )
+                mu_prior[i:j], omega[:n], omega[:n], zero, n, middle, top_rate, half_width, panel, offset,
+                sums[0], far[0],
+            )  # fmt: skip
             series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
         failed = solve_groups(
-            0, len(above), mu_prior[i:j], omega[:n], first, above, below, split, perf_ceiling[r],
+            zero, len(above), mu_prior[i:j], omega[:n], first, above, below, split, perf_ceiling[r],
             tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, result,
         )  # fmt: skip
         if failed < 0:
             claimed = used[0]
             used[0] += needed
             failed = absorb_rows(
-                0, n, rows, time_seconds[r], bound, claimed, mu_prior[i:j], sigma_prior[i:j], beta, result,
+                zero, n, rows, time_seconds[r], bound, claimed, mu_prior[i:j], sigma_prior[i:j], beta, result,
                 mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
                 start, length, capacity, pool, mu_after[i:j], sigma_after[i:j],
             )  # fmt: skip
@@ -327,5 +340,5 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
-    history=("perf", "force", "inverse_width"), skips_all_tied=True,
+    history=("perf", "force", "inverse_width"), skips_all_tied=True, compile_last_steps=compile_last_steps,
 )  # fmt: skip

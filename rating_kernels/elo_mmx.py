@@ -199,21 +199,22 @@ def _rate_small(
     mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate all rounds; returns -1, or the round that has no root."""
+    zero = np.int64(0)
     beta, group_perf = np.empty(SMALL), np.empty(SMALL)
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n, rows, before, spread = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j]
         _diffuse_rows(
-            0, n, rows, time_seconds[r], weight[r], a, b, c, d, delay, mu, sigma, n_rounds, last_time,
+            zero, n, rows, time_seconds[r], weight[r], a, b, c, d, delay, mu, sigma, n_rounds, last_time,
             before, spread, beta, n_before[i:j],
         )  # fmt: skip
         first = group_starts(lo[i:j])
         if solve_round(before, _inverse_delta(spread, beta[:n]), first, split, group_perf) >= 0:
             return r
         ceiling = perf_ceiling[r] if ceiling_gaussian else math.inf
-        _spread(0, len(first) - 1, first, group_perf, ceiling, perf[i:j])
+        _spread(zero, len(first) - 1, first, group_perf, ceiling, perf[i:j])
         _absorb_rows(
-            0, n, rows, time_seconds[r], before, spread, beta, perf[i:j], mu, sigma, n_rounds, last_time,
+            zero, n, rows, time_seconds[r], before, spread, beta, perf[i:j], mu, sigma, n_rounds, last_time,
             mu_after[i:j], sigma_after[i:j],
         )  # fmt: skip
     return -1

@@ -263,15 +263,16 @@ def _rate_small(
     performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate from round ``r`` on; returns the next round and the pool places it needs, or -1 if it has no root."""
+    zero, parts, no = np.int64(0), np.int64(2), np.bool_(False)
     none, no_table, no_panels = np.empty(0), np.empty((0, 0)), np.empty(0, dtype=np.int64)
     while r < len(offsets) - 1:
         i, j = offsets[r], offsets[r + 1]
         n, rows, result = j - i, player[i:j], performance[i:j]
-        needed = places_needed(0, n, rows, length, capacity, 2)
+        needed = places_needed(zero, n, rows, length, capacity, parts)
         if used[0] + needed > len(pool):
             return r, needed
         failed = noise_rows(
-            0, n, rows, eta2[r], simple, mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope,
+            zero, n, rows, eta2[r], simple, mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope,
             start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], n_before[i:j],
         )  # fmt: skip
         if failed >= 0:
@@ -283,14 +284,14 @@ def _rate_small(
         if half:
             first, above, below = _single_out(omega, first, above, below)
         failed = solve_groups(
-            0, len(above), mu_prior[i:j], omega, first, above, below, False, perf_ceiling[r],
-            False, low, high, middle, top_rate, none, no_panels, no_panels, no_table, no_table, result,
+            zero, len(above), mu_prior[i:j], omega, first, above, below, no, perf_ceiling[r],
+            no, low, high, middle, top_rate, none, no_panels, no_panels, no_table, no_table, result,
         )  # fmt: skip
         if failed < 0:
             claimed = used[0]
             used[0] += needed
             failed = absorb_rows(
-                0, n, rows, time_seconds[r], gamma[r], bound, claimed, mu_prior[i:j], sigma_prior[i:j], result,
+                zero, n, rows, time_seconds[r], gamma[r], bound, claimed, mu_prior[i:j], sigma_prior[i:j], result,
                 mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, start, length, capacity, pool,
                 mu_after[i:j], sigma_after[i:j],
             )  # fmt: skip

@@ -253,6 +253,7 @@ def _rate_small(
     offsets, player, lo, hi, time_seconds, mu_init, fresh, k, c, m, b, use_weight,
     mu, n_rounds, last_time, mu_prior, sigma_prior, n_before, mu_after, sigma_after,
 ):  # fmt: skip
+    zero = np.int64(0)
     above, below, slope, tied = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     rate, weight, scratch = np.full(SMALL, _RATE), np.ones(SMALL), np.empty(SMALL)
     expected_rank, actual_rank, p, p_prime = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
@@ -260,13 +261,13 @@ def _rate_small(
         i, j = offsets[r], offsets[r + 1]
         n, field = j - i, mu_prior[i:j]
         _read_rows(i, j, player, mu_init, fresh[r], mu, n_rounds, mu_prior, sigma_prior, n_before)
-        direct_sums(0, n, field, field, rate[:n], weight[:n], above, below, slope)
+        direct_sums(zero, n, field, field, rate[:n], weight[:n], above, below, slope)
         first = group_starts(lo[i:j])
         for g in range(len(first) - 1):
             sum_ties(first[g], first[g + 1], field, rate, weight, tied, below, scratch)
-        _surprise_rows(0, n, n, lo[i:j], hi[i:j], above, slope, tied, expected_rank, actual_rank, p, p_prime)
+        _surprise_rows(zero, n, n, lo[i:j], hi[i:j], above, slope, tied, expected_rank, actual_rank, p, p_prime)
         _move_rows(
-            0, n, player[i:j], time_seconds[r], k, c, m, b, use_weight, field, p, p_prime,
+            zero, n, player[i:j], time_seconds[r], k, c, m, b, use_weight, field, p, p_prime,
             mu, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
         )  # fmt: skip
 

@@ -235,9 +235,14 @@ def finish(sums, far, low, high, middle, top_rate, half_width, first, offset):
     guesses : float64[257, 2]
         ``S - M`` and its inverse slope at evenly spaced points from ``low`` to ``high``.
     """
-    for b in range(1, len(sums)):
-        sums[0] += sums[b]
-        far[0] += far[b]
+    for b in range(1, len(sums)):  # loops: arithmetic on whole arrays takes seconds to compile
+        for i in range(sums.shape[1]):
+            for half in range(2):
+                for k in range(_HALF):
+                    sums[0, i, half, k] += sums[b, i, half, k]
+        for i in range(far.shape[1]):
+            for half in range(2):
+                far[0, i, half] += far[b, i, half]
     total, constant = sums[0], far[0]
     series = np.empty((offset[-1], NODES))
     values = np.empty(NODES)

@@ -186,7 +186,7 @@ def solve(
             for j in range(row, row + n):
                 narrowest = max(narrowest, rate[j])
             unit = CONVERGED / narrowest
-        _pass(0, 0 if alone else first[head + 1] - row, split, scale, next_win, next_loss)
+        _pass(np.int64(0), 0 if alone else first[head + 1] - row, split, scale, next_win, next_loss)
         for g in range(head, tail):
             a, end, after = first[g], first[g + 1], first[min(g + 2, tail)]
             if not alone:
@@ -238,21 +238,22 @@ def solve(
 @exact
 def solve_round(mu, rate, first, split, perf):
     """The performances of all groups of one round, on one thread; returns as :func:`solve`."""
+    zero = np.int64(0)
     low, half_width, panels, blocks = layout(mu, rate, first)
     count = len(blocks) - 1
     crossing, ends = np.zeros(panels + 1, dtype=np.int64), np.array([0, panels - 1])
     sums = np.empty((count, 2, min(SLAB, panels)))
     for edge in range(1, panels, SLAB):
         edges = min(SLAB, panels - edge)
-        edge_sums(0, count, blocks, first, mu, rate, low, half_width, edge, edges, sums)
+        edge_sums(zero, count, blocks, first, mu, rate, low, half_width, edge, edges, sums)
         locate(blocks, first, mu, rate, split, low, half_width, edge, edges, sums, crossing, ends)
     span, slots = spans(blocks, panels, crossing, ends)
     outside, inside = np.zeros((1, panels, 2, NODES)), np.zeros((slots[-1], 2, NODES))
     if panels > 0:
         node_sums(
-            0, count, blocks, first, mu, rate, low, half_width, crossing, ends, span, slots, outside[0], inside
+            zero, count, blocks, first, mu, rate, low, half_width, crossing, ends, span, slots, outside[0], inside
         )  # fmt: skip
         scan(blocks, split, crossing, ends, slots, outside, inside)
     return solve(
-        0, count, blocks, first, mu, rate, split, low, half_width, panels, crossing, span, slots, inside, perf
+        zero, count, blocks, first, mu, rate, split, low, half_width, panels, crossing, span, slots, inside, perf
     )  # fmt: skip

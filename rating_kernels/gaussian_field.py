@@ -191,7 +191,8 @@ def spans(blocks, panels, crossing, ends):
         for b in range(crossing[i + 1], crossing[i] + 1):
             span[b, 1] = i
         slots[i + 1] = slots[i] + crossing[i] - crossing[i + 1] + 1
-    slots[ends[1] + 1 :] = slots[ends[1] + 1]
+    for i in range(ends[1] + 2, panels + 1):
+        slots[i] = slots[ends[1] + 1]
     return span, slots
 
 
@@ -238,7 +239,10 @@ def scan(blocks, split, crossing, ends, slots, outside, inside):
     of its own sums on top: they are its own terms.
     """
     for part in range(1, len(outside)):
-        outside[0] += outside[part]
+        for i in range(outside.shape[1]):
+            for side in range(2):
+                for k in range(NODES):
+                    outside[0, i, side, k] += outside[part, i, side, k]
     run = np.empty(NODES)
     for i in range(ends[0], ends[1] + 1):
         for k in range(NODES):

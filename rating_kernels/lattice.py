@@ -86,7 +86,8 @@ def _spread(t, spread):
     for k in range(_POINTS):
         away = t - (at + k)
         if away == 0.0:
-            spread[:] = 0.0
+            for other in range(_POINTS):
+                spread[other] = 0.0
             spread[k] = 1.0
             return at
         spread[k] = _BARYCENTRIC[k] / away

@@ -237,10 +237,11 @@ def solve_needs(
 @exact
 def solve_directly(mu, lo, hi, tie_share, rate, base, own, whole, seed, need):
     """The same for all rows of a small round, without a table."""
+    zero, no_table = np.int64(0), np.bool_(False)
     low, high, mean, width = crowd(mu, rate)
     return solve_needs(
-        0, len(mu), mu, lo, hi, tie_share, rate, base, own, whole, low, high, mean, width,
-        False, low, high, mean, rate, np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64),
+        zero, len(mu), mu, lo, hi, tie_share, rate, base, own, whole, low, high, mean, width,
+        no_table, low, high, mean, rate, np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64),
         np.empty((0, 0)), np.empty((0, 0)), seed, need,
     )  # fmt: skip
 

@@ -180,7 +180,8 @@ def add_limits(code, starts, near, variance, weight, cut, shift, middle, inverse
             for b in range(nodes if variance[j] >= cut else offset[1]):
                 run[b] += weight[j] * limit(code, at[b] + variance[j])
         done = near[s, 1] if code == NORMAL else near[s, 0]
-        series[:] = 0.0
+        for m in range(nodes):
+            series[m] = 0.0
         for b in range(nodes):
             for m in range(nodes):
                 series[m] += cosines[b, m] * run[b]
@@ -258,9 +259,11 @@ def _read(start, stop, mu, variance, low, step, cut, shift, middle, inverse_half
 @exact
 def _to_nodes(grids, cosines, size):
     """Add the parts up in order; moments become weights of nodes: a row of ``size`` numbers for each."""
-    for part in range(1, len(grids)):
-        grids[0] += grids[part]
     _, points, nodes = grids.shape
+    for part in range(1, len(grids)):
+        for a in range(points):
+            for m in range(nodes):
+                grids[0, a, m] += grids[part, a, m]
     signal = np.zeros((nodes, size))
     for b in range(nodes):
         for a in range(points):
@@ -310,7 +313,9 @@ def _apply(one, other, spectra, source, target):
 def _to_series(target, cosines, table):
     """Values at nodes, a row for each, become coefficients of series, a row for each point."""
     points, nodes = table.shape
-    table[:] = 0.0
+    for a in range(points):
+        for m in range(nodes):
+            table[a, m] = 0.0
     for b in range(nodes):
         for a in range(points):
             for m in range(nodes):

@@ -162,6 +162,9 @@ class System:
     skips_all_tied : bool
         Whether the authors' own program passes over a contest of three or more in which all tie; the functions here
         rate it. Two players who tie are a result for every system.
+    compile_last_steps : (params, beliefs) -> None, or None
+        Calls ``absorb`` and then ``perform`` for no participant. While one process compiles ``rate_small``, which needs
+        the steps from the first on, another one can begin with the last.
     """
 
     name: str
@@ -180,6 +183,7 @@ class System:
     offset: Callable[[Any, Ints], Floats] | None = None
     promises: Callable[[Rounds, Outcome], dict[str, int]] | None = None
     skips_all_tied: bool = False
+    compile_last_steps: Callable[[Any, Beliefs], None] | None = None
 
     def broken(self, rounds: Rounds, outcome: Outcome) -> dict[str, int]:
         """How often rounds broke what the system is expected to keep; nothing if it promises nothing."""

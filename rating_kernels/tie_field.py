@@ -49,12 +49,23 @@ def sum_ties(start, stop, mu, rate, weight, tied, below, slope):
         tied[start] = 0.5 * weight[start]
     else:
         field = mu[start:stop]
-        direct_sums(0, stop - start, field, field, rate[start:stop], weight[start:stop], tied[start:stop], below, slope)
+        direct_sums(
+            np.int64(0),
+            stop - start,
+            field,
+            field,
+            rate[start:stop],
+            weight[start:stop],
+            tied[start:stop],
+            below,
+            slope,
+        )
 
 
 @exact
 def _tabulate_ties(start, stop, first, mu, rate, weight, tied):
     """Groups ``start`` to ``stop - 1``, those of more than ``BLOCK`` players left out."""
+    zero = np.int64(0)
     below, slope = np.empty(BLOCK), np.empty(BLOCK)
     for g in range(start, stop):
         a, b = first[g], first[g + 1]
@@ -69,10 +80,10 @@ def _tabulate_ties(start, stop, first, mu, rate, weight, tied):
             sums = np.zeros((1, offset[-1], 2, NODES // 2))
             far = np.zeros((1, offset[-1] + len(panel), 2))
             accumulate(
-                field, rate[a:b], weight[a:b], 0, b - a, middle, top_rate, half_width, panel, offset, sums[0], far[0]
+                field, rate[a:b], weight[a:b], zero, b - a, middle, top_rate, half_width, panel, offset, sums[0], far[0]
             )
             series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
             read_table(
-                0, b - a, field, total, low, high, middle, top_rate, half_width, panel, offset, series, guesses,
+                zero, b - a, field, total, low, high, middle, top_rate, half_width, panel, offset, series, guesses,
                 tied[a:b], below, slope,
             )  # fmt: skip

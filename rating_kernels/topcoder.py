@@ -301,12 +301,13 @@ def _rate_small(
     vol_after_cap, mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate all rounds; returns -1, or the first row whose chances to win are undefined."""
+    zero = np.int64(0)
     variance, better = np.empty(SMALL), np.empty(SMALL)
     member, factor = np.ones((2, SMALL)), np.empty(2)
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n, rows, before, spread, played = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j], n_before[i:j]
-        failed = _read_rows(0, n, rows, weight[r], mu, sigma, n_rounds, before, spread, played)
+        failed = _read_rows(zero, n, rows, weight[r], mu, sigma, n_rounds, before, spread, played)
         if failed >= 0:
             return i + failed
         first = group_starts(lo[i:j])
@@ -321,10 +322,10 @@ def _rate_small(
             field = VETERANS if apart and played[k] > 0 else EVERYBODY
             direct_sums(NORMAL, k, k + 1, before, variance[:n], member[field], better)
         _perform_groups(
-            0, len(first) - 1, first, counts, factor, better, before, played, apart, perf_ceiling[r], perf[i:j]
+            zero, len(first) - 1, first, counts, factor, better, before, played, apart, perf_ceiling[r], perf[i:j]
         )
         _absorb_rows(
-            0, n, rows, time_seconds[r], weight[r], noob, limit, multiplier, published, vol_after_cap,
+            zero, n, rows, time_seconds[r], weight[r], noob, limit, multiplier, published, vol_after_cap,
             before, spread, played, perf[i:j], mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
         )  # fmt: skip
     return -1

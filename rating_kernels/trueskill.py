@@ -283,19 +283,20 @@ def _rate_small(
     mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate all rounds; returns -1, or the round whose messages do not settle."""
+    zero = np.int64(0)
     noise, precision, pull = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n, rows, before, spread = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j]
         _diffuse_rows(
-            0, n, rows, weight[r], tau2, beta, mu, sigma, n_rounds, last_time, before, spread, noise, n_before[i:j]
+            zero, n, rows, weight[r], tau2, beta, mu, sigma, n_rounds, last_time, before, spread, noise, n_before[i:j]
         )
         places = lo[i:j]
         sweeps = _infer(before, spread, noise, places, group_starts(places), window, gap, sharpen, precision, pull)
         if sweeps < 0 and sharpen == 1.0:
             return r
         _absorb_rows(
-            0, n, rows, time_seconds[r], before, spread, noise, precision, pull, mu, sigma, n_rounds, last_time,
+            zero, n, rows, time_seconds[r], before, spread, noise, precision, pull, mu, sigma, n_rounds, last_time,
             mu_after[i:j], sigma_after[i:j],
         )  # fmt: skip
     return -1
