@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +20,7 @@ from . import (
     plotting,
     predicting,
     upkeep,
+    warming,
 )
 from .interrupts import interruptible
 from .terminal import (
@@ -70,6 +72,7 @@ for module in (
     plotting,
     predicting,
     upkeep,
+    warming,
 ):
     for command in module.COMMANDS:
         cli.add_command(command)
@@ -123,6 +126,7 @@ def rate(
     """Bring a run up to date: keep the rounds that still hold, rate the others, commit as they come."""
     from storage import Lake
 
+    from .compiling import announce
     from .engines.base import Remote, open_engine
     from .many import rate_many
     from .resolve import wanted_runs
@@ -142,7 +146,15 @@ def rate(
             progress = runs.total
             tell(progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s")
 
-        for config, report in rate_many(opened, configs, hands, max_rounds, on_progress, steal, dry_run, start):
+        def on_compile(systems: Sequence[str], kernels: int) -> None:
+            if sys.stderr.isatty():
+                tell(0, None, f"compiling {', '.join(systems)} (once per machine): {kernels} kernels")
+            else:
+                announce(systems, kernels)
+
+        for config, report in rate_many(
+            opened, configs, hands, max_rounds, on_progress, steal, dry_run, start, on_compile
+        ):
             click.echo(f"run {config.run}: {report.line()}")
             if report.drift:
                 click.echo(f"run {config.run}: {report.drift}", err=True)

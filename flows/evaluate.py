@@ -14,8 +14,10 @@ import pyarrow as pa
 
 from rating_kernels.metrics import SCALE, keep, score
 from rating_kernels.rank_errors import RankErrors, rank_errors, total
+from rating_kernels.warm import SCORES
 from storage import Chain, Dataset, Lake, LakeError, Run, Segment
 
+from .compiling import compile_parts
 from .scores import METRICS, RoundScores, score_rounds
 
 __all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip", "to_json"]
@@ -152,6 +154,7 @@ def evaluate(
     contest_ids = [one for segment in chain.segments for one in segment.contest_ids][first_round:]
     year, division = _occasions(Dataset.open(lake, run.config["dataset"]), contest_ids, name)
     pieces = list(_pieces(chain, first_round))
+    compile_parts([SCORES])
 
     def work(piece: Chain) -> _Piece:
         return _score_piece(run, piece, first_round, division, scale)

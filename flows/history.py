@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from rating_kernels import Beliefs, Outcome, Rounds, System
 
+from .compiling import compile_kernels
 from .config import build_params, find_system
-from .engines.base import ENGINES, Engine, EngineError, HandsLostError, open_engine
+from .engines.base import ENGINES, Engine, EngineError, HandsLostError, Local, open_engine
 from .keepers import Held, keep
 from .skipping import REASONS, Skipping
 from .sources.base import SourceError
@@ -99,6 +100,8 @@ def rate_history(
     informative = reasons == 0
     kept = rounds.keep(informative)
     with _open(engine, workers) as hands:
+        if isinstance(hands, Local):
+            compile_kernels(found.name, np.diff(kept.offsets))
         outcome, held = _rated(found, params, store, kept, hands)
     rows = rows[np.repeat(informative, np.diff(rounds.offsets))]
     history = _history(kept, outcome, np.flatnonzero(informative), frame, columns, rows)

@@ -11,6 +11,7 @@ from threading import Event
 from storage import Lake
 
 from .away import Apart
+from .compiling import Announce, announce
 from .config import RunConfig
 from .engines.base import Engine, Remote
 from .rate import Progress, RateReport, rate
@@ -45,6 +46,7 @@ def rate_many(
     steal: bool = False,
     dry_run: bool = False,
     start: int | None = None,
+    on_compile: Announce = announce,
 ) -> Iterator[tuple[RunConfig, RateReport]]:
     """Bring runs up to date; each is told as it ends.
 
@@ -70,7 +72,7 @@ def rate_many(
             progress[config.run] = now
             on_progress(ManyProgress(dict(progress)))
 
-        return rate(lake, config, engine, max_rounds, tell, steal, dry_run, start)
+        return rate(lake, config, engine, max_rounds, tell, steal, dry_run, start, on_compile)
 
     failed: list[Exception] = []
     for config, outcome in (_together if at_a_time > 1 else _one_by_one)(bring_up_to_date, configs, stop, at_a_time):

@@ -21,8 +21,9 @@ from storage.lease import Lease, hold
 
 from .chain import NUMERICS
 from .commit import Committer
+from .compiling import Announce, announce, compile_kernels
 from .config import RunConfig, find_system
-from .engines.base import Engine, EngineError, HandsLostError
+from .engines.base import Engine, EngineError, HandsLostError, Local
 from .plan import Plan
 from .resolve import refuse_other
 from .schedule import Schedule
@@ -124,6 +125,7 @@ def rate(
     steal: bool = False,
     dry_run: bool = False,
     start: int | None = None,
+    on_compile: Announce = announce,
 ) -> RateReport:
     """Bring one run up to date with its data set: keep the rounds that still hold, rate the others.
 
@@ -137,6 +139,8 @@ def rate(
         Only tell what would be done; write nothing.
     start
         Rate again from this round on at the latest, whatever is on record.
+    on_compile
+        Told when kernels have to be compiled first; the report's seconds are without that time.
 
     Raises
     ------
@@ -159,6 +163,8 @@ def rate(
             plan = Plan.of(lake, config, dataset, max_rounds, start)
             _check_same(config, plan)
             try:
+                if not plan.done:
+                    began += _compile(dataset, config, plan, engine, on_compile)
                 return _rate(dataset, config, plan, engine, on_progress, lease, began)
             except MissingError:
                 stale, dataset = dataset, Dataset.open(lake, config.dataset)
@@ -208,6 +214,15 @@ def _rate(
         unsound=tuple(done.unsound), recoveries=done.recoveries, phases=done.phases, reasons=dict(tally.skipped),
         drift=tally.level.warning(config.system, config.params),
     )  # fmt: skip
+
+
+def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on_compile: Announce) -> float:
+    """See that the kernels for the rounds to come are compiled; a cluster's workers do so themselves."""
+    if not isinstance(engine, Local):
+        return 0.0
+    ahead = slice(plan.resumes_at, plan.n_rounds)
+    sizes = dataset.contests.column("n_players").to_numpy()[ahead]
+    return compile_kernels(config.system, sizes[~plan.excluded[ahead]], on_compile)
 
 
 @dataclass(slots=True)

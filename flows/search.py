@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from rating_kernels.metrics import FILTERS, HIGHER_IS_BETTER
+from rating_kernels.warm import SCORES
 from storage import DamagedError, Dataset, Lake, LakeError, MissingError, layout
 from storage.lake import digest_of
 from storage.naming import check_folder
 
 from .chain import NUMERICS
+from .compiling import compile_parts, parts_for
 from .config import default_run, find_system
 from .engines.base import open_engine
 from .hands import Hands
@@ -197,6 +199,7 @@ def _try_all(
         missing = [at for at in range(len(asked)) if at not in done]
         n_new += len(missing)
         if missing:
+            compile_parts([*parts_for(config.system, np.diff(train.rounds.offsets)), SCORES])
             limits = _limits(trials, config.metric) if config.prune else None
             jobs = [(config.system, asked[at], config.metric, config.filter, limits) for at in missing]
             saved = time.monotonic()

@@ -10,6 +10,7 @@ from storage.lease import holder
 from storage.mending import damaged, for_sources
 from storage.verify import verify_dataset, verify_rows, verify_run
 
+from .compiling import compile_kernels
 from .config import RunConfig, find_system
 from .engines.base import Engine
 from .freshness import Freshness, update_command
@@ -179,6 +180,8 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
             f"`{update_command(name, dataset.name, lake.url)}` first"
         )
     walk = Walk(dataset, find_system(config.system), config.params, plan.skipping, engine, plan.excluded)
+    sizes = dataset.contests.column("n_players").to_numpy()[: last + 1]
+    compile_kernels(config.system, sizes[~plan.excluded[: last + 1]])
     start = walk.restore(run, first, plan.digests)
     for segment, column in walk.differences(run, start, last + 1, _NUMBERS):
         again = f"rounds {max(segment.first_round, start)}-{min(segment.stop_round - 1, last)}, computed again"

@@ -1,36 +1,87 @@
-"""Compile kernels once, before processes that share a cache start: ``python -m rating_kernels.warm [SYSTEM ...]``.
+"""Compile the kernels of systems, so that processes to come load them: ``python -m rating_kernels.warm [SYSTEM ...]``.
 
-A process that finds a kernel in the cache loads it in milliseconds; several that do not find it each compile it.
+The kernels of a system come in parts, so that two processes can compile one system. ``small`` is the one kernel that
+rates small rounds: it has all steps compiled into it. ``large`` are the steps by themselves and the store of beliefs,
+of which a process that compiles ``small`` at the same time loads what it does not have yet.
 """
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
+import threading
 from collections.abc import Sequence
+from queue import SimpleQueue
 from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba.core import event
 
-from . import SYSTEMS
+from . import SYSTEMS, cache_folder
 from .beliefs import at_once
+from .metrics import keep, score
 from .standings import Floats, Ints, Rounds
 from .system import Outcome, System, of_rows
 
-__all__ = ["warm"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["PARTS", "SCORES", "is_warm", "serve", "warm", "warm_part"]
+
+PARTS = ("large", "small")  # of a system
+SCORES = "metrics"  # what `evaluate` and `search` compile beside
+_FEW = 3  # participants of the small round
 
 
-def warm(system: System) -> None:
-    """Rate a small and a large round of made-up players, and hand beliefs from one store to another."""
+def is_warm(part: str) -> bool:
+    """Whether a part, named as by :func:`warm_part`, was compiled and kept on a machine like this."""
+    return cache_folder.is_warm(part)
+
+
+def warm_part(part: str) -> None:
+    """Compile a part, or load it if it is kept: ``metrics``, or a system's, as ``elo-mmr.small``."""
+    system, _, kind = part.partition(".")
+    if part == SCORES:
+        _metrics()
+    else:
+        {"large": _large, "small": _small}[kind](SYSTEMS[system])
+    cache_folder.mark_warm(part)
+
+
+def warm(system: System, parts: Sequence[str] = PARTS) -> None:
+    """Compile parts of a system's kernels, or load them if they are kept."""
+    for part in parts:
+        warm_part(f"{system.name}.{part}")
+
+
+def _metrics() -> None:
+    """Score a round of made-up players."""
+    n = _FEW
+    kept = keep(np.array([0, n]), np.arange(n, dtype=np.int32), np.ones(n, dtype=np.bool_))
+    score(kept, np.linspace(1600.0, 1400.0, n))
+
+
+def _small(system: System) -> None:
+    """Rate a small round of made-up players."""
+    params = system.params()
+    beliefs = system.newcomers(params, _FEW)
+    system.rate_small(params, beliefs, _round(np.arange(_FEW)), Outcome.empty(_FEW))
+
+
+def _large(system: System) -> None:
+    """Rate a large round of made-up players, and hand beliefs from one store to another."""
     params = system.params()
     n = 2 * system.small
     beliefs = system.newcomers(params, n)
-    rate_small = _round(np.arange(3))
-    system.rate_small(params, beliefs, rate_small, Outcome.empty(3))
     round, outcome = _round(np.arange(n)), Outcome.empty(n)
     prior = outcome.prior
+    beliefs.make_room(round.player)
+    if system.compile_last_steps is not None:
+        system.compile_last_steps(params, system.newcomers(params, _FEW))
     system.prior(params, beliefs, round, 0, n, prior)
     prior.mu[:] = _spread_out(prior.mu)
-    beliefs.make_room(round.player)
     summary = system.summarise(params, prior, round, at_once)
     system.perform(params, summary, 0, len(summary.first) - 1, outcome.perf)
     system.absorb(params, beliefs, round, prior, of_rows(summary, np.arange(n)), 0, n, outcome)
@@ -50,6 +101,48 @@ def _round(player: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Rounds:
     lo: Ints = np.minimum(np.arange(n), n - 2).astype(np.int32)
     hi = np.where(np.arange(n) < n - 2, np.arange(n), n - 1)
     return Rounds.from_columns([0, n], player, lo, hi, [86_400])
+
+
+class _Counter(event.Listener):
+    """Calls a function after each kernel that was compiled, with its name."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+
+    def on_start(self, event: Any) -> None:
+        pass
+
+    def on_end(self, event: Any) -> None:
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith(__package__):
+            self._tell(function.__qualname__)
+
+
+def serve() -> None:
+    """Compile the parts that lines of the standard input name, and tell the standard output what was done.
+
+    The first line is the release that the parent process runs; another one is a failure. The end of the input ends the
+    process, also in the middle of the work: the parent has ended.
+    """
+    lines: SimpleQueue[str] = SimpleQueue()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            lines.put(line.strip())
+        os._exit(0)
+
+    def tell(*words: str) -> None:
+        print(*words, flush=True)
+
+    threading.Thread(target=listen, daemon=True).start()
+    if lines.get() != cache_folder.release():
+        sys.exit("another release")
+    gc.disable()  # a tenth of the time of compilation; the process lives for seconds
+    with event.install_listener("numba:compile", _Counter(lambda name: tell("kernel", name))):
+        while True:
+            part = lines.get()
+            warm_part(part)
+            tell("done", part)
 
 
 def main(names: Sequence[str]) -> None:

@@ -1,0 +1,164 @@
+"""Compile what a run needs before it rates, in processes side by side, and say so: once for each release and machine.
+
+The compiled kernels go into the user's cache folder (:mod:`rating_kernels.cache_folder`), from which this process loads
+them. The child processes run ``rating_kernels.warm`` and nothing of the program that called us. They end with this
+process, however it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rating_kernels import SYSTEMS, cache_folder
+from rating_kernels.warm import PARTS, is_warm, warm_part
+
+from .cpus import available_cpus
+
+__all__ = ["Announce", "announce", "compile_kernels", "compile_parts", "parts_for"]
+
+# The child has this process' import path, and reads nothing from the folder it is started in.
+_CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from rating_kernels.warm import serve; serve()"
+_END_SECONDS = 10.0  # for a child that was asked to end
+
+log = logging.getLogger("ranklake.kernels")
+
+
+class Announce(Protocol):
+    """Told of a compilation: when it begins (0 kernels), and after each kernel."""
+
+    def __call__(self, systems: Sequence[str], kernels: int) -> None: ...
+
+
+def announce(systems: Sequence[str], kernels: int) -> None:
+    """One line on the standard error when a compilation begins."""
+    if kernels == 0:
+        print(f"compiling {', '.join(systems)} (once per machine)", file=sys.stderr, flush=True)
+
+
+def parts_for(system: str, sizes: npt.ArrayLike) -> list[str]:
+    """Parts of a system's kernels for rounds of these sizes, as ``elo-mmr.small``."""
+    n, small = np.asarray(sizes), SYSTEMS[system].small
+    needed = {"small": bool(np.any(n <= small)), "large": bool(np.any(n > small))}
+    return [f"{system}.{part}" for part in PARTS if needed[part]]
+
+
+def compile_kernels(system: str, sizes: npt.ArrayLike, tell: Announce = announce) -> float:
+    """See that the kernels for rounds of these sizes are compiled; returns the seconds that it took, mostly 0."""
+    return compile_parts(parts_for(system, sizes), tell)
+
+
+def compile_parts(parts: Sequence[str], tell: Announce = announce, workers: int | None = None) -> float:
+    """See that parts of kernels, named as by :func:`parts_for`, are compiled and kept; returns the seconds it took.
+
+    Where no process can be started, or kernels cannot be kept for it, they are compiled when they are called.
+    """
+    missing = [part for part in parts if not is_warm(part)]
+    if not missing or not sys.executable or cache_folder.folders()[1] is None:
+        return 0.0
+    began = time.perf_counter()
+    systems = list(dict.fromkeys(part.partition(".")[0] for part in missing))
+    tell(systems, 0)
+    workers = workers or available_cpus()
+    helpful = []
+    if workers > len(missing):  # the steps by themselves are most of what the kernel of small rounds is made of
+        others = [f"{system}.large" for system in systems if f"{system}.small" in missing]
+        helpful = [part for part in others if part not in missing and not is_warm(part)]
+    failed = _Children(workers).compile(missing, helpful, lambda kernels: tell(systems, kernels))
+    for part in failed:
+        log.info("kernels %s: no process could compile them; they are compiled here", part)
+        warm_part(part)
+    return time.perf_counter() - began
+
+
+class _Children:
+    """Processes that compile parts, each one part after the other."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._said: SimpleQueue[tuple[int, str]] = SimpleQueue()  # lines of the children; an empty one is the end
+        self._running: list[subprocess.Popen[str]] = []
+
+    def compile(self, parts: Sequence[str], helpful: Sequence[str], tell: Callable[[int], None]) -> list[str]:
+        """Compile ``parts``, and ``helpful`` ones beside them as long as that takes; returns those that failed."""
+        waiting, at_work, failed, kernels = deque([*parts, *helpful]), dict[int, str](), list[str](), 0
+        open_parts = set(parts)
+        try:
+            for number in range(min(self._workers, len(waiting))):
+                self._start(number)
+                at_work[number] = waiting.popleft()
+                self._ask(number, at_work[number])
+            while open_parts and at_work:
+                try:
+                    number, line = self._said.get(timeout=0.2)  # without a time Windows does not hear Ctrl-C
+                except Empty:
+                    continue
+                if line.startswith("kernel "):
+                    kernels += 1
+                    tell(kernels)
+                    continue
+                part = at_work.pop(number)
+                open_parts.discard(part)
+                if not line:
+                    failed.append(part)
+                elif waiting:
+                    at_work[number] = waiting.popleft()
+                    self._ask(number, at_work[number])
+        finally:
+            self._end()
+        return [part for part in parts if part in failed or part in open_parts]
+
+    def _start(self, number: int) -> None:
+        command = [sys.executable, "-P", "-c", _CHILD, json.dumps(sys.path)]
+        # in a group of their own: Ctrl-C reaches this process, which ends them
+        apart: dict[str, Any] = {"process_group": 0}
+        if sys.platform == "win32":
+            apart = {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+        child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **apart
+        )
+        self._running.append(child)
+        threading.Thread(target=self._listen, args=(number, child), daemon=True).start()
+        self._ask(number, cache_folder.release())
+
+    def _listen(self, number: int, child: subprocess.Popen[str]) -> None:
+        assert child.stdout is not None
+        with child.stdout as lines:
+            for line in lines:
+                self._said.put((number, line.strip()))
+        self._said.put((number, ""))
+
+    def _ask(self, number: int, line: str) -> None:
+        stream = self._running[number].stdin
+        assert stream is not None
+        try:
+            stream.write(f"{line}\n")
+            stream.flush()
+        except OSError:
+            log.debug("child %d has ended", number)  # its listener says so, too
+
+    def _end(self) -> None:
+        for child in self._running:
+            child.terminate()
+        for child in self._running:
+            try:
+                child.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+            if child.stdin is not None:
+                try:
+                    child.stdin.close()
+                except OSError:
+                    log.debug("the pipe to an ended child was broken")

@@ -1,0 +1,46 @@
+"""The command that compiles kernels ahead of the first run, for images and machines of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from .terminal import progress, usage
+
+__all__ = ["COMMANDS"]
+
+
+@click.command()
+@click.argument("systems", nargs=-1, metavar="[SYSTEM]...")
+def warm(systems: tuple[str, ...]) -> None:
+    """Compile the kernels of rating systems now, by default of all, so that no later command has to.
+
+    They are kept in the user's cache folder, or in the folder that NUMBA_CACHE_DIR names.
+    """
+    from rating_kernels import SYSTEMS, cache_folder
+    from rating_kernels.warm import PARTS, SCORES, is_warm
+
+    from .compiling import compile_parts
+    from .config import find_system
+
+    with usage():
+        names = list(dict.fromkeys(find_system(name).name for name in systems or SYSTEMS))
+    parts = [f"{name}.{part}" for name in names for part in PARTS] + [SCORES]
+    missing = [part for part in parts if not is_warm(part)]
+    folder = cache_folder.folders()[1]
+    if missing and folder is None:
+        raise OSError("no folder for compiled kernels can be written to; set NUMBA_CACHE_DIR to one")
+    with progress("compiling", "kernels") as tell:
+
+        def on_compile(systems: Sequence[str], kernels: int) -> None:
+            tell(kernels, None, f"of {', '.join(systems)}" if len(systems) <= 3 else f"of {len(systems)} systems")
+
+        seconds = compile_parts(missing, on_compile)
+    done = {part.partition(".")[0] for part in missing}
+    for name in [*names, SCORES]:
+        click.echo(f"{name}: {'compiled' if name in done else 'was compiled before'}")
+    click.echo(f"{len(done)} compiled in {seconds:.1f} s; kept in {folder or cache_folder.folders()[0][0]}")
+
+
+COMMANDS = (warm,)

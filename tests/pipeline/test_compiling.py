@@ -1,0 +1,138 @@
+"""Kernels are compiled before a run rates, by processes of their own, once for all processes to come."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from pipeline.commands import Command
+
+from flows import compiling
+from flows.compiling import compile_kernels, compile_parts, parts_for
+from rating_kernels import cache_folder
+from rating_kernels.warm import is_warm
+
+PATIENCE = 300.0  # seconds; a loaded machine may take a while
+PART = "glicko.small"  # compiled soonest
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty cache folder, of this process and those that it starts."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
+    """The processes that were started."""
+    started = []
+    start = subprocess.Popen
+
+    def popen(*arguments: object, **options: object) -> object:
+        started.append(start(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(compiling.subprocess, "Popen", popen)
+    return started
+
+
+def fallen_back(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The parts that this process compiles itself, in place of that."""
+    parts: list[str] = []
+    monkeypatch.setattr(compiling, "warm_part", parts.append)
+    return parts
+
+
+def test_parts__are_those_that_the_sizes_need() -> None:
+    assert parts_for("elo-mmr", [2, 1024]) == ["elo-mmr.small"]
+    assert parts_for("elo-mmr", np.array([1025])) == ["elo-mmr.large"]
+    assert set(parts_for("elo-mmr", [2, 5000])) == {"elo-mmr.small", "elo-mmr.large"}
+    assert parts_for("elo-mmr", []) == []
+
+
+@pytest.mark.slow
+def test_compile__fills_the_cache_once_and_says_so(
+    cache: Path, children: list[subprocess.Popen[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compile_parts([PART], workers=1) > 0.0
+    assert capsys.readouterr().err == "compiling glicko (once per machine)\n"
+    assert is_warm(PART)
+    assert not is_warm("glicko.large")
+    assert [child.poll() is None for child in children] == [False]
+    names = sorted(cache.rglob("*"))
+    assert not [name for name in names if name.suffix == ".tmp"]
+    code = f"from rating_kernels.warm import warm_part; warm_part({PART!r})"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
+    assert sorted(cache.rglob("*")) == names  # another process compiles nothing
+    assert compile_parts([PART]) == 0.0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.slow
+def test_compile__interrupted_ends_its_children(children: list[subprocess.Popen[str]], cache: Path) -> None:
+    def interrupt(systems: Sequence[str], kernels: int) -> None:
+        if kernels:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compile_parts(["glicko.large", PART], interrupt, workers=2)
+    assert len(children) == 2
+    assert all(child.poll() is not None for child in children)
+    assert not is_warm(PART)
+
+
+def test_compile__child_ends_with_its_parent(cache: Path) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", "from rating_kernels.warm import serve; serve()"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(f"{cache_folder.release()}\ntrueskill.small\n")
+        child.stdin.flush()
+        assert child.stdout.readline().startswith("kernel ")
+        child.stdin.close()  # as when the parent was killed
+        assert child.wait(PATIENCE) == 0
+        assert "done" not in child.stdout.read()
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit(3)", "from rating_kernels.warm import serve; input(); serve()"])
+def test_compile__without_children_it_is_done_here(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "_CHILD", code)
+    here = fallen_back(monkeypatch)
+    assert compile_kernels("glicko", [3]) > 0.0
+    assert here == [PART]
+
+
+def test_compile__runs_nothing_of_the_folder_it_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit(4)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(compiling, "_CHILD", "import json; print('done', flush=True); input()")
+    here = fallen_back(monkeypatch)
+    compile_parts([PART], workers=1)
+    assert here == []
+
+
+def test_warm__compiles_nothing_twice_and_knows_the_systems(ranklake: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+    monkeypatch.setattr(compiling, "compile_parts", lambda parts, tell: asked.append(list(parts)) or 1.0)
+    monkeypatch.setattr("rating_kernels.warm.is_warm", lambda part: part == PART)
+    told = ranklake("warm", "glicko", "glicko")
+    assert asked == [["glicko.large", "metrics"]]
+    assert "glicko: compiled\n" in told.out
+    assert os.environ["NUMBA_CACHE_DIR"] in told.out
+    assert "glickoo" in ranklake.refuses("warm", "glickoo", code=2)
