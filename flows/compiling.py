@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rating_kernels import SYSTEMS, cache_folder
-from rating_kernels.warm import PARTS, is_warm, warm_part
+from rating_kernels.warm import PARTS, counted, is_warm, warm_part
 
 from .cpus import available_cpus
 
@@ -62,23 +62,35 @@ def compile_kernels(system: str, sizes: npt.ArrayLike, tell: Announce = announce
 def compile_parts(parts: Sequence[str], tell: Announce = announce, workers: int | None = None) -> float:
     """See that parts of kernels, named as by :func:`parts_for`, are compiled and kept; returns the seconds it took.
 
-    Where no process can be started, or kernels cannot be kept for it, they are compiled when they are called.
+    A single part, and those of which no other process could, are compiled in this process. Where kernels cannot be
+    kept, they are compiled when they are called.
     """
     missing = [part for part in parts if not is_warm(part)]
-    if not missing or not sys.executable or cache_folder.folders()[1] is None:
+    if not missing or cache_folder.folders()[1] is None:
         return 0.0
     began = time.perf_counter()
     systems = list(dict.fromkeys(part.partition(".")[0] for part in missing))
     tell(systems, 0)
     workers = workers or available_cpus()
     helpful = []
-    if workers > len(missing):  # the steps by themselves are most of what the kernel of small rounds is made of
+    if workers > len(missing):  # where another process can compile the last steps while one compiles small rounds
         others = [f"{system}.large" for system in systems if f"{system}.small" in missing]
+        others = [part for part in others if SYSTEMS[part.partition(".")[0]].compile_last_steps is not None]
         helpful = [part for part in others if part not in missing and not is_warm(part)]
-    failed = _Children(workers).compile(missing, helpful, lambda kernels: tell(systems, kernels))
-    for part in failed:
-        log.info("kernels %s: no process could compile them; they are compiled here", part)
-        warm_part(part)
+    if workers == 1 or len(missing) + len(helpful) == 1:  # the start of a process takes a second
+        rest = missing
+    else:
+        rest = _Children(workers).compile(missing, helpful, lambda kernels: tell(systems, kernels))
+    kernels = 0
+
+    def count(name: str) -> None:
+        nonlocal kernels
+        kernels += 1
+        tell(systems, kernels)
+
+    with counted(count):
+        for part in rest:
+            warm_part(part)
     return time.perf_counter() - began
 
 
@@ -95,7 +107,7 @@ class _Children:
         waiting, at_work, failed, kernels = deque([*parts, *helpful]), dict[int, str](), list[str](), 0
         open_parts = set(parts)
         try:
-            for number in range(min(self._workers, len(waiting))):
+            for number in range(min(self._workers, len(waiting)) if sys.executable else 0):
                 self._start(number)
                 at_work[number] = waiting.popleft()
                 self._ask(number, at_work[number])

@@ -11,10 +11,11 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from queue import SimpleQueue
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba.core import event
@@ -25,10 +26,7 @@ from .metrics import keep, score
 from .standings import Floats, Ints, Rounds
 from .system import Outcome, System, of_rows
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["PARTS", "SCORES", "is_warm", "serve", "warm", "warm_part"]
+__all__ = ["PARTS", "SCORES", "counted", "is_warm", "serve", "warm", "warm_part"]
 
 PARTS = ("large", "small")  # of a system
 SCORES = "metrics"  # what `evaluate` and `search` compile beside
@@ -67,7 +65,9 @@ def _small(system: System) -> None:
     """Rate a small round of made-up players."""
     params = system.params()
     beliefs = system.newcomers(params, _FEW)
-    system.rate_small(params, beliefs, _round(np.arange(_FEW)), Outcome.empty(_FEW))
+    round, outcome = _round(np.arange(_FEW)), Outcome.empty(_FEW)
+    system.rate_small(params, beliefs, round, outcome)
+    system.broken(round, outcome)
 
 
 def _large(system: System) -> None:
@@ -78,6 +78,7 @@ def _large(system: System) -> None:
     round, outcome = _round(np.arange(n)), Outcome.empty(n)
     prior = outcome.prior
     beliefs.make_room(round.player)
+    system.broken(round, outcome)
     if system.compile_last_steps is not None:
         system.compile_last_steps(params, system.newcomers(params, _FEW))
     system.prior(params, beliefs, round, 0, n, prior)
@@ -118,6 +119,19 @@ class _Counter(event.Listener):
             self._tell(function.__qualname__)
 
 
+@contextmanager
+def counted(tell: Callable[[str], None]) -> Iterator[None]:
+    """A block that compiles; ``tell`` is called with the name of each kernel that was compiled."""
+    collects = gc.isenabled()
+    gc.disable()  # a tenth of the time of compilation, which leaves little garbage
+    try:
+        with event.install_listener("numba:compile", _Counter(tell)):
+            yield
+    finally:
+        if collects:
+            gc.enable()
+
+
 def serve() -> None:
     """Compile the parts that lines of the standard input name, and tell the standard output what was done.
 
@@ -137,8 +151,7 @@ def serve() -> None:
     threading.Thread(target=listen, daemon=True).start()
     if lines.get() != cache_folder.release():
         sys.exit("another release")
-    gc.disable()  # a tenth of the time of compilation; the process lives for seconds
-    with event.install_listener("numba:compile", _Counter(lambda name: tell("kernel", name))):
+    with counted(lambda name: tell("kernel", name)):
         while True:
             part = lines.get()
             warm_part(part)
