@@ -1,0 +1,76 @@
+"""An installation, once it was used, leaves nothing in site-packages when it is removed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("flows", "rating_kernels", "storage")
+RATE = (
+    "import pandas as pd\n"
+    "from flows.history import rate_history\n"
+    "results = pd.DataFrame({'contest': ['a', 'a'], 'player': ['x', 'y'], 'rank': [1, 2]})\n"
+    "print(list(rate_history(results, 'glicko', engine='serial').mu))\n"
+    "import rating_kernels; print(rating_kernels.__file__)\n"
+)
+
+
+def wheel(folder: Path) -> Path:
+    """The packages as a wheel, made without a build tool or the network."""
+    path = folder / "ranklake-0-py3-none-any.whl"
+    files = [file for name in PACKAGES for file in sorted((ROOT / name).rglob("*.py"))]
+    info = {
+        "METADATA": "Metadata-Version: 2.1\nName: ranklake\nVersion: 0\n",
+        "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    names = [file.relative_to(ROOT).as_posix() for file in files] + [f"ranklake-0.dist-info/{name}" for name in info]
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in files:
+            archive.write(file, file.relative_to(ROOT).as_posix())
+        for name, text in info.items():
+            archive.writestr(f"ranklake-0.dist-info/{name}", text)
+        record = "".join(f"{name},,\n" for name in [*names, "ranklake-0.dist-info/RECORD"])
+        archive.writestr("ranklake-0.dist-info/RECORD", record)
+    return path
+
+
+@pytest.mark.slow
+def test_uninstall__leaves_nothing_and_another_installation_works(tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=True, symlinks=os.name != "nt")
+    scripts = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    python = scripts / ("python.exe" if os.name == "nt" else "python")
+    base = {"base": str(tmp_path / "venv"), "platbase": str(tmp_path / "venv")}
+    packages = Path(sysconfig.get_path("purelib", "nt" if os.name == "nt" else "posix_prefix", vars=base))
+    borrowed = {Path(module.__file__).parents[1] for module in (pytest, platformdirs)}
+    borrowed |= {Path(path) for path in sys.path if path.endswith("site-packages")}
+    (packages / "borrowed.pth").write_text("".join(f"{path}\n" for path in sorted(borrowed)))
+    env = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")}
+    env |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [python, *arguments], cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=600
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run("-m", "pip", "install", "--no-index", "--no-deps", str(wheel(tmp_path)))
+    first = run("-c", RATE).splitlines()
+    assert Path(first[1]).is_relative_to(packages)
+    assert list((packages / "rating_kernels" / "__pycache__").glob("*.pyc"))
+    run("-m", "pip", "uninstall", "--yes", "ranklake")
+    assert not [name for name in PACKAGES if (packages / name).exists()]
+    (packages / "clone.pth").write_text(f"import sys; sys.path.insert(0, {str(ROOT)!r})\n")  # as an editable one
+    again = run("-c", RATE).splitlines()
+    assert again[0] == first[0]
+    assert Path(again[1]).is_relative_to(ROOT)
+    assert not list((tmp_path / "cache").rglob("*.tmp"))
