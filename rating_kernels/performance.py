@@ -119,6 +119,7 @@ def solve_groups(
     int
         -1, or the first group whose root was not found.
     """
+    zero = np.int64(0)
     p = mu[0]  # without a table the last root starts the next search: such fields are solved in one piece
     for g in range(start, stop):
         a, b = first[g], first[g + 1]
@@ -138,7 +139,7 @@ def solve_groups(
                 rest = 0.0
             else:
                 side = 1.0 if below[g] >= above[g] else -1.0
-                value, rest, slope = direct_sum(p, side, mu, omega, omega, 0, len(mu))
+                value, rest, slope = direct_sum(p, side, mu, omega, omega, zero, len(mu))
             outside = above[g] if side > 0 else below[g]
             if split:
                 own, own_rest, own_slope = 0.5 * tied, 0.0, 0.0

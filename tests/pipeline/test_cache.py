@@ -28,7 +28,7 @@ def test_cache__a_second_start_compiles_nothing(tmp_path: Path) -> None:
 
     rate("first", "--max-rounds", "8")
     filled = stamps(cache)
-    assert {Path(name).suffix for name in filled} == {".nbi", ".nbc"}
+    assert {Path(name).suffix for name in filled} == {".kernel", ".warm", ""}
     rate("second", "--max-rounds", "8")
     rate("third", "--set", "rho=0.04", "--set", "tie_mode=split", "--set", "noob_delay=0.5", "--engine", "serial")
     assert stamps(cache) == filled
