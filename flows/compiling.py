@@ -120,7 +120,9 @@ class _Children:
                     kernels += 1
                     tell(kernels)
                     continue
-                part = at_work.pop(number)
+                part = at_work.pop(number, None)
+                if part is None:  # a child that had nothing left to do has ended
+                    continue
                 open_parts.discard(part)
                 if not line:
                     failed.append(part)
