@@ -50,7 +50,7 @@ def _let_down(order, hi, key, value):
     a = 0
     while a < n:
         b = a
-        while b < n and key[order[b]] == key[order[a]]:
+        while b < n and (b == a or key[order[b]] == key[order[a]]):  # NaN equals nothing: still an end
             at = n - 1 - hi[order[b]]
             worst = -math.inf
             while at > 0:

@@ -78,7 +78,6 @@ def _large(system: System) -> None:
     round, outcome = _round(np.arange(n)), Outcome.empty(n)
     prior = outcome.prior
     beliefs.make_room(round.player)
-    system.broken(round, outcome)
     if system.compile_last_steps is not None:
         system.compile_last_steps(params, system.newcomers(params, _FEW))
     system.prior(params, beliefs, round, 0, n, prior)
@@ -86,6 +85,7 @@ def _large(system: System) -> None:
     summary = system.summarise(params, prior, round, at_once)
     system.perform(params, summary, 0, len(summary.first) - 1, outcome.perf)
     system.absorb(params, beliefs, round, prior, of_rows(summary, np.arange(n)), 0, n, outcome)
+    system.broken(round, outcome)
     other = system.newcomers(params, 0)
     other.restore(beliefs.columns())
     other.put(round.player, beliefs.take(round.player))

@@ -265,6 +265,10 @@ def test_promises__of_many_rounds_add_up() -> None:
     assert SYSTEM.broken(both, outcome) == {OVERTAKEN: 2, OUTGAINED: 0}
 
 
+def test_promises__of_ratings_that_are_no_numbers_come_to_an_end() -> None:
+    assert set(SYSTEM.broken(ladder(1, 1, 1), Outcome.empty(3))) == {OVERTAKEN, OUTGAINED}
+
+
 def test_promise__of_not_gaining_less_breaks_between_two_camps_and_is_reported() -> None:
     """2,000 at 0 to 50 and 2,000 at 3000 to 3050: at their border a place more asks for hundreds of points less.
 
