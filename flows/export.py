@@ -6,7 +6,6 @@ The rows are those of :class:`flows.published.Content`, so an export has the col
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage import Lake
+from storage.disk import sync
 from storage.schemas import PUBLISHED
 
 from .published import Content
@@ -91,7 +91,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
             with temporary.open("xb") as file:
                 yield file
                 file.flush()
-                os.fsync(file.fileno())
+                sync(file.fileno())
             temporary.replace(path)
         except BaseException:
             with suppress(OSError):

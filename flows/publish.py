@@ -29,10 +29,11 @@ from .titles import TitlesChoice
 if TYPE_CHECKING:
     from .delta import PublishedTable
 
-__all__ = ["LATEST", "LATEST_OF", "PublishReport", "publish"]
+__all__ = ["LATEST", "LATEST_OF", "WRITTEN", "PublishReport", "publish"]
 
 LATEST = "latest.parquet"
 LATEST_OF = "latest.json"  # which version of the leaderboard that is; written last
+WRITTEN = ("players", "contests", "ratings", "leaderboard", LATEST, LATEST_OF)  # in this order
 
 
 @dataclass(frozen=True, slots=True)

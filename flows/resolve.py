@@ -92,7 +92,7 @@ def refuse_other(recorded: RunConfig, wanted: RunConfig) -> None:
     """
     is_there, asked = [], []
     differences = list(_differences(recorded.to_json(), wanted.to_json()))
-    if recorded.skipping != wanted.skipping:
+    if recorded.system == wanted.system and recorded.skipping != wanted.skipping:
         differences.append(("contests skipped:", recorded.skipping.label(), wanted.skipping.label()))
     for what, one, other in differences:
         is_there.append(f"{what} {one}")

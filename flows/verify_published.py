@@ -13,7 +13,7 @@ from storage.mending import damaged
 from storage.schemas import PUBLISHED
 
 from .extras import MissingExtraError, need
-from .publish import LATEST, LATEST_OF
+from .publish import LATEST, LATEST_OF, WRITTEN
 from .published import Content
 
 if TYPE_CHECKING:
@@ -27,9 +27,12 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
 
     The live files of each Delta table must be there in the size that its log says, and the plain leaderboard must have
     the bytes that were recorded when it was written. That the tables are of an earlier state of the run is no fault:
-    it is added to ``notes``, and so is a missing Delta library, without which only the plain leaderboard is checked.
+    it is added to ``notes``, and so are a first publish that ended early, and a missing Delta library, without which
+    only the plain leaderboard is checked.
     """
     folder = layout.published_folder(run_name)
+    there = _there(lake, folder)
+    interrupted = _is_interrupted(there)
     try:
         need("deltalake", "publish", f"{folder}: checking its tables")
     except MissingExtraError as error:
@@ -38,12 +41,19 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
     else:
         tables = {}
         for name, schema in PUBLISHED.items():
+            if interrupted and not there[name]:
+                continue
             try:
                 tables[name] = _open(lake, f"{folder}/{name}", schema)
             except LakeError as error:
                 yield str(error)
+    if interrupted:
+        completes = shlex.join(["ranklake", "publish", "--run", run_name, "--lake", lake.url])
+        notes.append(f"{folder}: its first publish did not end; `{completes}` completes it")
+        return
     recorded = _read_json(lake, f"{folder}/{LATEST_OF}")
-    yield from _verify_latest(lake, folder, recorded)
+    if not tables or "leaderboard" not in tables or _is_latest(recorded, tables["leaderboard"]):
+        yield from _verify_latest(lake, folder, recorded)
     if tables is None or len(tables) < len(PUBLISHED):
         return
     try:
@@ -53,6 +63,23 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
     if not current:
         command = ["ranklake", "publish", "--run", run_name, *_deviations(tables), "--lake", lake.url]
         notes.append(f"{folder}: is of an earlier state of the run; `{shlex.join(command)}` brings it up to date")
+
+
+def _there(lake: Lake, folder: str) -> dict[str, bool]:
+    """Whether each part that a publish writes is there, in the order of writing."""
+    files = lake.sizes(folder)
+    return {name: _has_versions(lake, f"{folder}/{name}") if name in PUBLISHED else name in files for name in WRITTEN}
+
+
+def _has_versions(lake: Lake, table: str) -> bool:
+    """Whether the log of a Delta table holds a version, beside what a failed commit left."""
+    return any(name.partition(".")[0].isdigit() for name in lake.list(f"{table}/_delta_log"))
+
+
+def _is_interrupted(there: dict[str, bool]) -> bool:
+    """Whether only what is written last is missing, as after the end of a process in its first publish."""
+    parts = list(there.values())
+    return not all(parts) and parts == sorted(parts, reverse=True)
 
 
 def _open(lake: Lake, folder: str, schema: Any) -> PublishedTable:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from storage.layout import TEMPORARY_PREFIX
 
-__all__ = ["Disk", "too_long"]
+__all__ = ["Disk", "sync", "too_long"]
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ class Disk:
         try:
             descriptor = os.open(full, flags)
             try:
-                _sync(descriptor)
+                sync(descriptor)
             finally:
                 os.close(descriptor)
         except OSError as error:
@@ -170,7 +170,7 @@ def _write(path: str, data: bytes | pa.Buffer) -> None:
         file.write(data)
 
 
-def _sync(descriptor: int) -> None:
+def sync(descriptor: int) -> None:
     """Flush to the disk itself: on macOS, ``fsync`` leaves data in the disk's own cache."""
     try:
         import fcntl

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 from platforms import reason_to_skip
 
+from flows.compiling import compile_parts
 from flows.engines.base import Engine
 from flows.engines.serial import Serial
 from flows.engines.threads import Threads
+from rating_kernels import SYSTEMS
+from rating_kernels.warm import PARTS, SCORES
 
 ENGINES = {
     "serial": Serial,
@@ -23,6 +26,12 @@ ENGINES = {
 
 # What starts the tests in the background may ignore Ctrl-C, and so would every process they start: some tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile all kernels once before several processes run the tests: each would compile what it meets first."""
+    if getattr(session.config.option, "numprocesses", None):
+        compile_parts([*(f"{system}.{part}" for system in SYSTEMS for part in PARTS), SCORES])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,6 +10,7 @@ INTERRUPT = "Windows has no way to send SIGINT to one process: os.kill would end
 STOP = "Windows has no SIGSTOP and SIGCONT"
 LIMIT = "Windows has no module resource, by which the disk is made full"
 LINK = "Windows allows symbolic links only to administrators"
+MODE = "Windows has no permissions of a group and of others"
 FLUSH = "Windows cannot open a folder to flush it"
 
 PUBLISH = "pipeline/test_publish.py::test_publish__"
@@ -18,10 +19,14 @@ PUBLISH = "pipeline/test_publish.py::test_publish__"
 NOT_ON_WINDOWS = {
     "cluster/test_dask.py": STOP,
     "cluster/test_processes.py": STOP,
+    "kernels/test_cache_folder.py::test_folder__that_others_can_write_to_is_neither_read_nor_written": MODE,
+    "kernels/test_cache_folder.py::test_folder__link_to_another_one_is_not_followed": LINK,
     "lake/test_disk.py::test_flush__on_macos_empties_the_cache_of_the_disk": "Windows has no module fcntl",
     "lake/test_disk.py::test_process__of_another_user_hidden_by_proc_is_not_taken_for_dead": "Windows has no /proc",
     "lake/test_ingest.py::test_ingest__what_a_commit_refers_to_is_on_the_disk_before_it": FLUSH,
     "pipeline/test_clock.py": FORK,
+    "pipeline/test_export.py::test_file__goes_where_a_link_leads_and_into_what_is_no_ordinary_file": LINK,
+    "pipeline/test_export.py::test_command__interrupted_leaves_no_file": INTERRUPT,
     "pipeline/test_faults.py": FORK,
     "pipeline/test_interrupts.py": INTERRUPT,
     "pipeline/test_kill.py": KILL,

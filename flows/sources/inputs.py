@@ -39,7 +39,7 @@ class Input:
     name: str
     form: str
 
-    def open(self) -> Any:
+    def open_bytes(self) -> Any:
         """The file's bytes, decompressed, as Arrow reads them."""
         kind = _compression(self.path.name)
         if kind is None or self.form == "parquet":

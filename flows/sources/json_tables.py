@@ -104,7 +104,7 @@ def _chunk(rows: list[list[str | None]], used: list[str]) -> pa.Table:
 def _items(source: Input, options: ReadOptions) -> Iterator[tuple[int, bytes]]:
     """The objects of a file as bytes, with the line or the number in the array, from 1; 0 for an object alone."""
     utf8 = options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
-    with io.BufferedReader(source.open()) as file:
+    with io.BufferedReader(source.open_bytes()) as file:
         if source.form == "jsonl":
             text = file if utf8 else io.TextIOWrapper(file, options.encoding)
             for number, line in enumerate(_decoded(text, source, options), 1):

@@ -42,7 +42,9 @@ class Lines:
         return [self._starts[row - 1] for row in rows] if last <= len(self._starts) else []
 
     def _read(self) -> Iterator[int]:
-        with io.TextIOWrapper(io.BufferedReader(self._source.open()), self._encoding, "replace", newline="") as text:
+        with io.TextIOWrapper(
+            io.BufferedReader(self._source.open_bytes()), self._encoding, "replace", newline=""
+        ) as text:
             reader = csv.reader(text, delimiter=self._delimiter)
             before, unread = 0, self._skipped + 1  # the header, too
             try:
@@ -71,7 +73,7 @@ def read_text(source: Input, options: ReadOptions) -> tuple[pa.Table, dict[str, 
     SourceError
         The file cannot be read, or lacks a column; names the row.
     """
-    with source.open() as file:
+    with source.open_bytes() as file:
         head = file.read(HEAD_BYTES)
     utf8 = codecs.lookup(options.encoding).name == "utf-8"
     if utf8 and head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # what spreadsheets call Unicode text
@@ -87,7 +89,7 @@ def read_text(source: Input, options: ReadOptions) -> tuple[pa.Table, dict[str, 
     present: list[str] = []
     try:
         with (
-            source.open() as file,
+            source.open_bytes() as file,
             pacsv.open_csv(file, read_options=reading, parse_options=parsing) as opened,
         ):
             present = opened.schema.names
@@ -97,7 +99,7 @@ def read_text(source: Input, options: ReadOptions) -> tuple[pa.Table, dict[str, 
         converting = pacsv.ConvertOptions(
             include_columns=used, column_types=dict.fromkeys(used, pa.string()), strings_can_be_null=False
         )
-        with source.open() as file:
+        with source.open_bytes() as file:
             table = pacsv.read_csv(file, read_options=reading, parse_options=parsing, convert_options=converting)
     except UnicodeDecodeError as error:
         rule = f"the text is not {options.encoding}: byte 0x{error.object[error.start]:02x}, {error.reason}"

@@ -85,6 +85,7 @@ POSIX = re.compile(
 )
 GUARDED = {  # guarded in the test, or only a text or a fake
     "lake/test_disk.py",
+    "lake/test_platforms.py",
     "pipeline/test_portable.py",
     "deploy/test_workflow.py",
 }

@@ -199,10 +199,13 @@ def test_surprises__of_a_field_with_a_huge_tie_group_are_those_of_all_pairs(kind
 
 @given(places(8), st.lists(ratings(extreme=True), min_size=8, max_size=8))
 @repeatable(150)
-def test_surprises__sum_to_no_less_than_zero_and_slopes_stay_between_1_over_n_and_1(spots, mu) -> None:
+def test_surprises__without_ties_sum_to_no_less_than_zero_and_slopes_stay_between_1_over_n_and_1(spots, mu) -> None:
     lo, hi = zip(*spots, strict=True)
     said = surprises(mu, Rounds.from_columns([0, 8], np.arange(8), lo, hi))
-    assert math.fsum(said.p) >= -1e-12
+    if (
+        len(set(spots)) == 8
+    ):  # expected ranks are a mean of orders; those who tie share a rank above the mean of their logs
+        assert math.fsum(said.p) >= -1e-12
     assert np.all((said.p_prime >= 1 / 8 - 1e-12) & (said.p_prime <= 1 + 1e-12))
     if lo[-1] == 0:
         assert not said.p.any()

@@ -181,7 +181,7 @@ def test_flush__that_a_disk_fails_at_is_an_error(lake: Lake, monkeypatch: pytest
         def fail(_: int, number: int = number) -> None:
             raise refused(number)
 
-        monkeypatch.setattr(disk, "_sync", fail)
+        monkeypatch.setattr(disk, "sync", fail)
         with pytest.raises(LakeError, match="cannot flush"):
             lake.flush(["f/a"])
 

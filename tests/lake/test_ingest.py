@@ -254,7 +254,7 @@ def test_ingest__what_a_commit_refers_to_is_on_the_disk_before_it(lake, monkeypa
         Lake, "flush", lambda self, paths: (done.extend(f"flush {path}" for path in paths), flush(self, paths))
     )
     synced = []
-    monkeypatch.setattr("storage.disk._sync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    monkeypatch.setattr("storage.disk.sync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
     ingest(lake, BEFORE)
     steps = [step for step in done if "/lease-" not in step]
     data, contests = steps[: N_WRITES - 1], "games/contests/contests.parquet"

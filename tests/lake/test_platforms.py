@@ -29,10 +29,10 @@ SOURCES = [path for part in ("flows", "storage", "rating_kernels") for path in s
 ONE_PLACE = {  # a call, and the modules that may make it
     "os.kill": {"storage/processes.py"},  # ends any process on Windows
     "os.sched_getaffinity": {"flows/cpus.py"},
-    "os.getuid": {"storage/people.py"},
+    "os.getuid": {"storage/people.py", "rating_kernels/cache_folder.py"},
     "os.link": {"storage/disk.py"},
     "os.rename": {"storage/disk.py"},  # replaces on POSIX, refuses on Windows
-    "os.replace": {"storage/disk.py"},
+    "os.replace": {"storage/disk.py", "rating_kernels/cache_folder.py"},
     "os.fsync": {"storage/disk.py"},
     "fcntl.fcntl": {"storage/disk.py"},
     "socket.gethostname": {"storage/people.py", "storage/processes.py"},
@@ -41,7 +41,7 @@ ONE_PLACE = {  # a call, and the modules that may make it
     "datetime.utcfromtimestamp": set(),
     "time.tzset": set(),
     "os.fork": set(),
-    "os.geteuid": set(),
+    "os.geteuid": {"rating_kernels/cache_folder.py"},  # where there is one
     "os.killpg": set(),
     "os.setsid": set(),
     "os.mkfifo": set(),
@@ -179,13 +179,13 @@ def test_follow__ends_with_the_signal_that_the_platform_sends(monkeypatch: pytes
         caught.extend(more)
         yield
 
-    def interrupted() -> None:
+    def interrupted(source: str) -> None:
         raise KeyboardInterrupt
 
     said: list[str] = []
     monkeypatch.setattr(following, "interruptible", watched)
     monkeypatch.setattr(following.click, "echo", lambda text, **_: said.append(text))
-    following._again_and_again(interrupted, 60)
+    following._again_and_again(["codeforces"], interrupted, 60)
     assert caught == [signal.SIGABRT if platform == "windows" else signal.SIGTERM]
     assert said[-1] == "stopped; what was committed stays"
 

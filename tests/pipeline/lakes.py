@@ -117,7 +117,7 @@ def rate_run(
 ) -> RateReport:
     """Bring a run up to date."""
     params = build_params(find_system(system), settings)
-    config = RunConfig(dataset, run, system, params, skip_uninformative, exclude, include, replace)
+    config = RunConfig(dataset, run, system, params, skip_uninformative, exclude, include, replace=replace)
     return rate(lake, config, engine or Serial(), max_rounds, on_progress, steal, dry_run)
 
 

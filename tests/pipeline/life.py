@@ -178,7 +178,8 @@ def assert_as_after(lake: Path, step: Step) -> None:
 def assert_sound(lake: Path, step: Step) -> None:
     """Nothing is damaged, and each part is what it was before a command or what it is after it, or on its way there."""
     opened = Lake.open(lake)
-    assert list(Verifier(opened).everything()) == []
+    problems = list(Verifier(opened).everything())
+    assert problems == [], problems
     states = [_of_state(path) for path in (step.before, step.after)]
     found = {name: data for name, data in what_counts(lake).items() if name.startswith("games/")}
     assert found in [{k: v for k, v in state.files.items() if k.startswith("games/")} for state in states]

@@ -48,7 +48,7 @@ def test_rate__of_a_run_that_is_there_goes_on_as_it_is(lake: Lake, ranklake: Com
     before = files(Path(lake.url))
     answer = ranklake("rate", "--run", "mine", *more.split(), "--lake", lake.url)
     assert (answer.code, answer.err) == (0, "")
-    assert "kept 14 rounds, rated 0" in answer.out
+    assert "kept 14 rounds rated before, rated 0" in answer.out
     assert files(Path(lake.url)) == before
 
 
@@ -58,7 +58,7 @@ def test_rate__of_a_run_that_is_there_goes_on_as_it_is(lake: Lake, ranklake: Com
         ("--system elo-mmr", "system elo", "system elo-mmr"),
         ("--set k=20", "k 16.0", "k 20.0"),
         ("--dataset other", "data set games", "data set other"),
-        ("--keep-uninformative", "skip_uninformative true", "skip_uninformative false"),
+        ("--keep-uninformative", "contests skipped: one participant", "contests skipped: none"),
     ],
 )
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)], ids=["", "dry"])
@@ -76,16 +76,18 @@ def test_rate__something_else_than_recorded_is_refused_and_the_run_left_alone(
 
 def test_rate__replace_rates_it_anew_and_what_is_not_given_stays(lake: Lake, ranklake: Command) -> None:
     answer = ranklake("rate", "--run", "mine", "--set", "n=300", "--replace", "--lake", lake.url)
-    assert "kept 0 rounds (other parameters), rated 14" in answer.out
+    assert "kept 0 rounds rated before (other parameters), rated 14" in answer.out
     assert (recorded(lake).params.k, recorded(lake).params.n) == (16.0, 300.0)
     rate_run(lake, run="beside", system="elo", k=16.0, n=300.0)
     assert same_tables(rated(lake, "mine"), rated(lake, "beside"))
-    assert "kept 14 rounds, rated 0" in ranklake("rate", "--run", "mine", "--replace", "--lake", lake.url).out
+    assert (
+        "kept 14 rounds rated before, rated 0" in ranklake("rate", "--run", "mine", "--replace", "--lake", lake.url).out
+    )
 
 
 def test_rate__replace_by_another_system_takes_nothing_of_the_old_one(lake: Lake, ranklake: Command) -> None:
     answer = ranklake("rate", "--run", "mine", "--system", "elo-mmr", "--replace", "--lake", lake.url)
-    assert "kept 0 rounds (other parameters), rated 14" in answer.out
+    assert "kept 0 rounds rated before (other parameters), rated 14" in answer.out
     rate_run(lake, run="beside")
     assert same_tables(rated(lake, "mine"), rated(lake, "beside"))
 
@@ -93,7 +95,7 @@ def test_rate__replace_by_another_system_takes_nothing_of_the_old_one(lake: Lake
 def test_rate__the_name_that_rate_would_give_goes_on_as_what_it_is(lake: Lake, ranklake: Command) -> None:
     rate_run(lake, run="games-elo-mmr", system="elo")
     answer = ranklake("rate", "--dataset", "games", "--lake", lake.url)
-    assert answer.out.startswith("run games-elo-mmr: kept 14 rounds, rated 0")
+    assert answer.out.startswith("run games-elo-mmr: kept 14 rounds rated before, rated 0")
     several = ("rate", "--dataset", "games", "--system", "elo-mmr", "--system", "elo", "--lake", lake.url)
     assert "run games-elo-mmr is there with system elo;" in ranklake.refuses(*several, code=2)
     assert Run.names(lake) == ["games-elo-mmr", "mine"]  # none was made, the other neither
@@ -120,7 +122,7 @@ def test_rate__the_exclusions_of_a_run_stay_but_not_over_another_data_set(lake: 
 
 def test_rate__max_rounds_keeps_what_lies_beyond(lake: Lake, ranklake: Command) -> None:
     answer = ranklake("rate", "--run", "mine", "--max-rounds", 5, "--lake", lake.url)
-    assert "kept 14 rounds, rated 0" in answer.out
+    assert "kept 14 rounds rated before, rated 0" in answer.out
     assert Run.open(lake, "mine").segments().stop_round == 14
 
 
@@ -143,13 +145,13 @@ def test_rate__a_run_of_a_newer_release_is_left_alone_unless_replaced(lake: Lake
     assert message.startswith("run mine: a newer release of ranklake rated it; update ranklake")
     assert files(Path(lake.url)) == before
     answer = ranklake("rate", "--run", "mine", "--replace", "--lake", lake.url)
-    assert "kept 0 rounds (another release rated it), rated 14" in answer.out
+    assert "kept 0 rounds rated before (another release rated it), rated 14" in answer.out
 
 
 def test_rate__a_run_of_an_older_release_is_rated_anew(lake: Lake, ranklake: Command) -> None:
     rate_by_release(lake, 1)
     answer = ranklake("rate", "--run", "mine", "--lake", lake.url)
-    assert "kept 0 rounds (another release rated it), rated 14" in answer.out
+    assert "kept 0 rounds rated before (another release rated it), rated 14" in answer.out
 
 
 def test_wanted_runs__of_a_newer_format_or_with_unknown_settings_are_told(lake: Lake) -> None:

@@ -153,7 +153,9 @@ def test_run__with_another_rule_is_rated_again_only_if_that_matters(tmp_path: Pa
         rate_run(lake, system="elo")
     report = rate_run(plain, system="elo", skip_uninformative=True)
     assert (report.kept, report.rated) == (20, 0)
-    report = rate_run(tied, system="elo", skip_uninformative=True)
+    with pytest.raises(ValueError, match="asked for was contests skipped: one participant"):
+        rate_run(tied, system="elo", skip_uninformative=True)
+    report = rate_run(tied, system="elo", skip_uninformative=True, replace=True)
     assert (report.kept, report.rated, report.why) == (0, 21, "other parameters")
     assert report.reasons == {"all participants tied": 1}
     assert rate_run(tied, system="elo").rated == 0
@@ -162,7 +164,7 @@ def test_run__with_another_rule_is_rated_again_only_if_that_matters(tmp_path: Pa
 def test_run__that_changes_its_system_has_the_rule_of_a_new_run(tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", [contest("tied", ["ann", "bob", "cy"]), contest("won", "ann", "bob")])
     assert rate_run(lake, system="elo-mmr").reasons == {"all participants tied": 1}
-    assert rate_run(lake, system="elo").reasons == {}
+    assert rate_run(lake, system="elo", replace=True).reasons == {}
 
 
 def test_default_run__is_named_by_what_was_chosen() -> None:

@@ -193,7 +193,7 @@ def test_rate__interrupted_keeps_what_was_committed_and_says_so(lake: Path, undi
         assert assert_valid_prefix(lake, undisturbed) > 0
         assert list((lake / "runs").rglob(".tmp-*")) == []
     kept = Run.open(Lake.open(lake), "run").segments().stop_round
-    assert rate_to_the_end(lake).startswith(f"run run: kept {kept} rounds, ")
+    assert rate_to_the_end(lake).startswith(f"run run: kept {kept} rounds rated before, ")
     assert_as_undisturbed(lake, undisturbed)
 
 

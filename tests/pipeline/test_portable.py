@@ -93,14 +93,14 @@ def flushes(number: int) -> Callable[[Patch], None]:
     """Flushing folders: they can be opened, but not flushed."""
 
     def take(patch: Patch) -> None:
-        sync = disk._sync
+        sync = disk.sync
 
         def refuse(descriptor: int) -> None:
             if stat.S_ISDIR(os.fstat(descriptor).st_mode):
                 raise OSError(number, os.strerror(number))
             sync(descriptor)
 
-        patch.setattr(disk, "_sync", refuse)
+        patch.setattr(disk, "sync", refuse)
 
     return take
 

@@ -180,8 +180,8 @@ def test_readme__a_lake_is_looked_after_as_it_says(tmp_path: Path) -> None:
     ingest_site(tmp_path, "linus")
     run(["rate", "--dataset", "site", "--lake", "lake"], tmp_path)
     went_on, replaced = (run(each, tmp_path) for each in commands("--replace"))
-    assert "kept 5 rounds, rated 0" in went_on
-    assert "kept 0 rounds (other parameters), rated 5" in replaced
+    assert "kept 5 rounds rated before, rated 0" in went_on
+    assert "kept 0 rounds rated before (other parameters), rated 5" in replaced
     listed, verified, replayed, compacted, deleted = (run(each, tmp_path) for each in commands("ranklake verify"))
     assert "complete" in listed
     assert "all is well: 1 data set with 5 contests and 15 participations, 1 run with 5 rounds" in verified

@@ -81,7 +81,7 @@ def test_titles__recorded_by_rate_are_those_of_every_command(ranklake: Command, 
         json.dumps([{"name": "a", "colour": "#000001"}, {"name": "b", "minimum": 1, "colour": "#000002"}])
     )
     rate = ("rate", "--run", "run", "--lake", lake.url)
-    assert "kept 3 rounds, rated 0" in ranklake(*rate, "--titles", ladder).out
+    assert "kept 3 rounds rated before, rated 0" in ranklake(*rate, "--titles", ladder).out
     assert titles_in(lake) == ["b"] * 4
     assert rating_format(lake, "run").titles.name == "two.json"
     assert player_history(lake, "run", "ada").format.titles.ladder[1].name == "b"

@@ -298,7 +298,7 @@ def test_command__of_another_system_is_refused_before_anything_is_asked(site: Si
     assert ranklake(*arguments, "--set", "k=16").exit_code == 0
     assert Run.open(lake, "mine").config["params"]["k"] == 16.0
     done = ranklake(*arguments, "--set", "k=20", "--replace")
-    assert "run mine: kept 0 rounds (other parameters), rated 20" in done.stdout
+    assert "run mine: kept 0 rounds rated before (other parameters), rated 20" in done.stdout
     assert Run.open(lake, "mine").config["params"]["k"] == 20.0
 
 
