@@ -175,7 +175,8 @@ def test_dask__uses_workers_that_join_at_the_next_rebuild(site: Site, strike, ex
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
-@pytest.mark.parametrize("who", [pytest.param("all workers", marks=pytest.mark.slow), "scheduler"])
+@pytest.mark.slow
+@pytest.mark.parametrize("who", ["all workers", "scheduler"])
 def test_dask__says_how_far_it_came_when_nobody_is_left(site: Site, strike, expected, tmp_path: Path, who: str) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
     dead = site.workers if who == "all workers" else [site.scheduler]
@@ -189,6 +190,7 @@ def test_dask__says_how_far_it_came_when_nobody_is_left(site: Site, strike, expe
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
+@pytest.mark.slow
 def test_dask__a_worker_out_of_memory_is_lost_and_not_hired_again(
     site: Site, expected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,6 +246,7 @@ def test_dask__a_very_large_round_is_held_in_arrays_by_all(tmp_path: Path) -> No
     assert max(workers) < 300_000_000 + 300 * n
 
 
+@pytest.mark.slow
 def test_dask__goes_on_when_a_worker_of_several_runs_is_killed(site: Site, strike, expected, tmp_path: Path) -> None:
     lake, systems = lake_of(tmp_path / "lake", CONTESTS), ("elo-mmr", "glicko")
     strike("rate", lambda: site.workers[0].kill())
@@ -290,6 +293,7 @@ def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: t
     assert err.rstrip().endswith("interrupted; what was committed stays, the same command goes on from there")
 
 
+@pytest.mark.slow
 def test_cluster__says_what_is_wrong_within_ten_seconds(tmp_path: Path, monkeypatch) -> None:
     began = time.monotonic()
     with pytest.raises(EngineError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1 .*start one with"):

@@ -6,6 +6,7 @@ import gc
 from typing import Any
 
 import numpy as np
+import pytest
 
 from flows.engines.freight import LARGE, enclose, load, unload
 
@@ -43,6 +44,7 @@ def test_enclose__a_message_in_another_is_packed_once() -> None:
         assert np.array_equal(small, SMALL_ARRAY)
 
 
+@pytest.mark.slow
 def test_unload__what_came_outlives_a_message_that_was_part_of_a_cycle() -> None:
     """As messages are of the tasks that carry them."""
     arrived: list[Any] = []

@@ -67,6 +67,7 @@ def freeze_one(engine: Processes) -> None:
     os.kill(engine.alive[0].process.pid, signal.SIGSTOP)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", PHASES)
 def test_rate__goes_on_when_a_worker_is_killed(three: Processes, expected: Lake, tmp_path: Path, phase, caplog) -> None:
     lake = lake_of(tmp_path, CONTESTS)
@@ -77,6 +78,7 @@ def test_rate__goes_on_when_a_worker_is_killed(three: Processes, expected: Lake,
     assert same_tables(rated(lake), rated(expected))
 
 
+@pytest.mark.slow
 def test_rate__goes_on_when_a_worker_freezes(expected: Lake, tmp_path: Path, caplog) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with Processes(2, patience=3.0) as engine, caplog.at_level(logging.WARNING):
@@ -87,6 +89,7 @@ def test_rate__goes_on_when_a_worker_freezes(expected: Lake, tmp_path: Path, cap
     assert same_tables(rated(lake), rated(expected))
 
 
+@pytest.mark.slow
 def test_rate__waits_for_a_slow_worker(expected: Lake, tmp_path: Path) -> None:
     """A worker that is stopped and let go on again soon after is slow, not dead."""
     lake = lake_of(tmp_path, CONTESTS)

@@ -47,6 +47,7 @@ def expected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return request.param, lake, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(1, 42, 4))
 def test_rate__goes_on_when_a_worker_is_lost_at_any_order(expected, tmp_path: Path, moment: int, caplog) -> None:
     system, other, before = expected

@@ -119,6 +119,7 @@ def test_table__holds_a_crowd_in_one_spot_wherever_it_stands_between_grid_points
         assert np.abs((sums - direct) / bound).max() <= OF_SUM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sums__are_the_same_bits_however_the_work_is_shared(shape: str) -> None:
     mu, variance = players(shape, 2500)
@@ -224,6 +225,7 @@ def work(monkeypatch: pytest.MonkeyPatch, mu: Floats, variance: Floats) -> int:
     return sum(done)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_cost__is_linear(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     small, large = (work(monkeypatch, *players(shape, n)) for n in (8_000, 64_000))

@@ -47,6 +47,7 @@ def digests(lake):
 # Anything, in any order
 
 
+@pytest.mark.slow
 @repeatable(80)
 @given(st.sampled_from([1, 5, 2000]), st.sampled_from([1, 8, 1000]), st.data())
 def test_changes__whatever_they_were_the_data_set_is_what_a_source_without_mistakes_gives(

@@ -561,6 +561,7 @@ def test_tables__names_stand_as_they_are(ranklake: Command, tmp_path: Path, hand
 # A reader that leaves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "json", "table"])
 @pytest.mark.parametrize("n_players", [30, 4000], ids=["short", "long"])
 def test_leaderboard__a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path, form: str, n_players: int) -> None:

@@ -65,6 +65,7 @@ def kept_and_rated(report: RateReport, first: int) -> None:
 # Anything, in any order
 
 
+@pytest.mark.slow
 @repeatable(40)
 @given(st.data())
 def test_rate__whatever_was_corrected_and_taken_back_is_that_of_the_final_history(

@@ -195,6 +195,7 @@ def test_other_self__who_does_nothing_else_is_the_same(name: str, history: Histo
     assert np.array_equal(honest, outcome.mu[part.player == 3])
 
 
+@pytest.mark.slow
 def test_farming__pays_with_topcoder_and_never_with_elo_mmr() -> None:
     report = run("farming")
     table = report.tables["made-up"].columns
@@ -321,6 +322,7 @@ def test_play__rates_all_of_a_history(history: History) -> None:
 LIGHT = ["datasets", "accuracy", "transfer", "calibration", "inflation", "srm"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LIGHT)
 def test_report__of_a_small_history_holds_its_numbers_and_figures(name: str, history: History) -> None:
     report = run(name, history)

@@ -39,6 +39,7 @@ def fail(hands: Crew, step: Step, lake: Path, at: int, how: str) -> Ended:
     return ended
 
 
+@pytest.mark.slow
 def test_faults__at_writes_of_a_life_are_told_in_a_line_and_leave_the_last_commit_whole(
     hands: Crew, steps: list[Step], tmp_path: Path
 ) -> None:
@@ -54,6 +55,7 @@ def test_faults__at_writes_of_a_life_are_told_in_a_line_and_leave_the_last_commi
     assert refused > 0.7 * points
 
 
+@pytest.mark.slow
 def test_faults__all_through_a_life_leave_nothing_behind(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
     lake, dice = tmp_path / "lake", random.Random(4)
     put(steps[0].before, lake)
@@ -66,6 +68,7 @@ def test_faults__all_through_a_life_leave_nothing_behind(hands: Crew, steps: lis
         assert files(lake / part).keys() == files(steps[-1].after / part).keys()
 
 
+@pytest.mark.slow
 def test_faults__delays_of_any_file_change_nothing(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
     for step in steps[:6]:
         put(step.before, tmp_path / "lake")

@@ -20,6 +20,7 @@ def shared_data() -> Path:
     return data
 
 
+@pytest.mark.slow
 def test_codeforces_has_its_known_size_and_three_rounds_recorded_twice(shared_data: Path) -> None:
     report, handles = IngestReport(), []
     for contest in read_contests(shared_data / "elo-datasets" / "codeforces.tar.xz", report=report):
@@ -29,6 +30,7 @@ def test_codeforces_has_its_known_size_and_three_rounds_recorded_twice(shared_da
     assert (report.left_out, report.notes, report.other_files) == ([], [], 0)
 
 
+@pytest.mark.slow
 def test_codeforces_without_duplicates_lacks_exactly_three(shared_data: Path) -> None:
     report = IngestReport()
     for _ in read_contests(shared_data / "elo-datasets" / "codeforces.tar.xz", dedupe=True, report=report):

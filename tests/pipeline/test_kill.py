@@ -131,6 +131,7 @@ def assert_as_undisturbed(lake: Path, undisturbed: Path) -> None:
     assert same_beliefs(one.read_snapshot(399)[0], other.read_snapshot(399)[0])
 
 
+@pytest.mark.slow
 def test_rate__killed_again_and_again_ends_as_if_undisturbed(lake: Path, undisturbed: Path) -> None:
     dice = random.Random(20_210_725)
     killed = 0
@@ -147,6 +148,7 @@ def test_rate__killed_again_and_again_ends_as_if_undisturbed(lake: Path, undistu
     assert_as_undisturbed(lake, undisturbed)
 
 
+@pytest.mark.slow
 def test_rate__killed_at_any_time_after_its_start_ends_as_if_undisturbed(lake: Path, undisturbed: Path) -> None:
     dice = random.Random(7)
     for _ in range(2):
@@ -161,6 +163,7 @@ def test_rate__killed_at_any_time_after_its_start_ends_as_if_undisturbed(lake: P
     assert_as_undisturbed(lake, undisturbed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("write", "how"),
     [(0, "done"), (1, "halfway"), (2, "halfway"), (2, "done"), (57, "halfway")],
@@ -176,6 +179,7 @@ def test_rate__killed_at_a_certain_write_ends_as_if_undisturbed(
     assert_as_undisturbed(lake, undisturbed)
 
 
+@pytest.mark.slow
 def test_rate__what_a_kill_left_half_written_is_swept_by_the_next_rating(lake: Path) -> None:
     with rating(lake, before=DIE.format(write=5, how="halfway", signal="SIGKILL")) as process:
         process.communicate(timeout=PATIENCE)
@@ -265,6 +269,7 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage.ingest, "_FILE_ROWS", 15)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many_small_files")
 @pytest.mark.parametrize("done", [False, True], ids=["not done", "done"])
 @pytest.mark.parametrize("error", [Killed(), LakeError("disk full")], ids=["dead", "refused"])

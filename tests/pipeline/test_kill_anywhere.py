@@ -37,12 +37,14 @@ def kill_at_points(hands: Crew, steps: list[Step], lake: Path, points: int, seed
     return killed
 
 
+@pytest.mark.slow
 def test_kill__at_a_hundred_points_of_a_life_every_command_ends_as_if_undisturbed(
     hands: Crew, steps: list[Step], tmp_path: Path
 ) -> None:
     assert kill_at_points(hands, steps, tmp_path / "lake", POINTS, seed=20_210_725) > 0.7 * POINTS
 
 
+@pytest.mark.slow
 def test_kill__again_and_again_all_through_a_life_leaves_nothing_behind(
     hands: Crew, steps: list[Step], tmp_path: Path
 ) -> None:

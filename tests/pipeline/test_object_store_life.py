@@ -103,6 +103,7 @@ def live_and_die(hands: Crew, store: Proxy, url: str, steps: list[Step], kills: 
     return killed
 
 
+@pytest.mark.slow
 def test_life__in_a_store_killed_at_any_request_ends_as_on_a_disk(
     hands: Crew, store: Proxy, url: str, tmp_path: Path
 ) -> None:
@@ -116,6 +117,7 @@ def test_life__in_a_store_killed_again_and_again_ends_as_on_a_disk(
     assert live_and_die(hands, store, url, live(hands, tmp_path), kills=3, seed=9) >= 20
 
 
+@pytest.mark.slow
 def test_rate__lists_as_often_for_one_segment_as_for_many(hands: Crew, store: Proxy, url: str, tmp_path: Path) -> None:
     (ingest,) = live(hands, tmp_path, COMMANDS[:1])
     hands.done(*ingest.command, "--lake", url)

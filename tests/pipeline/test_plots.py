@@ -91,6 +91,7 @@ def test_players__have_a_line_and_a_name_each(lake: Lake) -> None:
     assert [line.get_color() for line in axes.lines] == list(SERIES[:3])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("look")
 @pytest.mark.parametrize("system", list(SYSTEMS))
 def test_figures__of_every_system_are_drawn(system: str, tmp_path: Path) -> None:

@@ -301,6 +301,7 @@ def test_publish__a_data_set_whose_players_have_other_numbers_is_published_anew(
     assert_published(lake)
 
 
+@pytest.mark.slow
 @repeatable(12)
 @given(data=st.data())
 def test_publish__whatever_happened_to_a_run_it_is_published_as_it_stands(
@@ -465,6 +466,7 @@ def dying(at: int, done: bool, error: BaseException) -> Iterator[list[str]]:
 STEPS = 6  # four tables, the plain file, and what says of which version it is
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "done"),
     [(Killed(), False), (Killed(), True), (OSError(28, "No space left on device"), False)],
@@ -505,6 +507,7 @@ def restore(lake: Lake, saved: dict[str, bytes]) -> None:
         full.write_bytes(data)
 
 
+@pytest.mark.slow
 def test_publish__stopped_and_the_run_changed_back_meanwhile_ends_as_if_neither_had_happened(lake: Lake) -> None:
     publish(lake, "run")
     whole = contents(lake)
@@ -555,6 +558,7 @@ def publishing(lake: Lake, *, before: str = "") -> Iterator[subprocess.Popen[byt
             process.kill()
 
 
+@pytest.mark.slow
 def test_publish__killed_at_any_moment_leaves_whole_tables_and_the_next_one_mends_them(lake: Lake) -> None:
     dice = random.Random(20_240_229)
     publish(lake, "run")

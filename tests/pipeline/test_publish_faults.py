@@ -22,6 +22,7 @@ def assert_told(ended: Ended, words: str) -> None:
     assert "Traceback" not in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [FIRST, AGAIN])
 def test_publish__whatever_file_is_too_large_for_the_disk_leaves_whole_tables(
     hands: Crew, steps: list[Step], tmp_path: Path, index: int
@@ -69,9 +70,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-@pytest.mark.parametrize(
-    "left", [4, 16, pytest.param(0, marks=pytest.mark.slow), pytest.param(32, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("left", [0, 4, 16, 32])
 def test_life__on_a_disk_that_is_full_the_last_commit_stays_and_room_is_all_that_is_needed(
     hands: Crew, steps: list[Step], small_disk: Path, left: int
 ) -> None:

@@ -662,6 +662,7 @@ STEPS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @repeatable(60)
 @given(histories(max_rounds=8), st.lists(STEPS, max_size=6))
 def test_rate__whatever_happened_before_the_end_is_that_of_an_undisturbed_run(

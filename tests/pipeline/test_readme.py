@@ -86,6 +86,7 @@ def test_readme__experiments_are_those_there_are() -> None:
     assert sorted(name for row in rows for name in re.findall(r"`([a-z]+)`", row)) == sorted(EXPERIMENTS)
 
 
+@pytest.mark.slow
 def test_readme__experiment_writes_its_report(tmp_path: Path) -> None:
     listed, written, _ = commands("experiment robustness")
     assert "robustness" in run(listed, tmp_path)
@@ -155,6 +156,7 @@ def test_project__extras_are_those_promised() -> None:
     assert {"cluster", "flows", "publish", "report", "all", "test"} <= set(extras)
 
 
+@pytest.mark.slow
 def test_readme__corrections_do_what_it_says(tmp_path: Path) -> None:
     ingest_site(tmp_path, "mallory")
     run(["rate", "--dataset", "site", "--lake", "lake"], tmp_path)
@@ -169,6 +171,7 @@ def test_readme__corrections_do_what_it_says(tmp_path: Path) -> None:
     assert all(word in log for word in ("mallory", "lovelace", "two accounts", "a test"))
 
 
+@pytest.mark.slow
 def test_readme__a_cluster_rates_two_systems(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="the extra cluster is not installed")
     ingest_site(tmp_path, "linus", n_contests=1)
@@ -176,6 +179,7 @@ def test_readme__a_cluster_rates_two_systems(tmp_path: Path) -> None:
     assert sorted(line.split(":")[0] for line in rated.splitlines()) == ["run site-elo-mmr", "run site-glicko"]
 
 
+@pytest.mark.slow
 def test_readme__a_lake_is_looked_after_as_it_says(tmp_path: Path) -> None:
     ingest_site(tmp_path, "linus")
     run(["rate", "--dataset", "site", "--lake", "lake"], tmp_path)
@@ -190,6 +194,7 @@ def test_readme__a_lake_is_looked_after_as_it_says(tmp_path: Path) -> None:
     assert "run site-elo-mmr: deleted" in deleted
 
 
+@pytest.mark.slow
 def test_readme__ratings_are_judged_as_it_says(tmp_path: Path) -> None:
     run(
         [
@@ -216,6 +221,7 @@ def test_readme__ratings_are_judged_as_it_says(tmp_path: Path) -> None:
     assert len(pd.read_parquet(tmp_path / "scores.parquet")) == 3 * 12
 
 
+@pytest.mark.slow
 def test_readme__a_run_is_exported_as_it_says(tmp_path: Path) -> None:
     ingest_site(tmp_path, "linus")
     run(["rate", "--dataset", "site", "--run", "codeforces-elo-mmr", "--lake", "lake"], tmp_path)
@@ -225,6 +231,7 @@ def test_readme__a_run_is_exported_as_it_says(tmp_path: Path) -> None:
     assert "board.jsonl: 3 rows" in board
 
 
+@pytest.mark.slow
 def test_readme__hyperparameters_are_found_as_it_says(tmp_path: Path) -> None:
     size = ["--set", "n_rounds=60", "--set", "participants=12", "--set", "n_players=30"]
     run(["ingest", "synthetic", "--preset", "synth-sm", *size, "--dataset", "codeforces", "--lake", "lake"], tmp_path)
@@ -235,6 +242,7 @@ def test_readme__hyperparameters_are_found_as_it_says(tmp_path: Path) -> None:
         assert "rated 60" in rated
 
 
+@pytest.mark.slow
 def test_readme__a_site_is_followed_as_it_says(tmp_path: Path) -> None:
     ingest, rate, normalise = commands("normalise --source")
     with serving() as server:

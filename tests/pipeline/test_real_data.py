@@ -41,6 +41,7 @@ def board_of(lake: Path, name: str) -> list[dict[str, object]]:
     return board
 
 
+@pytest.mark.slow
 def test_reddit__stops_at_its_empty_thread_or_leaves_it_out(archives: Path, tmp_path: Path) -> None:
     lake = str(tmp_path / "lake")
     arguments = ("ingest", "files", str(archives / "reddit.tar.xz"), "--dataset", "reddit", "--lake", lake)
@@ -60,6 +61,7 @@ def test_reddit__stops_at_its_empty_thread_or_leaves_it_out(archives: Path, tmp_
     assert busiest["handle"] == "TotesMessenger"
 
 
+@pytest.mark.slow
 def test_ctf__names_that_differ_by_case_or_white_space_are_different_players(archives: Path, tmp_path: Path) -> None:
     lake = str(tmp_path / "lake")
     run("ingest", "files", str(archives / "ctf.tar.xz"), "--dataset", "ctf", "--lake", lake)

@@ -242,6 +242,7 @@ def scheduler() -> Iterator[str]:
         yield cluster.scheduler_address
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["grid", "bayes"])
 def test_search__on_a_cluster_is_the_same(lake: Lake, scheduler: str, method: str) -> None:
     expected = searched(lake, method=method, trials=10, name="here")

@@ -112,6 +112,7 @@ def mend(ranklake: Command, lake: Path, source: Path, problem: str) -> None:
         assert ranklake("rate", "--dataset", "games", "--run", "run", "--lake", lake).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [flipped, cut, emptied, Path.unlink], ids=["flipped", "cut", "emptied", "gone"])
 def test_verify__names_any_damaged_file_and_what_it_says_mends_it(
     lake: Path, source: Path, tmp_path: Path, ranklake: Command, harm
@@ -154,6 +155,7 @@ def test_verify__names_any_damaged_file_and_what_it_says_mends_it(
         shutil.rmtree(damaged)
 
 
+@pytest.mark.slow
 def test_verify__a_flipped_bit_of_the_table_of_contests_is_named_or_of_no_account(
     lake: Path, ranklake: Command
 ) -> None:

@@ -57,7 +57,6 @@ HARM: dict[str, tuple[Callable[[Path], None], str]] = {
     "latest-gone": (lambda folder: (folder / LATEST).unlink(), "there is no such file"),
     "latest-cut": (lambda folder: cut(folder / LATEST), " bytes, latest.json says "),
     "latest-flipped": (lambda folder: flip(folder / LATEST), "is not what latest.json says"),
-    "latest-json-gone": (lambda folder: (folder / "latest.json").unlink(), "does not say which latest.parquet"),
     "latest-json-torn": (lambda folder: cut(folder / "latest.json"), "does not say which latest.parquet"),
 }
 
@@ -103,6 +102,20 @@ def test_verify__knows_with_which_deviations_a_run_was_published(lake: Path, ran
     (command,) = re.findall("`ranklake (publish .*?)`", ranklake("verify", "--lake", lake).err)
     assert "--deviations 1.5" in command
     assert ranklake(*shlex.split(command)).code == 0
+    assert ranklake("verify", "--lake", lake).err == ""
+
+
+def test_verify__a_first_publish_that_did_not_end_is_a_note(lake: Path, ranklake: Command) -> None:
+    """What is written last is missing, and nothing that is written after it is there."""
+    folder = lake / "published" / "run"
+    for part in ("latest.json", LATEST, "leaderboard"):
+        (shutil.rmtree if (folder / part).is_dir() else Path.unlink)(folder / part)
+        answer = ranklake("verify", "--lake", lake)
+        command = f"publish --run run --lake {lake}"
+        assert (answer.code, answer.err) == (
+            0, f"note: published/run: its first publish did not end; `ranklake {command}` completes it\n"
+        )  # fmt: skip
+    assert ranklake(*command.split()).code == 0
     assert ranklake("verify", "--lake", lake).err == ""
 
 

@@ -39,7 +39,7 @@ from flows.sources.base import SourceError
 from storage import Lake, LakeError, Run, layout
 from storage.lease import hold
 
-pytestmark = pytest.mark.usefixtures("prefect_server")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("prefect_server")]
 
 CONTESTS = over_years(made_up(24, seed=5))
 RUN = "site-elo-mmr"

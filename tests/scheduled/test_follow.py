@@ -452,6 +452,7 @@ def until(lines: queue.Queue[str], text: str) -> list[str]:
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
 def test_command__goes_on_after_an_error_and_ends_cleanly(
     loop: tuple[subprocess.Popen[bytes], queue.Queue[str]], ending: signal.Signals, tmp_path: Path
@@ -496,6 +497,7 @@ def test_follow__second_writer_is_told_who_writes(site: Site, lake: Lake) -> Non
 # A site that is really asked
 
 
+@pytest.mark.slow
 def test_command__with_nothing_new_asks_at_most_twice_and_is_soon_done(tmp_path: Path) -> None:
     with serving() as server:
         codeforces = FakeCodeforces(server)

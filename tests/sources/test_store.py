@@ -29,6 +29,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
         yield made
 
 
+@pytest.mark.slow
 def test_ingest__into_an_object_store_is_as_on_a_disk(store: Proxy, lake: Lake, server: Server) -> None:
     site = FakeCodeforces(server)
     for number in range(1, 6):
