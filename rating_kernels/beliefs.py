@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ._jit import exact
+from ._jit import exact, inner_exact
 from .numerics import prefetch
 from .standings import Floats, Ints, Longs
 
@@ -258,7 +258,7 @@ def places_needed(begin, end, rows, length, capacity, parts):
     return places
 
 
-@exact
+@inner_exact
 def grow(row, new, start, capacity, pool, parts):
     """Move a full row to the stretch twice as long that begins at ``new``; returns where the next may begin."""
     old, old_capacity = start[row], capacity[row]

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._jit import exact
+from ._jit import exact, inner_exact
 from .beliefs import Beliefs
 from .chances import logistic
 from .limits import POINTS, choice, finite, switch
@@ -202,13 +202,13 @@ def _store(beliefs: Beliefs) -> tuple[Any, ...]:
     return beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time
 
 
-@exact
+@inner_exact
 def _divide(a, b, whole):
     """``a / b``; of whole numbers toward zero, and never one too many: rounding moves a quotient by less than 1 / b."""
     return np.trunc(a / b) if whole else a / b
 
 
-@exact
+@inner_exact
 def _at_place(values, place):
     """The number that would be at ``place`` if the finite ``values`` were sorted: Hoare's quickselect.
 

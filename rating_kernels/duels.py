@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ._jit import exact, kernel
+from ._jit import exact, inner_exact, inner_kernel
 from .beliefs import NEVER, Beliefs, Map
 from .field_sums import field_sums
 from .numerics import C3, exp
@@ -125,13 +125,13 @@ def _rows(name: str, given: npt.ArrayLike, n_players: int) -> Ints:
     return np.require(values, np.int32, ["C_CONTIGUOUS", "WRITEABLE"])
 
 
-@exact
+@inner_exact
 def days_since(last_time, time_seconds):
     """Days from the last contest to this one: 0 if there was none at a known time, or if it ended later."""
     return max(time_seconds - last_time, 0) / _DAY if last_time != NEVER else 0.0
 
 
-@exact
+@inner_exact
 def _certainty(q, sigma):
     """g: how much a game counts against an opponent known this well; 1 if exactly."""
     spread = q / C3 * sigma
@@ -155,7 +155,7 @@ def _score(g, q, first, over, under, above, below, slope, surprise, information)
             information[i] = max(-slope[i] / q - 0.25 * g[i] * g[i], 0.0)
 
 
-@kernel
+@inner_kernel
 def compare_few(begin, end, lo, hi, q, mu, sigma, g, surprise, information):
     """All pairs of the contest in rows ``begin`` to ``end - 1``, one by one; ``g`` has room for one contest."""
     n = end - begin

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._jit import exact
+from ._jit import exact, inner_exact
 from .beliefs import Beliefs
 from .chances import logistic, normal
 from .field import direct_sums
@@ -204,14 +204,14 @@ def store(beliefs: Beliefs) -> tuple[Any, ...]:
     return beliefs.mu, state["k"], state["games"], state["peak"], beliefs.n_rounds, beliefs.last_time
 
 
-@exact
+@inner_exact
 def expected_score(lead, rate, normal):
     """Expected score at a lead."""
     x = lead * rate
     return 0.5 * math.erfc(-x) if normal else 1.0 / (1.0 + exp(-x))
 
 
-@exact
+@inner_exact
 def surplus_of(above, below, lost, games):
     """Score beyond expectation when ``lost`` of ``games`` points were; from the side that is smaller and keeps digits.
 
@@ -220,7 +220,7 @@ def surplus_of(above, below, lost, games):
     return above - lost if above <= below else (games - lost) - below
 
 
-@exact
+@inner_exact
 def factor_of(row, k, own, games, peak):
     """K of a player's next game."""
     if not math.isnan(own[row]):
@@ -232,7 +232,7 @@ def factor_of(row, k, own, games, peak):
     return _K_MASTER if peak[row] >= _MASTER else _K_OTHERS
 
 
-@exact
+@inner_exact
 def _rounded(x, scale):
     """``x`` to whole multiples of 1 / ``scale``, halves away from zero."""
     size = abs(x) * scale
@@ -240,7 +240,7 @@ def _rounded(x, scale):
     return math.copysign((whole + 1.0 if size >= whole + 0.5 else whole) / scale, x)
 
 
-@exact
+@inner_exact
 def move(row, change, played, scale, rounds_change, mu, games, peak, n_rounds):
     """Add a change to a rating."""
     if scale > 0.0 and rounds_change:

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ._jit import exact, kernel
+from ._jit import exact, inner_exact, inner_kernel
 from .beliefs import LANES, NEVER, grow
 from .numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp, prefetch
 
@@ -31,7 +31,7 @@ _CONVERGED = 3e-5  # widths: Halley's next error is at most 5/3 of the cube of i
 _STEPS = 200
 
 
-@exact
+@inner_exact
 def drift(row, time_seconds, weight, a, b, c, d, delay, n_rounds, last_time):
     """What a round brings to one player: gamma^2 = c w + d days, and beta with beta^2 = a + b / w.
 
@@ -191,7 +191,7 @@ def absorb_rows(
     return -1
 
 
-@exact
+@inner_exact
 def _clear(row, start, length, capacity, pool):
     """Forget a row's logistic factors."""
     for part in range(3):
@@ -201,7 +201,7 @@ def _clear(row, start, length, capacity, pool):
     length[row] = 0
 
 
-@exact
+@inner_exact
 def _push(
     row, p, beta, history_len, deviation, normal_mu, normal_weight, shrink, start, length, capacity, pool
 ):  # fmt: skip
@@ -238,7 +238,7 @@ def _push(
     return merged > 0 and history_len > 0
 
 
-@exact
+@inner_exact
 def mode(x, lower, upper, normal_mu, normal_weight, shrink, pool, perf, force, inverse_width, length):
     """The zero of w_0 (x - p_0) + sum_k w_k beta_k^2 / b_k tanh((x - p_k) / 2 b_k) between two bounds, and the slope.
 
@@ -269,7 +269,7 @@ def mode(x, lower, upper, normal_mu, normal_weight, shrink, pool, perf, force, i
     return math.nan, rise
 
 
-@kernel
+@inner_kernel
 def _pull(x, pool, perf, force, inverse_width, length):
     """Taylor series of the factors' pull, sum of force tanh((x - perf) inverse_width), and the largest inverse width.
 

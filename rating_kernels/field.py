@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._jit import exact, kernel
+from ._jit import exact, inner_exact, inner_kernel, kernel
 from .beliefs import Map
 from .numerics import exp
 from .standings import Floats, Longs
@@ -278,7 +278,7 @@ def finish(sums, far, low, high, middle, top_rate, half_width, first, offset):
     return series, guesses
 
 
-@exact
+@inner_exact
 def table_sum(p, side, middle, half_width, first, offset, series):
     """``S(p)`` (``side`` +1) or ``M(p)`` (-1), whichever ``p``'s side of the middle holds, and its slope."""
     value = 0.0
@@ -305,7 +305,7 @@ def table_sum(p, side, middle, half_width, first, offset, series):
     return value, slope
 
 
-@exact
+@inner_exact
 def table_start(target, low, high, guesses):
     """Where ``S - M`` is about ``target``: the cell that brackets it, then Hermite interpolation of the inverse."""
     a, b = 0, GRID
@@ -326,7 +326,7 @@ def table_start(target, low, high, guesses):
     return left + t * cell + t * (1 - t) * ((1 - t) * bend_a + t * bend_b)
 
 
-@kernel
+@inner_kernel
 def direct_sum(p, side, mu, rate, weight, start, stop):
     """``S(p)`` (``side`` +1) or ``M(p)`` (-1) of terms ``start`` to ``stop - 1``, for fields too small to tabulate.
 
@@ -381,7 +381,7 @@ def read_table(
         slope[i] = side * rise
 
 
-@kernel
+@inner_kernel
 def _direct_sums(p, mu, rate, weight):
     above = 0.0
     below = 0.0

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from ._jit import exact, kernel
+from ._jit import exact, inner_exact, inner_kernel
 from .gaussian_field import (
     LANES,
     NODES,
@@ -102,7 +102,7 @@ def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) 
     return perf
 
 
-@kernel
+@inner_kernel
 def _lane_sum(p, lanes, mu, rate, win, loss, next_win, next_loss):
     """Sum over a block of win_j H(-z) - loss_j H(z), and its first two derivatives; the sum for the next group."""
     value = 0.0
@@ -119,14 +119,14 @@ def _lane_sum(p, lanes, mu, rate, win, loss, next_win, next_loss):
     return value, slope, bend, following
 
 
-@exact
+@inner_exact
 def _pass(start, stop, split, scale, win, loss):
     """Rows ``start`` to ``stop - 1`` of a block go from below to tied."""
     for k in range(start, stop):
         win[k] = loss[k] = 0.5 * scale[k] if split else 0.0
 
 
-@exact
+@inner_exact
 def _own(start, stop, mu, rate):
     """Own terms of a full tie group, -(p - mu[start]) pull + moment."""
     pull, moment = 0.0, 0.0
@@ -136,7 +136,7 @@ def _own(start, stop, mu, rate):
     return pull, moment
 
 
-@exact
+@inner_exact
 def _halley(q, slope, bend):
     return -2.0 * q * slope / (2.0 * slope * slope - q * bend)
 
@@ -235,7 +235,7 @@ def solve(
     return -1
 
 
-@exact
+@inner_exact
 def solve_round(mu, rate, first, split, perf):
     """The performances of all groups of one round, on one thread; returns as :func:`solve`."""
     zero = np.int64(0)

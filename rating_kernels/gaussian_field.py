@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from ._jit import exact, kernel
+from ._jit import exact, inner_exact, inner_kernel, kernel
 from .numerics import exp, hazard, hazards, upper_hazard
 
 __all__ = [
@@ -265,7 +265,7 @@ def scan(blocks, split, crossing, ends, slots, outside, inside):
                 run[k] += own
 
 
-@kernel
+@inner_kernel
 def to_series(slot, inside, values, series, to):
     """Chebyshev coefficients of wins minus losses, tilted so that both ends of the panel weigh alike; the tilt.
 
@@ -287,7 +287,7 @@ def to_series(slot, inside, values, series, to):
     return tilt
 
 
-@exact
+@inner_exact
 def series_sum(x, half_width, series, at, tilt):
     """Value and first two derivatives of a tilted series, by Clenshaw's recurrence and its derivatives."""
     x2 = 2 * x

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._jit import exact
+from ._jit import exact, inner_exact
 from .beliefs import Beliefs
 from .chances import glicko_curve
 from .duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
@@ -192,7 +192,7 @@ def _diffuse_rows(
         mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
 
 
-@exact
+@inner_exact
 def _pull(x, a, half_tau2, surprise2, information, k):
     """tau^2 F(x) of step 5 and its slope, without v, which may be infinite: f^2 + v is k / information."""
     y = exp(x)
@@ -205,7 +205,7 @@ def _pull(x, a, half_tau2, surprise2, information, k):
     )
 
 
-@exact
+@inner_exact
 def _new_volatility(vol, f2, surprise, information, tau):
     """Step 5 by Newton's method; NaN if it does not end.
 

@@ -25,10 +25,10 @@ __all__ = ["KernelCache"]
 class KernelCache(_Cache):
     """The compiled signatures of one function, as numba's dispatcher asks for them."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], kind: str = "") -> None:
         if function.__closure__ is not None:
             raise TypeError(f"{function.__qualname__}: a kernel must not depend on variables of another function")
-        self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        self._name = f"{kind}{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         self._enabled = True
 
     @property

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from ._jit import exact, kernel
+from ._jit import inner_exact, inner_kernel
 
 __all__ = ["sum_opponents"]
 
@@ -23,7 +23,7 @@ _CHEAPER = 4.0  # lattice points a row up to which the lattice costs less than e
 _BARYCENTRIC = np.array([(-1.0) ** k * math.comb(_POINTS - 1, k) for k in range(_POINTS)])
 
 
-@exact
+@inner_exact
 def sum_opponents(x, lo, hi, chance, even):
     """Of each row, sums over all rows ``j`` of another tie group.
 
@@ -59,7 +59,7 @@ def sum_opponents(x, lo, hi, chance, even):
         a = b
 
 
-@kernel
+@inner_kernel
 def _add_pairs(x, i, begin, end, sign, chance, even):
     """To the sums of row ``i`` its pairs with some rows."""
     one, other = 0.0, 0.0
@@ -71,14 +71,14 @@ def _add_pairs(x, i, begin, end, sign, chance, even):
     even[i] += sign * other
 
 
-@exact
+@inner_exact
 def _pair(d):
     """logistic(d), and ln(2 cosh(d / 2))."""
     e = math.exp(-abs(d))
     return (1.0 if d >= 0.0 else e) / (1.0 + e), 0.5 * abs(d) + math.log1p(e)
 
 
-@exact
+@inner_exact
 def _spread(t, spread):
     """Lagrange's weights of the points about ``t`` (in steps from the lattice's first); gives the first of them."""
     at = int(t) - (_POINTS // 2 - 1)
@@ -98,7 +98,7 @@ def _spread(t, spread):
     return at
 
 
-@kernel
+@inner_kernel
 def _add_by_lattice(spread, at, sign, chance, even):
     """To the sums of each row those of all rows, one of them spread over the lattice and one gathered from it."""
     low = at.min()

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from ._jit import exact
+from ._jit import inner_exact
 from .truncation import beyond, within
 
 __all__ = ["TOLERANCE", "propagate"]
@@ -28,7 +28,7 @@ _STAGES, _SWEEPS = 6, 32  # sweeps with full steps; each later stage halves the 
 _CREEPING = 512  # sweeps, all with full steps, where truncated laws are sharpened
 
 
-@exact
+@inner_exact
 def propagate(mu, variance, lo, first, window, gap, sharpen, message, pull):
     """Find what the standings say about each performance.
 
@@ -118,19 +118,19 @@ def propagate(mu, variance, lo, first, window, gap, sharpen, message, pull):
     return swept if settled else -swept
 
 
-@exact
+@inner_exact
 def _sum(p, q, r, s):
     """The law of x + y, where x has precision p and pull q, y has r and s."""
     return p * r / (p + r), (q * r + s * p) / (p + r)
 
 
-@exact
+@inner_exact
 def _larger(moved, change):
     """The larger of two, or NaN if the first is."""
     return change if moved <= change else moved
 
 
-@exact
+@inner_exact
 def _meet(
     begin, end, outer, outer_pull, prior, prior_pull, window, sharpen, step, size,
     site, site_pull, later, later_pull, message, pull,
@@ -166,7 +166,7 @@ def _meet(
     return change, p, q
 
 
-@exact
+@inner_exact
 def _truncate(tied, precision, pull, edge, sharpen, step, size, site, site_pull):
     """The message of one truncation, given the difference's law without it and the old message.
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ._jit import exact
+from ._jit import exact, inner_exact
 from .lattice import sum_opponents
 from .standings import Floats, Ints, Longs
 
@@ -193,7 +193,7 @@ def _score_places(offsets, lo, hi, mu, inversion, half, deviation, tau, rho):
             )  # fmt: skip
 
 
-@exact
+@inner_exact
 def _score_round(lo, hi, mu, inversion, half, deviation):
     """Compare the order of ratings with the places of one round; gives tau and rho."""
     n = len(mu)
@@ -251,7 +251,7 @@ def _score_round(lo, hi, mu, inversion, half, deviation):
     return tau, covariance / (math.sqrt(spread_places) * math.sqrt(spread_ratings))
 
 
-@exact
+@inner_exact
 def _up_to(tree, level):
     """Rows in a Fenwick tree up to a level."""
     total = 0

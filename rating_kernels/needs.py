@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ._jit import exact, kernel
+from ._jit import exact, inner_exact, inner_kernel
 from .field import HALF_WIDTH, plan_panels, table_start, table_sum, tabulate
 from .numerics import C3, exp
 from .performance import TOLERANCE
@@ -120,7 +120,7 @@ def crowd(mu, rate):
     return low, high, min(max(mean, low), high), math.sqrt(1.0 + rate * rate * squares / (C3 * C3 * len(mu)))
 
 
-@kernel
+@inner_kernel
 def _direct(p, side, i, own, mu, rate):
     """How many are expected to beat ``p`` (``side`` +1) or to lose to it (-1), and how fast that changes with ``p``.
 
@@ -136,7 +136,7 @@ def _direct(p, side, i, own, mu, rate):
     return value, slope * rate
 
 
-@exact
+@inner_exact
 def _from_table(p, side, i, own, mu, rate, middle, half_width, panel, offset, series):
     """What :func:`_direct` gives, for the side of the middle where ``p`` is."""
     value, slope = table_sum(p, side, middle, half_width, panel, offset, series)
@@ -144,7 +144,7 @@ def _from_table(p, side, i, own, mu, rate, middle, half_width, panel, offset, se
     return value - (1.0 - own) * q, abs(slope) - (1.0 - own) * rate * q * (1.0 - q)
 
 
-@exact
+@inner_exact
 def _level(
     i, above, below, own, whole, mu, rate, lowest, highest, mean, width,
     tabulated, low, high, middle, half_width, panel, offset, series, guesses,
@@ -234,7 +234,7 @@ def solve_needs(
     return -1
 
 
-@exact
+@inner_exact
 def solve_directly(mu, lo, hi, tie_share, rate, base, own, whole, seed, need):
     """The same for all rows of a small round, without a table."""
     zero, no_table = np.int64(0), np.bool_(False)

@@ -26,7 +26,7 @@ import math
 
 import numpy as np
 
-from ._jit import exact, kernel
+from ._jit import exact, inner_exact, inner_kernel
 from .beliefs import LANES
 from .factors import mode
 from .numerics import exp, prefetch
@@ -83,7 +83,7 @@ def noise_rows(
     return -1
 
 
-@exact
+@inner_exact
 def _widen_alike(x, r, row, normal_mu, normal_weight, pool, perf, inverse_tau, length):
     """Multiply all weights by ``x``; returns the new mode and the slope there, or NaN if it is not found."""
     normal_weight[row] *= x
@@ -94,7 +94,7 @@ def _widen_alike(x, r, row, normal_mu, normal_weight, pool, perf, inverse_tau, l
     return mode(r, lower, upper, normal_mu[row], normal_weight[row], 1.0, pool, perf, inverse_tau, inverse_tau, length)
 
 
-@exact
+@inner_exact
 def _share(target, normal_weight, total, rise, bend, curve, force, length):
     """The root of F(x) = target, given F(1), F'(1) and F''(1) of the logistic factors; NaN if it is not found.
 
@@ -133,7 +133,7 @@ def _share(target, normal_weight, total, rise, bend, curve, force, length):
     return math.nan
 
 
-@kernel
+@inner_kernel
 def _zeta(v):
     """zeta(v) = 2 g / sinh 2 g with g tanh g = v, for v >= 0; off by at most 2e-15 of v + zeta(v).
 
@@ -173,7 +173,7 @@ def _zeta(v):
     return z * z
 
 
-@kernel
+@inner_kernel
 def _measure(r, pool, perf, inverse_tau, length, curve, force):
     """Write logistic factors' v into ``curve`` and their w into ``force``; returns their F(1), F'(1) and F''(1)."""
     f = 0.0
@@ -196,7 +196,7 @@ def _measure(r, pool, perf, inverse_tau, length, curve, force):
     return f, f1, f2
 
 
-@kernel
+@inner_kernel
 def _sums(x, curve, force, length):
     """F(x), x F'(x) and x^2 F''(x) of the logistic factors."""
     f = 0.0
@@ -214,7 +214,7 @@ def _sums(x, curve, force, length):
     return f, f1, f2
 
 
-@kernel
+@inner_kernel
 def _widen(x, pool, inverse_tau, length, curve, force):
     """Write each logistic factor's new 1 / tau; returns the slope of their pull at the mode."""
     slope = 0.0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from ._jit import cgutils, exact, intrinsic
+from ._jit import cgutils, inner_exact, intrinsic
 
 __all__ = [
     "C3",
@@ -74,7 +74,7 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.int64), generate
 
 
-@exact
+@inner_exact
 def exp(x: float) -> float:
     """e^x, with ``x`` clamped to [-708, 708]; NaN stays NaN. Relative error below 3e-16."""
     x = min(max(x, -_LARGEST), _LARGEST)
@@ -97,7 +97,7 @@ def exp(x: float) -> float:
     return p * float_of_bits((np.int64(k) + 1023) << 52)
 
 
-@exact
+@inner_exact
 def log1p(x: float) -> float:
     """ln(1 + x) for 0 <= x < 1e300. Relative error below 5e-16."""
     u = 1.0 + x
@@ -125,7 +125,7 @@ def log1p(x: float) -> float:
     return k * _LN2_HIGH + (2.0 * s + (2.0 * s * p + (k * _LN2_LOW + lost)))
 
 
-@exact
+@inner_exact
 def one_minus_exp(y: float) -> float:
     """1 - e^-y for y >= 0, without cancellation near 0. Relative error below 5e-16."""
     p = 1 / 87178291200.0  # the Taylor series to y^14, for y < 0.35 ends below 1e-17 of the result
@@ -145,7 +145,7 @@ def one_minus_exp(y: float) -> float:
     return p * y if y < 0.35 else 1.0 - exp(-y)
 
 
-@exact
+@inner_exact
 def _excess(x: float) -> tuple[float, float]:
     """Numerator and denominator of H(x) - x for x >= 0, where H = phi / (1 - Phi) is the normal hazard.
 
@@ -175,14 +175,14 @@ def _excess(x: float) -> tuple[float, float]:
     return r, n
 
 
-@exact
+@inner_exact
 def upper_hazard(x: float) -> float:
     """H(x) = phi(x) / (1 - Phi(x)) of the standard normal law for x >= 0: no exponential. Relative error 4e-16."""
     r, n = _excess(x)
     return x + r / n
 
 
-@exact
+@inner_exact
 def hazard(x: float) -> float:
     """H(x) = phi(x) / (1 - Phi(x)) of the standard normal law, for |x| up to 1e14.
 
@@ -196,7 +196,7 @@ def hazard(x: float) -> float:
     return (top if upper else density * top) / (n if upper else top - density * n)
 
 
-@exact
+@inner_exact
 def hazards(x: float) -> tuple[float, float, float, float, float, float]:
     """H(x), H'(x), H''(x) and H(-x), H'(-x), H''(-x), for one division. H' = H (H - x) lies in (0, 1)."""
     size = abs(x)
@@ -216,7 +216,7 @@ def hazards(x: float) -> tuple[float, float, float, float, float, float]:
     return lower, lower_slope, lower_bend, upper, upper_slope, upper_bend
 
 
-@exact
+@inner_exact
 def normal_quantile(below: float, above: float) -> float:
     """The x with Phi(x) = ``below`` and 1 - Phi(x) = ``above``, of which the smaller is taken, 1e-300 at least.
 

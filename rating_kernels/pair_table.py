@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._jit import exact, kernel
+from ._jit import exact, inner_exact, kernel
 from .field import block_starts
 from .pair_terms import LOGISTIC, NORMAL, limit, term
 from .standings import Floats, Longs
@@ -191,7 +191,7 @@ def add_limits(code, starts, near, variance, weight, cut, shift, middle, inverse
                 sums[i] += series[m] * degree[m]
 
 
-@exact
+@inner_exact
 def _shares(x, share):
     """Lagrange's cardinal functions of points in a row, at ``x`` beyond the last of their first half."""
     x += ORDER // 2 - 1
@@ -205,7 +205,7 @@ def _shares(x, share):
         product *= x - a
 
 
-@exact
+@inner_exact
 def _degrees(variance, cut, shift, middle, inverse_half, offset, degree):
     """Chebyshev's polynomials in a player's variance at the player's nodes; 0 at the others."""
     band = 0 if variance >= cut else 1

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from ._jit import exact, kernel
+from ._jit import exact, inner_exact, inner_kernel, kernel
 from .numerics import exp, upper_hazard
 
 __all__ = ["KINDS", "LOGISTIC", "NORMAL", "SPREAD3", "add_near", "direct_sums", "limit", "term"]
@@ -23,7 +23,7 @@ NORMAL, LOGISTIC, SPREAD3 = 0, 1, 3
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the standard normal law at 0
 
 
-@exact
+@inner_exact
 def term(code, d, v):
     """A pair's term, seen by the player who stands higher by ``d``."""
     root = math.sqrt(v)
@@ -38,7 +38,7 @@ def term(code, d, v):
     return e * q * q / v if code != SPREAD3 else e * q * q / (v * root)
 
 
-@exact
+@inner_exact
 def limit(code, v):
     """What a pair's two terms add up to: all of it goes to one of them when they stand far apart."""
     return 1.0 if code == NORMAL else 1.0 / math.sqrt(v)
@@ -65,7 +65,7 @@ def direct_sums(code, start, stop, mu, variance, weight, sums):
         sums[i] = total
 
 
-@kernel
+@inner_kernel
 def _some(code, m, v, mu, variance, weight, cut, begin, end):
     total = 0.0
     for j in range(begin, end):

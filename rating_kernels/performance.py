@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from ._jit import exact, kernel
+from ._jit import exact, inner_kernel
 from .field import direct_sum, table_start, table_sum
 from .numerics import exp
 
@@ -95,7 +95,7 @@ def bracket(mu, omega, first, above, below, split):
     return low, high, middle, top_rate, bottom_rate
 
 
-@kernel
+@inner_kernel
 def _own_terms(p, side, mu, omega, start, stop):
     """Sum over a tie group of omega_j F_j(p) (side +1) or omega_j (1 - F_j(p)) (-1), and of omega_j^2 F_j (1 - F_j)."""
     value = 0.0

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from ._jit import exact
+from ._jit import exact, inner_exact
 from .standings import Rounds
 from .system import Outcome
 
@@ -37,7 +37,7 @@ def promises(rounds: Rounds, outcome: Outcome) -> dict[str, int]:
     return {"overtaken by the beaten": int(overtaken), "outgained by the beaten": int(outgained)}
 
 
-@exact
+@inner_exact
 def _let_down(order, hi, key, value):
     """For how many rows there is one with a worse place and a smaller ``key``, but a larger ``value``.
 

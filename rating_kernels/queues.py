@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from ._jit import exact
+from ._jit import exact, inner_exact
 from .beliefs import grow
 from .factors import mode
 from .numerics import exp, prefetch
@@ -82,7 +82,7 @@ def absorb_rows(
     return -1
 
 
-@exact
+@inner_exact
 def _shorten(row, r, precision, max_len, normal_mu, normal_weight, start, length, capacity, pool):
     """Merge the factors that are due into the normal one; tells whether there were any."""
     perf, inverse_tau, n = start[row], start[row] + capacity[row], length[row]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._jit import exact
+from ._jit import exact, inner_exact
 from .beliefs import Map
 from .field import BLOCK, DIRECT, NODES, accumulate, direct_sums, extremes, finish, plan, read_table
 from .field_sums import field_sums
@@ -42,7 +42,7 @@ def tied_sums(mu: Floats, rate: Floats, weight: Floats, first: Longs, map: Map) 
     return tied
 
 
-@exact
+@inner_exact
 def sum_ties(start, stop, mu, rate, weight, tied, below, slope):
     """Write the sums of one tie group, rows ``start`` to ``stop - 1``, term by term; the last two are scratch."""
     if stop - start == 1:

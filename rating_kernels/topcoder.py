@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._jit import exact, kernel
+from ._jit import exact, inner_exact, kernel
 from .beliefs import Beliefs
 from .chances import normal_duel
 from .limits import POINTS, finite, fraction, positive, switch
@@ -266,7 +266,7 @@ def _perform_groups(start, stop, first, counts, factor, better, mu, n_before, ap
             perf[i] = min(mu[i] + factor[field] * (reached[field] - expected), ceiling)
 
 
-@exact
+@inner_exact
 def step_size(mu, n_before, weight, noob, limit, multiplier, published):
     """Weight of a performance, the rating's being 1, and cap on the change of the rating, rating points."""
     t = n_before + 1

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ._jit import exact, kernel
+from ._jit import inner_exact, inner_kernel
 from .numerics import exp, hazard
 
 __all__ = ["beyond", "tail", "within"]
@@ -22,7 +22,7 @@ _RIGHT, _MASS = (rule[_HALF:] for rule in np.polynomial.legendre.leggauss(2 * _H
 _NODES, _WEIGHTS = np.concatenate((_RIGHT, -_RIGHT)), np.concatenate((_MASS, _MASS))
 
 
-@exact
+@inner_exact
 def tail(a: float) -> tuple[float, float, float]:
     """Means of z and of z - a and variance, for standard normal z > a up to 1e15. Relative errors below 2e-15.
 
@@ -61,7 +61,7 @@ def tail(a: float) -> tuple[float, float, float]:
     return a + excess, excess, (a * e + (e * e - 1.0)) * excess * excess
 
 
-@exact
+@inner_exact
 def beyond(precision: float, pull: float, edge: float) -> tuple[float, float]:
     """Mean and variance of the law where it exceeds ``edge``; ``precision`` > 0."""
     root = math.sqrt(precision)
@@ -69,7 +69,7 @@ def beyond(precision: float, pull: float, edge: float) -> tuple[float, float]:
     return edge + excess / root, spread / precision
 
 
-@kernel
+@inner_kernel
 def _inside(tilt, bend):
     """Mean and variance of u on (-1, 1) under a density like exp(tilt u - bend u^2), tilt >= 0: no term is negative."""
     density = np.empty(2 * _HALF)
@@ -85,7 +85,7 @@ def _inside(tilt, bend):
     return mean, second / total
 
 
-@exact
+@inner_exact
 def within(precision: float, pull: float, reach: float) -> tuple[float, float]:
     """Mean and variance of the law between ``-reach`` and ``reach``.
 
