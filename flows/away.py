@@ -45,6 +45,11 @@ class Apart:
     def workers(self) -> int:
         return self.engine.workers
 
+    @property
+    def here(self) -> bool:
+        """Whether the cluster is on this machine."""
+        return bool(getattr(self.engine, "here", False))
+
     def __enter__(self) -> Self:
         return self
 

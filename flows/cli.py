@@ -124,6 +124,11 @@ def rate(
     lake: str,
 ) -> None:
     """Bring a run up to date: keep the rounds that still hold, rate the others, commit as they come."""
+    from .children import SHARED, started_ahead
+
+    if scheduler is None and engine != "dask" and not dry_run:
+        click.get_current_context().with_resource(started_ahead(systems or SHARED))
+
     from storage import Lake
 
     from .compiling import announce

@@ -7,30 +7,27 @@ process, however it ends.
 
 from __future__ import annotations
 
-import json
 import logging
-import subprocess
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from numba.core import event
 
 from rating_kernels import SYSTEMS, cache_folder
 from rating_kernels.warm import PARTS, counted, is_warm, warm_part
 
+from . import children
 from .cpus import available_cpus
 
-__all__ = ["Announce", "announce", "compile_kernels", "compile_parts", "parts_for"]
-
-# The child has this process' import path, and reads nothing from the folder it is started in.
-_CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from rating_kernels.warm import serve; serve()"
-_END_SECONDS = 10.0  # for a child that was asked to end
+__all__ = ["Announce", "announce", "announced", "compile_everything", "compile_kernels", "compile_parts", "parts_for"]
 
 log = logging.getLogger("ranklake.kernels")
 
@@ -47,6 +44,28 @@ def announce(systems: Sequence[str], kernels: int) -> None:
         print(f"compiling {', '.join(systems)} (once per machine)", file=sys.stderr, flush=True)
 
 
+class _First(event.Listener):
+    """Calls a function when the first kernel is compiled."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell: Callable[[], None] | None = tell
+
+    def on_start(self, event: Any) -> None:
+        if self._tell is not None:
+            tell, self._tell = self._tell, None
+            tell()
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+@contextmanager
+def announced(system: str, tell: Announce = announce) -> Iterator[None]:
+    """A block that calls a few kernels of a system: what is missing of these alone is compiled, here, and announced."""
+    with event.install_listener("numba:compile", _First(lambda: tell([system], 0))):
+        yield
+
+
 def parts_for(system: str, sizes: npt.ArrayLike) -> list[str]:
     """Parts of a system's kernels for rounds of these sizes, as ``elo-mmr.small``."""
     n, small = np.asarray(sizes), SYSTEMS[system].small
@@ -59,6 +78,11 @@ def compile_kernels(system: str, sizes: npt.ArrayLike, tell: Announce = announce
     return compile_parts(parts_for(system, sizes), tell)
 
 
+def compile_everything(system: str, tell: Announce = announce) -> float:
+    """See that all kernels of a system are compiled, as each worker of a cluster loads them; returns the seconds."""
+    return compile_parts([f"{system}.{part}" for part in PARTS], tell)
+
+
 def compile_parts(parts: Sequence[str], tell: Announce = announce, workers: int | None = None) -> float:
     """See that parts of kernels, named as by :func:`parts_for`, are compiled and kept; returns the seconds it took.
 
@@ -67,6 +91,7 @@ def compile_parts(parts: Sequence[str], tell: Announce = announce, workers: int 
     """
     missing = [part for part in parts if not is_warm(part)]
     if not missing or cache_folder.folders()[1] is None:
+        children.discard()
         return 0.0
     began = time.perf_counter()
     systems = list(dict.fromkeys(part.partition(".")[0] for part in missing))
@@ -78,6 +103,7 @@ def compile_parts(parts: Sequence[str], tell: Announce = announce, workers: int 
         others = [part for part in others if SYSTEMS[part.partition(".")[0]].compile_last_steps is not None]
         helpful = [part for part in others if part not in missing and not is_warm(part)]
     if workers == 1 or len(missing) + len(helpful) == 1:  # the start of a process takes a second
+        children.discard()
         rest = missing
     else:
         rest = _Children(workers).compile(missing, helpful, lambda kernels: tell(systems, kernels))
@@ -100,7 +126,7 @@ class _Children:
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self._said: SimpleQueue[tuple[int, str]] = SimpleQueue()  # lines of the children; an empty one is the end
-        self._running: list[subprocess.Popen[str]] = []
+        self._running: list[children.Child] = []
 
     def compile(self, parts: Sequence[str], helpful: Sequence[str], tell: Callable[[int], None]) -> list[str]:
         """Compile ``parts``, and ``helpful`` ones beside them as long as that takes; returns those that failed."""
@@ -130,23 +156,17 @@ class _Children:
                     at_work[number] = waiting.popleft()
                     self._ask(number, at_work[number])
         finally:
-            self._end()
+            children.end(self._running)
+            children.discard()
         return [part for part in parts if part in failed or part in open_parts]
 
     def _start(self, number: int) -> None:
-        command = [sys.executable, "-P", "-c", _CHILD, json.dumps(sys.path)]
-        # in a group of their own: Ctrl-C reaches this process, which ends them
-        apart: dict[str, Any] = {"process_group": 0}
-        if sys.platform == "win32":
-            apart = {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-        child = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **apart
-        )
+        child = children.take()
         self._running.append(child)
         threading.Thread(target=self._listen, args=(number, child), daemon=True).start()
         self._ask(number, cache_folder.release())
 
-    def _listen(self, number: int, child: subprocess.Popen[str]) -> None:
+    def _listen(self, number: int, child: children.Child) -> None:
         assert child.stdout is not None
         with child.stdout as lines:
             for line in lines:
@@ -161,18 +181,3 @@ class _Children:
             stream.flush()
         except OSError:
             log.debug("child %d has ended", number)  # its listener says so, too
-
-    def _end(self) -> None:
-        for child in self._running:
-            child.terminate()
-        for child in self._running:
-            try:
-                child.wait(_END_SECONDS)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
-            if child.stdin is not None:
-                try:
-                    child.stdin.close()
-                except OSError:
-                    log.debug("the pipe to an ended child was broken")

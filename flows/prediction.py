@@ -21,6 +21,7 @@ from rating_kernels import Beliefs, Prior, Rounds, System, count_events
 from rating_kernels.beliefs import NEVER, Column, Ragged
 from storage import Dataset, Lake, LakeError, Run
 
+from .compiling import announced, compile_kernels
 from .config import build_params, find_system
 from .engines.serial import Serial
 from .history import store_of
@@ -174,7 +175,8 @@ class Prediction:
         self.n_rounds = store.n_rounds.copy()
         self.mu, self.sigma = store.mu.copy(), store.sigma.copy()
         self._prior = Prior(np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int32))
-        display.system.prior(display.params, store, self._round, 0, n, self._prior)
+        with announced(display.system.name):
+            display.system.prior(display.params, store, self._round, 0, n, self._prior)
         new = self.n_rounds == 0
         self.mu[new] = self._prior.mu[new]  # some systems start whom they see late elsewhere
         self.rating: npt.NDArray[np.float64] = display.rating(self.mu, self.sigma, self.n_rounds)
@@ -262,8 +264,9 @@ class Prediction:
             prior = self._prior
             return Prior(prior.mu[index], prior.sigma[index], prior.beta[index], prior.n_before[index])
 
-        weight = self._round.weight[0]
-        return self._display.system.beats(self._display.params, weight, part((rows, None)), part((None, columns)))
+        weight, system = self._round.weight[0], self._display.system
+        with announced(system.name):
+            return system.beats(self._display.params, weight, part((rows, None)), part((None, columns)))
 
     def _play(self, row: int, place: int) -> tuple[float, float]:
         """mu and sigma of an entrant after the round in which it takes this place."""
@@ -272,6 +275,7 @@ class Prediction:
         others = np.argsort(-self._prior.mu, kind="stable")
         order = np.insert(others[others != row], place - 1, row)
         played = dataclasses.replace(self._round, player=order.astype(np.int32))
+        compile_kernels(self._display.system.name, [len(self)])
         outcome = rate_rounds(self._display.system, self._display.params, self._believed(), played, Serial())
         return float(outcome.mu[place - 1]), float(outcome.sigma[place - 1])
 

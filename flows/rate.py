@@ -21,7 +21,7 @@ from storage.lease import Lease, hold
 
 from .chain import NUMERICS
 from .commit import Committer
-from .compiling import Announce, announce, compile_kernels
+from .compiling import Announce, announce, compile_everything, compile_kernels
 from .config import RunConfig, find_system
 from .engines.base import Engine, EngineError, HandsLostError, Local
 from .plan import Plan
@@ -217,9 +217,12 @@ def _rate(
 
 
 def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on_compile: Announce) -> float:
-    """See that the kernels for the rounds to come are compiled; a cluster's workers do so themselves."""
+    """See that the kernels for the rounds to come are compiled.
+
+    The workers of a cluster do so themselves. If they are all on this machine, each would compile the same.
+    """
     if not isinstance(engine, Local):
-        return 0.0
+        return compile_everything(config.system, on_compile) if getattr(engine, "here", False) else 0.0
     ahead = slice(plan.resumes_at, plan.n_rounds)
     sizes = dataset.contests.column("n_players").to_numpy()[ahead]
     return compile_kernels(config.system, sizes[~plan.excluded[ahead]], on_compile)

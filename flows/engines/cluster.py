@@ -117,6 +117,11 @@ class Cluster:
     def workers(self) -> int:
         return len(self._addresses())
 
+    @property
+    def here(self) -> bool:
+        """Whether the workers are processes of this machine, which share its cache of compiled kernels."""
+        return self._local is not None
+
     def line(self) -> str:
         return f"Dask cluster {self.address}, {self.workers} workers; dashboard {self._client.dashboard_link}"
 

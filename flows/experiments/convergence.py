@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from rating_kernels import SYSTEMS, Rounds
 
+from ..compiling import compile_kernels
 from ..engines.threads import Threads
 from ..figures import SERIES, log_scale, new_figure
 from ..rounds import rate_rounds
@@ -77,6 +78,7 @@ def _course(name: str, rounds: Rounds, skills: Floats) -> tuple[Floats, Floats, 
     n_players = skills.shape[1]
     beliefs = system.newcomers(params, n_players)
     order, error = np.empty(len(rounds)), np.empty(len(rounds))
+    compile_kernels(name, np.diff(rounds.offsets))
     with Threads() as engine:
         for i in range(len(rounds)):
             rate_rounds(system, params, beliefs, rounds.part(i, i + 1), engine)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from rating_kernels import Beliefs, Outcome, Rounds
 from storage import Contest, Dataset, Lake, LakeError
 
+from ..compiling import compile_kernels
 from ..config import build_params, find_system
 from ..engines.threads import Threads
 from ..rounds import rate_rounds
@@ -84,6 +85,7 @@ def play(history: History, system: str, **settings: Any) -> Play:
     found = find_system(system)
     params = build_params(found, settings)
     beliefs = found.newcomers(params, len(history.handles))
+    compile_kernels(found.name, np.diff(history.rounds.offsets))
     with Threads() as engine:
         began = time.perf_counter()
         outcome = rate_rounds(found, params, beliefs, history.rounds, engine)

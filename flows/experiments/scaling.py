@@ -9,6 +9,7 @@ import numpy as np
 
 from rating_kernels import SYSTEMS, Rounds
 
+from ..compiling import compile_kernels
 from ..engines.threads import Threads
 from ..figures import SERIES, log_scale, new_figure
 from ..rounds import rate_rounds
@@ -55,6 +56,7 @@ def _run(setting: Setting) -> Report:
 def _times(setting: Setting, name: str) -> list[float]:
     system, times = SYSTEMS[name], []
     params = system.params()
+    compile_kernels(name, SIZES)
     unit = float(params.sigma_init) / 350.0 or 1.0
     for size in SIZES:
         setting.tell(f"{name}: {size:,} players")

@@ -7,15 +7,21 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numba
 import numpy as np
 import pytest
 from pipeline.commands import Command
 
-from flows import compiling
-from flows.compiling import compile_kernels, compile_parts, parts_for
-from rating_kernels import cache_folder
+from flows import children as processes
+from flows import compiling, predict, prediction, rate
+from flows.away import Apart
+from flows.compiling import announced, compile_kernels, compile_parts, parts_for
+from flows.config import RunConfig
+from rating_kernels import SYSTEMS, Glicko, cache_folder
+from rating_kernels._jit import exact
+from rating_kernels.duels import days_since
 from rating_kernels.warm import is_warm
 
 PATIENCE = 300.0  # seconds; a loaded machine may take a while
@@ -41,7 +47,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
         started.append(start(*arguments, **options))
         return started[-1]
 
-    monkeypatch.setattr(compiling.subprocess, "Popen", popen)
+    monkeypatch.setattr(subprocess, "Popen", popen)
     return started
 
 
@@ -112,7 +118,7 @@ def test_compile__child_ends_with_its_parent(cache: Path) -> None:
 
 @pytest.mark.parametrize("code", ["raise SystemExit(3)", "from rating_kernels.warm import serve; input(); serve()"])
 def test_compile__without_children_it_is_done_here(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "_CHILD", code)
+    monkeypatch.setattr(processes, "CHILD", code)
     here = fallen_back(monkeypatch)
     assert compile_kernels("glicko", [3, 5000]) > 0.0
     assert here == ["glicko.large", PART]
@@ -121,10 +127,63 @@ def test_compile__without_children_it_is_done_here(code: str, monkeypatch: pytes
 def test_compile__runs_nothing_of_the_folder_it_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit(4)")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(compiling, "_CHILD", "import json; print('done', flush=True); input()")
+    monkeypatch.setattr(processes, "CHILD", "import json; print('done', flush=True); input()")
     here = fallen_back(monkeypatch)
     compile_parts(["glicko.large", PART], workers=2)
     assert here == []
+
+
+def test_ahead__children_start_once_on_a_cold_machine_and_end_unless_taken(
+    children: list[subprocess.Popen[str]], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "available_cpus", lambda: 2)
+    with processes.started_ahead(["glicko"]):  # one process compiles it
+        assert children == []
+    with processes.started_ahead(["elo-mmr"]):
+        assert len(children) == 2
+        taken = processes.take()
+    assert taken.poll() is None
+    assert children[0].poll() is not None
+    processes.end([taken])
+    assert taken.poll() is not None
+    assert taken.stdout is not None
+    taken.stdout.close()
+    (cache / "kernels-x").mkdir(parents=True)
+    (cache / "kernels-x" / "elo-mmr.small.warm").touch()
+    with processes.started_ahead(["elo-mmr"]):
+        assert len(children) == 2
+
+
+def test_ahead__systems_are_those_that_two_processes_compile() -> None:
+    assert tuple(name for name, one in SYSTEMS.items() if one.compile_last_steps is not None) == processes.SHARED
+
+
+def test_announced__says_once_that_a_block_compiles(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = exact(days_since.py_func)  # type: ignore[attr-defined]
+    for said in ["compiling glicko (once per machine)\n", ""]:
+        with announced("glicko"):
+            assert again(0, 86_400) == again(0, 86_400) == 1.0
+        assert capsys.readouterr().err == said
+
+
+def test_prediction__says_that_it_compiles(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[str, list[int]]] = []
+    monkeypatch.setattr(prediction, "compile_kernels", lambda system, sizes: asked.append((system, list(sizes))))
+    expected = predict({"a": 1600.0, "b": 1500.0}, ["a", "b"], system="glicko")
+    expected.outcomes("a", [1])
+    assert asked == [("glicko", [2])]
+
+
+def test_cluster__local_one_compiles_in_the_driver_and_another_one_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+    monkeypatch.setattr(compiling, "compile_parts", lambda parts, tell: asked.append(list(parts)) or 1.0)
+    config = RunConfig("d", "r", "glicko", Glicko())
+    for here, seconds in [(False, 0.0), (True, 1.0)]:
+        apart = Apart(SimpleNamespace(here=here))  # type: ignore[arg-type]
+        assert rate._compile(None, config, None, apart, compiling.announce) == seconds  # type: ignore[arg-type]
+    assert asked == [["glicko.large", PART]]
 
 
 def test_warm__compiles_nothing_twice_and_knows_the_systems(ranklake: Command, monkeypatch: pytest.MonkeyPatch) -> None:

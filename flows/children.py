@@ -1,0 +1,96 @@
+"""Child processes that compile kernels (:mod:`.compiling`), and their start before this process has loaded its modules.
+
+To load numba takes a process most of a second. A command that will probably have to compile starts its children first,
+so that they load it at the same time. The guess is made from file names, as what it takes to know is what takes long.
+Children that are not needed are ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .cpus import available_cpus
+
+__all__ = ["CHILD", "SHARED", "Child", "discard", "end", "started_ahead", "take"]
+
+# The child has this process' import path, and reads nothing from the folder it is started in.
+CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from rating_kernels.warm import serve; serve()"
+SHARED = ("elo-mmr",)  # systems whose kernel for small rounds two processes compile
+_CHILDREN = 2  # that one system keeps busy
+_END_SECONDS = 10.0  # for a child that was asked to end
+
+Child = subprocess.Popen[str]
+
+_ahead: list[Child] = []  # started, and not taken yet
+
+
+@contextmanager
+def started_ahead(systems: Sequence[str]) -> Iterator[None]:
+    """A block that may compile these systems; children are started if it probably does, and those not taken end."""
+    try:
+        if available_cpus() > 1 and sys.executable and any(_is_cold(name) for name in systems if name in SHARED):
+            for _ in range(_CHILDREN):
+                _ahead.append(_start())
+        yield
+    finally:
+        discard()
+
+
+def _is_cold(system: str) -> bool:
+    """Whether no release at all has left a mark that it compiled this system for small rounds."""
+    base = os.environ.get("NUMBA_CACHE_DIR")
+    if not base:
+        import platformdirs
+
+        base = platformdirs.user_cache_dir("ranklake", appauthor=False)
+    return not any(Path(base).glob(f"kernels-*/{system}.small.warm"))
+
+
+def take() -> Child:
+    """A child that was started ahead, or another one."""
+    return _ahead.pop() if _ahead else _start()
+
+
+def discard() -> None:
+    """End the children that were started ahead and not taken."""
+    unread = _ahead[:]
+    _ahead.clear()
+    end(unread)
+    for child in unread:
+        assert child.stdout is not None
+        child.stdout.close()
+
+
+def _start() -> Child:
+    command = [sys.executable, "-P", "-c", CHILD, json.dumps(sys.path)]
+    # in a group of their own: Ctrl-C reaches this process, which ends them
+    apart: dict[str, Any] = {"process_group": 0}
+    if sys.platform == "win32":
+        apart = {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **apart
+    )
+
+
+def end(children: Sequence[Child]) -> None:
+    """End children, and wait for that."""
+    for child in children:
+        child.terminate()
+    for child in children:
+        try:
+            child.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        if child.stdin is not None:
+            try:
+                child.stdin.close()
+            except OSError:  # the pipe to an ended child is broken
+                continue
