@@ -192,7 +192,7 @@ def _rate(
         (config,) = wanted_runs(opened, dataset, [run], systems, settings, replace=replace)
         with open_engine(engine, workers, scheduler) as hands:
             report = rate_shown(opened, config, hands, _shown)
-        _log([f"run {run}: {report.line()}"])
+        _log(f"run {run}: {line}" for line in (report.line(), report.drift) if line)
         return report
 
 

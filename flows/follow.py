@@ -74,6 +74,8 @@ class Followed:
     def lines(self) -> Iterator[str]:
         """The report for a person."""
         yield f"run {self.run}: {self.rated.line()}"
+        if self.rated.drift:
+            yield f"run {self.run}: {self.rated.drift}"
         if self.published is not None:
             yield f"run {self.run}: {self.published.line()}"
 

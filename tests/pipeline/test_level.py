@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from pipeline.test_cli import Command
 
 from flows.config import build_params
 from flows.engines.serial import Serial
+from flows.follow import Followed
 from flows.level import Level
+from flows.rate import RateReport
 from flows.rounds import rate_rounds
 from rating_kernels import SYSTEMS, Outcome, Rounds
 from storage import Contest
@@ -160,3 +163,9 @@ def test_rate__that_was_stopped_tells_the_drift_of_the_rest(tmp_path: Path) -> N
     assert "over 8 years" in report.drift
     assert rate_run(parts, max_rounds=4).drift == ""
     assert "over 8 years" in rate_run(parts).drift
+
+
+def test_drift__is_in_the_report_of_follow() -> None:
+    rated = RateReport(0, 0, 3, 0, 9, 0.1, "", drift="the mean moved")
+    assert list(Followed("games-elo", rated, None).lines())[1:] == ["run games-elo: the mean moved"]
+    assert len(list(Followed("games-elo", replace(rated, drift=""), None).lines())) == 1
