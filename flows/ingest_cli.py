@@ -70,14 +70,14 @@ _FILE_OPTIONS = (
 
 
 @ingest.command("files", short_help="Ingest contests from tables, folders and archives.")
-@click.argument("path")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @dataset_option
 @lake_option
 @file_options
 @rewrite_option
 @steal_option
 def ingest_files(
-    path: str,
+    paths: tuple[str, ...],
     dataset: str,
     lake: str,
     mirror: bool,
@@ -91,7 +91,7 @@ def ingest_files(
       results.csv     a table, one row a participation (.csv .tsv .jsonl
                       .json .parquet; all but the last also as .gz .bz2
                       .zst .xz)
-      'results/*.csv' several tables as one; quote the pattern
+      results/*.csv   several tables as one
       results/        a folder of tables, or of contests N.json
       archive.tar.xz  an archive of contests N.json (.tar .tar.gz .zip)
       -               a table from standard input
@@ -124,7 +124,7 @@ def ingest_files(
     order: IngestOrder = "time" if options.order == "time" else "source"
     with usage():
         contests_file(dataset)
-        contests = read_contests(path, report=report, options=options)
+        contests = read_contests(paths, report=report, options=options)
     _ingest(lake, dataset, contests, report, order, mirror=mirror, rewrite=rewrite, steal=steal)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 from flows.normalise import parse_reference, reference_time
@@ -21,7 +22,7 @@ __all__ = ["Columns", "ReadOptions", "read_contests"]
 
 
 def read_contests(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str],
     *,
     order: Order | None = None,
     columns: Columns | None = None,
@@ -39,7 +40,8 @@ def read_contests(
         of results, one row a participation, as ``.csv``, ``.tsv``, ``.jsonl``, ``.json`` (each also compressed as
         ``.gz``, ``.bz2``, ``.zst`` or ``.xz``) or ``.parquet``; a folder of nothing but tables or a pattern such as
         ``results/*.csv``, read in order of name as one table; or ``-``, a table from standard input. A ``.jsonl`` or
-        ``.json`` file may hold contests of the reference format instead.
+        ``.json`` file may hold contests of the reference format instead. Several tables are read in the given order as
+        one.
     order
         ``number``: by file number, in tables by contest id. ``time``: by time, then number, in tables first appearance.
         ``given``: as the archive has them, a folder by name, a table by first appearance. By default ``number``, for
@@ -67,23 +69,27 @@ def read_contests(
     chosen = {name: value for name, value in beside.items() if value is not None}
     options = dataclasses.replace(options or ReadOptions(), **chosen)
     report = IngestReport() if report is None else report
-    items = _items(os.fspath(path), options, report)
+    paths = [os.fspath(path)] if isinstance(path, str | os.PathLike) else list(path)
+    items = _items(paths, options, report)
     return screen(items, report, on_error=options.on_error, dedupe=options.dedupe)
 
 
-def _items(path: str, options: ReadOptions, report: IngestReport) -> Iterable[Contest | SourceError]:
-    """Contests of whatever a path stands for; a contest with a fault is its error."""
-    if path == STDIN:
+def _items(paths: list[str], options: ReadOptions, report: IngestReport) -> Iterable[Contest | SourceError]:
+    """Contests of whatever paths stand for; a contest with a fault is its error."""
+    if paths == [STDIN]:
         return _from_stdin(options, report)
-    check_address(path)
-    files = files_of(path)
+    for path in paths:
+        check_address(path)
+    files = [file for path in paths for file in files_of(path)]
+    if len(paths) > 1 and (other := next((file for file in files if file.is_dir() or _is_archive(file)), None)):
+        raise SourceError("several paths must all be tables; ingest a folder or an archive by itself", other.name)
     one = files[0] if len(files) == 1 else None
     if one is not None and one.is_dir():
         inputs = tables_in(one, options.input_format, report)
         if not inputs:
             return _from_members(lambda: open_members(one, report), one.name, options, report)
         return _from_tables(inputs, options, report, one.name)
-    if one is not None and one.name.lower().endswith(ARCHIVES) and options.input_format is None:
+    if one is not None and _is_archive(one) and options.input_format is None:
         return _from_members(lambda: open_members(one, report), one.name, options, report)
     inputs = []
     for file in files:
@@ -95,7 +101,11 @@ def _items(path: str, options: ReadOptions, report: IngestReport) -> Iterable[Co
             )
             raise SourceError(f"{rule}; --input-format says what it is", file.name)
         inputs.append(Input(file, file.name if one is not None else str(file), form))
-    return _from_tables(inputs, options, report, one.name if one is not None else path)
+    return _from_tables(inputs, options, report, one.name if one is not None else " ".join(paths))
+
+
+def _is_archive(file: Path) -> bool:
+    return file.name.lower().endswith(ARCHIVES)
 
 
 def _from_stdin(options: ReadOptions, report: IngestReport) -> Iterator[Contest | SourceError]:

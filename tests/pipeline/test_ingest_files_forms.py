@@ -22,6 +22,7 @@ from pipeline.commands import Command
 from flows import rate_history
 from flows.sources.base import IngestReport, SourceError
 from flows.sources.files import Columns, ReadOptions, read_contests
+from storage import Dataset, Lake
 from storage.contests import Contest
 
 DAY = 1_705_276_800  # 2024-01-15
@@ -326,6 +327,21 @@ def test_json_may_hold_contests_of_the_reference_format(tmp_path: Path) -> None:
     assert refusal(bad).startswith("t.jsonl, contest 2 (line 2), row 0: ")
     with pytest.raises(ValueError, match="the setting time_format is of use for tables"):
         read(path, time_format="unix")
+
+
+def test_several_paths_are_one_table_in_the_given_order(ranklake: Command, tmp_path: Path) -> None:
+    """As a shell gives the files of a pattern that is not quoted."""
+    for name, contest in (("b.csv", "first"), ("a.csv", "second")):
+        (tmp_path / name).write_text(f"contest,player,rank\n{contest},ada,1\n{contest},grace,2\n", encoding="utf-8")
+    where = ("--dataset", "games", "--lake", tmp_path / "lake")
+    answer = ranklake("ingest", "files", tmp_path / "b.csv", tmp_path / "a.csv", *where)
+    assert (answer.code, answer.out) == (0, "read 2 contests, 4 participations\ndata set games: 2 new contests\n")
+    contests = Dataset.open(Lake.open(tmp_path / "lake"), "games").contests
+    assert contests.column("contest_id").to_pylist() == ["first", "second"]
+    (tmp_path / "folder").mkdir()
+    message = ranklake.refuses("ingest", "files", tmp_path / "a.csv", tmp_path / "folder", *where)
+    assert "several paths must all be tables" in message
+    assert "Missing argument" in ranklake.refuses("ingest", "files", *where, code=2)
 
 
 def test_a_folder_or_a_pattern_of_tables_is_one_table(tmp_path: Path) -> None:
