@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +15,7 @@ from storage import Lake, layout
 from storage.errors import LakeError, MissingError
 from storage.lake import digest_of
 from storage.mending import damaged
+from storage.prefetch import prefetch
 
 __all__ = ["Document", "Entry", "Key", "Raw"]
 
@@ -156,18 +155,7 @@ class Raw:
         MissingError, DamagedError
             When it is the turn of one that is gone, or not what was written.
         """
-        with ThreadPoolExecutor(_AHEAD) as pool:
-            coming: deque[Future[Document]] = deque()
-            try:
-                for key in keys:
-                    coming.append(pool.submit(self.read, key))
-                    if len(coming) > _AHEAD:
-                        yield coming.popleft().result()
-                while coming:
-                    yield coming.popleft().result()
-            finally:
-                for future in coming:
-                    future.cancel()
+        return prefetch(self.read, keys, _AHEAD, _AHEAD, "ranklake-raw")
 
     def keep(self, document: Document, *, replace: bool = False) -> bool:
         """Keep an answer, beside those that differ; lists, which are of no lasting interest, ``replace`` the last one.

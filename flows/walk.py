@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow as pa
 from rating_kernels import Outcome, Rounds, System
 from storage import DamagedError, Dataset, LakeError, Run, Segment, StandingsPart
 from storage.mending import way_out
+from storage.prefetch import prefetch
 
 from .adapters import Occasions
 from .engines.base import Engine
@@ -166,12 +166,6 @@ def _with_next(items: Iterator[T], n: int) -> Iterator[tuple[T, ...]]:
 
 def _read_ahead(items: Iterator[T]) -> Iterator[T]:
     """The same items, fetched by another thread a few steps ahead."""
-    with ThreadPoolExecutor(1, thread_name_prefix="ranklake-read") as reader:
-        waiting = deque(reader.submit(next, items, None) for _ in range(_AHEAD))
-        try:
-            while (item := waiting.popleft().result()) is not None:
-                waiting.append(reader.submit(next, items, None))
-                yield item
-        finally:
-            for future in waiting:
-                future.cancel()
+    fetched = prefetch(lambda _: next(items, None), count(), _AHEAD - 1, 1, "ranklake-read")
+    while (item := next(fetched)) is not None:
+        yield item

@@ -5,9 +5,8 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from typing import NamedTuple, TypeVar
 
@@ -19,6 +18,7 @@ from storage import parquet
 from storage.disk import Disk, too_long
 from storage.errors import LakeError, MissingError
 from storage.mending import advised
+from storage.prefetch import prefetch
 from storage.stores import bucket_of, connect, explained
 
 __all__ = ["Lake", "Written", "digest_of"]
@@ -119,18 +119,7 @@ class Lake:
         if self.local or len(paths) < 2:
             yield from map(self._attempt, paths)
             return
-        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-get") as pool:
-            ahead: deque[Future[bytes | LakeError]] = deque()
-            try:
-                for path in paths:
-                    ahead.append(pool.submit(self._attempt, path))
-                    if len(ahead) == _AT_ONCE:
-                        yield ahead.popleft().result()
-                while ahead:
-                    yield ahead.popleft().result()
-            finally:
-                for future in ahead:
-                    future.cancel()
+        yield from prefetch(self._attempt, paths, _AT_ONCE - 1, _AT_ONCE, "ranklake-get")
 
     def write_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
         """Make or replace a file in one step; parents are made as needed."""
