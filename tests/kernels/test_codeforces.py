@@ -126,6 +126,7 @@ def standings(mu: np.ndarray, order: str, tied: float) -> tuple[np.ndarray, ...]
     return mu[np.argsort(-level, kind="stable")], lo.astype(np.int32), hi.astype(np.int32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, True], ids=["real", "integer"])
 @pytest.mark.parametrize("convention", CONVENTIONS)
 @pytest.mark.parametrize("kind", ["usual", "newcomers", "wide", "beyond a table", "lone ends", "two at the top"])

@@ -94,6 +94,7 @@ def test_engines__agree_on_a_round_in_which_all_but_one_tie(system: System, engi
     assert same_bits(rated(system, rounds, engine), rated(system, rounds, Serial()))
 
 
+@pytest.mark.slow
 @given(histories(max_rounds=8))
 @repeatable(20)
 def test_small_rounds__in_one_call_or_in_many_have_the_same_bits(system: System, contests) -> None:

@@ -77,6 +77,7 @@ SHAPES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sums__are_those_of_all_terms(shape: str, kind: str) -> None:

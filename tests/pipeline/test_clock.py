@@ -8,6 +8,8 @@ import pytest
 from pipeline.crew import Crew
 from pipeline.life import Step, assert_as_after, put
 
+pytestmark = pytest.mark.slow
+
 YEARS = 10 * 366 * 86_400
 CLOCKS = {
     "set back between commands": f"import time\nreal = time.time\ntime.time = lambda: real() - {YEARS}",
@@ -17,7 +19,6 @@ CLOCKS = {
 }
 
 
-@pytest.mark.slow
 def test_life__under_clocks_that_jump_is_as_under_one_that_does_not(
     hands: Crew, steps: list[Step], tmp_path: Path
 ) -> None:
@@ -29,7 +30,6 @@ def test_life__under_clocks_that_jump_is_as_under_one_that_does_not(
         assert_as_after(lake, step)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_lease__of_who_is_alive_holds_and_of_the_dead_does_not_whatever_the_clock_says(
     hands: Crew, steps: list[Step], tmp_path: Path, clock: str

@@ -12,6 +12,8 @@ from pipeline.life import Step, assert_as_after, assert_finishes, assert_sound, 
 
 from storage.layout import TEMPORARY_PREFIX
 
+pytestmark = pytest.mark.slow
+
 WORDS = {"ENOSPC": "No space left on device", "EACCES": "Permission denied", "EIO": "Input/output error"}
 
 
@@ -39,7 +41,6 @@ def fail(hands: Crew, step: Step, lake: Path, at: int, how: str) -> Ended:
     return ended
 
 
-@pytest.mark.slow
 def test_faults__at_writes_of_a_life_are_told_in_a_line_and_leave_the_last_commit_whole(
     hands: Crew, steps: list[Step], tmp_path: Path
 ) -> None:
@@ -55,7 +56,6 @@ def test_faults__at_writes_of_a_life_are_told_in_a_line_and_leave_the_last_commi
     assert refused > 0.7 * points
 
 
-@pytest.mark.slow
 def test_faults__all_through_a_life_leave_nothing_behind(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
     lake, dice = tmp_path / "lake", random.Random(4)
     put(steps[0].before, lake)
@@ -68,7 +68,6 @@ def test_faults__all_through_a_life_leave_nothing_behind(hands: Crew, steps: lis
         assert files(lake / part).keys() == files(steps[-1].after / part).keys()
 
 
-@pytest.mark.slow
 def test_faults__delays_of_any_file_change_nothing(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
     for step in steps[:6]:
         put(step.before, tmp_path / "lake")
@@ -76,7 +75,6 @@ def test_faults__delays_of_any_file_change_nothing(hands: Crew, steps: list[Step
         assert_as_after(tmp_path / "lake", step)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["torn", "refused"])
 def test_faults__at_every_operation_of_a_life(hands: Crew, steps: list[Step], tmp_path: Path, how: str) -> None:
     for step in steps:

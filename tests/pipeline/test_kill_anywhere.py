@@ -10,6 +10,8 @@ from pipeline.crew import Crew
 from pipeline.lakes import files
 from pipeline.life import Step, assert_finishes, assert_sound, put
 
+pytestmark = pytest.mark.slow
+
 POINTS = 100
 
 
@@ -37,14 +39,12 @@ def kill_at_points(hands: Crew, steps: list[Step], lake: Path, points: int, seed
     return killed
 
 
-@pytest.mark.slow
 def test_kill__at_a_hundred_points_of_a_life_every_command_ends_as_if_undisturbed(
     hands: Crew, steps: list[Step], tmp_path: Path
 ) -> None:
     assert kill_at_points(hands, steps, tmp_path / "lake", POINTS, seed=20_210_725) > 0.7 * POINTS
 
 
-@pytest.mark.slow
 def test_kill__again_and_again_all_through_a_life_leaves_nothing_behind(
     hands: Crew, steps: list[Step], tmp_path: Path
 ) -> None:
@@ -58,7 +58,6 @@ def test_kill__again_and_again_all_through_a_life_leaves_nothing_behind(
         assert files(lake / part).keys() == files(steps[-1].after / part).keys()
 
 
-@pytest.mark.slow
 def test_kill__before_each_operation_of_a_life_and_in_the_middle_of_each_write(
     hands: Crew, steps: list[Step], tmp_path: Path
 ) -> None:
@@ -72,6 +71,5 @@ def test_kill__before_each_operation_of_a_life_and_in_the_middle_of_each_write(
             assert_finishes(hands, step, lake)
 
 
-@pytest.mark.slow
 def test_kill__at_two_hundred_more_points(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
     assert kill_at_points(hands, steps, tmp_path / "lake", 200, seed=2) > 0.6 * 200

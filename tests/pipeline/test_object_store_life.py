@@ -21,6 +21,8 @@ from pipeline.tables import ORDER, TABLES
 from flows.verify import Verifier
 from storage import Lake, Run
 
+pytestmark = pytest.mark.slow
+
 SHORT = (COMMANDS[0], COMMANDS[1], COMMANDS[4])  # ingest, rate, publish
 ALIKE = "import s3fs\nimport flows.commit\nflows.commit.REMOTE_SEGMENT_ROWS = flows.commit.SEGMENT_ROWS\n"
 
@@ -103,21 +105,18 @@ def live_and_die(hands: Crew, store: Proxy, url: str, steps: list[Step], kills: 
     return killed
 
 
-@pytest.mark.slow
 def test_life__in_a_store_killed_at_any_request_ends_as_on_a_disk(
     hands: Crew, store: Proxy, url: str, tmp_path: Path
 ) -> None:
     assert live_and_die(hands, store, url, live(hands, tmp_path, SHORT), kills=1, seed=8) >= 2
 
 
-@pytest.mark.slow
 def test_life__in_a_store_killed_again_and_again_ends_as_on_a_disk(
     hands: Crew, store: Proxy, url: str, tmp_path: Path
 ) -> None:
     assert live_and_die(hands, store, url, live(hands, tmp_path), kills=3, seed=9) >= 20
 
 
-@pytest.mark.slow
 def test_rate__lists_as_often_for_one_segment_as_for_many(hands: Crew, store: Proxy, url: str, tmp_path: Path) -> None:
     (ingest,) = live(hands, tmp_path, COMMANDS[:1])
     hands.done(*ingest.command, "--lake", url)

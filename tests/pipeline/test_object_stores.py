@@ -26,6 +26,8 @@ from storage.compact import compact_dataset, compact_run
 from storage.errors import LeaseHeldError
 from storage.lease import hold
 
+pytestmark = pytest.mark.slow
+
 CONTESTS = made_up(28)
 
 
@@ -73,7 +75,6 @@ def objects(url: str) -> dict[str, bytes]:
 # Life
 
 
-@pytest.mark.slow
 def test_life__in_a_store_is_that_on_a_disk_to_the_byte(url: str, tmp_path: Path) -> None:
     disk, there = Lake.open(tmp_path / "lake", create=True), Lake.open(url, create=True)
     for lake in (disk, there):
@@ -93,7 +94,6 @@ def test_life__in_a_store_is_that_on_a_disk_to_the_byte(url: str, tmp_path: Path
     assert verifier.rounds == 27
 
 
-@pytest.mark.slow
 def test_life__ends_without_a_trace(url: str) -> None:
     lake = lake_of(url, CONTESTS)  # type: ignore[arg-type]
     rate_run(lake)
@@ -128,7 +128,6 @@ storage.lake.Lake.write_bytes = write_bytes
 """
 
 
-@pytest.mark.slow
 def test_rate__killed_at_some_writes_ends_as_if_undisturbed(url: str, tmp_path: Path) -> None:
     lake, disk = lake_of(url, CONTESTS), lake_of(tmp_path / "lake", CONTESTS)  # type: ignore[arg-type]
     rate_run(disk)
@@ -152,7 +151,6 @@ def test_rate__killed_at_some_writes_ends_as_if_undisturbed(url: str, tmp_path: 
 # Requests
 
 
-@pytest.mark.slow
 def test_rate__commits_a_segment_with_two_puts_and_a_look_at_the_lease(url: str, store: Proxy) -> None:
     lake = lake_of(url, CONTESTS)  # type: ignore[arg-type]
     appended: list[list[str]] = []
@@ -185,7 +183,6 @@ def test_standings__are_read_with_one_request_a_file(url: str, store: Proxy) -> 
 # Races
 
 
-@pytest.mark.slow
 def test_create__of_many_who_try_at_once_one_succeeds(url: str) -> None:
     lakes = [Lake.open(url, create=True) for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
@@ -204,7 +201,6 @@ def test_create__knows_its_own_file_when_the_answer_got_lost(url: str, store: Pr
     assert not lake.create_bytes("a/b", b"another's")
 
 
-@pytest.mark.slow
 def test_hold__is_exclusive_across_processes(url: str) -> None:
     lake = lake_of(url, CONTESTS[:3])  # type: ignore[arg-type]
     with hold(lake, "runs/run", "rate run"):
@@ -221,7 +217,6 @@ def test_hold__is_exclusive_across_processes(url: str) -> None:
             rate_run(lake)
 
 
-@pytest.mark.slow
 def test_lake__is_used_by_many_threads(url: str) -> None:
     lake = Lake.open(url, create=True)
     with ThreadPoolExecutor(16) as pool:
@@ -265,7 +260,6 @@ def test_open__a_bucket_that_is_not_there_is_named_and_never_made(store: Proxy) 
     assert not any(request.startswith("PUT /nobody-made-it ") for request in store.seen)
 
 
-@pytest.mark.slow
 def test_open__an_empty_bucket_holds_no_lake_until_one_is_made(url: str) -> None:
     with pytest.raises(MissingError, match=f"no lake at {url}; `ranklake ingest` makes one"):
         Lake.open(url)
@@ -291,7 +285,6 @@ def test_open__no_credentials_are_told(store: Proxy, monkeypatch: pytest.MonkeyP
         Lake.open("s3://bucket/lake")
 
 
-@pytest.mark.slow
 def test_lake__a_store_out_of_reach_is_told(url: str, store: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     store.server_close()
@@ -307,7 +300,6 @@ def test_lake__a_store_out_of_reach_is_told(url: str, store: Proxy, monkeypatch:
         lake.create_bytes("a/b", b"")
 
 
-@pytest.mark.slow
 def test_lake__a_store_that_is_busy_for_a_moment_is_asked_again(url: str, store: Proxy) -> None:
     lake = Lake.open(url, create=True)
     turns = iter(range(1000))
@@ -318,7 +310,6 @@ def test_lake__a_store_that_is_busy_for_a_moment_is_asked_again(url: str, store:
     assert list(Verifier(lake).everything()) == []
 
 
-@pytest.mark.slow
 def test_command__tells_a_missing_bucket_in_one_line(store: Proxy) -> None:
     with start("runs", "--lake", "s3://nobody-made-it/lake") as process:
         try:

@@ -12,6 +12,8 @@ import pytest
 from pipeline.crew import Crew, Ended
 from pipeline.life import Step, assert_as_after, assert_finishes, assert_sound, put
 
+pytestmark = pytest.mark.slow
+
 FIRST, AGAIN = 4, 9  # publishes of the life
 FULL = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
 
@@ -22,7 +24,6 @@ def assert_told(ended: Ended, words: str) -> None:
     assert "Traceback" not in ended.err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("index", [FIRST, AGAIN])
 def test_publish__whatever_file_is_too_large_for_the_disk_leaves_whole_tables(
     hands: Crew, steps: list[Step], tmp_path: Path, index: int
@@ -70,7 +71,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 4, 16, 32])
 def test_life__on_a_disk_that_is_full_the_last_commit_stays_and_room_is_all_that_is_needed(
     hands: Crew, steps: list[Step], small_disk: Path, left: int

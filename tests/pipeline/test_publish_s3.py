@@ -16,6 +16,8 @@ from flows.leaderboard import leaderboard
 from flows.publish import publish
 from storage import Lake, Run
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("moto", reason="needs moto[server], a store that runs here")
 s3fs = pytest.importorskip("s3fs")
 

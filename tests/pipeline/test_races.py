@@ -21,6 +21,8 @@ from pipeline.life import (
 from flows.verify import Verifier
 from storage import Dataset, Lake, Run
 
+pytestmark = pytest.mark.slow
+
 INGEST, RATED, RATE_AGAIN, PUBLISH, COMPACT_RUN, AMEND = 2, 3, 8, 4, 6, 7  # of the life
 AT_WORK = "is at work there, last heartbeat"
 
@@ -66,7 +68,6 @@ def test_ingest__by_several_processes_at_once_loses_no_contest(hands: Crew, tmp_
     assert list(Verifier(opened).everything()) == []
 
 
-@pytest.mark.slow
 def test_ingest__killed_amid_others_leaves_theirs(hands: Crew, tmp_path: Path) -> None:
     contests, dice = made_up(60, spice=False), random.Random(5)
     lake = str(tmp_path / "lake")
@@ -101,7 +102,6 @@ def test_ingest__and_corrections_by_hand_at_once_are_both_there(hands: Crew, ste
         assert list(Verifier(Lake.open(lake)).everything()) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("same", [True, False], ids=["the same source", "another source"])
 def test_ingest__that_was_taken_over_while_it_was_suspended_does_no_harm(
     hands: Crew, steps: list[Step], tmp_path: Path, same: bool
@@ -149,7 +149,6 @@ def test_rate__of_many_who_begin_together_the_run_ends_as_if_one_had(
         assert_as_after(lake, step)
 
 
-@pytest.mark.slow
 def test_rate__that_was_taken_over_while_it_was_suspended_commits_nothing_more(
     hands: Crew, steps: list[Step], tmp_path: Path
 ) -> None:
@@ -198,7 +197,6 @@ def test_rate__and_who_else_writes_the_run_do_not_disturb_each_other(
         assert_as_after(lake, step)
 
 
-@pytest.mark.slow
 def test_rate__sees_the_data_set_of_one_commit(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
     rate, ingest, lake = steps[1], steps[INGEST], tmp_path / "lake"
     for at in range(0, len(rate.operations), 20):

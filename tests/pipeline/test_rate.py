@@ -424,6 +424,7 @@ def tear(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["first", "middle", "last"])
 @pytest.mark.parametrize("suffix", [".json", ".parquet"])
 @pytest.mark.parametrize("damage", [remove, tear])

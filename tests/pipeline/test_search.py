@@ -96,6 +96,7 @@ def test_search__ranks_by_the_metric_on_the_first_contests(lake: Lake) -> None:
         assert report.best[0].train[metric] != report.best[2].train[metric]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 @pytest.mark.parametrize("prune", [False, True])
 def test_search__is_the_same_for_any_number_of_workers(lake: Lake, method: str, prune: bool) -> None:
