@@ -258,10 +258,11 @@ class _Record:
             if layout.number_of(file, ".json") is not None:
                 batch = record._read(f"{layout.trials_folder(config.name)}/{file}")
                 for one in batch["trials"] if batch["contests"] == contests else ():
-                    trial = Trial(**{**one, "legs": tuple(float("nan") if v is None else v for v in one["legs"])})
+                    trial = Trial(**{**one, "legs": tuple(map(_or_nan, one["legs"])), "scores": _scores(one["scores"])})
                     record.tried[_key(trial.settings)] = trial
         if lake.exists(layout.search_tests_file(config.name)):
-            record.tests = record._read(layout.search_tests_file(config.name))
+            tests = record._read(layout.search_tests_file(config.name))
+            record.tests = {key: _scores(scores) for key, scores in tests.items()}
         return record
 
     def save(self, batch: int, done: dict[int, Trial]) -> None:
@@ -269,14 +270,17 @@ class _Record:
         if done:
             told = [asdict(done[at]) for at in sorted(done)]
             for one in told:
-                one["legs"] = [None if np.isnan(value) else value for value in one["legs"]]
+                one["legs"] = [_or_none(value) for value in one["legs"]]
+                one["scores"] = {name: _or_none(value) for name, value in one["scores"].items()}
             text = json.dumps({"contests": self._contests, "trials": told}, indent=1, allow_nan=False)
             self._lake.write_bytes(layout.trials_file(self._name, batch), text.encode())
 
     def save_test(self, key: str, scores: dict[str, float]) -> None:
         """Commit a test's scores."""
         self.tests[key] = scores
-        self._lake.write_bytes(layout.search_tests_file(self._name), json.dumps(self.tests, indent=1).encode())
+        told = {key: {name: _or_none(value) for name, value in scores.items()} for key, scores in self.tests.items()}
+        text = json.dumps(told, indent=1, allow_nan=False)
+        self._lake.write_bytes(layout.search_tests_file(self._name), text.encode())
 
     def _read(self, path: str) -> Any:
         data = self._lake.read_bytes(path)
@@ -286,6 +290,19 @@ class _Record:
             raise DamagedError(
                 f"{path}: not readable ({error}); delete it, and what it held is tried again", path=path
             ) from None
+
+
+def _or_none(value: float) -> float | None:
+    """What JSON has for a score that does not exist: no round of these had the players that are scored."""
+    return None if np.isnan(value) else value
+
+
+def _or_nan(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _scores(read: dict[str, float | None]) -> dict[str, float]:
+    return {name: _or_nan(value) for name, value in read.items()}
 
 
 def _key(settings: dict[str, str]) -> str:

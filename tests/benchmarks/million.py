@@ -35,7 +35,8 @@ def _grow(
     name: str, system: System, sizes: dict[int, int], at_most: float | None, growth_at_most: float | None
 ) -> Iterator[Result]:
     taken: dict[int, float] = {}
-    params = system.params()
+    # ratings made up here are no whole numbers
+    params = system.params(arithmetic="real") if system.name == "codeforces" else system.params()
     with open_engine("threads") as engine:
         for n, repeats in sizes.items():
             mu, sigma, round = _crowd(n)

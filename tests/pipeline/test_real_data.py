@@ -92,7 +92,7 @@ def test_every_system__rates_every_real_history(archives: Path, tmp_path: Path, 
     contests = Dataset.open(Lake.open(lake), data).contests.num_rows
     for system in SYSTEMS:
         out, _ = run("rate", "--dataset", data, "--system", system, "--lake", lake)
-        assert f"rated {contests:,} with " in out
+        assert f"rated {contests:,} rounds with " in out
         rows = Run.open(Lake.open(lake), f"{data}-{system}").read_rounds(columns=["mu", "sigma"])
         assert all(np.isfinite(rows.column(name).to_numpy()).all() for name in rows.column_names)
         out, _ = run("leaderboard", "--run", f"{data}-{system}", "--top", "3", "--lake", lake)
