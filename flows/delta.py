@@ -6,12 +6,12 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pyarrow as pa
 from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from storage import DamagedError, Lake, LakeError
 from storage.mending import damaged
@@ -76,9 +76,10 @@ class PublishedTable:
             max_row_group_size=_ROW_GROUP,
             column_properties=dict.fromkeys(distinct, ColumnProperties(dictionary_enabled=False)),
         )
+        with self._reading(), suppress(TableNotFoundError):  # `is_deltatable` holds the interpreter's lock meanwhile
+            self._table = self._open()
         with self._reading():
-            if DeltaTable.is_deltatable(self._uri, self._options):
-                self._table = self._open()
+            if self._table is not None:
                 self.state = _state_of(self._table)
                 self._check_files()
 

@@ -18,7 +18,6 @@ from pipeline.life import COMMANDS, SETTINGS, Step, live, published, what_counts
 from pipeline.stores import PATIENCE, Proxy, environment, proxy, server
 from pipeline.tables import ORDER, TABLES
 
-from flows.verify import Verifier
 from storage import Lake, Run
 
 pytestmark = pytest.mark.slow
@@ -98,8 +97,8 @@ def live_and_die(hands: Crew, store: Proxy, url: str, steps: list[Step], kills: 
         command = (*step.command, "--lake", url)
         for _ in range(kills):
             killed += die_at_request(hands, store, command, dice.randint(3, 30), dice.random() < 0.5).killed
-            lake = Lake.open(url, create=True)
-            assert list(Verifier(lake).everything()) == []
+            Lake.open(url, create=True)
+            hands.done("verify", "--lake", url)  # not here: the Delta library holds the lock that the proxy needs
         hands.done(*command)
         assert_as_on_the_disk(url, step)
     return killed
