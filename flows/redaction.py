@@ -1,0 +1,120 @@
+"""Access tokens in text that a site sent: found in the encodings in which a site may repeat them, and replaced.
+
+A token can be found only in an encoding that is known: as it is; percent-encoded up to five times; with escapes
+of JSON, JavaScript or HTML; in base64 at any offset; in hexadecimal. A site that disguises it otherwise knows the token
+already and can publish it without us: the purpose is that no log, file or message here does so by accident.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import re
+from weakref import WeakSet
+
+__all__ = ["Secret"]
+
+REDACTED = "[access token]"
+LEAST_CHARACTERS = 8  # a shorter one would be found in text that has nothing to do with it
+_LOGGERS = ("httpcore.connection", "httpcore.http11", "httpcore.proxy", "httpcore.socks")
+
+
+class Secret:
+    """An access token; none if empty.
+
+    Raises
+    ------
+    ValueError
+        It is no token: it is shorter than eight characters, or has others than visible ASCII. The value is not shown.
+    """
+
+    def __init__(self, value: str, name: str = "the access token") -> None:
+        value = value.strip()  # a file ends with a line break
+        if value and not (re.fullmatch(r"[!-~]+", value) and len(value) >= LEAST_CHARACTERS):
+            rule = f"{LEAST_CHARACTERS} or more visible ASCII characters without a blank"
+            raise ValueError(f"{name} must have {rule}, got {len(value)} characters (not shown)")
+        self.value = value
+        if value:
+            self._literals = [value, *_encoded(value)]
+            escaped = "".join(_forms(c) for c in value)
+            self._escaped = re.compile(escaped)
+            self._pattern = re.compile("|".join([escaped, *map(re.escape, self._literals)]))
+            _mind(self)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __repr__(self) -> str:
+        return f"Secret({REDACTED if self.value else ''})"
+
+    def redact(self, text: str) -> str:
+        """The text with the token replaced."""
+        return self._pattern.sub(REDACTED, text) if self.value else text
+
+    def within(self, text: str | bytes) -> bool:
+        """Whether a text repeats the token."""
+        if not self.value:
+            return False
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        if any(literal.encode() in data for literal in self._literals):
+            return True
+        # The pattern takes some 40 ms a megabyte, and most texts have no escape at all. Latin-1 keeps each byte.
+        return any(c in data for c in (b"%", b"&", b"\\")) and bool(self._escaped.search(data.decode("latin-1")))
+
+
+def _forms(c: str) -> str:
+    """A pattern of one character, as it is or escaped; alternatives begin with a literal, which `re` is quick at.
+
+    Repetitions are bounded, or a text of nothing but backslashes would take a time that grows with its square.
+    """
+    code = f"{ord(c):02x}"
+    hexadecimal = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in code)
+    escaped = [] if c.isalnum() else [r"\\\\{0,7}" + re.escape(c)]  # JSON may write / as \/
+    entity = rf"&#(?:0{{0,6}}{ord(c)}|[xX]0{{0,6}}{hexadecimal});?"
+    named = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
+    names = [named[c]] if c in named else []
+    forms = [
+        *escaped,
+        rf"%(?:25){{0,4}}{hexadecimal}",
+        rf"\\\\{{0,7}}(?:u00|x){hexadecimal}",
+        entity,
+        *names,
+        re.escape(c),
+    ]
+    return f"(?:{'|'.join(forms)})"
+
+
+def _encoded(value: str) -> list[str]:
+    """The token in hexadecimal, and in base64 within a longer text, for which there are three offsets."""
+    data = value.encode()
+    found = {data.hex(), data.hex().upper()}
+    for offset in range(3):
+        text = base64.b64encode(bytes(offset) + data).decode().rstrip("=")
+        # Characters at either end that hold bits of the neighbours may differ.
+        text = text[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6]
+        found |= {text, text.replace("+", "-").replace("/", "_")}
+    return sorted(found)
+
+
+class _Redacting(logging.Filter):
+    """Removes the tokens in use from records of the HTTP library, which at level DEBUG shows headers of answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.secrets: WeakSet[Secret] = WeakSet()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        for secret in list(self.secrets):
+            text = secret.redact(text)
+        record.msg, record.args = text, ()
+        return True
+
+
+_FILTER = _Redacting()
+
+
+def _mind(secret: Secret) -> None:
+    _FILTER.secrets.add(secret)
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_FILTER)  # no second time
