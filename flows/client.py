@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import ssl
-import threading
-import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import httpx
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential_jitter
 
+from flows.addresses import is_loopback, same_host, split_url
+from flows.pace import Clock, Pace
+from flows.redaction import Secret
 from flows.sources.base import SourceError, shown
+from flows.transport import ExchangeError, Part, Response, Transport
 
 __all__ = ["Answer", "Client", "Clock", "Pace"]
 
@@ -24,47 +24,11 @@ LONGEST_WAIT = 300.0  # seconds; a site that asks for more is asked again by the
 MAX_BYTES = 2**28
 MAX_REDIRECTS = 5
 MAX_SECONDS = 600.0  # for one answer, however steadily it drips
+DOCUMENT_SECONDS = 1800.0  # for one document with its redirects, attempts and the pauses between them
+MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified that is kept; a site would fill the index with longer ones
 TIMEOUT = httpx.Timeout(60.0, connect=20.0)
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530})
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-
-
-class Clock:
-    """The time, and the patience to let it pass; tests bring their own."""
-
-    def monotonic(self) -> float:
-        """Seconds since some moment."""
-        return time.monotonic()
-
-    def now(self) -> float:
-        """Seconds since the epoch, UTC."""
-        return time.time()
-
-    def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        time.sleep(seconds)
-
-
-class Pace:
-    """When each host may be asked next; shared by all clients of a process, in any thread."""
-
-    def __init__(self) -> None:
-        self._next: dict[str, float] = {}
-        self._lock = threading.Lock()
-
-    def wait(self, host: str, interval_seconds: float, clock: Clock) -> None:
-        """Return when it is our turn; the next one's comes ``interval_seconds`` after ours began."""
-        with self._lock:
-            now = clock.monotonic()
-            turn = max(now, self._next.get(host, now))
-            self._next[host] = turn + interval_seconds
-        if turn > now:
-            clock.sleep(turn - now)
-
-    def hold(self, host: str, seconds: float, clock: Clock) -> None:
-        """Nobody's turn comes for some time: the host said so."""
-        with self._lock:
-            self._next[host] = max(self._next.get(host, 0.0), clock.monotonic() + seconds)
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +46,8 @@ class Answer:
     time_seconds : int
         When, UTC since the epoch.
     etag, last_modified : str
-        To ask again with; empty if the site sent none.
+        To ask again with; empty if the site sent none, one of more than 512 characters or other than ASCII, or one
+        that repeats the access token.
     """
 
     url: str
@@ -113,20 +78,22 @@ class Client:
     interval_seconds
         Least time from the beginning of a request to that of the next one to the same host.
     token
-        Sent to the host of ``base_url`` as a bearer token; told to nobody else, and never kept.
+        Sent to the host of ``base_url`` as a bearer token; told to nobody else, and never kept: an answer that repeats
+        it is an error, and so is plain HTTP to another machine.
     contact
         Where the site's people reach ours, for the user agent.
     pause_seconds
         Least time to wait after a 429 that does not say how long.
     max_bytes
-        No answer may be longer.
+        No answer may be longer, decoded.
     on_pause
         Called with the reason, and how long it is, before each pause after a fault.
 
     Raises
     ------
     ValueError
-        The base URL is none, or holds a password, which would end up in files and messages.
+        The base URL is none, or holds a password, which would end up in files and messages; or the token is none, or
+        would be sent unencrypted.
     """
 
     def __init__(
@@ -143,21 +110,27 @@ class Client:
         pace: Pace | None = None,
         on_pause: Callable[[str], None] = lambda why: None,
     ) -> None:
-        parts = _split(base_url)
+        parts = split_url(base_url)
         if parts is None:
             raise ValueError(f"a base URL is https://host/path, got {shown(base_url)}")
+        variable = f"RANKLAKE_{source.upper()}_TOKEN"
         if parts.username is not None or parts.query or parts.fragment:
             raise ValueError(
                 f"the base URL of {source} must be scheme, host and path alone; a token goes into the environment "
-                f"variable RANKLAKE_{source.upper()}_TOKEN"
+                f"variable {variable}"
             )
+        self._secret = Secret(token, variable)
+        if token and parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+            raise ValueError(f"{variable} would be sent unencrypted to {base_url}; use https://, or unset the variable")
         self.requests = 0
         self.clock = clock or Clock()
         self._source, self._base = source, base_url.rstrip("/") + "/"
-        self._interval, self._pause, self._max_bytes = interval_seconds, pause_seconds, max_bytes
+        self._interval, self._pause = interval_seconds, pause_seconds
         self._pace = pace or (_SHARED_PACE if clock is None else Pace())
-        self._token, self._on_pause = token, on_pause
-        self._http = httpx.Client(headers={"User-Agent": _user_agent(contact)}, timeout=TIMEOUT, verify=_trusted())
+        self._on_pause = on_pause
+        self._http = Transport(
+            {"User-Agent": _user_agent(contact)}, max_bytes=max_bytes, timeout=TIMEOUT, monotonic=self.clock.monotonic
+        )
 
     def __enter__(self) -> Client:
         return self
@@ -180,15 +153,16 @@ class Client:
         Raises
         ------
         SourceError
-            Any other status, no answer after several attempts, one that is too long, leads elsewhere or repeats the
-            token; names the URL.
+            Any other status, no answer after several attempts or within half an hour, one that is too long, leads
+            elsewhere, repeats the token or has a coding that was not asked for; names the URL.
         """
         url = urljoin(self._base, path)
         headers = {"If-None-Match": etag} if etag else {}
         if last_modified:
             headers["If-Modified-Since"] = last_modified
+        end = self.clock.monotonic() + DOCUMENT_SECONDS
         retrying = Retrying(
-            stop=stop_after_attempt(ATTEMPTS),
+            stop=lambda state: state.attempt_number >= ATTEMPTS or self.clock.monotonic() + state.upcoming_sleep >= end,
             wait=_wait,
             retry=retry_if_exception_type(_PassingError),
             sleep=self.clock.sleep,
@@ -196,98 +170,104 @@ class Client:
             reraise=True,
         )
         try:
-            response, body = retrying(self._follow, url, headers)
+            response = retrying(self._follow, url, headers, end, accept)
         except _PassingError as error:
-            times = f"after {ATTEMPTS} attempts" if error.retry_after <= LONGEST_WAIT else "for now"
+            attempts = retrying.statistics["attempt_number"]
+            times = f"after {attempts} attempt{'' if attempts == 1 else 's'}"
             raise self._fault(url, f"{error} {times}; run again later, what was kept is not asked for again") from None
-        if self._token and self._token.encode() in body:
-            raise self._fault(url, "the answer repeats our access token; it was not kept")
-        status = response.status_code
+        status, body = response.status, response.body
+        if self._secret.within(body):
+            rule = (
+                "the answer repeats our access token; it was not kept; revoke the token, and use the site without one"
+            )
+            raise self._fault(url, rule)
         if status != 304 and status not in accept:
             raise self._fault(url, f"HTTP {status} {_beginning(body)}".rstrip())
         if status == 304 and not (etag or last_modified):
             raise self._fault(url, "HTTP 304, though nothing was said to be known")
-        headers_back = response.headers
-        return Answer(
-            url,
-            status,
-            body,
-            int(self.clock.now()),
-            headers_back.get("ETag", ""),
-            headers_back.get("Last-Modified", ""),
-        )
+        now, validators = int(self.clock.now()), [self._validator(response, name) for name in ("etag", "last-modified")]
+        return Answer(url, status, body, now, *validators)
 
     def _tell(self, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome is not None else None
-        self._on_pause(f"{self._source}: {error}; again in {state.upcoming_sleep:.0f} s")
+        self._on_pause(self._secret.redact(f"{self._source}: {error}; again in {state.upcoming_sleep:.0f} s"))
 
-    def _follow(self, url: str, headers: dict[str, str]) -> tuple[httpx.Response, bytes]:
+    def _follow(self, url: str, headers: dict[str, str], end: float, accept: Collection[int]) -> Response:
         """One attempt, along redirects that stay with the host."""
         at = url
         for _ in range(MAX_REDIRECTS + 1):
-            response, body = self._ask(at, headers)
-            if not response.has_redirect_location:
-                return response, body
-            to = urljoin(at, response.headers["Location"])
-            if not _same_host(at, to):
-                host = shown((_split(to) or urlsplit("")).hostname or to)
+            response = self._ask(at, headers, end, accept)
+            location = response.headers.get("location", "")
+            if response.status not in REDIRECTS or not location:
+                return response
+            try:
+                to = urljoin(at, location)
+            except ValueError:  # as of http://[
+                raise self._fault(url, f"leads to what is no address, {shown(location)}") from None
+            if not same_host(at, to):
+                host = shown(self._secret.redact((split_url(to) or urlsplit("")).hostname or to))
                 rule = f"leads to another host, {host}, and was not followed; if the site has moved, give --base-url"
                 raise self._fault(url, rule)
+            if self._secret.within(to):
+                raise self._fault(url, "leads to an address that repeats our access token, and was not followed")
             at = to
         raise self._fault(url, f"leads on and on, {MAX_REDIRECTS} times and more")
 
-    def _ask(self, url: str, headers: dict[str, str]) -> tuple[httpx.Response, bytes]:
+    def _ask(self, url: str, headers: dict[str, str], end: float, accept: Collection[int]) -> Response:
         host = urlsplit(url).netloc
-        if self._token and _same_host(self._base, url):
-            headers = headers | {"Authorization": f"Bearer {self._token}"}
+        if self._secret and same_host(self._base, url):
+            headers = headers | {"Authorization": f"Bearer {self._secret.value}"}
         self._pace.wait(host, self._interval, self.clock)
         self.requests += 1
-        began = self.clock.monotonic()
-        body = bytearray()
+
+        def part(status: int) -> Part:
+            if status in PASSING or status in REDIRECTS:
+                return "none"
+            return "whole" if status in accept else "beginning"
+
+        left = end - self.clock.monotonic()
+        if left <= 0:
+            raise _PassingError(f"no whole answer within {DOCUMENT_SECONDS:.4g} s")
         try:
-            with self._http.stream("GET", url, headers=headers) as response:
-                for piece in response.iter_bytes():
-                    body += piece
-                    if len(body) > self._max_bytes:
-                        raise self._fault(url, f"the answer is longer than {self._max_bytes:,} bytes")
-                    if self.clock.monotonic() - began > MAX_SECONDS:
-                        raise _PassingError(f"no whole answer within {MAX_SECONDS:.0f} s")
-        except httpx.RequestError as error:
-            raise _PassingError(f"no answer ({_told(error)})") from error
-        except httpx.InvalidURL as error:
-            raise self._fault(url, f"no address to ask: {error}") from error
-        if response.status_code in PASSING:
+            response = self._http.get(url, headers, min(MAX_SECONDS, left), part)
+        except ExchangeError as error:
+            if error.passing and self.clock.monotonic() >= end - 0.01:
+                raise _PassingError(f"no whole answer within {DOCUMENT_SECONDS:.4g} s") from error
+            if error.passing:
+                raise _PassingError(str(error)) from error
+            raise self._fault(url, str(error)) from None
+        if response.status in PASSING:
             seconds = self._retry_after(response)
             self._pace.hold(host, min(seconds, LONGEST_WAIT), self.clock)
             if seconds > LONGEST_WAIT:
                 raise self._fault(
-                    url, f"HTTP {response.status_code}: the site asks to wait {seconds:,.0f} s; run again then"
+                    url, f"HTTP {response.status}: the site asks to wait {seconds:,.0f} s; run again then"
                 )
-            raise _PassingError(f"HTTP {response.status_code}", seconds)
-        return response, bytes(body)
+            raise _PassingError(f"HTTP {response.status}", seconds)
+        return response
 
-    def _retry_after(self, response: httpx.Response) -> float:
-        told = response.headers.get("Retry-After", "").strip()
-        least = self._pause if response.status_code == 429 else 0.0
+    def _retry_after(self, response: Response) -> float:
+        told = response.headers.get("retry-after", "").strip()
+        least = self._pause if response.status == 429 else 0.0
         if told.isascii() and told.isdigit():
             return max(float(told[:9]), least)
         try:
-            return max(parsedate_to_datetime(told).timestamp() - self.clock.now(), least)
+            return max(parsedate_to_datetime(told[:64]).timestamp() - self.clock.now(), least)
         except (ValueError, TypeError, OverflowError):
             return least
 
+    def _validator(self, response: Response, name: str) -> str:
+        """A header to ask again with, if it can be kept and sent back."""
+        value = response.headers.get(name, "")
+        plain = value.isascii() and value.isprintable() and len(value) <= MAX_VALIDATOR
+        return value if plain and not self._secret.within(value) else ""
+
     def _fault(self, url: str, rule: str) -> SourceError:
-        return SourceError(rule, self._source, member=url)
+        return SourceError(self._secret.redact(rule), self._source, member=self._secret.redact(url))
 
 
 _SHARED_PACE = Pace()
 _BACK_OFF = wait_exponential_jitter(initial=1.0, max=60.0, jitter=2.0)
-
-
-@cache
-def _trusted() -> ssl.SSLContext:
-    """Whom we trust: to read the certificates takes longer than many a request."""
-    return httpx.create_ssl_context()
 
 
 def _wait(state: RetryCallState) -> float:
@@ -302,30 +282,6 @@ def _user_agent(contact: str) -> str:
         number = "0"
     plain = "".join(c for c in contact if c.isascii() and c.isprintable())
     return f"ranklake/{number} (contest ratings{f'; {plain}' if plain else ''})"
-
-
-def _split(url: str) -> SplitResult | None:
-    """The parts of an address of the web; None if it is none."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return None
-    return parts if parts.scheme in _DEFAULT_PORTS and parts.hostname else None
-
-
-def _same_host(one: str, other: str) -> bool:
-    """Whether ``other`` is at the host of ``one``, at the same port, or safer than that."""
-    a, b = _split(one), _split(other)
-    if a is None or b is None or a.hostname != b.hostname or b.username is not None:
-        return False
-    ports = [(parts.scheme, parts.port or _DEFAULT_PORTS[parts.scheme]) for parts in (a, b)]
-    return ports[0] == ports[1] or ports == [("http", 80), ("https", 443)]
-
-
-def _told(error: httpx.RequestError) -> str:
-    words = str(error).strip()
-    return words if words else type(error).__name__
 
 
 def _beginning(body: bytes) -> str:

@@ -10,9 +10,12 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from sources.server import FakeClock, Reply, Server, serving
+from sources.sockets import NoSleep, raw_serving
 
 from flows import client as module
+from flows.addresses import same_host
 from flows.client import ATTEMPTS, Client, Pace
+from flows.redaction import Secret
 from flows.sources.base import SourceError
 
 TOKEN = "lip_verySecret123"
@@ -124,8 +127,13 @@ def test_get__compressed_nonsense_is_asked_for_again(server: Server) -> None:
 
 def test_get__an_answer_that_drips_for_ever_is_given_up(server: Server) -> None:
     server["/"] = Reply(b"x" * 100, before=lambda: server.clock.passes(1000))
-    with server.client() as client, pytest.raises(SourceError, match="no whole answer within 600 s"):
+    said: list[str] = []
+    with (
+        server.client(on_pause=said.append) as client,
+        pytest.raises(SourceError, match="no whole answer within 1800 s"),
+    ):
         client.get("")
+    assert said[0].startswith("site: no whole answer within 600 s; again in ")
 
 
 def test_get__silence_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,8 +204,8 @@ def test_get__redirects_are_followed_at_home_and_nowhere_else(server: Server) ->
     ],
 )
 def test_same_host__is_name_scheme_and_port(to: str, same: bool) -> None:
-    assert module._same_host("http://a.org/", to) is same
-    assert not module._same_host("https://a.org/", "http://a.org/")
+    assert same_host("http://a.org/", to) is same
+    assert not same_host("https://a.org/", "http://a.org/")
 
 
 def test_get__other_statuses_are_errors_that_show_how_the_answer_begins(server: Server) -> None:
@@ -241,3 +249,64 @@ def test_token__goes_to_its_host_and_into_no_log_message_or_answer(
     assert server.requests[0].headers["Authorization"] == f"Bearer {TOKEN}"
     assert "repeats our access token" in told[-1]
     assert TOKEN not in "".join(told) + everything_logged.text
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [TOKEN, "".join(f"\\u{ord(c):04x}" for c in TOKEN), "".join(f"%{ord(c):02x}" for c in TOKEN)],
+    ids=["plain", "json", "percent"],
+)
+def test_token__that_a_site_repeats_anywhere_is_nowhere_kept_or_shown(
+    server: Server, everything_logged: pytest.LogCaptureFixture, echo: str
+) -> None:
+    echoing = {"ETag": f'"{echo}"', "Last-Modified": echo, "X-Echo": echo}
+    server["/ok"] = Reply(b"fine", headers=echoing)
+    server["/body"] = f'{{"a": "{echo}"}}'.encode()
+    server["/no"] = Reply(b"x" * 170 + echo.encode(), 403)  # a message that is cut within the token shows a part of it
+    server["/to"] = Reply(b"", 302, {"Location": f"http://{TOKEN}.example.org/{echo}"})
+    server["/home"] = Reply(b"", 302, {"Location": f"/x?key={echo}"})
+    server["/coding"] = Reply(b"", headers={"Content-Encoding": echo})
+    server.script("/later", Reply(b"", 503, {"Retry-After": echo}), b"fine")
+    said: list[str] = []
+    with server.client(token=TOKEN, on_pause=said.append) as client:
+        answer = client.get("ok")
+        assert (answer.etag, answer.last_modified) == ("", "")
+        client.get("later")
+        for path in ("body", "no", "to", "home", "coding", f"missing?key={echo}"):
+            with pytest.raises(SourceError) as error:
+                client.get(path)
+            said.append(str(error.value) + repr(error.value))
+    assert "/x?key" not in "".join(server.paths)
+    kept = "".join(said) + repr(answer) + everything_logged.text
+    assert not Secret(TOKEN).within(kept)
+    assert TOKEN[:12] not in kept
+
+
+def test_token__in_a_line_that_breaks_the_protocol_is_not_shown() -> None:
+    said: list[str] = []
+    for line in (f"HTTP/1.1 {TOKEN} no", f"HTTP/1.1 200 OK\r\n{TOKEN} is no header"):
+        talk = [f"{line}\r\n\r\n".encode()]
+        with (
+            raw_serving(lambda head, talk=talk: iter(talk)) as site,  # type: ignore[misc]
+            Client("site", site.url, interval_seconds=0, token=TOKEN, clock=NoSleep(), on_pause=said.append) as client,
+            pytest.raises(SourceError, match="access token") as error,
+        ):
+            client.get("")
+        said.append(str(error.value))
+    assert TOKEN not in "".join(said)
+
+
+def test_token__is_not_sent_unencrypted_to_another_machine() -> None:
+    for url in ("http://site.example.org/", "http://192.0.2.1/", "http://localhost.example.org/"):
+        with pytest.raises(ValueError, match="RANKLAKE_SITE_TOKEN would be sent unencrypted") as error:
+            Client("site", url, interval_seconds=0, token=TOKEN)
+        assert TOKEN not in str(error.value)
+    for url in ("https://site.example.org/", "http://localhost:8000/", "http://[::1]/", "http://127.1.2.3/"):
+        Client("site", url, interval_seconds=0, token=TOKEN).__exit__()
+
+
+@pytest.mark.parametrize("token", ["short", f"{TOKEN}\nX-Header: injected", "blanks in it", "tökén-tökén"])
+def test_token__that_is_none_is_refused_by_the_name_of_its_variable(server: Server, token: str) -> None:
+    with pytest.raises(ValueError, match="RANKLAKE_SITE_TOKEN must have 8 or more visible ASCII characters") as error:
+        server.client(token=token)
+    assert token not in str(error.value)

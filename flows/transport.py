@@ -1,0 +1,212 @@
+"""One request and its answer over HTTP/1.1, bounded in time, in bytes on the wire and in bytes of the body."""
+
+from __future__ import annotations
+
+import ssl
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import httpcore
+import httpx
+
+from flows.bounded import Backend, Budget, BytesSpentError, TimeSpentError
+from flows.decoding import ACCEPTED, BodyTooLongError, CodingError, Decoder, DecoderError
+
+__all__ = ["ExchangeError", "Part", "Response", "Transport"]
+
+KEEP_ALIVE_SECONDS = 5.0
+BEGINNING_BYTES = 1 << 16  # of a body that only a message shows
+FRAMING_BYTES = 1 << 20  # headers and the like; beside twice the longest body, for chunks of a few bytes
+
+Part = Literal["whole", "beginning", "none"]
+
+
+class ExchangeError(Exception):
+    """There is no answer, or none that can be used.
+
+    Attributes
+    ----------
+    passing : bool
+        Whether it may be gone at the next attempt.
+    """
+
+    def __init__(self, rule: str, *, passing: bool) -> None:
+        super().__init__(rule)
+        self.passing = passing
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """Status, headers by their names in small letters, and the body or that part of it that was wanted."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Transport:
+    """Connections to sites, straight or through the proxies that the environment names.
+
+    Parameters
+    ----------
+    headers
+        Sent with every request.
+    max_bytes
+        No body may be longer, decoded.
+    timeout
+        To connect, and of each read and write.
+    monotonic
+        Seconds since some moment, for deadlines.
+    """
+
+    def __init__(
+        self, headers: Mapping[str, str], *, max_bytes: int, timeout: httpx.Timeout, monotonic: Callable[[], float]
+    ) -> None:
+        self._headers = {"Accept": "*/*", "Accept-Encoding": ACCEPTED, "Connection": "keep-alive", **headers}
+        self._max_bytes, self._timeout = max_bytes, timeout
+        self._budget = Budget(monotonic)
+        self._pools: dict[str, httpcore.ConnectionPool] = {}
+
+    def close(self) -> None:
+        """Close all connections."""
+        for pool in self._pools.values():
+            pool.close()
+        self._pools.clear()
+
+    def get(self, url: str, headers: Mapping[str, str], seconds: float, part: Callable[[int], Part]) -> Response:
+        """Ask for an address.
+
+        Parameters
+        ----------
+        seconds
+            After which the answer must be complete, from the connection to the last byte.
+        part
+            How much of the body is wanted, by status. The connection is closed if the rest is not read.
+
+        Raises
+        ------
+        ExchangeError
+            There is no answer, it takes too long, is too long, or in a coding that was not asked for.
+        """
+        try:
+            to = httpx.URL(url)
+            # Bytes without user and password; a port only if it is not that of the scheme.
+            target = httpcore.URL(scheme=to.raw_scheme, host=to.raw_host, port=to.port, target=to.raw_path)
+        except httpx.InvalidURL as error:
+            raise ExchangeError(f"no address to ask: {error}", passing=False) from None
+        given = [("Host", to.netloc.decode("ascii")), *(self._headers | dict(headers)).items()]
+        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in given]
+        self._budget.start(seconds, 2 * self._max_bytes + FRAMING_BYTES)
+        with self._explained(seconds):
+            pool = self._pool(to)
+            extensions = {"timeout": self._timeout.as_dict()}
+            with pool.stream("GET", target, headers=encoded, extensions=extensions) as response:
+                if not self._budget.n_bytes:
+                    # It was read from bytes behind the answer before, on the same connection.
+                    raise ExchangeError("no answer (the one before was longer than it said)", passing=True)
+                return self._read(response, part(response.status))
+
+    def _read(self, response: httpcore.Response, part: Part) -> Response:
+        headers: dict[str, str] = {}
+        for raw, value in response.headers:
+            name = raw.decode("latin-1").lower()
+            headers[name] = f"{headers[name]}, {_text(value)}" if name in headers else _text(value)
+        if part == "none":
+            return Response(response.status, headers, b"")
+        length = headers.get("content-length", "")
+        if part == "whole" and length.isascii() and length.isdigit() and int(length) > self._max_bytes:
+            raise BodyTooLongError  # before a byte of it is read
+        decoder = Decoder(headers.get("content-encoding", ""), self._max_bytes)
+        for piece in response.iter_stream():
+            decoder.feed(piece)
+            self._budget.check()
+            if part == "beginning" and decoder.n_bytes >= BEGINNING_BYTES:
+                return Response(response.status, headers, decoder.beginning(BEGINNING_BYTES))
+        self._budget.check()
+        return Response(response.status, headers, decoder.body())
+
+    @contextmanager
+    def _explained(self, seconds: float) -> Iterator[None]:
+        """Faults of an exchange in words."""
+        longest = f"{self._max_bytes:,} bytes"
+        try:
+            yield
+        except TimeSpentError:
+            raise ExchangeError(f"no whole answer within {seconds:.4g} s", passing=True) from None
+        except httpcore.TimeoutException as error:
+            # The last read has what is left for its timeout: it ends at the deadline, or a little before.
+            if self._budget.over():
+                raise ExchangeError(f"no whole answer within {seconds:.4g} s", passing=True) from None
+            raise ExchangeError(f"no answer ({_words(error)})", passing=True) from error
+        except httpcore.RemoteProtocolError as error:
+            if "too long" in str(error):  # h11 says no more of a head, or of trailers, beyond its limit
+                raise ExchangeError("the answer has headers of more than 100 kB", passing=False) from None
+            raise ExchangeError(f"no answer ({_words(error)})", passing=True) from error
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
+            raise ExchangeError(f"no answer ({_words(error)})", passing=True) from error
+        except DecoderError as error:
+            raise ExchangeError(f"no answer ({error})", passing=True) from None
+        except BodyTooLongError:
+            raise ExchangeError(f"the answer is longer than {longest}", passing=False) from None
+        except BytesSpentError:
+            rule = f"the answer takes more than twice the {longest} of the longest body to send"
+            raise ExchangeError(rule, passing=False) from None
+        except CodingError as error:
+            rule = f"Content-Encoding is {str(error)[:60]!r}; one layer of gzip was asked for, and nothing else is read"
+            raise ExchangeError(rule, passing=False) from None
+        except (httpcore.UnsupportedProtocol, ImportError) as error:
+            raise ExchangeError(f"no way to ask: {_words(error)}", passing=False) from None
+
+    def _pool(self, to: httpx.URL) -> httpcore.ConnectionPool:
+        """The connections through the proxy for an address, or straight to it."""
+        address = _proxy_of(to)
+        if address not in self._pools:
+            self._pools[address] = httpcore.ConnectionPool(
+                ssl_context=_trusted(),
+                proxy=_proxy(address) if address else None,
+                keepalive_expiry=KEEP_ALIVE_SECONDS,
+                network_backend=Backend(self._budget),
+            )
+        return self._pools[address]
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Whom we trust: to read the certificates takes longer than many a request."""
+    return httpx.create_ssl_context()
+
+
+def _proxy_of(to: httpx.URL) -> str:
+    """The proxy that the environment, or the system, has for an address; empty if none."""
+    if urllib.request.proxy_bypass(to.netloc.decode("ascii")):
+        return ""
+    proxies = urllib.request.getproxies()
+    address = proxies.get(to.scheme) or proxies.get("all") or ""
+    return address if not address or "://" in address else f"http://{address}"
+
+
+def _proxy(address: str) -> httpcore.Proxy:
+    try:
+        proxy = httpx.Proxy(address)
+    except (httpx.InvalidURL, ValueError):
+        # Not shown: it may hold a password.
+        rule = "the proxy of the environment (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is no address as http://host:port"
+        raise ExchangeError(rule, passing=False) from None
+    url = proxy.url
+    at = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+    return httpcore.Proxy(at, auth=proxy.raw_auth, ssl_context=_trusted() if url.scheme == "https" else None)
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _words(error: Exception) -> str:
+    return str(error).strip() or type(error).__name__

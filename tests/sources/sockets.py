@@ -1,0 +1,221 @@
+"""A server of raw bytes on the loopback: it sends what a test yields, and breaks the protocol on request."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+
+from flows.client import Clock
+
+__all__ = ["NoSleep", "RawServer", "Talk", "answer", "certificate", "drip", "raw_serving", "relay"]
+
+Talk = Callable[[bytes], Iterator[bytes]]  # from the head of a request to the pieces that are sent
+PIECE_SECONDS = 0.002  # between two pieces
+GIVE_UP_SECONDS = (
+    2.0  # after which an endless answer ends: a client without a deadline fails its test, and does not hang
+)
+
+
+class NoSleep(Clock):
+    """The real time, without the pauses between requests."""
+
+    def sleep(self, seconds: float) -> None:
+        pass
+
+
+@dataclass
+class RawServer:
+    """What a test knows of its server: the port, and the heads of the requests that arrived."""
+
+    port: int
+    heads: list[bytes] = field(default_factory=list)
+    connections: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+
+def answer(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
+    """A whole answer with its length."""
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", ""]
+    return "\r\n".join(lines).encode("latin-1") + body
+
+
+def drip(first: bytes, again: bytes) -> Talk:
+    """An answer that begins with ``first`` and goes on with ``again`` without an end."""
+
+    def talk(head: bytes) -> Iterator[bytes]:
+        yield first
+        yield from repeat(again)
+
+    return talk
+
+
+@contextmanager
+def raw_serving(talk: Talk, context: ssl.SSLContext | None = None) -> Iterator[RawServer]:
+    """A server that answers each request with the pieces of ``talk``; with ``context`` it speaks TLS.
+
+    The connection stays open between answers. It is closed when ``talk`` yields ``b""``.
+    """
+    over = threading.Event()
+    threads: list[threading.Thread] = []
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = RawServer(listener.getsockname()[1])
+
+    def serve(plain: socket.socket) -> None:
+        with suppress(OSError), plain:
+            plain.settimeout(GIVE_UP_SECONDS)
+            connection = plain if context is None else context.wrap_socket(plain, server_side=True)
+            with connection:
+                while head := _head(connection):
+                    server.heads.append(head)
+                    give_up = Clock().monotonic() + GIVE_UP_SECONDS
+                    for piece in talk(head):
+                        if not piece or over.is_set() or Clock().monotonic() > give_up:
+                            return
+                        connection.sendall(piece)
+                        over.wait(PIECE_SECONDS)
+
+    def accept() -> None:
+        while True:
+            connection, _ = listener.accept()
+            if over.is_set():
+                connection.close()
+                return
+            server.connections += 1
+            threads.append(threading.Thread(target=serve, args=(connection,)))
+            threads[-1].start()
+
+    accepting = threading.Thread(target=accept)
+    accepting.start()
+    try:
+        yield server
+    finally:
+        over.set()
+        with suppress(OSError):  # it wakes the thread that accepts
+            socket.create_connection(("127.0.0.1", server.port), 1.0).close()
+        for thread in [accepting, *threads]:
+            thread.join()
+        listener.close()
+
+
+@contextmanager
+def relay(
+    port: int, whole_bytes: int | None = None, *, connect: bool = False, context: ssl.SSLContext | None = None
+) -> Iterator[RawServer]:
+    """Pass connections on to a port of this machine; what comes back goes on byte by byte after ``whole_bytes``.
+
+    With ``connect`` it is a proxy, which is told the port first; with ``context`` that is reached by TLS.
+    """
+    over = threading.Event()
+    threads: list[threading.Thread] = []
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = RawServer(listener.getsockname()[1])
+
+    def start(act: Callable[..., None], *given: object) -> None:
+        threads.append(threading.Thread(target=act, args=given))
+        threads[-1].start()
+
+    def up(client: socket.socket, site: socket.socket) -> None:
+        with suppress(OSError):
+            while data := client.recv(65536):
+                site.sendall(data)
+        with suppress(OSError):
+            site.shutdown(socket.SHUT_RDWR)
+
+    def down(site: socket.socket, client: socket.socket) -> None:
+        passed = 0
+        with suppress(OSError):
+            while data := site.recv(65536 if whole_bytes is None or passed < whole_bytes else 1):
+                client.sendall(data)
+                passed += len(data)
+                over.wait(0 if whole_bytes is None else PIECE_SECONDS)
+        with suppress(OSError):
+            client.shutdown(socket.SHUT_RDWR)
+
+    def serve(plain: socket.socket) -> None:
+        with suppress(OSError), plain:
+            plain.settimeout(GIVE_UP_SECONDS)
+            client = plain if context is None else context.wrap_socket(plain, server_side=True)
+            with client, socket.create_connection(("127.0.0.1", port), GIVE_UP_SECONDS) as site:
+                if connect:
+                    server.heads.append(_head(client))
+                    client.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
+                upward = threading.Thread(target=up, args=(client, site))
+                upward.start()
+                down(site, client)
+                upward.join()
+
+    def accept() -> None:
+        while True:
+            connection, _ = listener.accept()
+            if over.is_set():
+                connection.close()
+                return
+            server.connections += 1
+            start(serve, connection)
+
+    accepting = threading.Thread(target=accept)
+    accepting.start()
+    try:
+        yield server
+    finally:
+        over.set()
+        with suppress(OSError):  # it wakes the thread that accepts
+            socket.create_connection(("127.0.0.1", server.port), 1.0).close()
+        accepting.join()
+        for thread in threads:
+            thread.join()
+        listener.close()
+
+
+def certificate(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Contexts of a server with a certificate for 127.0.0.1, and of a client that trusts it."""
+    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .sign(key, hashes.SHA256())
+    )
+    path = folder / "server.pem"
+    path.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        + made.public_bytes(serialization.Encoding.PEM)
+    )
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(path)
+    return server, ssl.create_default_context(cafile=str(path))
+
+
+def _head(connection: socket.socket) -> bytes:
+    """The head of the next request; nothing if the client has closed the connection."""
+    head = b""
+    while b"\r\n\r\n" not in head:
+        piece = connection.recv(65536)
+        if not piece:
+            return b""
+        head += piece
+    return head
