@@ -14,6 +14,7 @@ from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transactio
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from storage import DamagedError, Lake, LakeError
+from storage.errors import UnreachableError
 from storage.mending import damaged
 
 __all__ = ["PublishedTable", "check_lake"]
@@ -24,6 +25,11 @@ _UNCHANGED = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})  # commits af
 _ROW_GROUP = 1 << 17  # rows: bounds a writer's memory, and lets readers pass over rounds they do not want
 _DISTINCT = ("player", "handle", "lo", "hi", "place")  # as all doubles: dictionaries cost more than they save
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
+# How the library words a fault of a store. It has no class for it, and the same class for files that cannot be read.
+_STORE_FAULT = re.compile(
+    r"\bGeneric (?!LocalFileSystem)\w+ error\b|\blacked (valid authentication|the necessary priv)"
+)
+_RETRY_SECONDS = 60  # for one request to a store, of which the library itself would take 180
 _REFUSED = set("#?%[]^|\\") | {chr(code) for code in range(32)}  # the library loses files, or its way, below such names
 
 
@@ -59,6 +65,8 @@ class PublishedTable:
 
     Raises
     ------
+    UnreachableError
+        The store does not answer, or refuses access.
     DamagedError
         It cannot be read, or files of it are missing or torn.
     """
@@ -170,6 +178,18 @@ class PublishedTable:
                 found = folders[folder].get(name)
                 raise self._damaged(f"{path} " + ("is missing" if found is None else f"has {found} bytes, not {size}"))
 
+    def _refuse_store_fault(self, error: Exception) -> None:
+        """Raise UnreachableError if the fault is the store's, and not that of a file in it."""
+        causes = _causes(error)
+        if not _STORE_FAULT.search(causes[0]):
+            return
+        reason = ": ".join(dict.fromkeys([causes[0], causes[-1]]))[:300]
+        raise UnreachableError(
+            f"{self._folder}: the store does not answer as it must: {reason}; the table is not known to be damaged: "
+            "mend the connection, the endpoint or the credentials, and run again",
+            path=self._folder,
+        ) from error
+
     def _damaged(self, reason: str) -> DamagedError:
         return damaged(self._folder, f"damaged table, {reason}")
 
@@ -178,6 +198,7 @@ class PublishedTable:
         try:
             yield
         except (DeltaError, pa.ArrowException, OSError, ValueError, KeyError) as error:
+            self._refuse_store_fault(error)
             raise self._damaged(_reason(error)) from error
 
     @contextmanager
@@ -185,6 +206,7 @@ class PublishedTable:
         try:
             yield
         except (DeltaError, pa.ArrowException, OSError, ValueError) as error:
+            self._refuse_store_fault(error)
             way_out = "mend that and publish again, or delete that folder before"
             raise LakeError(f"{self._folder}: cannot write: {_reason(error)}; {way_out}", path=self._folder) from error
 
@@ -204,13 +226,20 @@ def _options(lake: Lake, uri: str) -> dict[str, str]:
     """Options of the Delta library beside what it reads from the environment itself."""
     if not lake.links:  # it commits by hard links; a rename is as safe for one writer, and the lease allows no other
         return {"allow_unsafe_rename": "true"}
+    if "://" not in uri:
+        return {}
+    options = {"retry_timeout": f"{_RETRY_SECONDS}s"}
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
     if not uri.startswith("s3://") or not endpoint:
-        return {}
-    return {"endpoint_url": endpoint, "allow_http": str(endpoint.startswith("http://")).lower()}
+        return options
+    return options | {"endpoint_url": endpoint, "allow_http": str(endpoint.startswith("http://")).lower()}
 
 
 def _reason(error: Exception) -> str:
     """What the library says, in one line: its first one, and the causes it lists below."""
+    return ": ".join(_causes(error))
+
+
+def _causes(error: Exception) -> list[str]:
     first, *more = _COLOUR.sub("", str(error)).strip().splitlines() or [type(error).__name__]
-    return ": ".join([first, *(line.strip("↳ ") for line in more if line.lstrip().startswith("↳"))])
+    return [first, *(line.strip("↳ ") for line in more if line.lstrip().startswith("↳"))]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from storage import Lake, LakeError, MissingError, layout
+from storage.errors import UnreachableError
 from storage.lake import digest_of
 from storage.mending import damaged
 from storage.schemas import PUBLISHED
@@ -28,7 +29,7 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
     The live files of each Delta table must be there in the size that its log says, and the plain leaderboard must have
     the bytes that were recorded when it was written. That the tables are of an earlier state of the run is no fault:
     it is added to ``notes``, and so are a first publish that ended early, and a missing Delta library, without which
-    only the plain leaderboard is checked.
+    only the plain leaderboard is checked. If the store does not answer, the one line about that is all.
     """
     folder = layout.published_folder(run_name)
     there = _there(lake, folder)
@@ -45,6 +46,9 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
                 continue
             try:
                 tables[name] = _open(lake, f"{folder}/{name}", schema)
+            except UnreachableError as error:
+                yield str(error)
+                return  # the other tables are in the same store
             except LakeError as error:
                 yield str(error)
     if interrupted:

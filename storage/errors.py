@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DamagedError", "FormatError", "LakeError", "LeaseHeldError", "MissingError", "NameRefusedError"]
+__all__ = ["DamagedError", "FormatError", "LakeError", "LeaseHeldError", "MissingError", "NameRefusedError", "UnreachableError"]
 
 
 class LakeError(Exception):
@@ -25,6 +25,10 @@ class MissingError(LakeError):
 
 class DamagedError(LakeError):
     """A file is there but does not hold what it must."""
+
+
+class UnreachableError(LakeError):
+    """A store does not answer, or refuses access: what is in it is not known to be damaged."""
 
 
 class LeaseHeldError(LakeError):

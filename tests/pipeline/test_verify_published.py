@@ -6,7 +6,10 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Callable
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,9 @@ from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 import flows.verify_published
 from flows.extras import MissingExtraError
 from flows.publish import LATEST, publish
-from storage import Lake
+from storage import DamagedError, Lake
+from storage.errors import UnreachableError
+from storage.schemas import PUBLISHED
 
 pytest.importorskip("deltalake")
 
@@ -151,3 +156,83 @@ def test_verify__tables_whose_run_is_gone_are_a_note(lake: Path, ranklake: Comma
     assert answer.err == f"note: published/run: the run is gone; `ranklake {command}` deletes its tables\n"
     assert ranklake(*command.split(), "--yes", "--lake", lake).code == 0
     assert ranklake("verify", "--lake", lake).err == ""
+
+
+@contextmanager
+def store_at(lake: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The Delta library looks for the tables in a store, while all else of the lake is on the disk."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "made-up")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+    with monkeypatch.context() as patched:
+        patched.setattr(Lake, "uri", lambda self, path: f"s3://bucket/{path}")
+        patched.setattr("flows.delta._RETRY_SECONDS", 1)
+        yield
+
+
+@pytest.fixture
+def closed_port() -> Iterator[str]:
+    with socket.socket() as bound:  # bound, so that nobody else gets it, and not listening
+        bound.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+
+
+def test_verify__a_store_that_does_not_answer_is_no_damage(
+    lake: Path, ranklake: Command, monkeypatch: pytest.MonkeyPatch, closed_port: str
+) -> None:
+    began = time.monotonic()
+    with store_at(lake, closed_port, monkeypatch):
+        answer = ranklake("verify", "--lake", lake)
+    assert time.monotonic() - began < 10
+    assert answer.code == 1
+    (problem,) = answer.out.splitlines()
+    assert problem.startswith("published/run/players: the store does not answer as it must: ")
+    assert "onnection refused" in problem
+    assert "not known to be damaged" in problem
+    assert "--afresh" not in answer.out + answer.err
+    assert ranklake("verify", "--lake", lake).code == 0
+
+
+def test_publish__into_a_store_that_does_not_answer_is_no_damage(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
+) -> None:
+    opened = Lake.open(lake)
+    with (
+        store_at(lake, closed_port, monkeypatch),
+        pytest.raises(UnreachableError, match="the store does not answer as it must"),
+    ):
+        publish(opened, "run")
+
+
+def test_publish__a_store_that_is_lost_while_writing_is_no_reason_to_delete(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
+) -> None:
+    from flows.delta import DeltaTable, PublishedTable
+
+    opened = Lake.open(lake)
+    with store_at(lake, closed_port, monkeypatch):
+        with monkeypatch.context() as patched:  # the store answered until now
+            patched.setattr(DeltaTable, "is_deltatable", lambda *_: False)
+            table = PublishedTable(opened, "published/run/players", PUBLISHED["players"])
+        with pytest.raises(UnreachableError) as error:
+            table.append([], {})
+    assert "delete" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "of_the_store"),
+    [
+        ("Generic S3 error\n  \x1b[31m↳\x1b[0m Error performing GET", True),
+        ("Kernel error -> Generic GCS error\n ↳ x", True),
+        ("Kernel error -> The operation lacked the necessary privileges to complete for path x", True),
+        ("Kernel error -> The operation lacked valid authentication credentials for path x", True),
+        ("Generic LocalFileSystem error: x", False),
+        ("Kernel error -> Invalid JSON in a commit: Generic S3", False),
+    ],
+)
+def test_delta__faults_of_a_store_are_told_from_those_of_files(lake: Path, words: str, of_the_store: bool) -> None:
+    from flows.delta import PublishedTable
+
+    table = PublishedTable(Lake.open(lake), "published/run/players", PUBLISHED["players"])
+    with pytest.raises(UnreachableError if of_the_store else DamagedError), table._reading():
+        raise OSError(words)
