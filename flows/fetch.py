@@ -19,6 +19,9 @@ Told = Callable[[int, int | None, str], None]
 SETTLED_SECONDS = 30 * 86_400  # after which nobody corrects a contest any more; `again` asks even then
 YOUNG_SECONDS = 600
 SAVE_SECONDS = 30.0  # between writes of the index; what it misses is found again
+MAX_FOLLOW_UPS = (
+    5000  # documents beyond the list in one run; CTFtime, the one site with any, has some 1,000 pages of teams
+)
 BROKEN_IN_A_ROW = 3  # that many answers nobody can read: the site has changed, or is ill
 
 
@@ -75,6 +78,9 @@ def fetch(
             if not desk.ask(one) and not again:
                 break
         for done, one in enumerate(site.then(raw, desk.news)):
+            if done == MAX_FOLLOW_UPS:
+                rule = f"more than {MAX_FOLLOW_UPS:,} documents beyond its list; what was answered is kept"
+                raise SourceError(rule, site.name, member=one.path)
             on_progress(done, None, f"asking {site.name} for {one.key.shown}")
             desk.ask(one)
     finally:

@@ -21,6 +21,7 @@ from storage.contests import Contest
 __all__ = ["DMOJ"]
 
 HOME = "https://dmoj.ca/"
+MAX_PAGES = 1000  # of the list; a page has a hundred contests, and the site some thousand in all
 
 
 class _Listed(msgspec.Struct):
@@ -86,13 +87,20 @@ class DMOJ:
         """Rated contests that are over."""
         listed: dict[str, int] = {}
         for page in count(1):
-            found: _Page = ask(
-                Key("list", f"page-{page}"), f"api/v2/contests?is_rated=True&page={page}", self._read_page
-            )
+            path = f"api/v2/contests?is_rated=True&page={page}"
+            found: _Page = ask(Key("list", f"page-{page}"), path, self._read_page)
+            before, address = len(listed), f"{self.base_url.rstrip('/')}/{path}"
             listed.update((contest.key, int(contest.end_time.timestamp())) for contest in found.objects)
             more = found.has_more if found.has_more is not None else page < (found.total_pages or 0)
             if not more or not found.objects:
                 break
+            # Contests that are added meanwhile shift the others by a few places, never by a whole page.
+            if len(listed) == before:
+                raise SourceError(
+                    f"nothing new on page {page} of the list, and yet more pages", self.name, member=address
+                )
+            if page == MAX_PAGES:
+                raise SourceError(f"more than {MAX_PAGES:,} pages of the list", self.name, member=address)
         for key, end in sorted(listed.items(), key=lambda item: (item[1], item[0])):
             if end <= now and (since is None or end >= since):
                 # Contests that are not for everybody are refused.
