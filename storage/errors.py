@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["DamagedError", "FormatError", "LakeError", "LeaseHeldError", "MissingError", "NameRefusedError", "UnreachableError"]
+__all__ = [
+    "DamagedError",
+    "FormatError",
+    "LakeError",
+    "LeaseHeldError",
+    "MissingError",
+    "NameRefusedError",
+    "UnreachableError",
+]
 
 
 class LakeError(Exception):
