@@ -25,12 +25,17 @@ from . import (
 from .interrupts import interruptible
 from .terminal import (
     SWITCH_SECONDS,
+    check_safe,
     deviations_option,
     engine_options,
     expected,
     lake_option,
     replace_option,
     run_option,
+    safe_option,
+    say,
+    say_traceback,
+    say_usage,
     speak_utf8,
     steal_option,
     tell_freshness,
@@ -145,7 +150,7 @@ def rate(
     sys.setswitchinterval(SWITCH_SECONDS)
     with hands, _progress("rating") as tell:
         if isinstance(hands, Remote):
-            click.echo(hands.line(), err=True)
+            say(hands.line(), err=True)
 
         def on_progress(runs: ManyProgress) -> None:
             progress = runs.total
@@ -160,11 +165,11 @@ def rate(
         for config, report in rate_many(
             opened, configs, hands, max_rounds, on_progress, steal, dry_run, start, on_compile
         ):
-            click.echo(f"run {config.run}: {report.line()}")
+            say(f"run {config.run}: {report.line()}")
             if report.drift:
-                click.echo(f"run {config.run}: {report.drift}", err=True)
+                say(f"run {config.run}: {report.drift}", err=True)
             if report.phases:
-                click.echo(report.phases_line(), err=True)
+                say(report.phases_line(), err=True)
 
 
 @cli.command()
@@ -173,12 +178,20 @@ def rate(
 @click.option("--all", "everybody", is_flag=True, help="Everybody.")
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
               help="csv and json have full precision.")  # fmt: skip
+@safe_option
 @deviations_option
 @titles_option
 @wide_option
 @lake_option
 def leaderboard(
-    run: str, top: int, everybody: bool, form: str, deviations: float | None, titles: TitlesChoice, lake: str
+    run: str,
+    top: int,
+    everybody: bool,
+    form: str,
+    safe: bool,
+    deviations: float | None,
+    titles: TitlesChoice,
+    lake: str,
 ) -> None:
     """Who stands where after a run, best first."""
     from storage import Lake
@@ -189,6 +202,7 @@ def leaderboard(
 
     with _usage():
         run_file(run)
+        check_safe(safe, form)
     opened = Lake.open(lake)
     tell_freshness(opened, run)
     table = of_run(opened, run, deviations, titles)
@@ -198,18 +212,21 @@ def leaderboard(
 
         _print(leaderboard_table(shown, table.num_rows, rating_format(opened, run, titles)))
     else:
-        _write(shown, form)
+        _write(shown, form, safe)
 
 
 @cli.command()
 @click.argument("handle")
 @run_option
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@safe_option
 @deviations_option
 @titles_option
 @wide_option
 @lake_option
-def player(handle: str, run: str, form: str, deviations: float | None, titles: TitlesChoice, lake: str) -> None:
+def player(
+    handle: str, run: str, form: str, safe: bool, deviations: float | None, titles: TitlesChoice, lake: str
+) -> None:
     """Every rated round of one player, in order; an old name leads to the new one."""
     from storage import Lake
     from storage.layout import run_file
@@ -218,17 +235,18 @@ def player(handle: str, run: str, form: str, deviations: float | None, titles: T
 
     with _usage():
         run_file(run)
+        check_safe(safe, form)
     opened = Lake.open(lake)
     tell_freshness(opened, run)
     history = player_history(opened, run, handle, deviations, titles)
     if history.note:
-        click.echo(history.note, err=True)
+        say(history.note, err=True)
     if form == "table":
         from .show import player_table
 
         _print(player_table(history))
     else:
-        _write(history.rows, form)
+        _write(history.rows, form, safe)
 
 
 @cli.command()
@@ -259,7 +277,7 @@ def publish(
     opened = Lake.open(lake)
     report = publish_run(opened, run, deviations, maintain, steal, afresh, titles)
     tell_freshness(opened, run)
-    click.echo(f"run {run}: {report.line()}")
+    say(f"run {run}: {report.line()}")
 
 
 _INTERRUPTED = "interrupted; what was committed stays, the same command goes on from there"
@@ -274,13 +292,14 @@ def main() -> None:
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except click.UsageError as error:
-        error.show()
+        say_usage(error)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
-        click.echo(_INTERRUPTED, err=True)
+        say(_INTERRUPTED, err=True)
         sys.exit(1)
     except Exception as error:
         if "--debug" in sys.argv or not expected(error):
-            raise
-        click.echo(f"Error: {error}", err=True)
+            say_traceback(error)
+            sys.exit(1)
+        say(f"Error: {error}", err=True)
         sys.exit(getattr(error, "exit_code", 1))

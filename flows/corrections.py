@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from .terminal import (
+    check_safe,
     dataset_option,
     lake_option,
     moment,
     print_table,
+    safe_option,
+    say,
     tell_freshness,
     tell_wait,
     usage,
@@ -42,7 +45,7 @@ def remove(contests: tuple[str, ...], dataset: str, why: str, lake: str) -> None
     with _changing(lake, dataset) as ingest:
         for contest in distinct:
             ingest.remove(contest, why)
-    click.echo(f"data set {dataset}: {len(distinct):,} contest{'' if len(distinct) == 1 else 's'} removed")
+    say(f"data set {dataset}: {len(distinct):,} contest{'' if len(distinct) == 1 else 's'} removed")
     _tell_runs(lake, dataset)
 
 
@@ -70,7 +73,7 @@ def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why:
             if undo:
                 ingest.reinstate(contest, handle, why)
             elif not ingest.disqualify(contest, handle, why):
-                click.echo(f"contest {contest}: {handle!r} is out already")
+                say(f"contest {contest}: {handle!r} is out already")
     _tell(lake, dataset, ingest)
 
 
@@ -101,7 +104,7 @@ def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str
     with _changing(lake, dataset) as ingest:
         known = ingest.alias(old, new, since, why)
     if not known:
-        click.echo(f"{old!r} is {new!r} already")
+        say(f"{old!r} is {new!r} already")
     _tell(lake, dataset, ingest)
 
 
@@ -120,17 +123,20 @@ def unalias(old: str, dataset: str, why: str, lake: str) -> None:
 @click.command()
 @dataset_option
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@safe_option
 @wide_option
 @lake_option
-def log(dataset: str, form: str, lake: str) -> None:
+def log(dataset: str, form: str, safe: bool, lake: str) -> None:
     """Who corrected what by hand, when and why."""
+    with usage():
+        check_safe(safe, form)
     found = _open(lake, dataset).log()
     if form == "table":
         from .show import log_table
 
         print_table(log_table(f"corrections of {dataset}", [(entry, _state(found, entry)) for entry in found.entries]))
     else:
-        write_rows(found.table, form)
+        write_rows(found.table, form, safe)
 
 
 COMMANDS = (remove, amend, alias, unalias, log)
@@ -154,7 +160,7 @@ def _changing(lake: str, dataset: str) -> AbstractContextManager[Ingest]:
 
 def _tell(lake: str, dataset: str, ingest: Ingest) -> None:
     n = ingest.resettled
-    click.echo(f"data set {dataset}: {n:,} contest{'' if n == 1 else 's'} changed")
+    say(f"data set {dataset}: {n:,} contest{'' if n == 1 else 's'} changed")
     if n:
         _tell_runs(lake, dataset)
 
@@ -177,7 +183,7 @@ def _list_amendments(dataset: Dataset, contest: str) -> None:
     if not entries and contest not in ids:
         raise LakeError(f"no contest {contest!r} in data set {dataset.name}, and nothing on record about it")
     if not entries:
-        click.echo(f"contest {contest}: nothing on record")
+        say(f"contest {contest}: nothing on record")
         return
     states = [_state(dataset.log(), entry) for entry in entries]
     if contest in ids:

@@ -27,15 +27,15 @@ from storage.layout import check_dataset_name, check_run_name
 from .engines.base import ENGINES, choose_engine, open_engine
 from .flow_errors import plain_errors, reschedules
 from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown
-from .markdown import best, escape, ingested_page, run_page
+from .markdown import best, ingested_page, run_page
 from .progress_log import ProgressLog
 from .publish import PublishReport
 from .rate import RateReport
 from .resolve import wanted_runs
-from .show import plain
 from .source_update import SOURCES
 from .source_update import update as bring_in
 from .taking import SourceReport
+from .text import markdown, message
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
 
@@ -227,7 +227,7 @@ def _shown(what: str, units: str) -> Iterator[Tell]:
             return
         share = 100.0 * done / total if total else 0.0
         if artifact is None:
-            created = create_progress_artifact(share, description=escape(what))
+            created = create_progress_artifact(share, description=markdown(what))
             assert isinstance(created, UUID)  # a coroutine where an event loop runs; flows here are plain functions
             artifact = created
         else:
@@ -241,7 +241,7 @@ def _shown(what: str, units: str) -> Iterator[Tell]:
 
 def _log(lines: Iterable[str]) -> None:
     for line in lines:
-        get_run_logger().info(plain(line))
+        get_run_logger().info(message(line))
 
 
 def _key(what: str, name: str) -> str:

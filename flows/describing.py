@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .terminal import print_table, usage
+from .terminal import print_table, say, usage, write_json
 
 if TYPE_CHECKING:
     from .describe import Description, Parameter
@@ -32,23 +31,19 @@ def systems(name: str | None, form: str) -> None:
     if name is None:
         every = [describe(system) for system in SYSTEMS.values()]
         if form == "json":
-            _print_json([one.to_json(parameters=False) for one in every])
+            write_json([one.to_json(parameters=False) for one in every], 1)
         else:
             _list(every)
         return
     with usage():
         found = describe(find_system(name))
     if form == "json":
-        _print_json(found.to_json())
+        write_json(found.to_json(), 1)
     else:
         _show(found)
 
 
 COMMANDS = (systems,)
-
-
-def _print_json(told: Any) -> None:
-    click.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
 
 
 def _list(every: list[Description]) -> None:
@@ -73,8 +68,8 @@ def _show(one: Description) -> None:
     table.add_column("meaning", ratio=1)
     for parameter in one.parameters:
         table.add_row(parameter.name, _value(parameter.default), Text(_range(parameter)), Text(parameter.text))
-    click.echo(f"{one.name}: {one.text}.")
-    click.echo(f"Source: {one.source}.")
+    say(f"{one.name}: {one.text}.")
+    say(f"Source: {one.source}.")
     print_table(table)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .cpus import available_cpus
-from .terminal import dataset_option, lake_option, print_table, progress, tell_freshness, usage, wide_option
+from .terminal import (
+    dataset_option,
+    lake_option,
+    print_table,
+    progress,
+    say,
+    tell_freshness,
+    usage,
+    wide_option,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from .evaluate import Evaluation
@@ -100,7 +108,7 @@ def evaluate(
             on_progress = partial(_tell, tell, run)
             one = score_run(opened, run, skip, workers=hands, scale=scale, on_progress=on_progress)
             if one.damage:
-                click.echo(f"run {run}: scored up to round {skip + len(one) - 1:,}; {one.damage}", err=True)
+                say(f"run {run}: scored up to round {skip + len(one) - 1:,}; {one.damage}", err=True)
             if found:
                 check_comparable(found[0], one)
             found.append(one)
@@ -121,8 +129,7 @@ def evaluate(
             "differences": [to_json(one._asdict()) for one in differences(found, FILTERS)],
             "confidence": CONFIDENCE,
         }
-        json.dump(told[0] if len(told) == 1 else several, sys.stdout, ensure_ascii=False, allow_nan=False)
-        sys.stdout.write("\n")
+        write_json(told[0] if len(told) == 1 else several)
         return
     shown = [filter for filter in FILTERS if filter in (chosen or (FILTERS if len(found) == 1 else FILTERS[:1]))]
     if len(found) == 1:
@@ -188,13 +195,11 @@ def search(
     )
     told += f"; {stopped:,} given up" if stopped else ""
     told += f"; {len(failed):,} failed, the first with: {failed[0].error}" if failed else ""
-    click.echo(told)
+    say(told)
     if not report.best:
         raise ArithmeticError("no trial came to an end; search another --space")
     words = [word for pair in report.best[0].settings.items() for word in ("--set", "=".join(pair))]
-    click.echo(
-        shlex.join(["ranklake", "rate", "--dataset", dataset, "--system", config.system, *words, "--lake", lake])
-    )
+    say(shlex.join(["ranklake", "rate", "--dataset", dataset, "--system", config.system, *words, "--lake", lake]))
 
 
 COMMANDS = (evaluate, search)

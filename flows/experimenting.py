@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .reading import read_options, table_options
-from .terminal import print_table, progress, usage, wide_option
+from .terminal import print_table, progress, say, usage, wide_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +88,7 @@ def experiment(
         else ("No data")
     )
     page = write_report(found, report, Path(output), f"{told}; seed {seed}")
-    click.echo(f"wrote {page} and {len(report.tables)} tables")
+    say(f"wrote {page} and {len(report.tables)} tables")
 
 
 COMMANDS = (experiment,)

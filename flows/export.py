@@ -21,9 +21,10 @@ from storage.disk import sync
 from storage.schemas import PUBLISHED
 
 from .published import Content
+from .text import json_visible, spreadsheet, visible
 from .titles import TitlesChoice
 
-__all__ = ["FORMATS", "TABLES", "atomic_file", "export_rows", "write_export"]
+__all__ = ["FORMATS", "TABLES", "atomic_file", "change_texts", "export_rows", "write_export"]
 
 FORMATS = ("csv", "parquet", "jsonl")
 TABLES = ("ratings", "leaderboard")
@@ -52,16 +53,22 @@ def write_export(
     form: str,
     sink: IO[bytes],
     on_progress: Callable[[int], None] = lambda done: None,
+    safe: bool = False,
 ) -> int:
     """Write rows of ``PUBLISHED[what]`` to an open file in one of ``FORMATS``; returns their number.
+
+    Parameters
+    ----------
+    safe
+        Mark the cells of CSV that a spreadsheet would take for formulas.
 
     Notes
     -----
     CSV and JSON have floating-point numbers in the fewest digits that give the same bits. JSON Lines holds an object a
-    line, with null for whatever is not a finite number.
+    line, with null for whatever is not a finite number. On a terminal, control characters are escaped.
     """
     schema, done = PUBLISHED[what], 0
-    with _writer(form, schema, sink) as write:
+    with _writer(form, schema, sink, safe, sink.isatty()) as write:
         for batch in rows:
             write(batch)
             done += batch.num_rows
@@ -117,16 +124,40 @@ def _joined(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from pa.Table.from_batches(batches).combine_chunks().to_batches(max_chunksize=_CHUNK_ROWS)
 
 
+def change_texts(rows: pa.Table | pa.RecordBatch, safe: bool, terminal: bool) -> pa.Table | pa.RecordBatch:
+    """Rows for CSV: without formulas where ``safe``, with control characters escaped for a ``terminal``."""
+
+    def changed(text: str) -> str:
+        text = spreadsheet(text) if safe else text
+        return visible(text) if terminal else text
+
+    if not safe and not terminal:
+        return rows
+    for i, field in enumerate(rows.schema):
+        if pa.types.is_string(field.type):
+            rows = rows.set_column(i, field, _each_text(rows.column(i), changed))
+    return rows
+
+
+def _each_text(column: pa.Array | pa.ChunkedArray, change: Callable[[str], str]) -> pa.Array:
+    """A function of each text, called once for equal ones; null stays null."""
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    distinct = column.dictionary_encode()
+    return pa.array(map(change, distinct.dictionary.to_pylist()), pa.string()).take(distinct.indices)
+
+
 @contextmanager
-def _writer(form: str, schema: pa.Schema, sink: IO[bytes]) -> Iterator[Callable[[pa.RecordBatch], Any]]:
+def _writer(
+    form: str, schema: pa.Schema, sink: IO[bytes], safe: bool, terminal: bool
+) -> Iterator[Callable[[pa.RecordBatch], Any]]:
     """A function that writes a batch."""
     if form == "jsonl":
-        yield lambda batch: sink.write(_json_lines(batch))
+        yield lambda batch: sink.write(_json_lines(batch, terminal))
     elif form == "csv":
         from pyarrow import csv
 
         with csv.CSVWriter(sink, schema) as writer:
-            yield writer.write_batch
+            yield lambda batch: writer.write_batch(change_texts(batch, safe, terminal))
     else:
         import pyarrow.parquet as pq
 
@@ -157,25 +188,26 @@ class _Counted:
         """Leave the file open: whoever opened it closes it."""
 
 
-def _json_lines(batch: pa.RecordBatch) -> bytes:
+def _json_lines(batch: pa.RecordBatch, terminal: bool) -> bytes:
     """An object a row. Whole columns become text at a time, about five times as fast as object by object."""
     parts: list[Any] = []
     for i, (field, column) in enumerate(zip(batch.schema, batch.columns, strict=True)):
-        parts += [f"{',' if i else '{'}{json.dumps(field.name)}:", _json_values(column)]
+        parts += [f"{',' if i else '{'}{json.dumps(field.name)}:", _json_values(column, terminal)]
     lines = pc.binary_join_element_wise(*parts, "}\n", "")
     _, offsets, data = lines.buffers()
     first, stop = np.frombuffer(offsets, np.int32)[[lines.offset, lines.offset + len(lines)]]
     return b"" if data is None else memoryview(data)[first:stop].tobytes()  # the lines lie there one after the other
 
 
-def _json_values(column: pa.Array) -> pa.StringArray:
+def _json_values(column: pa.Array, terminal: bool) -> pa.StringArray:
     """Each value as JSON."""
+
+    def spelled(text: str) -> str:
+        json_text = json.dumps(text, ensure_ascii=False)
+        return json_visible(json_text) if terminal else json_text
+
     if pa.types.is_string(column.type):
-        distinct = column.dictionary_encode()
-        spelled = pa.array(
-            [json.dumps(text, ensure_ascii=False) for text in distinct.dictionary.to_pylist()], pa.string()
-        )
-        texts = spelled.take(distinct.indices)
+        texts = _each_text(column, spelled)
     elif pa.types.is_floating(column.type):
         texts = pc.if_else(pc.is_finite(column), column, None).cast(pa.string())
     else:

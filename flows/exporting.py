@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import deviations_option, lake_option, progress, run_option, titles_option, usage
+from .terminal import (
+    check_safe,
+    deviations_option,
+    lake_option,
+    progress,
+    run_option,
+    safe_option,
+    say,
+    titles_option,
+    usage,
+)
 
 if TYPE_CHECKING:
     from .titles import TitlesChoice
@@ -27,6 +37,7 @@ _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson":
               help="By default as the name of FILE ends, else csv.")  # fmt: skip
 @click.option("-o", "--output", default="-", show_default=True, metavar="FILE",
               help="Where the rows go; - is the standard output.")  # fmt: skip
+@safe_option
 @deviations_option
 @titles_option
 @lake_option
@@ -35,6 +46,7 @@ def export(
     what: str,
     form: str | None,
     output: str,
+    safe: bool,
     deviations: float | None,
     titles: TitlesChoice,
     lake: str,
@@ -51,6 +63,7 @@ def export(
     form = form or _SUFFIXES.get(Path(output).suffix.lower(), "csv")
     with usage():
         run_file(run)
+        check_safe(safe, form)
         if output == "-" and form == "parquet" and sys.stdout.isatty():
             raise ValueError("Parquet is not for a terminal; give --output FILE, or pipe it into a program")
         if output != "-" and Path(output).is_dir():
@@ -60,14 +73,14 @@ def export(
     rows = export_rows(Lake.open(lake), run, what, deviations, titles)
     if output == "-":
         try:
-            write_export(rows, what, form, sys.stdout.buffer)
+            write_export(rows, what, form, sys.stdout.buffer, safe=safe)
             sys.stdout.buffer.flush()
         except BrokenPipeError:  # the reader has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     with progress("exporting", "rows") as tell, atomic_file(Path(output)) as file:
-        n = write_export(rows, what, form, file, lambda done: tell(done, None, what))
-    click.echo(f"wrote {output}: {n:,} rows, {Path(output).stat().st_size / 1e6:,.1f} MB")
+        n = write_export(rows, what, form, file, lambda done: tell(done, None, what), safe)
+    say(f"wrote {output}: {n:,} rows, {Path(output).stat().st_size / 1e6:,.1f} MB")
 
 
 COMMANDS = (export,)

@@ -14,6 +14,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 from .extras import need
+from .text import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,8 +112,7 @@ def encode(figure: Figure, form: str) -> bytes:
 def legible(name: str) -> str:
     """A name from outside for a figure: short, and spelled out where no font can show it or it would turn the text."""
     short = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
-    known = _characters()
-    shown = "".join(c if ord(c) in known and (c.isprintable() or c == "\u00a0") else f"\\x{ord(c):02x}" for c in short)
+    shown = visible(short, _characters())
     return f"\u200a{shown}" if shown.startswith("_") else shown  # legends pass such labels over; a hair space helps
 
 
@@ -145,9 +145,9 @@ def _fonts() -> tuple[str, ...]:
 
 
 @cache
-def _characters() -> frozenset[int]:
-    """Code points for which there is a glyph."""
+def _characters() -> frozenset[str]:
+    """Characters for which there is a glyph."""
     from matplotlib import font_manager
 
     files = (font_manager.findfont(name) for name in _fonts())
-    return frozenset(code for file in files for code in font_manager.get_font(file).get_charmap())
+    return frozenset(chr(code) for file in files for code in font_manager.get_font(file).get_charmap())

@@ -23,9 +23,9 @@ from prefect.states import AwaitingRetry
 
 from storage.errors import LeaseHeldError
 
-from .show import plain
 from .sources.base import SourceError
 from .terminal import expected
+from .text import message
 
 __all__ = ["RETRY_SECONDS", "Rescheduled", "plain_errors", "reschedules"]
 
@@ -52,7 +52,7 @@ def plain_errors() -> Iterator[None]:
         yield
     except Exception as error:
         if expected(error) and not getattr(error, _LOGGED, False):
-            get_run_logger().error(plain(str(error)))
+            get_run_logger().error(message(str(error)))
             setattr(error, _LOGGED, True)
         raise
 
@@ -77,10 +77,10 @@ def _reschedule(error: Exception) -> None:
         attempts = client.read_flow_run(context.flow_run.id).run_count
         if not 1 <= attempts <= len(RETRY_SECONDS):
             return
-        seconds, message = RETRY_SECONDS[attempts - 1], plain(str(error))
+        seconds, reason = RETRY_SECONDS[attempts - 1], message(str(error))
         state: State[Any] = AwaitingRetry(
             scheduled_time=datetime.now(UTC) + timedelta(seconds=seconds),
-            message=f"attempt {attempts} of {len(RETRY_SECONDS) + 1}: {message}",
+            message=f"attempt {attempts} of {len(RETRY_SECONDS) + 1}: {reason}",
         )
         answer = client.set_flow_run_state(context.flow_run.id, state)
         if answer.state is None or answer.state.name != state.name:  # it is being cancelled, for example
@@ -101,7 +101,7 @@ class _NoTraceback(logging.Filter):
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
         if isinstance(error, ParameterTypeError):  # raised before the body of the flow: only the engine can log it
             record.msg, record.args, record.exc_info = (
-                "\n".join(plain(line) for line in str(error).splitlines()),
+                "\n".join(message(line) for line in str(error).splitlines()),
                 (),
                 None,
             )

@@ -14,7 +14,7 @@ import click
 
 from .ingest_cli import file_options
 from .interrupts import interruptible
-from .terminal import SWITCH_SECONDS, engine_options, expected, lake_option, progress, replace_option, usage
+from .terminal import SWITCH_SECONDS, engine_options, expected, lake_option, progress, replace_option, say, usage
 
 if TYPE_CHECKING:
     from .follow import FollowReport
@@ -123,11 +123,11 @@ def _in_turn(sources: Sequence[str], once: Callable[[str], FollowReport]) -> boo
     for source in sources:
         try:
             for line in once(source).lines():
-                click.echo(line)
+                say(line)
         except Exception as error:
             if len(sources) == 1 or not expected(error):
                 raise
-            click.echo(f"Error: {error}", err=True)
+            say(f"Error: {error}", err=True)
             failed = True
     return not failed
 
@@ -161,8 +161,8 @@ def _again_and_again(sources: Sequence[str], once: Callable[[str], FollowReport]
                 while (left := due - time.monotonic()) > 0.0:
                     time.sleep(min(left, 1.0))  # on Windows, Ctrl-Break does not end a sleep
     except KeyboardInterrupt:
-        click.echo(stopped)
+        say(stopped)
 
 
 def _log(line: str, err: bool = False) -> None:
-    click.echo(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC {line}", err=err)
+    say(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC {line}", err=err)

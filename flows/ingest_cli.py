@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .reading import read_options, table_options
-from .terminal import dataset_option, lake_option, progress, steal_option, tell_wait, usage
+from .terminal import dataset_option, lake_option, progress, say, steal_option, tell_wait, usage
 
 if TYPE_CHECKING:
     from storage import Contest
@@ -283,7 +283,7 @@ def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | No
 
     with usage():
         beside = {name: value for name, value in choices.items() if name not in ("again", "steal")}
-        client = open_client(find_site(source, **beside), lambda why: click.echo(why, err=True))
+        client = open_client(find_site(source, **beside), lambda why: say(why, err=True))
         contests_file(dataset or source)
         if since is not None:
             parse_time(since)
@@ -298,8 +298,8 @@ def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | No
 def _tell(report: SourceReport) -> None:
     *details, counts = report.lines()
     for line in details:
-        click.echo(line, err=True)
-    click.echo(f"data set {report.dataset}: {counts}")
+        say(line, err=True)
+    say(f"data set {report.dataset}: {counts}")
 
 
 def _ingest(
@@ -323,8 +323,8 @@ def _ingest(
     with progress("ingesting") as tell:
         ingest_contests(opened, contests, taken, order, on_wait=tell_wait, on_progress=tell, **how)
     for line in report.lines():
-        click.echo(line, err=line.startswith(("time", "left", "column", "duplicate")))
+        say(line, err=line.startswith(("time", "left", "column", "duplicate")))
     kinds = ("new", "corrected", "removed", "unchanged")
     told = counted({kind: getattr(taken, kind) for kind in kinds}, "contest")
     told += f"; {taken.moved:,} of them moved" if taken.moved else ""
-    click.echo(f"data set {dataset}: {told or 'nothing came in'}")
+    say(f"data set {dataset}: {told or 'nothing came in'}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
@@ -15,23 +14,18 @@ from storage import Lake, layout
 from .ingest import SourceReport
 from .leaderboard import leaderboard, rating_format
 from .publish import LATEST
-from .show import plain
+from .text import cell, message
+from .text import markdown as escape
 
-__all__ = ["best", "escape", "ingested_page", "run_page"]
+__all__ = ["best", "ingested_page", "run_page"]
 
-LONGEST = 200  # characters of a text that are shown
 MOST = 50  # rejected contests that are listed
-
-
-def escape(text: str) -> str:
-    """A text that Markdown shows as it is: control characters spelled out, every sign of markup taken at its word."""
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", plain(text))  # ASCII punctuation: CommonMark, section 2.4
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table; cells are escaped, and cut to a length a person reads."""
     lines = [head, ["---"] * len(head)]
-    lines += [[escape(cell if len(cell) <= LONGEST else f"{cell[:LONGEST]}...") for cell in row] for row in rows]
+    lines += [[escape(cell(text)) for text in row] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -45,7 +39,7 @@ def ingested_page(report: SourceReport) -> str:
     """What came in, and what did not and why."""
     counts = [(kind, f"{getattr(report, kind):,}") for kind in ("new", "corrected", "removed", "unchanged")]
     parts = [f"## {escape(report.source)} to {escape(report.dataset)}", table(("contests", "number"), counts)]
-    parts += [f"Compared with the data set before; {escape(report.asked())}."]
+    parts += [f"Compared with the data set before; {escape(message(report.asked()))}."]
     if report.rejected:
         left = len(report.rejected) - MOST
         parts += [f"### {len(report.rejected):,} rejected", table(("contest", "why"), report.rejected[:MOST])]
@@ -60,7 +54,7 @@ def run_page(lake: Lake, run: str, lines: Iterable[str], top: pa.Table) -> str:
         (f"{row['place']:,}", row["handle"], form.rating(row["rating"]), form.belief(row["mu"]), f"{row['n_rounds']:,}")
         for row in top.to_pylist()
     ]
-    parts = [f"## Run {escape(run)}", "\n".join(f"* {escape(line)}" for line in lines)]
+    parts = [f"## Run {escape(run)}", "\n".join(f"* {escape(message(line))}" for line in lines)]
     parts += [f"### The {len(rows)} best", table(("place", "handle", "rating", "mu", "rounds rated"), rows)]
     parts += [f"The run: {place(lake, layout.run_folder(run))}"]
     if lake.exists(layout.published_folder(run)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import deviations_option, lake_option, run_option, tell_freshness, titles_option, usage
+from .terminal import deviations_option, lake_option, run_option, say, tell_freshness, titles_option, usage
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +51,7 @@ def player(
 
         found = [player_history(Lake.open(lake), run, handle, deviations, titles) for handle in handles]
         for note in filter(None, (history.note for history in found)):
-            click.echo(note, err=True)
+            say(note, err=True)
         return players_figure(list({history.handle: history for history in found}.values()), run)
 
     _write(lake, run, output, draw)
@@ -97,4 +97,4 @@ def _write(lake: str, run: str, output: str, draw: Callable[[], Figure]) -> None
         tell_freshness(Lake.open(lake), run)
         figure = encode(draw(), form)
     Path(output).write_bytes(figure)
-    click.echo(f"wrote {output}, {len(figure) / 1000:,.0f} kB")
+    say(f"wrote {output}, {len(figure) / 1000:,.0f} kB")

@@ -7,12 +7,15 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from .terminal import (
+    check_safe,
     deviations_option,
     finite,
     lake_option,
     moment,
     print_table,
     run_option,
+    safe_option,
+    say,
     tell_freshness,
     usage,
     wide_option,
@@ -41,6 +44,7 @@ _LADDER = 25  # rows of places a table has room for
 @click.option("--weight", type=float, default=1.0, show_default=True, help="How much the round counts.")
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
               help="csv and json have full precision, and every place.")  # fmt: skip
+@safe_option
 @deviations_option
 @wide_option
 @lake_option
@@ -55,6 +59,7 @@ def predict(
     time_seconds: int | None,
     weight: float,
     form: str,
+    safe: bool,
     deviations: float | None,
     lake: str,
 ) -> None:
@@ -70,6 +75,7 @@ def predict(
 
     with usage():
         run_file(run)
+        check_safe(safe, form)
         if target is not None and player is None:
             raise ValueError("--target goes with --of HANDLE: whose rating is to get there?")
         if pairs and player is not None:
@@ -86,17 +92,17 @@ def predict(
         tell_freshness(opened, run)
         prediction, names = of_run(opened, run, named, newcomers, time_seconds, weight, deviations)
     if player is not None:
-        _tell_places(prediction, names[player], target, form)
+        _tell_places(prediction, names[player], target, form, safe)
     elif pairs:
-        _tell_pairs(prediction, form)
+        _tell_pairs(prediction, form, safe)
     else:
-        _tell_entrants(prediction, form)
+        _tell_entrants(prediction, form, safe)
 
 
 COMMANDS = (predict,)
 
 
-def _tell_entrants(prediction: Prediction, form: str) -> None:
+def _tell_entrants(prediction: Prediction, form: str, safe: bool) -> None:
     import pyarrow as pa
 
     if form == "table":
@@ -105,10 +111,10 @@ def _tell_entrants(prediction: Prediction, form: str) -> None:
         print_table(entrants_table(prediction, _MATRIX))
     else:
         rows = prediction.table().reset_index(names="handle").sort_values("expected_place", kind="stable")
-        write_rows(pa.Table.from_pandas(rows, preserve_index=False), form)
+        write_rows(pa.Table.from_pandas(rows, preserve_index=False), form, safe)
 
 
-def _tell_pairs(prediction: Prediction, form: str) -> None:
+def _tell_pairs(prediction: Prediction, form: str, safe: bool) -> None:
     import numpy as np
     import pyarrow as pa
 
@@ -121,10 +127,10 @@ def _tell_pairs(prediction: Prediction, form: str) -> None:
 
         print_table(pairs_table(rows))
     else:
-        write_rows(rows, form)
+        write_rows(rows, form, safe)
 
 
-def _tell_places(prediction: Prediction, player: str, target: float | None, form: str) -> None:
+def _tell_places(prediction: Prediction, player: str, target: float | None, form: str, safe: bool) -> None:
     import numpy as np
     import pyarrow as pa
 
@@ -142,7 +148,7 @@ def _tell_places(prediction: Prediction, player: str, target: float | None, form
                 best = prediction.outcomes(player, [1])["rating"].iloc[0]
                 most = prediction.format.rating(best)
                 told = f"does not come to a rating of {target:g} in this round: the first place leads to {most}"
-            click.echo(f"{player!r} {told}")
+            say(f"{player!r} {told}")
             return
         places = np.array([] if needed is None else [needed], dtype=np.int64)
     rows = prediction.outcomes(player, places.tolist())
@@ -151,4 +157,4 @@ def _tell_places(prediction: Prediction, player: str, target: float | None, form
 
         print_table(outcomes_table(player, rows, n, prediction.format))
     else:
-        write_rows(pa.Table.from_pandas(rows, preserve_index=False), form)
+        write_rows(pa.Table.from_pandas(rows, preserve_index=False), form, safe)

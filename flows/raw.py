@@ -17,6 +17,8 @@ from storage.lake import digest_of
 from storage.mending import damaged
 from storage.prefetch import prefetch
 
+from .text import LONGEST_QUOTED, visible
+
 __all__ = ["Document", "Entry", "Key", "Raw"]
 
 _AHEAD = 8  # answers; in a store each takes a round trip
@@ -36,9 +38,8 @@ class Key:
 
     @property
     def shown(self) -> str:
-        """For a message: cut to a length a person reads, what is no letter spelled out."""
-        name = self.name[:60]
-        return f"{self.kind}/{name if name.isprintable() else ascii(name)[1:-1]}"
+        """For a message: cut to a length a person reads, control characters escaped."""
+        return f"{self.kind}/{visible(self.name[:LONGEST_QUOTED])}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from storage import Entry
 
 from .status import DatasetStatus, LakeStatus, RunStatus
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
+from .text import cell
 from .times import utc
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ __all__ = [
     "log_table",
     "outcomes_table",
     "pairs_table",
-    "plain",
     "player_table",
     "runs_tables",
     "size",
@@ -50,7 +50,7 @@ def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Tab
         table.add_row(
             f"{row['place']:,}",
             Text(form.rating(row["rating"]), colour),
-            *(Text(plain(row[name] or ""), colour) for name in (*titled, "handle")),
+            *(Text(cell(row[name] or ""), colour) for name in (*titled, "handle")),
             form.belief(row["mu"]),
             form.belief(row["sigma"]),
             f"{row['n_rounds']:,}",
@@ -66,14 +66,14 @@ def player_table(history: PlayerHistory) -> Table:
     columns = {"round": NUMBER, "day": NUMBER, "contest": NAME}
     columns |= dict.fromkeys(("place", "of", "performance", "rating", "change", "mu", "sigma"), NUMBER)
     hide = ("sigma", "mu", "round", "of", "performance", "day", "change")
-    table = new_table(columns, hide, title=Text(plain(history.handle)))
+    table = new_table(columns, hide, title=Text(cell(history.handle)))
     before = None
     for row in history.rows.to_pylist():
         place = f"{row['lo'] + 1:,}" + (f"-{row['hi'] + 1:,}" if row["hi"] > row["lo"] else "")
         table.add_row(
             f"{row['round_index']:,}",
             _day(row["time_seconds"]),
-            Text(plain(row["name"] or row["contest_id"])),
+            Text(cell(row["name"] or row["contest_id"])),
             place,
             "" if row["n_players"] is None else f"{row['n_players']:,}",
             "" if row["perf"] is None else form.rating(row["perf"]),
@@ -90,7 +90,7 @@ def entrants_table(prediction: Prediction, matrix: int) -> Table:
     """Who takes part in a round to come, whom to expect first first; of up to ``matrix`` all chances."""
     rows = prediction.table().reset_index().sort_values("expected_place", kind="stable")
     few, form = len(rows) <= matrix, prediction.format
-    names = [Text(plain(str(name))) for name in rows["player"]]
+    names = [Text(cell(str(name))) for name in rows["player"]]
     columns = {"expected place": NUMBER, "rating": NUMBER, "handle": NAME}
     columns |= dict.fromkeys(("mu", "sigma", "rounds"), NUMBER)
     matrix_columns = [Text("before ").append_text(name) for name in names] if few else []
@@ -118,14 +118,14 @@ def pairs_table(rows: pa.Table) -> Table:
     """Chances of pairs."""
     table = new_table({"handle": NAME, "before": NAME, "chance": NUMBER})
     for row in rows.to_pylist():
-        table.add_row(Text(plain(row["handle"])), Text(plain(row["against"])), _percent(row["chance"]))
+        table.add_row(Text(cell(row["handle"])), Text(cell(row["against"])), _percent(row["chance"]))
     return table
 
 
 def outcomes_table(handle: str, rows: pd.DataFrame, n_players: int, form: RatingFormat) -> Table:
     """What each place would do to a rating."""
     columns = dict.fromkeys(("place", "rating", "change", "mu", "sigma"), NUMBER)
-    table = new_table(columns, ("sigma", "mu"), title=Text(plain(handle)), caption=f"a round of {n_players:,}")
+    table = new_table(columns, ("sigma", "mu"), title=Text(cell(handle)), caption=f"a round of {n_players:,}")
     for row in rows.to_dict("records"):
         table.add_row(
             f"{row['place']:,}",
@@ -147,9 +147,9 @@ def log_table(title: str, entries: list[tuple[Entry, str]]) -> Table:
         table.add_row(
             _day(entry.time_seconds),
             entry.kind,
-            *(Text("" if text is None else plain(text)) for text in texts),
+            *(Text("" if text is None else cell(text)) for text in texts),
             _day(entry.since_seconds),
-            *(Text(plain(text)) for text in (entry.who, entry.why, state)),
+            *(Text(cell(text)) for text in (entry.who, entry.why, state)),
         )
     return table
 
@@ -181,7 +181,7 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
             run.system,
             _with_writer(run),
             *(_number(count) for count in (run.rounds, run.participations)),
-            Text(plain(run.last_contest or "")),
+            Text(cell(run.last_contest or "")),
             _day(run.last_time_seconds),
             *(_number(count) for count in (run.segments, run.snapshots)),
             size(run.size_bytes),
@@ -192,8 +192,8 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
 def _with_writer(what: DatasetStatus | RunStatus) -> Text:
     """A state, and who is at work."""
     if what.writer is None:
-        return Text(plain(what.state))
-    return Text(plain(f"{what.state}; {what.writer}, last heartbeat {what.heartbeat_age_seconds:.0f} s ago"))
+        return Text(cell(what.state))
+    return Text(cell(f"{what.state}; {what.writer}, last heartbeat {what.heartbeat_age_seconds:.0f} s ago"))
 
 
 def _number(count: int | None) -> str:
@@ -206,11 +206,6 @@ def size(size_bytes: float) -> str:
     while size_bytes >= 1000 and unit < len(_UNITS) - 1:
         size_bytes, unit = size_bytes / 1000, unit + 1
     return f"{size_bytes:.{0 if unit == 0 or size_bytes >= 10 else 1}f} {_UNITS[unit]}"
-
-
-def plain(name: str) -> str:
-    """A name from outside for a terminal: control and direction characters are spelled out."""
-    return "".join(c if c.isprintable() or c == "\u00a0" else f"\\x{ord(c):02x}" for c in name)
 
 
 def _percent(chance: float) -> str:

@@ -8,6 +8,7 @@ A column's attributes say what may happen to it. They are rich's own, so that an
     TEXT     wrapped between words
 
 A heading is wrapped between words; a word is shortened beyond the column's ``max_width``, which is of use for names.
+No line of a cell is wider than ``LONGEST_CELL`` columns of :mod:`.text`, not even where a table is shown in full.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from .text import cell as bounded
+
 __all__ = ["NAME", "NUMBER", "TEXT", "WHOLE", "new_table", "print_fitted"]
 
 Kind = Mapping[str, Any]
@@ -32,7 +35,7 @@ TEXT: Kind = {"overflow": "fold"}
 _NAME_WIDTH, _TEXT_WIDTH = 16, 20  # cells that a shortened name and a wrapped text keep before columns are hidden
 _LEAST = 4  # cells they keep in any case
 _HEAD_WORD = 16  # cells of a heading's longest word beyond which it is shortened
-_LIKE = str.maketrans({"↑": "^", "↓": "v", "±": "+-"})  # for output that is not Unicode
+_LIKE = str.maketrans({"↑": "^", "↓": "v", "±": "+-", "…": "..."})  # for output that is not Unicode
 
 
 class FittedTable(Table):
@@ -59,6 +62,7 @@ def new_table(columns: Mapping[str, Kind], hide: Sequence[str] = (), **more: Any
 def print_fitted(table: Table, wide: bool = False) -> None:
     """Print a table: on a terminal as wide as that, elsewhere or with ``wide`` with every column in full."""
     console = Console(emoji=False)
+    _make_plain(table)
     if console.options.ascii_only:  # any encoding but UTF
         _to_encoding(table, console.encoding)
     if wide or not console.is_terminal or console.options.ascii_only:  # an ellipsis is not in ASCII
@@ -175,11 +179,26 @@ def _width(cell: Any) -> int:
 
 
 def _plain(cell: Any) -> str:
-    """A cell's text; rich takes a plain text for markup."""
-    if isinstance(cell, Text):
-        return cell.plain
-    text = str(cell)
-    return Text.from_markup(text, emoji=False).plain if "[" in text else text
+    """A cell's text."""
+    return cell.plain if isinstance(cell, Text) else str(cell)
+
+
+def _make_plain(table: Table) -> None:
+    """Take every cell for the text that it is: no markup, nothing invisible, and of bounded width.
+
+    A line break in a cell that comes from outside is escaped where the cell is made: see :func:`.text.cell`.
+    """
+
+    def shown(text: Any) -> Text:
+        lines = _plain(text).split("\n")
+        plain = "\n".join(map(bounded, lines))
+        if isinstance(text, Text) and text.plain == plain:
+            return text
+        return Text(plain, text.style if isinstance(text, Text) else "")
+
+    table.title, table.caption = (one and shown(one) for one in (table.title, table.caption))
+    for column in table.columns:
+        column.header, column._cells = shown(column.header), [shown(cell) for cell in column.cells]
 
 
 def _to_encoding(table: Table, encoding: str) -> None:

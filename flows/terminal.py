@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from .progress_log import ProgressLog
+from .text import json_visible, message, visible
 from .times import parse_time
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SWITCH_SECONDS",
+    "check_safe",
     "dataset_option",
     "deviations_option",
     "engine_options",
@@ -37,6 +39,10 @@ __all__ = [
     "progress",
     "replace_option",
     "run_option",
+    "safe_option",
+    "say",
+    "say_traceback",
+    "say_usage",
     "speak_utf8",
     "steal_option",
     "tell_freshness",
@@ -45,6 +51,7 @@ __all__ = [
     "titles_option",
     "usage",
     "wide_option",
+    "write_json",
     "write_rows",
 ]
 
@@ -101,7 +108,10 @@ wide_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_wide,
-    help="Show every column in full, however narrow the terminal is.",
+    help="Show every column in full, however narrow the terminal is; of a cell at most 200 columns.",
+)
+safe_option = click.option(
+    "--safe", is_flag=True, help="With csv: put an apostrophe before text that a spreadsheet takes for a formula."
 )
 
 
@@ -160,16 +170,17 @@ def progress(what: str, units: str = "contests") -> Iterator[Callable[[int, int 
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+        texts = (TextColumn(visible(what), markup=False), TextColumn("{task.description}", markup=False))
+        columns = (texts[0], BarColumn(), MofNCompleteColumn(), texts[1])
         with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("", total=None)
-            yield lambda done, total, told: bar.update(task, completed=done, total=total, description=told)
+            yield lambda done, total, told: bar.update(task, completed=done, total=total, description=visible(told))
         return
     log = ProgressLog(what, units)
 
     def tell(done: int, total: int | None, told: str) -> None:
         if line := log.line(done, total, told):
-            click.echo(line, err=True)
+            say(line, err=True)
 
     yield tell
 
@@ -195,12 +206,12 @@ def tell_freshness(lake: Lake, *runs: str) -> None:
     from .freshness import note
 
     for line in filter(None, (note(lake, run) for run in runs)):
-        click.echo(line, err=True)
+        say(line, err=True)
 
 
 def tell_wait(by: Holder) -> None:
     """Say whose end is waited for."""
-    click.echo(f"waiting for {by.who} to end", err=True)
+    say(f"waiting for {by.who} to end", err=True)
 
 
 def print_table(table: Any) -> None:
@@ -211,16 +222,68 @@ def print_table(table: Any) -> None:
     print_fitted(table, wide=context is not None and context.meta.get(_WIDE, False))
 
 
-def write_rows(table: pa.Table, form: str) -> None:
-    """A table for other programs: ``csv`` or ``json``, in full precision; JSON has null for NaN and infinity."""
+def say(line: str, err: bool = False) -> None:
+    """One line for people, on stdout or stderr: nothing in it acts on a terminal, and its length is bounded.
+
+    Everything that a command prints goes through this function, :func:`print_table`, :func:`write_rows` or
+    :func:`write_json`.
+    """
+    click.echo(message(line), err=err)
+
+
+def say_usage(error: click.UsageError) -> None:
+    """What is wrong with a command, with click's lines about its use around it."""
+    error.message = message(error.message)  # type: ignore[misc]  # line breaks in it are not click's
+    text = io.StringIO()
+    error.show(text)
+    for line in text.getvalue().removesuffix("\n").split("\n"):
+        say(line.replace("\t", "    "), err=True)
+
+
+def say_traceback(error: BaseException) -> None:
+    """An error that is a fault of ours, or any with ``--debug``, as Python shows it."""
+    import traceback
+
+    for line in "".join(traceback.format_exception(error)).removesuffix("\n").split("\n"):
+        say(line, err=True)
+
+
+def check_safe(safe: bool, form: str) -> None:
+    """Refuse ``--safe`` where it has no effect.
+
+    Raises
+    ------
+    ValueError
+        The format is not CSV.
+    """
+    if safe and form != "csv":
+        raise ValueError(f"--safe is for --format csv; {form} has no formulas")
+
+
+def write_rows(table: pa.Table, form: str, safe: bool = False) -> None:
+    """A table for other programs: ``csv`` or ``json``, in full precision; JSON has null for NaN and infinity.
+
+    On a terminal, control characters are escaped: in JSON the values stay the same, in CSV the escapes are for reading.
+    ``safe`` marks the cells of CSV that a spreadsheet would take for formulas.
+    """
     if form == "csv":
         from pyarrow import csv
 
-        csv.write_csv(table, sys.stdout.buffer)
+        from .export import change_texts
+
+        csv.write_csv(change_texts(table, safe, sys.stdout.isatty()), sys.stdout.buffer)
     else:
-        rows = [{key: None if _is_odd(value) else value for key, value in row.items()} for row in table.to_pylist()]
-        json.dump(rows, sys.stdout, ensure_ascii=False, allow_nan=False)
-        sys.stdout.write("\n")
+        rows = table.to_pylist()
+        write_json([{key: None if _is_odd(value) else value for key, value in row.items()} for row in rows])
+
+
+def write_json(value: Any, indent: int | None = None) -> None:
+    """A value as JSON on stdout, with a line end; on a terminal, control characters are escaped."""
+    if sys.stdout.isatty():
+        sys.stdout.write(json_visible(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)))
+    else:
+        json.dump(value, sys.stdout, ensure_ascii=False, allow_nan=False, indent=indent)
+    sys.stdout.write("\n")
 
 
 def _is_odd(value: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import lake_option, print_table, steal_option, tell_wait, usage, wide_option
+from .terminal import lake_option, print_table, say, steal_option, tell_wait, usage, wide_option, write_json
 
 if TYPE_CHECKING:
     from storage import Lake
@@ -41,8 +40,7 @@ def runs(form: str, lake: str) -> None:
 
     found = status(Lake.open(lake))
     if form == "json":
-        json.dump(dataclasses.asdict(found), sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
+        write_json(dataclasses.asdict(found), 2)
         return
     from .show import runs_tables
 
@@ -50,11 +48,11 @@ def runs(form: str, lake: str) -> None:
         print_table(table)
     problems = [dataset.problem for dataset in found.datasets] + [run.problem for run in found.runs]
     for problem in filter(None, problems):
-        click.echo(problem)
+        say(problem)
     for run in found.runs:
         if run.stale_because:
             command = update_command(run.run, run.dataset, lake)
-            click.echo(f"run {run.run} is {run.state} ({run.stale_because}): `{command}` brings it up to date")
+            say(f"run {run.run} is {run.state} ({run.stale_because}): `{command}` brings it up to date")
 
 
 @click.command()
@@ -89,11 +87,11 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) 
             n_problems = _tell_each(compute_again(verifier.lake, run, first, last, engine))
         again = f"; rounds {first} to {last}, computed again, are the same to the bit"
     for note in verifier.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     if n_problems:
-        click.echo(f"{n_problems:,} problem{'' if n_problems == 1 else 's'} in {verifier.line()}", err=True)
+        say(f"{n_problems:,} problem{'' if n_problems == 1 else 's'} in {verifier.line()}", err=True)
         sys.exit(1)
-    click.echo(f"all is well: {verifier.line()}{again}")
+    say(f"all is well: {verifier.line()}{again}")
 
 
 @click.command()
@@ -120,16 +118,16 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
         Dataset.open(opened, name)  # what is not there gets no lease
         with _holding(opened, dataset_folder(name), f"compact {name}", steal) as lease:
             before, after = compact_dataset(opened, name, lease, rows)
-        click.echo(f"data set {name}: standings files: {before:,} before, now {after:,}")
+        say(f"data set {name}: standings files: {before:,} before, now {after:,}")
     for name in Run.names(opened) if everything else [run] if run else []:
         Run.open(opened, name)
         with _holding(opened, run_folder(name), f"compact {name}", steal) as lease:
             found = Run.open(opened, name)
             found.lease = lease
             for path in sweep_snapshots(found):
-                click.echo(f"{path}: damaged or of other rounds, removed", err=True)
+                say(f"{path}: damaged or of other rounds, removed", err=True)
             before, after = compact_run(found, rows)
-        click.echo(f"run {name}: segments: {before:,} before, now {after:,}")
+        say(f"run {name}: segments: {before:,} before, now {after:,}")
 
 
 @click.command()
@@ -174,14 +172,14 @@ def delete(
             found.delete()
             if with_published:
                 opened.delete_folder(published_folder(name))
-        click.echo(f"run {name}: deleted")
+        say(f"run {name}: deleted")
         if name in published and not with_published:
-            click.echo(f"published/{name} stays; `ranklake delete --run {name} --with-published` deletes it", err=True)
+            say(f"published/{name} stays; `ranklake delete --run {name} --with-published` deletes it", err=True)
     if dataset is not None:
         with _holding(opened, dataset_folder(dataset), f"delete {dataset}", steal) as lease:
             _refuse_with_runs(dataset, Run.over(opened, dataset))  # one may have been made meanwhile
             Dataset.delete(opened, dataset, lease)
-        click.echo(f"data set {dataset}: deleted")
+        say(f"data set {dataset}: deleted")
 
 
 COMMANDS = (runs, verify, compact, delete)
@@ -190,7 +188,7 @@ COMMANDS = (runs, verify, compact, delete)
 def _tell_each(problems: Iterator[str]) -> int:
     n_problems = 0
     for problem in problems:
-        click.echo(problem)
+        say(problem)
         n_problems += 1
     return n_problems
 
@@ -283,7 +281,7 @@ def _confirm(doomed: list[str], yes: bool) -> None:
     from storage import LakeError
 
     for part in doomed:
-        click.echo(part, err=True)
+        say(part, err=True)
     if yes:
         return
     try:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from .terminal import progress, usage
+from .terminal import progress, say, usage
 
 __all__ = ["COMMANDS"]
 
@@ -39,8 +39,8 @@ def warm(systems: tuple[str, ...]) -> None:
         seconds = compile_parts(missing, on_compile)
     done = {part.partition(".")[0] for part in missing}
     for name in [*names, SCORES]:
-        click.echo(f"{name}: {'compiled' if name in done else 'was compiled before'}")
-    click.echo(f"{len(done)} compiled in {seconds:.1f} s; kept in {folder or cache_folder.folders()[0][0]}")
+        say(f"{name}: {'compiled' if name in done else 'was compiled before'}")
+    say(f"{len(done)} compiled in {seconds:.1f} s; kept in {folder or cache_folder.folders()[0][0]}")
 
 
 COMMANDS = (warm,)

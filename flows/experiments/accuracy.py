@@ -10,6 +10,7 @@ from rating_kernels.metrics import FILTERS
 
 from ..figures import SERIES, new_figure
 from ..scores import score_rounds
+from ..text import slug as slug_of
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import History, play
 from .paper import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, contenders
@@ -67,7 +68,7 @@ def _of_history(setting: Setting, history: History, of_paper: str) -> list[str |
             }
         )
     columns = {heading: [row[heading] for row in rows] for heading in rows[0]}
-    slug = "".join(c if c.isalnum() else "-" for c in history.name)
+    slug = slug_of(history.name)
     caption = f"{history.name}: {history.n_contests:,} contests, on average {history.mean_participants:,.0f} players"
     digits = {heading: 2 for heading in columns if not heading.endswith("printed")}
     return [Table(slug, caption, columns, digits), Picture.of(slug, caption, _figure(rows))]

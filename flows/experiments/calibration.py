@@ -13,6 +13,7 @@ from rating_kernels import SYSTEMS, Outcome, Prior, Rounds
 
 from ..figures import SERIES, new_figure
 from ..paper import TUNED
+from ..text import slug as slug_of
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import History, play
 from .paper import LIKE, contenders
@@ -137,7 +138,7 @@ def _of_history(setting: Setting, history: History) -> list[str | Table | Pictur
                 return [f"{history.name}: no two players with {EXPERIENCE} rounds meet after the first tenth."]
         found[label] = calibrate(name, SYSTEMS[name].params(**settings), rounds, outcome, pairs)
     assert pairs is not None
-    slug = "".join(c if c.isalnum() else "-" for c in history.name)
+    slug = slug_of(history.name)
     columns: dict[str, list[Any]] = {
         "system": list(found),
         "error, %": [one.error for one in found.values()],

@@ -12,6 +12,7 @@ from rating_kernels import Rounds
 
 from ..config import build_params, find_system
 from ..figures import SERIES, legible, new_figure
+from ..text import slug as slug_of
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import History, play
 from .selves import move, other_self
@@ -129,7 +130,7 @@ def _run(setting: Setting) -> Report:
 def _told(
     history: History, name: str, runs: dict[str, tuple[Floats, Floats]], n_lost: int, threshold: float
 ) -> list[str | Table | Picture]:
-    slug = "".join(c if c.isalnum() else "-" for c in history.name)
+    slug = slug_of(history.name)
     n = len(runs["TopCoder"][0])
     back = int(PHASES[1] * n)
     gains = [(attacked[back:] - honest[back:]) for honest, attacked in runs.values()]

@@ -9,6 +9,7 @@ import numpy as np
 from rating_kernels import SYSTEMS
 
 from ..figures import SERIES, new_figure
+from ..text import slug as slug_of
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import History, play
 
@@ -50,7 +51,7 @@ def _of_history(setting: Setting, history: History) -> list[str | Table | Pictur
         rows.append((name, float(gain.mean()), existing, float(gain.std()), float(np.abs(gain).max()), first, last))
     headings = ("system", "mean gain", "of who was rated before", "its sd", "largest change", "level at first",
                 "level at last")  # fmt: skip
-    slug = "".join(c if c.isalnum() else "-" for c in history.name)
+    slug = slug_of(history.name)
     figure, axes = new_figure(8.5, 4.4)
     for name, colour in zip(_SHOWN, SERIES, strict=False):
         axes.plot(history.index[edges[1:] - 1] + 1, levels[name], color=colour, label=name, linewidth=1.3)

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from ..extras import need
+from ..text import visible
 from .base import Experiment, Picture, Report, Table
 
 __all__ = ["to_html", "write_report"]
@@ -45,7 +46,9 @@ def to_html(experiment: Experiment, report: Report, data: str) -> str:
         The package jinja2 is not installed.
     """
     jinja2 = need("jinja2", "report", "an experiment's report")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, finalize=_visible, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
     template = environment.from_string(resources.files(__package__).joinpath("report.html").read_text("utf-8"))
     page: str = template.render(
         experiment=experiment,
@@ -55,6 +58,11 @@ def to_html(experiment: Experiment, report: Report, data: str) -> str:
         parts=[_part(experiment, part) for part in report.parts],
     )
     return page
+
+
+def _visible(value: Any) -> Any:
+    """What is written into the page: a direction control would reorder the text around it."""
+    return visible(value) if isinstance(value, str) else value
 
 
 def _part(experiment: Experiment, part: str | Table | Picture) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..figures import SERIES, log_scale, new_figure
 from ..scores import score_rounds
+from ..text import slug as slug_of
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import play, warm
 from .paper import LIKE, NAMES, SECONDS, contenders
@@ -46,7 +47,7 @@ def _run(setting: Setting) -> Report:
                     rate,
                 )
             )
-        slug = "".join(c if c.isalnum() else "-" for c in history.name)
+        slug = slug_of(history.name)
         headings = ("system", "in the paper", "rating, s", "scoring, s", "together, s", "printed, s",
                     "printed / here", "million participations / s")  # fmt: skip
         caption = f"{history.name}: {len(history.rounds):,} contests, {history.rounds.n_rows:,} participations"

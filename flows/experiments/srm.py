@@ -11,7 +11,8 @@ from rating_kernels.metrics import keep, score
 from rating_kernels.rank_errors import rank_errors, total
 
 from ..evaluate import division_of
-from ..figures import SERIES, new_figure
+from ..figures import SERIES, legible, new_figure
+from ..text import slug as slug_of
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import History, play
 
@@ -77,13 +78,13 @@ def _of_history(setting: Setting, history: History) -> list[str | Table | Pictur
     names = ("error", "mean gain", "sd of gains", "largest gain", "newcomer at the end", "median at the end", "highest")
     headings = ["row", *(heading for name in names for heading in (name, f"printed, {name}"))]
     columns = dict(zip(headings, zip(*rows, strict=True), strict=True))
-    slug = "".join(c if c.isalnum() else "-" for c in history.name)
+    slug = slug_of(history.name)
     told = f"{history.name}: {events:,} events, {rounds.n_rows:,} ratings"
     digits = {heading: 4 for heading in headings if heading.endswith("error")}
     digits |= {heading: 4 for heading in breakdown if heading.endswith(("error", "mean P"))}
     figure, axes = new_figure(8.0, 3.8)
     labels = list(jobs)
-    axes.plot(labels, [row[1] for row in rows], "o-", color=SERIES[0], label=f"here, {history.name}")
+    axes.plot(labels, [row[1] for row in rows], "o-", color=SERIES[0], label=f"here, {legible(history.name)}")
     axes.plot(labels, [row[2] for row in rows], "x--", color=SERIES[1], label="printed, TopCoder")
     axes.set_ylabel("mean |log2 of expected over actual place|")
     axes.legend(loc="best")

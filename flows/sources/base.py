@@ -10,6 +10,8 @@ from typing import Literal, NamedTuple
 
 from storage.contests import Contest
 
+from ..text import message, quoted
+
 __all__ = [
     "Duplicate",
     "IngestReport",
@@ -61,12 +63,10 @@ class SourceError(Exception):
         self.rows, self.lines = rows, lines
 
     def __str__(self) -> str:
-        member = _plain(self.member)
-        contest = f"contest {_plain(self.contest)}" + (f" ({member})" if member else "") if self.contest else member
-        where = ", ".join(part for part in (_plain(self.source), contest, self._rows_in_words()) if part)
-        told = f"{where}: {self.rule}" if where else self.rule
-        # What a site sent may be meant for the terminal that shows it.
-        return told if told.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in told)
+        member = f" ({self.member})" if self.member else ""
+        contest = f"contest {self.contest}{member}" if self.contest else self.member
+        where = ", ".join(part for part in (self.source, contest, self._rows_in_words()) if part)
+        return message(f"{where}: {self.rule}" if where else self.rule)
 
     def _rows_in_words(self) -> str:
         lines = _in_words("line", self.lines)
@@ -188,13 +188,7 @@ def contest_number(contest_id: str) -> int | None:
 
 def shown(value: object) -> str:
     """A value as a message shows it, cut to a length a person reads."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:56]}...{text[-1]}"
-
-
-def _plain(name: str) -> str:
-    """A name for a message: line breaks and control characters in it are spelled out."""
-    return name if name.isprintable() else repr(name)[1:-1]
+    return quoted(value)
 
 
 def _in_words(what: str, numbers: Sequence[int]) -> str:

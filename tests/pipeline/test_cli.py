@@ -539,7 +539,7 @@ def test_tables__no_name_breaks_them_or_reaches_the_terminal_raw(
             1 if handle.isascii() else 9
         )
         if len(handle) > 100:
-            assert answer.out.count("g") >= handle.count("g")  # folded, nothing lost
+            assert handle[:199] + "…" in answer.out  # csv and json have all of it
         elif handle.isprintable() and handle.strip() and handle.isascii():
             assert handle in answer.out
         for form in ("json", "csv"):

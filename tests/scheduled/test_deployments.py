@@ -34,8 +34,8 @@ import flows.flow_errors as flow_errors
 from flows.engines.base import EngineError
 from flows.engines.serial import Serial
 from flows.progress_log import ProgressLog
-from flows.show import plain
 from flows.sources.base import SourceError
+from flows.text import visible as plain
 from storage import Lake, LakeError, Run, layout
 from storage.lease import hold
 

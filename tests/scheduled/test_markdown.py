@@ -13,9 +13,11 @@ from pipeline.lakes import contest, lake_of, rate_run
 from scheduled.site import Report
 from strategies import repeatable
 
-from flows.markdown import LONGEST, MOST, best, escape, ingested_page, place, run_page
+from flows.markdown import MOST, best, ingested_page, place, run_page
 from flows.publish import publish
-from flows.show import plain
+from flows.text import LONGEST_CELL
+from flows.text import markdown as escape
+from flows.text import visible as plain
 from storage import Lake
 
 HOSTILE = (
@@ -94,7 +96,7 @@ def test_pages__list_so_many_of_the_rejected_and_count_the_others() -> None:
     report.rejected[7] = ("7", "x" * 1000)
     page = ingested_page(report)  # type: ignore[arg-type]
     found = texts(page)
-    assert max(map(len, found)) <= LONGEST + 3
+    assert max(map(len, found)) <= LONGEST_CELL
     assert f"{4 * len(HOSTILE)} rejected" in found
     assert f"and {4 * len(HOSTILE) - MOST} more, in the log" in found
     assert {plain(name) for name in HOSTILE} <= set(found)

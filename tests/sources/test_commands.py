@@ -57,7 +57,7 @@ def test_ingest__rates_what_a_site_has_and_follows_it(ranklake: Command, site: F
     board = ranklake("leaderboard", "--run", "codeforces-elo-mmr", *lake).out
     assert "tourist" in board
     assert "\\x1b[31mred" in board  # names stay data, and are not let loose on a terminal
-    assert "\\x202egnp.exe" in board
+    assert "\\u202egnp.exe" in board
     assert not {"\x1b", "\u202e"} & set(board)
 
 
