@@ -23,6 +23,7 @@ from . import (
     warming,
 )
 from .interrupts import interruptible
+from .messages import escape_logs, say_traceback, say_usage
 from .terminal import (
     SWITCH_SECONDS,
     check_safe,
@@ -34,8 +35,6 @@ from .terminal import (
     run_option,
     safe_option,
     say,
-    say_traceback,
-    say_usage,
     speak_utf8,
     steal_option,
     tell_freshness,
@@ -64,6 +63,7 @@ def cli(debug: bool) -> None:
     Contests go into a lake of Parquet files (`ingest`), every round is rated in time order and committed (`rate`),
     and the result is read with `leaderboard`, `player` or any tool that reads Parquet.
     """
+    escape_logs()
 
 
 for module in (

@@ -134,7 +134,7 @@ def change_texts(rows: pa.Table | pa.RecordBatch, safe: bool, terminal: bool) ->
     if not safe and not terminal:
         return rows
     for i, field in enumerate(rows.schema):
-        if pa.types.is_string(field.type):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):  # pandas has large ones
             rows = rows.set_column(i, field, _each_text(rows.column(i), changed))
     return rows
 
@@ -143,7 +143,7 @@ def _each_text(column: pa.Array | pa.ChunkedArray, change: Callable[[str], str])
     """A function of each text, called once for equal ones; null stays null."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     distinct = column.dictionary_encode()
-    return pa.array(map(change, distinct.dictionary.to_pylist()), pa.string()).take(distinct.indices)
+    return pa.array(map(change, distinct.dictionary.to_pylist()), column.type).take(distinct.indices)
 
 
 @contextmanager

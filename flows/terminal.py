@@ -41,8 +41,6 @@ __all__ = [
     "run_option",
     "safe_option",
     "say",
-    "say_traceback",
-    "say_usage",
     "speak_utf8",
     "steal_option",
     "tell_freshness",
@@ -229,23 +227,6 @@ def say(line: str, err: bool = False) -> None:
     :func:`write_json`.
     """
     click.echo(message(line), err=err)
-
-
-def say_usage(error: click.UsageError) -> None:
-    """What is wrong with a command, with click's lines about its use around it."""
-    error.message = message(error.message)  # type: ignore[misc]  # line breaks in it are not click's
-    text = io.StringIO()
-    error.show(text)
-    for line in text.getvalue().removesuffix("\n").split("\n"):
-        say(line.replace("\t", "    "), err=True)
-
-
-def say_traceback(error: BaseException) -> None:
-    """An error that is a fault of ours, or any with ``--debug``, as Python shows it."""
-    import traceback
-
-    for line in "".join(traceback.format_exception(error)).removesuffix("\n").split("\n"):
-        say(line, err=True)
 
 
 def check_safe(safe: bool, form: str) -> None:

@@ -1,0 +1,45 @@
+"""How errors and the lines of logs reach a person: escaped and bounded like all that is printed."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import click
+
+from .terminal import say
+from .text import message
+
+__all__ = ["escape_logs", "say_traceback", "say_usage"]
+
+
+def say_usage(error: click.UsageError) -> None:
+    """What is wrong with a command, with click's lines about its use around it."""
+    error.message = message(error.message)  # type: ignore[misc]  # line breaks in it are not click's
+    text = io.StringIO()
+    error.show(text)
+    for line in text.getvalue().removesuffix("\n").split("\n"):
+        say(line.replace("\t", "    "), err=True)
+
+
+def say_traceback(error: BaseException) -> None:
+    """An error that is a fault of ours, or any with ``--debug``, as Python shows it."""
+    import traceback
+
+    for line in "".join(traceback.format_exception(error)).removesuffix("\n").split("\n"):
+        say(line, err=True)
+
+
+def escape_logs() -> None:
+    """Escape the lines of a log that has no handler too: Python writes them to stderr as they are."""
+    import logging
+
+    class Visible(logging.Formatter):
+        def formatMessage(self, record: logging.LogRecord) -> str:
+            return message(super().formatMessage(record))
+
+        def formatException(self, ei: Any) -> str:
+            return "\n".join(map(message, super().formatException(ei).split("\n")))
+
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(Visible())
