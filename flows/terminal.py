@@ -238,7 +238,7 @@ def check_safe(safe: bool, form: str) -> None:
         The format is not CSV.
     """
     if safe and form != "csv":
-        raise ValueError(f"--safe is for --format csv; {form} has no formulas")
+        raise ValueError(f"--safe is for --format csv, got --format {form}")
 
 
 def write_rows(table: pa.Table, form: str, safe: bool = False) -> None:
