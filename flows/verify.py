@@ -82,8 +82,9 @@ class Verifier:
         self.participations += sum(dataset.contests.column("n_players").to_pylist())
         for problem in verify_dataset(dataset):
             yield for_sources(self.lake, problem, problem.partition(": ")[0])
-        if strays := dataset.strays():
-            self.notes.append(f"{name}: {_files(len(strays))} that nothing refers to; the next commit removes them")
+        if n_left := dataset.n_left():
+            left = "a command that was stopped left"
+            self.notes.append(f"{name}: {left} {_files(n_left)} that nothing refers to; the next commit removes them")
 
     def run(self, name: str) -> Iterator[str]:
         """What is wrong with a run and its published tables; that its data set has changed since is a note."""

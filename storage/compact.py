@@ -18,7 +18,7 @@ from storage.mending import advised, damaged
 from storage.parquet import metadata_of
 from storage.rows import Row, rows_of, table_of
 from storage.standings import standings_name, stretches
-from storage.sweep import commit, discard, referenced, sweep
+from storage.sweep import commit, discard, referenced, replaced, sweep
 
 __all__ = ["ROWS", "compact_dataset", "compact_run", "sweep_snapshots"]
 
@@ -109,6 +109,7 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
         after = {row.file for row in members}
         if after != before:
             facts = {key: facts[key] for key in ("player_parts", "n_players", "log") if key in facts}
+            facts |= replaced(stays, referenced(name, after, facts))
             commit(lake, name, table_of(members), facts, written, lease)
     except BaseException:
         discard(lake, name, written, lease)

@@ -21,7 +21,7 @@ from storage.mending import advised, damaged
 from storage.parquet import metadata_of
 from storage.players import read_handles
 from storage.standings import StandingsPart, StoredStandings
-from storage.sweep import referenced, strays
+from storage.sweep import n_replaced, referenced, strays
 
 __all__ = ["Dataset"]
 
@@ -218,6 +218,10 @@ class Dataset:
         """Files that it does not refer to: left by a crash, or kept for those who read what was before."""
         kept = referenced(self.name, self.contests.column("file").to_pylist(), metadata_of(self.contests.schema))
         return strays(self.lake, self.name, kept)
+
+    def n_left(self) -> int:
+        """How many files a stopped command left: those that no commit refers to and no reader may need."""
+        return max(len(self.strays()) - n_replaced(metadata_of(self.contests.schema)), 0)
 
     @cached_property
     def _stored(self) -> StoredStandings:

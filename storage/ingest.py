@@ -20,7 +20,7 @@ from storage.parquet import metadata_of
 from storage.players import PlayerIndex, encode_part, parts_that_stay
 from storage.rows import Row, rows_of, table_of
 from storage.standings import standings_name
-from storage.sweep import commit, discard, referenced, sweep
+from storage.sweep import commit, discard, referenced, replaced, sweep
 
 __all__ = ["Ingest", "IngestOrder"]
 
@@ -229,5 +229,7 @@ class Ingest(Corrector):
             if path not in self._files_before:
                 self._write(path, parquet.encode(self._log.table, "log"))
         rows = self._rows.values()
+        files = referenced(self._name, (row.file for row in rows), facts)
+        facts |= replaced(self._files_before, files)
         commit(self._lake, self._name, table_of(rows), facts, self._written, self._lease)
-        return referenced(self._name, (row.file for row in rows), facts)
+        return files

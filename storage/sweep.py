@@ -13,7 +13,9 @@ from storage.lake import Lake
 from storage.lease import Lease
 from storage.parquet import metadata_of
 
-__all__ = ["commit", "discard", "referenced", "strays", "sweep"]
+__all__ = ["commit", "discard", "n_replaced", "referenced", "replaced", "strays", "sweep"]
+
+_REPLACED = "replaced"
 
 
 def referenced(name: str, files: Iterable[str], facts: Mapping[str, str]) -> set[str]:
@@ -21,6 +23,17 @@ def referenced(name: str, files: Iterable[str], facts: Mapping[str, str]) -> set
     paths = {layout.contests_file(name)} | {layout.standings_file(name, file) for file in set(files)}
     paths |= {layout.players_file(name, part) for part in facts.get("player_parts", "").split()}
     return paths | ({layout.log_file(name, facts["log"])} if "log" in facts else set())
+
+
+def replaced(before: Iterable[str], after: Iterable[str]) -> dict[str, str]:
+    """What the table of contests says of the files that its commit replaces and keeps for readers; nothing of none."""
+    n_files = len(set(before) - set(after))
+    return {_REPLACED: str(n_files)} if n_files else {}
+
+
+def n_replaced(facts: Mapping[str, str]) -> int:
+    """How many files the newest commit replaced. They stay until the next one."""
+    return int(facts.get(_REPLACED, 0))
 
 
 def commit(

@@ -377,3 +377,38 @@ def test_rate__by_the_name_of_a_run_alone_goes_on_with_what_it_was_made_with(tmp
     answer = ranklake("rate", "--run", "mine", "--lake", tmp_path / "lake")
     assert answer.code == 0, answer.err
     assert "kept 20 rounds" in answer.out
+
+
+def test_verify__after_any_undisturbed_commands_has_no_notes(lake: Path, tmp_path: Path, ranklake: Command) -> None:
+    write_folder(tmp_path / "more", made_up(66, n_players=30))
+    again = ("rate --run run", "publish --run run")
+    commands = (
+        *again,
+        f"ingest files {tmp_path / 'more'} --dataset games",
+        *again,
+        "compact --rows 100",
+        "amend 3 --remove 'player 1' --undo --dataset games",
+        *again,
+        "compact",
+        "publish --run run --maintain",
+        "alias ghost 'player 3' --dataset games",
+        "remove 7 --why twice --dataset games",
+        *again,
+        f"ingest files {tmp_path / 'more'} --dataset games --rewrite",
+        *again,
+        "delete --run run --with-published --yes",
+    )
+    for command in commands:
+        answer = ranklake(*shlex.split(command), "--lake", lake)
+        assert answer.code == 0, answer.err
+        notes = ranklake("verify", "--lake", lake).err.splitlines()
+        assert [line for line in notes if "brings it up to date" not in line] == [], command
+        if command.startswith(("publish", "delete")):
+            assert notes == [], command
+    left = lake / "games" / "standings" / "left.parquet"
+    left.write_bytes(b"half")
+    ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
+    assert not left.exists()
+    left.write_bytes(b"half")
+    said = "note: games: a command that was stopped left 1 file that nothing refers to; the next commit removes them\n"
+    assert ranklake("verify", "--lake", lake).err == said
