@@ -14,8 +14,10 @@ from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transactio
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from storage import DamagedError, Lake, LakeError
-from storage.errors import UnreachableError
+from storage.errors import NoSpaceError, UnreachableError
 from storage.mending import damaged
+from storage.reserve import affordable
+from storage.space import FREES_SPACE, is_full, merging_needs, room, says_full
 
 __all__ = ["PublishedTable", "check_lake"]
 
@@ -120,20 +122,48 @@ class PublishedTable:
         with self._reading():
             return self._table.to_pyarrow_table()
 
-    def maintain(self) -> tuple[int, int]:
-        """Merge small files; remove those that no version of the last week refers to, and what a crash left.
+    def vacuum(self) -> int:
+        """Remove the files that no version of the last week refers to, and what a crash left; returns how many.
 
-        Returns
-        -------
-        int, int
-            Files merged; files removed.
+        A table that is not there has none. On a full disk the log does not mention it.
+        """
+        if self._table is None:
+            return 0
+        try:
+            with self._writing():
+                said = self._said(self.state or {})
+                removed = self._table.vacuum(_KEPT_HOURS, dry_run=False, full=True, commit_properties=said)
+        except NoSpaceError:
+            with self._reading():
+                removed = self._open().vacuum(_KEPT_HOURS, dry_run=True, full=True)
+            for path in removed:
+                self._lake.delete(f"{self._folder}/{path}")
+        return len(removed)
+
+    def merge_files(self) -> int:
+        """Merge small files; returns how many. They stay for a week, for readers of earlier versions.
+
+        Raises
+        ------
+        NoSpaceError
+            The disk has no space for the merged files; nothing has changed.
         """
         assert self._table is not None
-        said = self._said(self.state or {})
+        needed = self._small_bytes()
+        if not affordable(self._lake, [needed]):
+            raise NoSpaceError(merging_needs(self._folder, needed, self._lake.uri("")), path=self._folder)
         with self._writing():
+            said = self._said(self.state or {})
             merged = self._table.optimize.compact(writer_properties=self._writer, commit_properties=said)
-            removed = self._table.vacuum(_KEPT_HOURS, dry_run=False, full=True, commit_properties=said)
-        return int(merged["numFilesRemoved"]), len(removed)
+        return int(merged["numFilesRemoved"])
+
+    def _small_bytes(self) -> int:
+        """Bytes of the files that may be merged: those of partitions with several."""
+        assert self._table is not None
+        of_partition: dict[str, list[int]] = {}
+        for path, size in self._live().items():
+            of_partition.setdefault(path.rpartition("/")[0], []).append(size)
+        return sum(sum(sizes) for sizes in of_partition.values() if len(sizes) > 1)
 
     def _write(self, rows: Iterable[pa.RecordBatch], state: Mapping[str, Any], **how: Any) -> None:
         failures: list[BaseException] = []
@@ -167,10 +197,8 @@ class PublishedTable:
 
     def _check_files(self) -> None:
         """Compare the sizes of the files with those in the table's log."""
-        assert self._table is not None
-        actions = pa.table(self._table.get_add_actions(flatten=True))
         folders: dict[str, dict[str, int]] = {}
-        for path, size in zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True):
+        for path, size in self._live().items():
             folder, _, name = f"{self._folder}/{path}".rpartition("/")
             if folder not in folders:
                 folders[folder] = self._lake.sizes(folder)
@@ -190,6 +218,23 @@ class PublishedTable:
             path=self._folder,
         ) from error
 
+
+    def _live(self) -> dict[str, int]:
+        """Paths of the files of the newest version, below the table's folder, and their sizes in bytes."""
+        assert self._table is not None
+        actions = pa.table(self._table.get_add_actions(flatten=True))
+        return dict(zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
+
+    def _discard(self, before: Iterable[str]) -> None:
+        """Remove what a failed write has added, unless it was committed after all: a full disk cannot wait a week."""
+        with suppress(LakeError), self._reading():
+            with suppress(TableNotFoundError):
+                self._table = self._open()
+            live = {} if self._table is None else self._live()
+            for path in self._lake.sizes_below(self._folder).keys() - set(before) - live.keys():
+                if not path.startswith("_delta_log/"):
+                    self._lake.delete(f"{self._folder}/{path}")
+
     def _damaged(self, reason: str) -> DamagedError:
         return damaged(self._folder, f"damaged table, {reason}")
 
@@ -203,10 +248,15 @@ class PublishedTable:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
+        before = self._lake.sizes_below(self._folder) if self._lake.local else {}
         try:
             yield
         except (DeltaError, pa.ArrowException, OSError, ValueError) as error:
             self._refuse_store_fault(error)
+            if self._lake.local and (is_full(error) or says_full(str(error))):
+                self._discard(before)
+                free = f"No space left on device ({room(self._lake.uri(''))}); {FREES_SPACE}"
+                raise NoSpaceError(f"{self._folder}: cannot write: {free}", path=self._folder) from error
             way_out = "mend that and publish again, or delete that folder before"
             raise LakeError(f"{self._folder}: cannot write: {_reason(error)}; {way_out}", path=self._folder) from error
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from storage import Lake, MissingError, Run, layout
+from storage.errors import NoSpaceError
 from storage.lake import digest_of
 from storage.lease import Lease, hold
 from storage.parquet import plain
@@ -107,7 +108,8 @@ def publish(
 
     check_lake(lake)
     Run.open(lake, run_name)
-    with hold(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal) as lease:
+    frees_space = maintain or afresh
+    with hold(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal, frees_space=frees_space) as lease:
         if afresh:
             lake.delete_folder(layout.published_folder(run_name))
         return _Publisher(lake, run_name, deviations, lease, titles).publish(maintain)
@@ -127,17 +129,26 @@ class _Publisher:
         self._new: list[str] = []
 
     def publish(self, maintain: bool) -> PublishReport:
-        """All tables; what ratings refer to comes first, so that whoever joins them finds everything."""
-        self._publish_list("players")
-        self._publish_list("contests")
-        kept, added = self._publish_ratings()
-        self._publish_leaderboard()
+        """All tables; what ratings refer to comes first, so that whoever joins them finds everything.
+
+        Old files are removed first: on a full disk that is the space for all else.
+        """
         merged = removed = 0
-        if maintain:
-            for table in self._tables.values():
+        for table in self._tables.values() if maintain else ():
+            self._lease.check()
+            removed += table.vacuum()
+        try:
+            self._publish_list("players")
+            self._publish_list("contests")
+            kept, added = self._publish_ratings()
+            self._publish_leaderboard()
+            for table in self._tables.values() if maintain else ():
                 self._lease.check()
-                more_merged, more_removed = table.maintain()
-                merged, removed = merged + more_merged, removed + more_removed
+                merged += table.merge_files()
+        except NoSpaceError as error:
+            if maintain:
+                error.args = (f"{error}; old files removed: {removed:,}",)
+            raise
         seconds = time.perf_counter() - self._began
         return PublishReport(self._content.n_rounds, kept, added, tuple(self._new), seconds, merged, removed)
 

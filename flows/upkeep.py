@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -114,12 +115,14 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
         _check_one(run, dataset)
     opened = Lake.open(lake)
     everything = run is None and dataset is None
-    for name in Dataset.names(opened) if everything else [dataset] if dataset else []:
+
+    def merge_dataset(name: str) -> None:
         Dataset.open(opened, name)  # what is not there gets no lease
         with _holding(opened, dataset_folder(name), f"compact {name}", steal) as lease:
             before, after = compact_dataset(opened, name, lease, rows)
         say(f"data set {name}: standings files: {before:,} before, now {after:,}")
-    for name in Run.names(opened) if everything else [run] if run else []:
+
+    def merge_run(name: str) -> None:
         Run.open(opened, name)
         with _holding(opened, run_folder(name), f"compact {name}", steal) as lease:
             found = Run.open(opened, name)
@@ -128,6 +131,10 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
                 say(f"{path}: damaged or of other rounds, removed", err=True)
             before, after = compact_run(found, rows)
         say(f"run {name}: segments: {before:,} before, now {after:,}")
+
+    tasks = [partial(merge_dataset, name) for name in (Dataset.names(opened) if everything else [dataset]) if name]
+    tasks += [partial(merge_run, name) for name in (Run.names(opened) if everything else [run]) if name]
+    _do_what_fits(tasks)
 
 
 @click.command()
@@ -193,6 +200,27 @@ def _tell_each(problems: Iterator[str]) -> int:
     return n_problems
 
 
+def _do_what_fits(tasks: Sequence[Callable[[], None]]) -> None:
+    """Do what the disk has space for; once more what it had none for, as the other tasks may have freed some."""
+    from storage.errors import NoSpaceError
+
+    short: list[NoSpaceError] = []
+    for _ in range(2):
+        left, short = [], []
+        for task in tasks:
+            try:
+                task()
+            except NoSpaceError as error:
+                left.append(task)
+                short.append(error)
+        if not left:
+            return
+        tasks = left
+    for other in short[:-1]:
+        click.echo(f"Error: {other}", err=True)
+    raise short[-1]
+
+
 def _check_one(run: str | None, dataset: str | None) -> None:
     """A run or a data set, with a name that a folder can have."""
     from storage.layout import check_dataset_name, check_run_name
@@ -227,7 +255,15 @@ def _problems(verifier: Verifier, run: str | None, dataset: str | None) -> Itera
 def _holding(lake: Lake, folder: str, purpose: str, steal: bool) -> Iterator[Lease]:
     from storage.lease import hold
 
-    with hold(lake, folder, purpose, steal=steal, wait_seconds=_PATIENCE_SECONDS, on_wait=tell_wait) as lease:
+    with hold(
+        lake,
+        folder,
+        purpose,
+        steal=steal,
+        wait_seconds=_PATIENCE_SECONDS,
+        on_wait=tell_wait,
+        frees_space=True,
+    ) as lease:
         yield lease
 
 

@@ -275,6 +275,10 @@ class Run:
         """Where a segment's rows are, inside the lake."""
         return f"{self._rounds}/{segment.file}"
 
+    def files_of(self, segments: Sequence[Segment]) -> list[str]:
+        """Names of the files of segments, data and manifests."""
+        return [name for segment in segments for name in (segment.file, layout.numbered(segment.first_round, MANIFEST))]
+
     def path_of_snapshot(self, last_round: int) -> str:
         """Where a snapshot is, inside the lake."""
         return layout.snapshot_folder(self.name, last_round)

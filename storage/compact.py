@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -11,12 +13,14 @@ import pyarrow as pa
 from storage import layout, parquet
 from storage.checkpoints import Run
 from storage.datasets import Dataset
-from storage.errors import DamagedError, MissingError
+from storage.errors import DamagedError, MissingError, NoSpaceError
 from storage.lake import Lake
 from storage.lease import Lease
 from storage.mending import advised, damaged
 from storage.parquet import metadata_of
+from storage.reserve import affordable
 from storage.rows import Row, rows_of, table_of
+from storage.space import merging_needs
 from storage.standings import standings_name, stretches
 from storage.sweep import commit, discard, referenced, replaced, sweep
 
@@ -43,15 +47,20 @@ def compact_run(run: Run, rows: int = ROWS) -> tuple[int, int]:
         ``rows`` is not positive.
     DamagedError
         A file is not what its manifest says; what was merged before it stays merged.
+    NoSpaceError
+        The disk has no space for all merged files; those that it has space for were written, the smallest first.
     """
     _check(rows)
     chain = run.truncate(run.segments().stop_round)  # what an earlier merge replaced
-    after = 0
-    for group in _groups(chain.segments, [segment.n_rows for segment in chain.segments], rows):
-        if len(group) > 1:
-            run.merge(group)
-        after += 1
-    return len(chain.segments), after
+    groups = list(_groups(chain.segments, [segment.n_rows for segment in chain.segments], rows))
+    several = [group for group in groups if len(group) > 1]
+    sizes = run.lake.sizes(layout.rounds_folder(run.name))
+    needs = [sum(map(sizes.__getitem__, run.files_of(group))) for group in several]
+    chosen = affordable(run.lake, needs)
+    for number in chosen:
+        run.merge(several[number])
+    _check_all(run.lake, layout.run_folder(run.name), needs, chosen)
+    return len(chain.segments), len(groups)
 
 
 def sweep_snapshots(run: Run) -> list[str]:
@@ -87,6 +96,8 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
         ``rows`` is not positive.
     MissingError, DamagedError
         There is no such data set, a file is gone, or does not hold its contests; nothing has changed.
+    NoSpaceError
+        The disk has no space for all merged files; those that it has space for were written, the smallest first.
     """
     _check(rows)
     contests = Dataset.open(lake, name).contests
@@ -94,18 +105,21 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
     members = rows_of(contests).values()
     before = {row.file for row in members}
     stays = referenced(name, before, facts)
+    sweep(lake, name, stays, lease)  # first, as a full disk may have no space for anything else
+    groups = [group for group in _by_year(members, rows) if not _is_one_file(group)]
+    needs = _needs(lake, name, members, groups)
+    chosen = affordable(lake, needs, also=sum(lake.sizes(layout.contests_folder(name)).values()))
     written: list[str] = []
     try:
-        for group in _by_year(members, rows):
-            if not _is_one_file(group):
-                with advised(lake):
-                    data = parquet.encode(_gather(lake, name, group), "standings")
-                file = standings_name(data)
-                written.append(layout.standings_file(name, file))
-                lake.write_bytes(written[-1], data)
-                ends = np.cumsum([row.n_rows for row in group]).tolist()
-                for row, end in zip(group, ends, strict=True):
-                    row.file, row.row_start = file, end - row.n_rows
+        for group in map(groups.__getitem__, chosen):
+            with advised(lake):
+                data = parquet.encode(_gather(lake, name, group), "standings")
+            file = standings_name(data)
+            written.append(layout.standings_file(name, file))
+            lake.write_bytes(written[-1], data)
+            ends = np.cumsum([row.n_rows for row in group]).tolist()
+            for row, end in zip(group, ends, strict=True):
+                row.file, row.row_start = file, end - row.n_rows
         after = {row.file for row in members}
         if after != before:
             facts = {key: facts[key] for key in ("player_parts", "n_players", "log") if key in facts}
@@ -115,6 +129,7 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
         discard(lake, name, written, lease)
         raise
     sweep(lake, name, stays | referenced(name, after, facts), lease)
+    _check_all(lake, layout.dataset_folder(name), needs, chosen)
     return len(before), len(after)
 
 
@@ -126,6 +141,24 @@ def _by_year(members: Iterable[Row], rows: int) -> Iterator[list[Row]]:
         by_year.setdefault(year, []).append(row)
     for of_year in by_year.values():
         yield from _groups(of_year, [row.n_rows for row in of_year], rows)
+
+
+def _needs(lake: Lake, name: str, members: Iterable[Row], groups: Iterable[Sequence[Row]]) -> list[int]:
+    """About how many bytes the merged file of each group takes: the group's share of the files that hold it now."""
+    sizes, rows_of_file = lake.sizes(layout.standings_folder(name)), Counter[str]()
+    for row in members:
+        rows_of_file[row.file] += row.n_rows
+    return [
+        math.ceil(sum(sizes.get(row.file, 0) * row.n_rows / max(rows_of_file[row.file], 1) for row in group))
+        for group in groups
+    ]
+
+
+def _check_all(lake: Lake, folder: str, needs: Sequence[int], chosen: Sequence[int]) -> None:
+    """Refuse to end as if all was merged where the disk had no space for some of it."""
+    if len(chosen) < len(needs):
+        needed = sum(needs) - sum(map(needs.__getitem__, chosen))
+        raise NoSpaceError(merging_needs(folder, needed, lake.uri("")), path=folder)
 
 
 def _is_one_file(group: Sequence[Row]) -> bool:

@@ -93,6 +93,11 @@ class Disk:
                 self.retry(lambda: os.unlink(temporary))
         return True
 
+    def overwrite(self, full: str, data: bytes) -> None:
+        """Write over the beginning of a file that exists. Within one sector no process sees half of it."""
+        with open(full, "r+b") as file:
+            file.write(data)
+
     def flush(self, full: str, *, folder: bool = False) -> None:
         """Flush a file, or the names in a folder, to the disk, as far as the file system can do that."""
         # Windows flushes only what is open for writing.

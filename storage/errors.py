@@ -9,6 +9,7 @@ __all__ = [
     "LeaseHeldError",
     "MissingError",
     "NameRefusedError",
+    "NoSpaceError",
     "UnreachableError",
 ]
 
@@ -37,6 +38,10 @@ class DamagedError(LakeError):
 
 class UnreachableError(LakeError):
     """A store does not answer, or refuses access: what is in it is not known to be damaged."""
+
+
+class NoSpaceError(LakeError):
+    """The disk has no space, no inode or no quota left for a file."""
 
 
 class LeaseHeldError(LakeError):

@@ -16,7 +16,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from storage import parquet
 from storage.disk import Disk, too_long
-from storage.errors import LakeError, MissingError
+from storage.errors import LakeError, MissingError, NoSpaceError
 from storage.mending import advised
 from storage.prefetch import prefetch
 from storage.stores import bucket_of, connect, explained
@@ -78,7 +78,7 @@ class Lake:
         filesystem, root = connect(url)
         bucket = bucket_of(filesystem, root)
         if create and not bucket:
-            with explained("make the lake", url):
+            with explained("make the lake", url, disk=root if isinstance(filesystem, LocalFileSystem) else ""):
                 filesystem.makedirs(root, exist_ok=True)
             return cls(filesystem, root, url)
         with explained("open the lake", url, bucket):
@@ -128,6 +128,20 @@ class Lake:
         with self._explained("write", path):
             self._below_parents(full, lambda: put(full, data))
 
+    def rewrite_bytes(self, path: str, data: bytes) -> None:
+        """Replace the content of a small file; on a full disk in place, which needs no space if it is no longer.
+
+        Raises
+        ------
+        MissingError
+            The disk is full and there is no such file.
+        """
+        try:
+            self.write_bytes(path, data)
+        except NoSpaceError:
+            with self._explained("write", path):
+                self._disk.overwrite(self._full(path), data)
+
     def flush(self, paths: Iterable[str]) -> None:
         """See files through to the disk, and the folders that name them: what is there now outlives a power cut."""
         if not self.local:
@@ -175,9 +189,14 @@ class Lake:
 
     def size_below(self, folder: str) -> int:
         """Bytes of all files below a folder."""
+        return sum(self.sizes_below(folder).values())
+
+    def sizes_below(self, folder: str) -> dict[str, int]:
+        """Paths of all files below a folder, from there, and their sizes in bytes."""
+        full = self._full(folder)
         with self._explained("list", folder):
-            files = self._filesystem.find(self._full(folder), detail=True)
-        return sum(entry["size"] or 0 for entry in files.values())
+            files = self._filesystem.find(full, detail=True)
+        return {name.removeprefix(f"{full}/"): entry["size"] or 0 for name, entry in files.items()}
 
     def delete(self, path: str) -> None:
         """Remove a file; nothing happens if there is none."""
@@ -238,7 +257,7 @@ class Lake:
         return self._connection
 
     def _explained(self, action: str, path: str) -> AbstractContextManager[None]:
-        return explained(action, path, self._bucket)
+        return explained(action, path, self._bucket, self._root if self.local else "")
 
     def _attempt(self, path: str) -> bytes | LakeError:
         try:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 from storage.errors import LakeError, LeaseHeldError, MissingError
 from storage.lake import Lake
@@ -23,11 +24,13 @@ from storage.mending import damaged
 from storage.naming import check_folder
 from storage.people import author
 from storage.processes import machine, started, state
+from storage.reserve import keep, with_reserve
 
 __all__ = ["BEAT_SECONDS", "EXPIRY_BEATS", "Holder", "Lease", "hold", "holder"]
 
 BEAT_SECONDS = 10.0
 EXPIRY_BEATS = 6  # a heart that missed so many has stopped
+_BYTES = 512  # a lease is padded to one sector, so that a full disk can take its heartbeats in place
 _FORGOTTEN_SECONDS = 30 * 86_400.0  # after which nobody comes back
 _JUST_TAKEN = "a process that is just taking it"  # of an empty file, see storage.disk.Disk.create
 _HELD: set[str] = set()  # tokens of what this process holds
@@ -137,7 +140,7 @@ class Lease:
                 self._write(self._mine)
 
     def _write(self, mine: Holder) -> None:
-        self._lake.write_bytes(_path(self._folder, self._number), _encode(mine))
+        self._lake.rewrite_bytes(_path(self._folder, self._number), _encode(mine))
 
 
 @contextmanager
@@ -150,6 +153,7 @@ def hold(
     wait_seconds: float = 0.0,
     on_wait: Callable[[Holder], None] = lambda _: None,
     beat_seconds: float = BEAT_SECONDS,
+    frees_space: bool = False,
 ) -> Iterator[Lease]:
     """Be the only writer of a folder of the lake for the length of a ``with`` block.
 
@@ -166,11 +170,15 @@ def hold(
     beat_seconds
         Between heartbeats. A holder on another machine is taken for dead when its clock and ours are
         ``EXPIRY_BEATS`` apart and no heartbeat comes for three of them: a clock alone proves nothing.
+    frees_space
+        Whether the holder frees space, and may use the lake's reserve to take the lease on a full disk.
 
     Raises
     ------
     LeaseHeldError
         Somebody else is at work there; names them, the age of their last heartbeat and the way out.
+    NoSpaceError
+        The disk is full, and so it was without the reserve.
     """
     deadline, told = time.monotonic() + wait_seconds, False
     while True:
@@ -187,15 +195,19 @@ def hold(
             raise _held(folder, (_highest(lake, folder) or found)[1])  # a lease that was empty may have a name by now
         number = found[0] + 1 if found else 0
         mine = Holder.here(purpose, time.time())
-        if _take(lake, folder, number, mine):
+        take = partial(_take, lake, folder, number, mine)
+        if with_reserve(lake, take) if frees_space else take():
             break
         steal = False  # somebody was faster, and is alive
     lease = Lease(lake, folder, number, mine, beat_seconds)
     try:
+        if not frees_space:
+            keep(lake)
         _sweep(lake, folder, number)
         yield lease
     finally:
         lease.release()
+        keep(lake)
 
 
 def holder(lake: Lake, folder: str) -> Holder | None:
@@ -283,7 +295,7 @@ def _path(folder: str, number: int) -> str:
 
 
 def _encode(mine: Holder) -> bytes:
-    return json.dumps(asdict(mine)).encode()
+    return json.dumps(asdict(mine)).encode().ljust(_BYTES)
 
 
 def _decode(data: bytes, path: str) -> Holder:

@@ -9,8 +9,9 @@ from typing import Any
 import fsspec
 from fsspec.utils import get_protocol
 
-from storage.errors import LakeError, MissingError
+from storage.errors import LakeError, MissingError, NoSpaceError
 from storage.mending import way_out
+from storage.space import FREES_SPACE, is_full, room
 
 __all__ = ["bucket_of", "connect", "explained"]
 
@@ -54,8 +55,14 @@ def bucket_of(filesystem: fsspec.AbstractFileSystem, root: str) -> str:
 
 
 @contextmanager
-def explained(action: str, path: str, bucket: str = "") -> Iterator[None]:
-    """Turn the system's errors into ours, which name the place inside the lake."""
+def explained(action: str, path: str, bucket: str = "", disk: str = "") -> Iterator[None]:
+    """Turn the system's errors into ours, which name the place inside the lake.
+
+    Parameters
+    ----------
+    disk
+        A path on the disk of the lake, to say how much is free there.
+    """
     try:
         yield
     except LakeError:
@@ -70,4 +77,6 @@ def explained(action: str, path: str, bucket: str = "") -> Iterator[None]:
         if not isinstance(error, OSError) and not bucket:
             raise
         reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).partition("\n")[0]
+        if disk and is_full(error):
+            raise NoSpaceError(f"{path}: cannot {action}: {reason} ({room(disk)}); {FREES_SPACE}", path=path) from error
         raise LakeError(f"{path}: cannot {action}: {reason}; mend that and run again", path=path) from error

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from storage import Contest, Dataset, Lake, LakeError, RoundEntry, Run
+from storage.reserve import RESERVE
 
 
 def contest(contest_id: str, handles: list[str], *, url: str = "", name: str = "", ties: int = 1, **more) -> Contest:
@@ -62,9 +63,14 @@ def expected(contests: list[Contest]) -> list[tuple]:
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Every file below ``folder`` and its bytes; leases apart, which tell who wrote and not what."""
-    paths = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("lease-"))
+    """Every file below ``folder`` and its bytes, apart from leases, which tell who wrote, and the reserve."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and not is_kept(str(path.relative_to(folder))))
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def is_kept(path: str) -> bool:
+    """Whether a file belongs to the lake's own upkeep: a lease or a part of the reserve."""
+    return path.rpartition("/")[2].startswith("lease-") or path.startswith(f"{RESERVE}/")
 
 
 def digest(round_index: int, history: str = "a") -> str:
@@ -113,7 +119,7 @@ class Killed(BaseException):
 class WatchedLake(Lake):
     """A lake that notes its writes and deletions, and may fail at one of its writes, or be dead from then on.
 
-    Leases are passed over: a dead process gives none back, but here the process lives on.
+    Leases and the reserve are passed over: a dead process gives none back, but here the process lives on.
     """
 
     def __init__(
@@ -127,7 +133,7 @@ class WatchedLake(Lake):
         self.deletions: list[str] = []
 
     def write_bytes(self, path, data):
-        if "/lease-" in path:
+        if is_kept(path):
             return super().write_bytes(path, data)
         failing = len(self.writes) == self.fail_at
         self._live()
@@ -138,7 +144,7 @@ class WatchedLake(Lake):
             raise self.error
 
     def delete(self, path):
-        if "/lease-" in path:
+        if is_kept(path):
             return super().delete(path)
         self._live()
         self.deletions.append(path)

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from pipeline.commands import Command
 from pipeline.crew import Crew, crew
 from pipeline.life import SETTINGS, Step, live
+
+SmallDisk: TypeAlias = Callable[[str], Path]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """Mounts a file system in memory with some options, as ``size=1m`` or ``nr_inodes=99``, and gives its folder."""
+    folder = tmp_path / "disk"
+    mounted = []
+
+    def mount(options: str) -> Path:
+        folder.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", options, "none", str(folder)]
+        if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
+            pytest.skip("only root on Linux may mount a small disk")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    if mounted:
+        subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ __all__ = ["ERRORS", "Crew", "Ended", "Hand", "crew"]
 PATIENCE = 300.0  # seconds until a process that should have done something is given up; it may have to compile first
 ERRORS = ("ENOSPC", "EACCES", "EIO")
 DELAY_SECONDS = 0.02  # at most
+ROOM = 4  # files, folders and contents that a removed part of the reserve makes room for
 NOW = 1_700_000_000.0  # what corrections say that the time is: lakes are to be compared to the byte
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
@@ -99,7 +100,9 @@ class Crew:
         at, how
             Which of its operations on files below the lake fails, counted from 0, and in what way: ``kill`` (it dies
             before it), ``halfway`` (it dies in the middle of a write), ``stop`` (it is suspended before it), ``torn``
-            (half is written, then the disk is full), or one of ``ERRORS``. All are late with ``delay``.
+            (half is written, then the disk is full), or one of ``ERRORS``. All are late with ``delay``. With ``full``,
+            the disk is full from that one on: nothing is created or written, but what removed parts of the reserve
+            have made room for.
         before
             Python that it runs first.
         """
@@ -251,13 +254,23 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
     import storage.disk
 
     operations: list[str] = []
-    numbers, dice = itertools.count(), random.Random(at)
+    numbers, dice, room = itertools.count(), random.Random(at), [0]
 
     def operate(what: str, halfway: Callable[[], object] = lambda: None) -> None:
         operations.append(what)
         if how == "delay":
             time.sleep(dice.uniform(0, DELAY_SECONDS))
-        if next(numbers) != at:
+        number = next(numbers)
+        if how == "full" and number >= at:
+            if what.startswith("remove /.reserve/"):
+                room[0] += ROOM
+            if not what.startswith(("open", "write", "mkdir")):
+                return
+            room[0] -= 1
+            if room[0] >= 0:
+                return
+            room[0] = 0
+        elif number != at:
             return
         if how in ("halfway", "torn"):
             halfway()
@@ -274,14 +287,17 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
         if changes or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES):
             path = str(arguments[0])
             if path.startswith(lake) or not path.startswith("/"):  # whole folders are removed by names inside them
-                operate(f"{event.removeprefix('os.')} {path.removeprefix(lake)}")
+                there = event == "open" and not arguments[2] & os.O_CREAT
+                operate(f"{'again ' if there else ''}{event.removeprefix('os.')} {path.removeprefix(lake)}")
 
     def opened(path: str, mode: str) -> Any:
         file = open(path, mode)  # noqa: SIM115
         write = file.write
 
         def written(data: Any) -> int:
-            operate(f"write {path.removeprefix(lake)}", lambda: (write(bytes(data)[: len(data) // 2]), file.flush()))
+            again = "again " if mode == "r+b" else ""
+            half = bytes(data)[: len(data) // 2]
+            operate(f"{again}write {path.removeprefix(lake)}", lambda: (write(half), file.flush()))
             return int(write(data))
 
         return _File(file, written)

@@ -18,6 +18,7 @@ from flows.rate import Progress, RateReport, rate
 from flows.rounds import rate_rounds
 from rating_kernels import Outcome, Rounds
 from storage import Contest, Dataset, Lake, Run
+from storage.reserve import RESERVE
 
 __all__ = [
     "NUMBERS",
@@ -195,17 +196,18 @@ def same_beliefs(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder and its bytes; leases apart, which tell who wrote and not what."""
+    """Every file below a folder and its bytes; apart from leases, which tell who wrote, and the reserve."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in _below(folder)}
 
 
 def stamps(folder: Path) -> dict[str, tuple[int, int]]:
-    """Every file below a folder, and what tells that it was written again; leases apart."""
+    """Every file below a folder, and what tells that it was written again; apart from leases and the reserve."""
     return {str(path.relative_to(folder)): (path.stat().st_ino, path.stat().st_mtime_ns) for path in _below(folder)}
 
 
 def _below(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("lease-")]
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("lease-"))
+    return [path for path in paths if path.parent.name != RESERVE]
 
 
 def start(*arguments: str, before: str = "", **options: Any) -> subprocess.Popen[bytes]:

@@ -25,8 +25,11 @@ def assert_told_or_harmless(ended: Ended, how: str, step: Step, lake: Path) -> N
     assert ended.code == 1, ended.err
     assert ended.err.startswith("Error: "), ended.err
     assert ended.err.count("\n") == 1, ended.err
-    assert WORDS[how if how in ERRORS else "ENOSPC"] in ended.err, ended.err
-    assert "mend that and run again" in ended.err, ended.err
+    words = WORDS[how if how in ERRORS else "ENOSPC"]
+    assert words in ended.err, ended.err
+    assert ("to free some: `ranklake" if words == WORDS["ENOSPC"] else "mend that and run again") in ended.err, (
+        ended.err
+    )
 
 
 def fail(hands: Crew, step: Step, lake: Path, at: int, how: str) -> Ended:

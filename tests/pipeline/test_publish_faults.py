@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pipeline.conftest import SmallDisk
 from pipeline.crew import Crew, Ended
 from pipeline.life import Step, assert_as_after, assert_finishes, assert_sound, put
 
@@ -58,28 +56,15 @@ def test_publish__a_folder_that_may_not_be_written_leaves_whole_tables(
     assert_finishes(hands, step, lake)
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one megabyte."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("only root may mount a small disk")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
 @pytest.mark.parametrize("left", [0, 4, 16, 32])
 def test_life__on_a_disk_that_is_full_the_last_commit_stays_and_room_is_all_that_is_needed(
-    hands: Crew, steps: list[Step], small_disk: Path, left: int
+    hands: Crew, steps: list[Step], small_disk: SmallDisk, left: int
 ) -> None:
-    lake, ballast = small_disk / "lake", small_disk / "ballast"
+    disk = small_disk("size=2m")
+    lake, ballast = disk / "lake", disk / "ballast"
     for step in steps[7:]:
         put(step.before, lake)
-        room = os.statvfs(small_disk)
+        room = os.statvfs(disk)
         ballast.write_bytes(bytes(max(room.f_bavail * room.f_frsize - left * 1024, 0)))
         ended = step.run(hands, lake)
         if ended.code:

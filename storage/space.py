@@ -1,0 +1,58 @@
+"""Full disks: which errors mean one, how much room is left, and which commands make some."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+
+__all__ = ["FREES_SPACE", "free_bytes", "is_full", "merging_needs", "room", "says_full"]
+
+# ERROR_DISK_FULL of Windows becomes ENOSPC; a quota is EDQUOT, which not every platform has.
+_FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
+_TEXT = re.compile(rf"os error ({'|'.join(map(str, sorted(_FULL | {112})))})\b")  # as Rust's libraries write it
+
+FREES_SPACE = "to free some: `ranklake publish --run RUN --maintain`, `ranklake compact`, `ranklake delete --run RUN`"
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether an error means that the disk has no space, no inode or no quota left."""
+    return isinstance(error, OSError) and error.errno in _FULL
+
+
+def says_full(text: str) -> bool:
+    """Whether the message of a library that has no error numbers means the same."""
+    return _TEXT.search(text) is not None
+
+
+def free_bytes(path: str) -> int:
+    """Bytes that this user may still write on the disk of a path; quotas are not known here."""
+    return shutil.disk_usage(_existing(path)).free
+
+
+def room(path: str) -> str:
+    """How much is free on the disk of a path, in words; empty if the platform does not say."""
+    try:
+        usage = shutil.disk_usage(_existing(path))
+    except OSError:
+        return ""
+    text = f"{usage.free:,} of {usage.total:,} bytes free"
+    if hasattr(os, "statvfs"):
+        found = os.statvfs(_existing(path))
+        if found.f_files and not found.f_favail:  # file systems without a limit have 0 of 0
+            text += f", 0 of {found.f_files:,} inodes free"
+    return text
+
+
+def merging_needs(path: str, needed: int, disk: str) -> str:
+    """Why files cannot be merged: the bytes that takes and the room there is."""
+    return f"{path}: no space to merge more files, which takes {needed:,} bytes ({room(disk)}); {FREES_SPACE}"
+
+
+def _existing(path: str) -> str:
+    """The nearest folder above a path that is there."""
+    path = os.path.abspath(path)
+    while not os.path.exists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    return path
