@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "AddressError",
     "DamagedError",
     "FormatError",
     "LakeError",
@@ -26,6 +27,18 @@ class LakeError(Exception):
     def __init__(self, message: str, *, path: str = "") -> None:
         super().__init__(message)
         self.path = path
+
+
+class AddressError(LakeError):
+    """The address of a lake that cannot be one.
+
+    Attributes
+    ----------
+    exit_code : int
+        What a command exits with: wrong use.
+    """
+
+    exit_code = 2
 
 
 class MissingError(LakeError):

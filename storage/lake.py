@@ -16,7 +16,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from storage import parquet
 from storage.disk import Disk, too_long
-from storage.errors import LakeError, MissingError, NoSpaceError
+from storage.errors import AddressError, LakeError, MissingError, NoSpaceError
 from storage.mending import advised
 from storage.prefetch import prefetch
 from storage.stores import bucket_of, connect, explained
@@ -71,6 +71,8 @@ class Lake:
 
         Raises
         ------
+        AddressError
+            It cannot be the address of a lake.
         LakeError
             There is no folder and ``create`` is false, or it cannot be made; a bucket is never made.
         """
@@ -79,12 +81,16 @@ class Lake:
         bucket = bucket_of(filesystem, root)
         if create and not bucket:
             with explained("make the lake", url, disk=root if isinstance(filesystem, LocalFileSystem) else ""):
+                if filesystem.isfile(root):
+                    raise AddressError(f"{url}: is a file, and a lake is a folder; choose another name")
                 filesystem.makedirs(root, exist_ok=True)
             return cls(filesystem, root, url)
         with explained("open the lake", url, bucket):
             if not filesystem.isdir(root):
                 if bucket and not filesystem.exists(bucket):
                     raise MissingError(f"{url}: bucket {bucket} is not there; make it, or mend the lake's address")
+                if not bucket and filesystem.exists(root):
+                    raise AddressError(f"{url}: is a file, and a lake is a folder; give the folder that holds it")
                 if not create:
                     raise MissingError(f"no lake at {url}; `ranklake ingest` makes one")
         return cls(filesystem, root, url)

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import fsspec
+from fsspec.implementations.local import LocalFileSystem
 from fsspec.utils import get_protocol
 
-from storage.errors import LakeError, MissingError, NoSpaceError
+from storage.addresses import FORMS, check_address
+from storage.errors import AddressError, LakeError, MissingError, NoSpaceError
 from storage.mending import way_out
 from storage.space import FREES_SPACE, is_full, room
 
@@ -29,7 +31,10 @@ def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     ------
     LakeError
         What reads such addresses is not installed.
+    AddressError
+        It cannot be the address of a lake.
     """
+    check_address(url)
     protocol = get_protocol(url)
     options = _OPTIONS.get(protocol, {})
     if protocol in _BUCKETS:
@@ -41,6 +46,13 @@ def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     except ImportError as error:
         package = f"'ranklake[{_EXTRAS[protocol]}]'" if protocol in _EXTRAS else "what it names"
         raise LakeError(f"{url}: {error}; `pip install {package}`") from error
+    except Exception as error:  # each file system has errors of its own for addresses that it cannot use
+        reason = (str(error) or type(error).__name__).partition("\n")[0]
+        raise AddressError(f"{url}: cannot be the address of a lake: {reason}; {FORMS}") from error
+    if protocol in _BUCKETS and not bucket_of(filesystem, root):
+        raise AddressError(f"{url}: names no bucket; {FORMS}")
+    if root.strip("/") == "" and isinstance(filesystem, LocalFileSystem):
+        raise AddressError(f"{url}: the root folder of a disk cannot be a lake; name a folder in it")
     return filesystem, root
 
 
