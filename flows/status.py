@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from storage import Dataset, Lake, LakeError, MissingError, Run, layout
 from storage.lease import holder
+from storage.mending import damaged, for_sources
 
 from .freshness import Freshness, freshness
 
@@ -79,19 +80,34 @@ def status(lake: Lake) -> LakeStatus:
         except LakeError as error:
             opened[name] = error
     datasets = [_dataset(lake, name, dataset) for name, dataset in opened.items()]
+    for found in datasets:
+        if found.problem is not None and isinstance(opened[found.dataset], Dataset):
+            opened[found.dataset] = LakeError(found.problem)
     return LakeStatus(datasets, [_run(lake, name, opened) for name in Run.names(lake)])
 
 
 def _dataset(lake: Lake, name: str, dataset: Dataset | LakeError) -> DatasetStatus:
     folder = layout.dataset_folder(name)
-    size, writer = lake.size_below(folder), _writer(lake, folder)
+    sizes, writer = lake.sizes_below(folder), _writer(lake, folder)
+    size = sum(sizes.values())
     if isinstance(dataset, LakeError):
         return DatasetStatus(name, "damaged", str(dataset), None, None, None, None, 0, size, *writer)
     contests = dataset.contests
     rows = int(pc.sum(contests.column("n_players")).as_py() or 0)
     last = pc.max(contests.column("time_seconds")).as_py()
     files = len(contests.column("file").unique())
-    return DatasetStatus(name, "sound", None, contests.num_rows, rows, dataset.n_players, last, files, size, *writer)
+    problem = _missing(lake, dataset, {f"{folder}/{path}" for path in sizes})
+    state = "sound" if problem is None else "damaged"
+    return DatasetStatus(name, state, problem, contests.num_rows, rows, dataset.n_players, last, files, size, *writer)
+
+
+def _missing(lake: Lake, dataset: Dataset, there: set[str]) -> str | None:
+    """Which file of a data set is missing; None if all are there. What is in the files only `verify` reads."""
+    gone = sorted(dataset.files() - there)
+    if not gone:
+        return None
+    what = "is missing" if len(gone) == 1 else f"is missing, and {len(gone) - 1:,} more files are"
+    return for_sources(lake, str(damaged(gone[0], what)), gone[0])
 
 
 def _run(lake: Lake, name: str, datasets: dict[str, Dataset | LakeError]) -> RunStatus:

@@ -216,8 +216,11 @@ class Dataset:
 
     def strays(self) -> list[str]:
         """Files that it does not refer to: left by a crash, or kept for those who read what was before."""
-        kept = referenced(self.name, self.contests.column("file").to_pylist(), metadata_of(self.contests.schema))
-        return strays(self.lake, self.name, kept)
+        return strays(self.lake, self.name, self.files())
+
+    def files(self) -> set[str]:
+        """Paths of all files that it refers to."""
+        return referenced(self.name, self.contests.column("file").to_pylist(), metadata_of(self.contests.schema))
 
     def n_left(self) -> int:
         """How many files a stopped command left: those that no commit refers to and no reader may need."""

@@ -364,6 +364,25 @@ def test_runs__tells_what_is_there_and_what_is_damaged(lake: Path, ranklake: Com
     assert [one["state"] for one in (*told["datasets"], *told["runs"])] == ["damaged", "damaged"]
 
 
+@pytest.mark.parametrize("folder", ["standings", "players", "log"])
+def test_runs__names_a_missing_file_of_a_data_set_and_the_runs_over_it(
+    lake: Path, ranklake: Command, folder: str
+) -> None:
+    files = sorted((lake / "games" / folder).iterdir())
+    files[0].unlink()
+    told = json.loads(ranklake("runs", "--lake", lake, "--format", "json").out)
+    (dataset,), (run,) = told["datasets"], told["runs"]
+    assert (dataset["state"], run["state"]) == ("damaged", "data set games is damaged")
+    assert dataset["contests"] == 60
+    said = ranklake("runs", "--lake", lake).out.splitlines()[-1]
+    assert said == dataset["problem"]
+    assert said.startswith(f"games/{folder}/{files[0].name}: is missing; restore it, or ")
+    if len(files) > 1:
+        files[1].unlink()
+        assert "is missing, and 1 more files are" in ranklake("runs", "--lake", lake).out
+    assert ranklake("verify", "--lake", lake).code == 1
+
+
 def test_runs__of_an_empty_lake_are_none(tmp_path: Path, ranklake: Command) -> None:
     Lake.open(tmp_path, create=True)
     assert json.loads(ranklake("runs", "--lake", tmp_path, "--format", "json").out) == {"datasets": [], "runs": []}
