@@ -10,14 +10,9 @@ from storage.lease import holder
 from storage.mending import damaged, for_sources
 from storage.verify import verify_dataset, verify_rows, verify_run
 
-from .compiling import compile_kernels
-from .config import RunConfig, find_system
 from .engines.base import Engine
 from .freshness import Freshness, update_command
-from .plan import Plan
 from .raw import Raw
-from .verify_published import verify_published
-from .walk import Walk
 
 __all__ = ["Verifier", "replay"]
 
@@ -90,10 +85,15 @@ class Verifier:
         """What is wrong with a run and its published tables; that its data set has changed since is a note."""
         yield from self._run(name)
         if self.lake.list(layout.published_folder(name)):
+            from .verify_published import verify_published
+
             self.published += 1
             yield from verify_published(self.lake, name, self.notes)
 
     def _run(self, name: str) -> Iterator[str]:
+        from .config import RunConfig  # data sets are verified without the kernels of rating systems
+        from .plan import Plan
+
         try:
             run = Run.open(self.lake, name)
             chain = run.segments()
@@ -170,6 +170,11 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
     LakeError
         The run or its data set cannot be read, or it does not hold that far.
     """
+    from .compiling import compile_kernels
+    from .config import RunConfig, find_system
+    from .plan import Plan
+    from .walk import Walk
+
     run = Run.open(lake, name)
     config = RunConfig.of(run)
     dataset = Dataset.open(lake, config.dataset)

@@ -1,35 +1,31 @@
-"""Rating systems as pure functions over arrays: mathematics only, numpy and numba only."""
+"""Rating systems as pure functions over arrays: mathematics only, numpy and numba only.
 
-from .bar import BAR
-from .bar import SYSTEM as _BAR
-from .beliefs import Beliefs
-from .cf_general import SYSTEM as _CF_GENERAL
-from .cf_general import CFGeneral
-from .codeforces import SYSTEM as _CODEFORCES
-from .codeforces import Codeforces
-from .elo import SYSTEM as _ELO
-from .elo import Elo
-from .elo_games import IMPORTANCE, Games, rate_games
-from .elo_mmr import SYSTEM as _ELO_MMR
-from .elo_mmr import EloMMR
-from .elo_mmx import SYSTEM as _ELO_MMX
-from .elo_mmx import EloMMX
-from .elo_r import SYSTEM as _ELO_R
-from .elo_r import EloR
-from .elo_srm import SYSTEM as _ELO_SRM
-from .elo_srm import EloSRM
-from .glicko import SYSTEM as _GLICKO
-from .glicko import Glicko
-from .glicko2 import SYSTEM as _GLICKO2
-from .glicko2 import Glicko2
-from .glicko_allpairs import SYSTEM as _GLICKO_ALLPAIRS
-from .glicko_allpairs import GlickoAllPairs
-from .standings import Rounds, StandingsError, count_events
-from .system import ConvergenceError, Outcome, Prior, System
-from .topcoder import SYSTEM as _TOPCODER
-from .topcoder import TopCoder
-from .trueskill import SYSTEM as _TRUESKILL
-from .trueskill import TrueSkill
+The names below are imported when they are first used: reading standings needs no kernels, and importing numba takes
+half a second.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .bar import BAR
+    from .beliefs import Beliefs
+    from .cf_general import CFGeneral
+    from .codeforces import Codeforces
+    from .elo import Elo
+    from .elo_games import IMPORTANCE, Games, rate_games
+    from .elo_mmr import EloMMR
+    from .elo_mmx import EloMMX
+    from .elo_r import EloR
+    from .elo_srm import EloSRM
+    from .glicko import Glicko
+    from .glicko2 import Glicko2
+    from .glicko_allpairs import GlickoAllPairs
+    from .registry import SYSTEMS
+    from .standings import Rounds, StandingsError, count_events
+    from .system import ConvergenceError, Outcome, Prior, System
+    from .topcoder import TopCoder
+    from .trueskill import TrueSkill
 
 __all__ = [
     "BAR",
@@ -59,21 +55,41 @@ __all__ = [
     "rate_games",
 ]
 
-SYSTEMS: dict[str, System] = {
-    system.name: system
-    for system in (
-        _ELO_MMR,
-        _ELO_MMX,
-        _ELO_R,
-        _CODEFORCES,
-        _CF_GENERAL,
-        _TOPCODER,
-        _ELO_SRM,
-        _ELO,
-        _GLICKO,
-        _GLICKO2,
-        _GLICKO_ALLPAIRS,
-        _TRUESKILL,
-        _BAR,
-    )
+_MODULES = {
+    "BAR": "bar",
+    "Beliefs": "beliefs",
+    "CFGeneral": "cf_general",
+    "Codeforces": "codeforces",
+    "Elo": "elo",
+    "IMPORTANCE": "elo_games",
+    "Games": "elo_games",
+    "rate_games": "elo_games",
+    "EloMMR": "elo_mmr",
+    "EloMMX": "elo_mmx",
+    "EloR": "elo_r",
+    "EloSRM": "elo_srm",
+    "Glicko": "glicko",
+    "Glicko2": "glicko2",
+    "GlickoAllPairs": "glicko_allpairs",
+    "Rounds": "standings",
+    "StandingsError": "standings",
+    "count_events": "standings",
+    "ConvergenceError": "system",
+    "Outcome": "system",
+    "Prior": "system",
+    "System": "system",
+    "TopCoder": "topcoder",
+    "TrueSkill": "trueskill",
+    "SYSTEMS": "registry",
 }
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -91,10 +91,13 @@ def _wanted() -> Path | None:
     return base if base.is_absolute() else None
 
 
-def _substitute() -> Path:
-    """A folder below the temporary one, for where the wanted one cannot be written to."""
+def _substitute() -> Path | None:
+    """A folder below the temporary one, for where the wanted one cannot be written to; None if there is no such."""
     user = os.getuid() if hasattr(os, "getuid") else "kernels"  # elsewhere the temporary folder is the user's own
-    return Path(tempfile.gettempdir(), f"ranklake-{user}")
+    try:
+        return Path(tempfile.gettempdir(), f"ranklake-{user}")
+    except OSError:  # it tries to write into several folders
+        return None
 
 
 def _is_chosen(base: Path) -> bool:
@@ -151,9 +154,12 @@ def read(name: str) -> bytes | None:
 def write(name: str, data: bytes) -> None:
     """Keep a file for this and later processes; it appears as a whole. Where that is impossible, say so once."""
     folder = folders()[1]
-    if folder is None or not _put(folder, name, blake2b(data, digest_size=_DIGEST_BYTES).digest() + data):
+    if folder is None:
         _complain("compiled kernels cannot be kept, each process compiles them again: "
                   "no folder can be written to; set NUMBA_CACHE_DIR to one")  # fmt: skip
+    elif not _put(folder, name, blake2b(data, digest_size=_DIGEST_BYTES).digest() + data):
+        _complain("compiled kernels cannot be kept, each process compiles them again: "
+                  f"{folder.parent} cannot be written to; set NUMBA_CACHE_DIR to another folder")  # fmt: skip
     elif folder.parent != (wanted := _wanted()):
         _complain(f"compiled kernels are kept in {folder.parent}: {wanted or 'a home folder'} cannot be used; "
                   "set NUMBA_CACHE_DIR to choose another folder")  # fmt: skip
