@@ -56,7 +56,9 @@ def test_faults__at_writes_of_a_life_are_told_in_a_line_and_leave_the_last_commi
             around = dice.choice([at - 1, at + 1])  # the file is made before, and put in its place after
             refused += fail(hands, step, tmp_path / "lake", around, dice.choice(ERRORS)).code
             points += 1
-    assert refused > 0.7 * points
+    assert (
+        refused > 0.5 * points
+    )  # a compaction takes its lease from the reserve, and others survive the release of theirs
 
 
 def test_faults__all_through_a_life_leave_nothing_behind(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
