@@ -398,6 +398,7 @@ def test_rate__by_the_name_of_a_run_alone_goes_on_with_what_it_was_made_with(tmp
     assert "kept 20 rounds" in answer.out
 
 
+@pytest.mark.slow
 def test_verify__after_any_undisturbed_commands_has_no_notes(lake: Path, tmp_path: Path, ranklake: Command) -> None:
     write_folder(tmp_path / "more", made_up(66, n_players=30))
     again = ("rate --run run", "publish --run run")
