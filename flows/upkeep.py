@@ -217,7 +217,7 @@ def _do_what_fits(tasks: Sequence[Callable[[], None]]) -> None:
             return
         tasks = left
     for other in short[:-1]:
-        click.echo(f"Error: {other}", err=True)
+        say(f"Error: {other}", err=True)
     raise short[-1]
 
 
