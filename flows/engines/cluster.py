@@ -8,13 +8,11 @@ goes on from the lake. Every wait has an end.
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -25,7 +23,7 @@ from ..extras import need
 from .actors import Actors, Member, in_words
 from .base import EngineError, HandsLostError
 
-__all__ = ["WORKER_ENVIRON", "Cluster"]
+__all__ = ["Cluster"]
 
 T = TypeVar("T")
 
@@ -35,15 +33,6 @@ RETURN_SECONDS = 60.0  # until a scheduler or workers that were there must have 
 COMPILE_SECONDS = 600.0  # until a new crew has its kernels
 PATIENCE = 60.0  # seconds until an answer must be there, and more for many rows
 BLAME = 1000  # crews that a worker that was lost counts as being in
-
-# Of workers started here: as in deploy/dask.yaml, which says why, and with one thread each
-WORKER_ENVIRON = {
-    "MALLOC_TRIM_THRESHOLD_": 1 << 28,
-    "MALLOC_MMAP_THRESHOLD_": 1 << 25,
-    "OMP_NUM_THREADS": 1,
-    "MKL_NUM_THREADS": 1,
-    "OPENBLAS_NUM_THREADS": 1,
-}
 
 _PLACING = threading.Lock()  # who is the current client is told to all of Dask in a process, by one thread at a time
 
@@ -90,23 +79,14 @@ class Cluster:
     @classmethod
     def local(cls, workers: int | None = None, patience: float = PATIENCE) -> Cluster:
         """A cluster on this machine, ended with this object."""
-        dask = need("distributed", "cluster", "the engine dask")
-        from dask import config as dask_config
+        need("distributed", "cluster", "the engine dask")
+        from .local_cluster import LocalCluster
 
         count = workers or available_cpus()
+        started = LocalCluster(count)
         try:
-            with _deaf_to_interrupts(), dask_config.set({"distributed.nanny.pre-spawn-environ": WORKER_ENVIRON}):
-                started = dask.LocalCluster(
-                    n_workers=count,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.CRITICAL,  # a lost worker is told in our one line
-                )
-        except (OSError, TimeoutError, RuntimeError) as error:
-            raise EngineError(f"no Dask cluster starts on this machine: {error}") from error
-        try:
-            cluster = cls(started.scheduler_address, started.security, patience)
+            with started.settings():
+                cluster = cls(started.address, started.security, patience)
         except BaseException:
             _try_to(started.close)
             raise
@@ -123,7 +103,12 @@ class Cluster:
         return self._local is not None
 
     def line(self) -> str:
-        return f"Dask cluster {self.address}, {self.workers} workers; dashboard {self._client.dashboard_link}"
+        told = f"Dask cluster {self.address}, {self.workers} workers"
+        dashboard = self._client.scheduler_info(n_workers=0).get("services", {}).get("dashboard")
+        if dashboard is None:
+            return told
+        open_to = "; every user of this machine can read it" if self.here else ""
+        return f"{told}; dashboard {self._client.dashboard_link}{open_to}"
 
     def hire(
         self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]], most: int | None = None
@@ -258,19 +243,6 @@ class Cluster:
         self._disconnect()
         if self._local is not None:
             _try_to(self._local.close)
-
-
-@contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes started here ignore Ctrl-C, which a terminal sends to all of them: their driver ends them."""
-    if threading.current_thread() is not threading.main_thread():  # nobody else may say what a signal does
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
 
 
 def _try_to(close: Callable[[], Any]) -> None:

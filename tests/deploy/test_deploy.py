@@ -25,7 +25,7 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.flows import load_flow_from_entrypoint
 from prefect.settings import Settings
 
-from flows.engines.cluster import WORKER_ENVIRON
+from flows.engines.local_cluster import WORKER_ENVIRON
 from flows.source_update import SOURCES, check_source
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))

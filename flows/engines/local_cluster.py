@@ -1,0 +1,193 @@
+"""A Dask cluster on this machine: the scheduler in this process, and each worker in a process of its own.
+
+Dask runs code for every client that its ports accept, and all users of a machine reach its loopback address. So every
+connection is encrypted and needs a certificate, which is made for this cluster alone and held in memory. Nothing is
+served over HTTP unless a dashboard is asked for. The cluster has Dask's own defaults: the user's settings for other
+clusters could break it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import stat
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import distributed
+import locket
+from dask import config
+from distributed.system import MEMORY_LIMIT
+
+from ..extras import need
+from .base import EngineError
+
+__all__ = ["DASHBOARD", "WORKER_ENVIRON", "LocalCluster"]
+
+DASHBOARD = "RANKLAKE_DASHBOARD"  # environment variable: the dashboard's port; without it there is none
+HOST = "127.0.0.1"
+SCRATCH = "ranklake-dask-"  # what names of folders of temporary files begin with
+YOUNG = 60.0  # seconds in which a folder without a lock may still be locked
+
+# Of workers started here: as in deploy/dask.yaml, which says why, and with one thread each
+WORKER_ENVIRON = {
+    "MALLOC_TRIM_THRESHOLD_": 1 << 28,
+    "MALLOC_MMAP_THRESHOLD_": 1 << 25,
+    "OMP_NUM_THREADS": 1,
+    "MKL_NUM_THREADS": 1,
+    "OPENBLAS_NUM_THREADS": 1,
+}
+
+_STARTING = threading.Lock()  # Dask's settings are those of the process: one thread at a time replaces them
+
+
+class _WithoutHttp:
+    """Dask's servers start an HTTP server even without a dashboard: metrics, state and health, for any client."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+class Scheduler(_WithoutHttp, distributed.Scheduler):
+    """A scheduler with one port."""
+
+
+class Worker(_WithoutHttp, distributed.Worker):
+    """A worker with one port."""
+
+
+class LocalCluster:
+    """A scheduler and ``workers`` workers of one thread.
+
+    Attributes
+    ----------
+    address : str
+        Of the scheduler, ``tls://127.0.0.1:`` and a port that was free.
+    security : distributed.Security
+        The certificate that every client must have.
+
+    Raises
+    ------
+    MissingExtraError
+        The package that makes certificates is not installed.
+    EngineError
+        Processes or ports cannot be had, or ``RANKLAKE_DASHBOARD`` is no port.
+    """
+
+    def __init__(self, workers: int) -> None:
+        need("cryptography", "cluster", "the engine dask")
+        dashboard = _dashboard_port()
+        self._scratch = _Scratch()
+        try:
+            with self.settings(), _deaf_to_interrupts():
+                self.security = distributed.Security.temporary()  # type: ignore[no-untyped-call]
+                self._cluster = distributed.SpecCluster(  # type: ignore[no-untyped-call]
+                    scheduler=self._scheduler(dashboard),
+                    workers=dict.fromkeys(range(workers), self._worker(workers)),
+                    security=self.security,
+                    silence_logs=logging.CRITICAL,  # a lost worker is told in our one line
+                )
+        except BaseException as error:
+            self._scratch.remove()
+            if isinstance(error, OSError | TimeoutError | RuntimeError):
+                raise EngineError(f"no Dask cluster starts on this machine: {error}") from error
+            raise
+        self.address: str = self._cluster.scheduler_address
+
+    def _scheduler(self, dashboard: int | None) -> dict[str, Any]:
+        options = {"host": HOST, "port": 0, "protocol": "tls://", "security": self.security, "dashboard": False}
+        if dashboard is None:
+            return {"cls": Scheduler, "options": options}
+        options |= {"dashboard": True, "dashboard_address": f"{HOST}:{dashboard}"}
+        return {"cls": distributed.Scheduler, "options": options}
+
+    def _worker(self, workers: int) -> dict[str, Any]:
+        options = {
+            "host": HOST,
+            "protocol": "tls://",
+            "security": self.security,
+            "worker_class": Worker,
+            "dashboard": False,
+            "nthreads": 1,
+            "memory_limit": MEMORY_LIMIT // workers,
+            "silence_logs": logging.CRITICAL,
+        }
+        return {"cls": distributed.Nanny, "options": options}
+
+    @contextmanager
+    def settings(self) -> Iterator[None]:
+        """Dask's defaults in this process instead of what the user's files and environment set."""
+        defaults = deepcopy(config.merge(*config.defaults))
+        defaults["distributed"]["nanny"]["pre-spawn-environ"] = dict(WORKER_ENVIRON)
+        ours = {"distributed": defaults["distributed"], "temporary-directory": str(self._scratch.path)}
+        with _STARTING, config.set(ours):
+            yield
+
+    def close(self) -> None:
+        """End all processes and remove their files."""
+        try:
+            self._cluster.close()
+        finally:
+            self._scratch.remove()
+
+
+class _Scratch:
+    """A folder of this user alone for all temporary files of a cluster.
+
+    A driver that is killed leaves it behind, without a lock; the next cluster of the user removes it.
+    """
+
+    def __init__(self) -> None:
+        _remove_left_behind()
+        self.path = Path(tempfile.mkdtemp(prefix=SCRATCH))  # with mode 0700
+        self._lock = locket.lock_file(str(self.path / "lock"), timeout=0)
+        self._lock.acquire()
+
+    def remove(self) -> None:
+        self._lock.release()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _remove_left_behind() -> None:
+    for path in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
+        try:
+            status = path.lstat()
+            mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+            if not (stat.S_ISDIR(status.st_mode) and mine and time.time() - status.st_mtime > YOUNG):
+                continue
+            lock = locket.lock_file(str(path / "lock"), timeout=0)
+            lock.acquire()
+        except (OSError, locket.LockError):  # somebody else's, gone meanwhile, or in use
+            continue
+        lock.release()
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _dashboard_port() -> int | None:
+    asked = os.environ.get(DASHBOARD, "")
+    if not asked:
+        return None
+    if not (asked.isascii() and asked.isdigit() and 0 < int(asked) < 1 << 16):
+        raise EngineError(f"{DASHBOARD} must be the port of a dashboard, 1 to 65535, got {asked!r}")
+    return int(asked)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started here ignore Ctrl-C, which a terminal sends to all of them: their driver ends them."""
+    if threading.current_thread() is not threading.main_thread():  # nobody else may say what a signal does
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
