@@ -8,12 +8,13 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from .cpus import available_cpus
+from .engines.connecting import connect
 from .extras import need
 
 __all__ = ["Hands", "open_hands"]
 
 T = TypeVar("T")
-PATIENCE = "10s"  # with a scheduler that does not answer
+PATIENCE = 10.0  # seconds with a scheduler that does not answer
 
 
 class Hands(Protocol):
@@ -38,6 +39,8 @@ def open_hands(workers: int | None = None, scheduler: str | None = None) -> Hand
         Both are given.
     MissingExtraError
         Dask's distributed is not installed.
+    EngineError
+        No scheduler answers (:func:`.engines.connecting.connect`).
     """
     if scheduler is None:
         return _Threads(workers or available_cpus())
@@ -73,10 +76,7 @@ class _Cluster:
         distributed = need("distributed", "cluster", "--scheduler")
         self._as_completed, self._address = distributed.as_completed, scheduler
         self._lost = (distributed.KilledWorker, distributed.client.FutureCancelledError)
-        try:
-            self._client = distributed.Client(scheduler, timeout=PATIENCE, set_as_default=False)
-        except OSError as error:
-            raise OSError(f"no Dask scheduler answers at {scheduler}: {error}; start one, or leave it out") from error
+        self._client = connect(scheduler, PATIENCE)
         self._shared: Any = None
         self._scattered: Any = None
 

@@ -22,6 +22,7 @@ from ..cpus import available_cpus
 from ..extras import need
 from .actors import Actors, Member, in_words
 from .base import EngineError, HandsLostError
+from .connecting import connect, within
 
 __all__ = ["Cluster"]
 
@@ -45,9 +46,9 @@ class Cluster:
     Parameters
     ----------
     address
-        Of the scheduler, as ``tcp://host:8786``.
+        Of the scheduler, as ``tcp://host:8786`` or ``tls://host:8786``.
     security
-        What ``distributed.Client`` takes.
+        A ``distributed.Security``; by default that of Dask's settings.
     patience
         Seconds until an answer must be there.
 
@@ -56,11 +57,10 @@ class Cluster:
     MissingExtraError
         Dask is not installed.
     EngineError
-        No scheduler answers.
+        No scheduler answers, or the certificate of one side is refused (:func:`.connecting.connect`).
     """
 
     def __init__(self, address: str, security: Any = None, patience: float = PATIENCE) -> None:
-        self._dask = need("distributed", "cluster", "the engine dask")
         self.address, self.patience = address, patience
         self._security, self._wanted = security, 1
         self._local: Any = None  # a cluster that was started here
@@ -158,24 +158,7 @@ class Cluster:
 
     def _connect(self) -> None:
         self._disconnect()
-
-        def connect() -> Any:
-            return self._dask.Client(
-                self.address,
-                timeout=CONNECT_SECONDS,
-                security=self._security,
-                set_as_default=False,
-                direct_to_workers=True,
-                name="ranklake",
-            )
-
-        try:
-            self._client = _within(CONNECT_SECONDS + 1.0, connect)
-        except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
-            raise EngineError(
-                f"no Dask scheduler answers at {self.address} ({in_words(error)}); start one with `dask scheduler`, or "
-                "look up its address: it prints it when it starts"
-            ) from error
+        self._client = connect(self.address, CONNECT_SECONDS, self._security, direct_to_workers=True, name="ranklake")
 
     def _disconnect(self) -> None:
         client, self._client = self._client, None
@@ -185,7 +168,7 @@ class Cluster:
     def _addresses(self) -> list[str]:
         try:
             # without a number it would name five of them and no more
-            info = _within(CONNECT_SECONDS, lambda: self._client.scheduler_info(n_workers=-1))
+            info = within(CONNECT_SECONDS, lambda: self._client.scheduler_info(n_workers=-1))
         except (OSError, TimeoutError, RuntimeError) as error:
             raise HandsLostError(f"the scheduler at {self.address} does not answer ({in_words(error)})") from error
         return sorted(address for address in info.get("workers", {}) if address not in self._out_of_memory)
@@ -248,33 +231,6 @@ class Cluster:
 def _try_to(close: Callable[[], Any]) -> None:
     """Close something that is of no more use either way."""
     try:
-        _within(CONNECT_SECONDS, close)
+        within(CONNECT_SECONDS, close)
     except Exception as error:
         log.debug("while closing: %r", error)
-
-
-def _within(seconds: float, call: Callable[[], T]) -> T:
-    """What a call gives, for calls that know no time limit of their own.
-
-    Raises
-    ------
-    TimeoutError
-        It takes longer. A thread then waits on in the background; it ends with the process.
-    """
-    done: list[T] = []
-    failed: list[Exception] = []
-
-    def work() -> None:
-        try:
-            done.append(call())
-        except Exception as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=work, name="ranklake-call", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if failed:
-        raise failed[0]
-    if not done:
-        raise TimeoutError(f"no answer for {seconds:.0f} s")
-    return done[0]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -38,13 +37,13 @@ from storage import Lake
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 import dask.config  # noqa: E402
+from cluster.sites import START_SECONDS, Site  # noqa: E402
 
 from flows.engines import cluster as engine_module  # noqa: E402
 from flows.engines.actors import Actors  # noqa: E402
 from flows.engines.cluster import Cluster  # noqa: E402
 
 CONTESTS = made_up(60, large=9)
-START_SECONDS = 60.0
 SYSTEMS = ["elo-mmr", pytest.param("codeforces", marks=pytest.mark.slow), pytest.param("bar", marks=pytest.mark.slow)]
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of killed connections
 
@@ -69,50 +68,6 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Lake]:
         return made[system]
 
     return of
-
-
-class Site:
-    """A scheduler and workers, each a process that is ended by its handle."""
-
-    def __init__(self, folder: Path, workers: int) -> None:
-        self._folder = folder
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
-        self.address = f"tcp://127.0.0.1:{port}"
-        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
-        self.workers: list[subprocess.Popen[bytes]] = []
-        for _ in range(workers):
-            self.add_worker()
-        try:
-            self.wait(workers)
-        except BaseException:
-            self.close()
-            raise
-
-    def add_worker(self) -> None:
-        at = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self._folder)]
-        self.workers.append(self._start("worker", self.address, *at))
-
-    def wait(self, workers: int) -> None:
-        with distributed.Client(self.address, timeout=START_SECONDS, set_as_default=False) as client:
-            if workers:
-                client.wait_for_workers(workers, timeout=START_SECONDS)
-
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        root = Path(__file__).parents[2]
-        path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
-        return subprocess.Popen(
-            [sys.executable, "-m", "dask", *arguments],
-            env=os.environ | {"PYTHONPATH": path},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def close(self) -> None:
-        for process in [*self.workers, self.scheduler]:
-            process.send_signal(signal.SIGCONT)
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture

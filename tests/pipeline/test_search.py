@@ -260,7 +260,7 @@ def test_command__says_that_no_scheduler_answers(
     ranklake: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("distributed", reason="needs pip install 'ranklake[cluster]'")
-    monkeypatch.setattr("flows.hands.PATIENCE", "1s")
+    monkeypatch.setattr("flows.hands.PATIENCE", 1.0)
     words = ("--train-share", "0.5", "--scheduler", "tcp://127.0.0.1:9")
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in ranklake.refuses(
         "search", "--dataset", "games", *words, "--lake", lake.url

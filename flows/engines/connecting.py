@@ -1,0 +1,229 @@
+"""Connections to the scheduler of a Dask cluster, with the certificates of Dask's own settings.
+
+Dask tries again for as long as it is given, and then says that it timed out. What cannot change by waiting is found
+first by a connection of our own: TLS on one side only, and a certificate that one side refuses.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..extras import need
+from .actors import in_words
+from .base import EngineError
+
+__all__ = ["connect", "within"]
+
+T = TypeVar("T")
+
+PROBE_SECONDS = 2.0  # for each answer to a connection of our own; without one, Dask tries for longer
+PAGE = "docs/cluster.md"
+
+_open: set[str] = set()  # addresses that have been warned of
+
+log = logging.getLogger("ranklake.cluster")
+
+
+def connect(address: str, seconds: float, security: Any = None, **options: Any) -> Any:
+    """A Dask client of the scheduler at ``address``.
+
+    Parameters
+    ----------
+    seconds
+        Until a scheduler must have answered.
+    security
+        A ``distributed.Security``; by default that of Dask's settings (``distributed.comm.tls``).
+    options
+        Others of ``distributed.Client``.
+
+    Raises
+    ------
+    MissingExtraError
+        Dask is not installed.
+    EngineError
+        No scheduler answers, its certificate or that of this client is refused, or only one of both has TLS.
+    """
+    distributed = need("distributed", "cluster", "a Dask cluster")
+    if "://" not in address:
+        address = f"tcp://{address}"
+    if security is None:
+        security = _security_of_settings(distributed, address)
+    scheme = address.partition("://")[0]
+    if scheme in ("tcp", "tls") and security is not None:
+        _examine(distributed, scheme, address, security)
+    try:
+        client = within(
+            seconds + 1.0,
+            lambda: distributed.Client(address, timeout=seconds, security=security, set_as_default=False, **options),
+        )
+    except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
+        raise EngineError(
+            f"no Dask scheduler answers at {address} ({in_words(error)}); start one with `dask scheduler`, or "
+            "look up its address: it prints it when it starts"
+        ) from error
+    if scheme == "tcp" and address not in _open and not _is_loopback(address):
+        _open.add(address)
+        log.warning(
+            "the connection to %s is neither encrypted nor authenticated: anyone who reaches the cluster's ports can "
+            "run code there and here; use tls:// (%s)",
+            address,
+            PAGE,
+        )
+    return client
+
+
+def within(seconds: float, call: Callable[[], T]) -> T:
+    """What a call gives, for calls that know no time limit of their own.
+
+    Raises
+    ------
+    TimeoutError
+        It takes longer. A thread then waits on in the background; it ends with the process.
+    """
+    done: list[T] = []
+    failed: list[Exception] = []
+
+    def work() -> None:
+        try:
+            done.append(call())
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work, name="ranklake-call", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failed:
+        raise failed[0]
+    if not done:
+        raise TimeoutError(f"no answer for {seconds:.0f} s")
+    return done[0]
+
+
+def _security_of_settings(distributed: Any, address: str) -> Any:
+    """None if the settings name a function that makes it: Dask then calls that."""
+    from dask import config
+
+    if config.get("distributed.client.security-loader", None):
+        return None
+    try:
+        return distributed.Security()
+    except (ValueError, TypeError, ImportError) as error:
+        raise EngineError(f"Dask's settings for TLS are wrong ({in_words(error)}); see {PAGE}") from error
+
+
+def _examine(distributed: Any, scheme: str, address: str, security: Any) -> None:
+    """Raise ``EngineError`` for what a second try would not change."""
+    if scheme == "tcp" and security.require_encryption:
+        raise EngineError(
+            f"{address} is not encrypted, and Dask's settings require it (distributed.comm.require-encryption); start "
+            f"scheduler and workers with certificates, and connect to tls:// ({PAGE})"
+        )
+    context = _context(security, scheme, address)
+    host, _, port = address.partition("://")[2].rstrip("/").rpartition(":")
+    if not host or not port.isdigit():
+        return  # Dask has its own words, and a default port
+    place = host.strip("[]"), int(port)
+    if scheme == "tls":
+        assert context is not None
+        _try_tls(place, context, address, security)
+    elif not _writes_first(place) and _speaks_tls(place):
+        raise EngineError(
+            f"the scheduler at {address} requires TLS; use tls://{address[6:]} with a certificate of its cluster "
+            f"({PAGE})"
+        )
+
+
+def _context(security: Any, scheme: str, address: str) -> ssl.SSLContext | None:
+    config = security.get_tls_config_for_role("client")
+    files = {"ca-file": config["ca_file"], "client.cert": config["cert"], "client.key": config["key"]}
+    missing = [name for name, given in files.items() if not given and name != "client.key"]
+    if missing:  # the key may be in the certificate's file
+        if scheme == "tls":
+            raise EngineError(
+                f"{address} needs certificates, and Dask's settings have no "
+                f"{' and no '.join(f'distributed.comm.tls.{name}' for name in missing)}; set them in a file of "
+                f"~/.config/dask or as DASK_DISTRIBUTED__COMM__TLS__CA_FILE and the like ({PAGE})"
+            )
+        return None
+    for name, given in files.items():
+        if given and "\n" not in given and not os.access(given, os.R_OK):
+            raise EngineError(f"cannot read {given} (distributed.comm.tls.{name} of Dask's settings)")
+    try:
+        context: ssl.SSLContext = security.get_connection_args("client")["ssl_context"]
+    except (OSError, ValueError) as error:
+        named = ", ".join(given if "\n" not in given else name for name, given in files.items() if given)
+        raise EngineError(
+            f"no certificate and key that fit each other in {named} ({in_words(error)}); see {PAGE}"
+        ) from error
+    return context
+
+
+def _try_tls(place: tuple[str, int], context: ssl.SSLContext, address: str, security: Any) -> None:
+    """Raise ``EngineError`` if a handshake fails; a scheduler that does not answer at all is left to Dask."""
+    try:
+        with socket.create_connection(place, PROBE_SECONDS) as plain, context.wrap_socket(plain) as tls:
+            tls.recv(1)  # only now it is known whether this client is accepted
+    except ssl.SSLCertVerificationError as error:
+        raise EngineError(
+            f"the certificate of the scheduler at {address} is refused: {error.verify_message}; it must be valid now "
+            f"and signed by the CA in {_named(security.tls_ca_file)} ({PAGE})"
+        ) from error
+    except ssl.SSLError as error:
+        reason = (error.reason or str(error)).replace("_", " ").lower()
+        if "alert" in reason:
+            raise EngineError(
+                f"the scheduler at {address} refuses the certificate {_named(security.tls_client_cert)} ({reason}); it "
+                f"must be valid now and signed by the cluster's CA ({PAGE})"
+            ) from error
+        if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"):
+            raise EngineError(
+                f"the scheduler at {address} does not use TLS; start it with certificates ({PAGE}), or use "
+                f"tcp://{address[6:]} where everyone on the network is trusted"
+            ) from error
+        raise EngineError(f"no TLS with the scheduler at {address} ({reason}); see {PAGE}") from error
+    except OSError:
+        return
+
+
+def _named(given: str) -> str:
+    return "memory" if "\n" in given else given
+
+
+def _writes_first(place: tuple[str, int]) -> bool:
+    """Whether a server without TLS is there, or none: a server with TLS waits for its client to begin."""
+    try:
+        with socket.create_connection(place, PROBE_SECONDS) as plain:
+            return bool(plain.recv(1))
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
+def _speaks_tls(place: tuple[str, int]) -> bool:
+    anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    anybody.check_hostname = False
+    anybody.verify_mode = ssl.CERT_NONE
+    try:
+        with socket.create_connection(place, PROBE_SECONDS) as plain, anybody.wrap_socket(plain):
+            return True
+    except ssl.SSLError as error:
+        return "ALERT" in (error.reason or "")
+    except OSError:
+        return False
+
+
+def _is_loopback(address: str) -> bool:
+    host = address.partition("://")[2].rpartition(":")[0].strip("[]")
+    try:
+        found = {info[4][0] for info in socket.getaddrinfo(host or address.partition("://")[2], None)}
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(str(one).partition("%")[0]).is_loopback for one in found)
