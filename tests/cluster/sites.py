@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,11 +21,22 @@ START_SECONDS = 60.0
 
 
 class Site:
-    """A scheduler and workers, each a process that is ended by its handle."""
+    """A scheduler and workers, each a process that is ended by its handle.
 
-    def __init__(self, folder: Path, workers: int, tls: Certificates | None = None, answers: bool = True) -> None:
-        self._folder, self._security = folder, tls and tls.security()
-        self._options = tls.options() if tls else []
+    Parameters
+    ----------
+    tls
+        Certificates, given as options; with ``environ`` only to clients of the tests.
+    answers
+        Whether a client is let in; otherwise nothing but its port is waited for.
+    environ
+        What is added to the environment of all processes.
+    """
+
+    def __init__(self, folder: Path, workers: int, tls: Certificates | None = None, answers: bool = True,
+                 environ: Mapping[str, str] | None = None) -> None:  # fmt: skip
+        self._folder, self._security, self._environ = folder, tls and tls.security(), environ or {}
+        self._options = tls.options() if tls and not environ else []
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         self.address = f"{'tls' if tls else 'tcp'}://127.0.0.1:{port}"
@@ -61,7 +73,7 @@ class Site:
         path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
         return subprocess.Popen(
             [sys.executable, "-m", "dask", *arguments, "--no-dashboard", *self._options],
-            env=os.environ | {"PYTHONPATH": path},
+            env=os.environ | {"PYTHONPATH": path} | self._environ,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

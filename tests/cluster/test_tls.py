@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
+import shutil
+import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -12,6 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from deploy.commands import ROOT, shell_lines
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
 from flows import rate_history
@@ -23,7 +28,8 @@ from storage import Lake
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 pytest.importorskip("cryptography", reason="the extra cluster is not installed: no certificates to test with")
 import dask.config  # noqa: E402
-from cluster.certificates import Authority  # noqa: E402
+from cluster.certificates import Authority, Certificates  # noqa: E402
+from cluster.ports import context_of  # noqa: E402
 from cluster.sites import START_SECONDS, Site  # noqa: E402
 
 from flows.engines import connecting  # noqa: E402
@@ -98,6 +104,43 @@ distributed:
     )
     done = rate(lake, site.address, {"DASK_CONFIG": str(tmp_path / "settings")})
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no command openssl: the page's commands cannot run")
+def test_deploy__certificates_and_settings_of_the_page_make_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [line for line in shell_lines(ROOT / "deploy" / "README.md") if "deploy/tls" in line]
+    made = [line for line in lines if line.startswith(("install", "openssl"))]
+    assert len(made) == 6
+    for line in made:
+        subprocess.run(shlex.split(line), check=True, capture_output=True)
+    folder = tmp_path / "deploy" / "tls"
+    settings = (ROOT / "deploy" / "dask-tls.yaml").read_text().replace("/etc/ranklake/tls", str(folder))
+    (tmp_path / "dask-tls.yaml").write_text(settings)
+    # the operator for Kubernetes names the scheduler to its workers, without TLS: what the command says must count
+    environ = {"DASK_CONFIG": str(tmp_path / "dask-tls.yaml"), "DASK_SCHEDULER_ADDRESS": "tcp://127.0.0.1:1"}
+    driver = Certificates(folder / "ca.pem", folder / "driver.pem", folder / "driver.key")
+    site, lake = Site(tmp_path, 1, tls=driver, environ=environ), lake_of(tmp_path / "lake", CONTESTS[:3])
+    try:
+        assert "ALERT" in refused_tls(site.address)
+        done = rate(lake, site.address, environ)
+        assert done.returncode == 0, done.stderr
+    finally:
+        site.close()
+
+
+def refused_tls(address: str) -> str:
+    """What a client without a certificate is told."""
+    host, port = address.removeprefix("tls://").split(":")
+    with (
+        socket.create_connection((host, int(port)), SECONDS) as plain,
+        pytest.raises(ssl.SSLError) as caught,
+        context_of(None).wrap_socket(plain) as tls,
+    ):
+        tls.recv(1)
+    return caught.value.reason
 
 
 def refusal(address: str, settings: Mapping[str, object]) -> str:

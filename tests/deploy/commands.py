@@ -14,7 +14,7 @@ import pytest
 __all__ = ["ROOT", "check", "check_shell", "shell_lines"]
 
 ROOT = Path(__file__).resolve().parents[2]
-OTHERS = {"cp", "git", "install", "kubectl", "rclone"}  # not ours to check
+OTHERS = {"cp", "git", "install", "kubectl", "openssl", "rclone"}  # not ours to check
 
 
 def check(arguments: Sequence[str]) -> None:
