@@ -163,7 +163,7 @@ def evaluate(
 @click.option("--prune", is_flag=True, help="Give up trials that are worse than half of the others on their way.")
 @click.option("--best", type=click.IntRange(min=1), default=3, show_default=True, help="How many to test and print.")
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
-@click.option("--scheduler", metavar="ADDRESS", help="A Dask cluster that does the trials, as tcp://host:8786.")
+@click.option("--scheduler", metavar="ADDRESS", help="A Dask cluster that does the trials, as tls://host:8786.")
 @click.option("--name", default="", help="Of the search in the lake; by default made of what is searched.")
 @wide_option
 @lake_option

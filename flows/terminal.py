@@ -65,7 +65,7 @@ _ENGINE = (
     click.option("--engine", help="serial, threads or dask: the same ratings to the bit.  [default: threads]"),
     click.option("--workers", type=click.IntRange(min=1),
                  help="Threads, or with dask processes; by default one a core."),
-    click.option("--scheduler", metavar="ADDRESS", help="Rate on the Dask cluster of this scheduler, tcp://host:8786."),
+    click.option("--scheduler", metavar="ADDRESS", help="Rate on the Dask cluster of this scheduler, tls://host:8786."),
 )  # fmt: skip
 steal_option = click.option("--steal", is_flag=True, help="Take over from a writer who is dead for certain.")
 replace_option = click.option(
