@@ -8,8 +8,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from .cpus import available_cpus
-from .engines.connecting import connect
-from .extras import need
+from .engines.connecting import connect, import_dask
 
 __all__ = ["Hands", "open_hands"]
 
@@ -73,7 +72,7 @@ class _Threads:
 
 class _Cluster:
     def __init__(self, scheduler: str) -> None:
-        distributed = need("distributed", "cluster", "--scheduler")
+        distributed = import_dask("--scheduler")
         self._as_completed, self._address = distributed.as_completed, scheduler
         self._lost = (distributed.KilledWorker, distributed.client.FutureCancelledError)
         self._client = connect(scheduler, PATIENCE)

@@ -19,10 +19,9 @@ from typing import Any, Self, TypeVar
 
 from ..alike import about, compare
 from ..cpus import available_cpus
-from ..extras import need
 from .actors import Actors, Member, in_words
 from .base import EngineError, HandsLostError
-from .connecting import connect, within
+from .connecting import connect, import_dask, within
 
 __all__ = ["Cluster"]
 
@@ -79,7 +78,7 @@ class Cluster:
     @classmethod
     def local(cls, workers: int | None = None, patience: float = PATIENCE) -> Cluster:
         """A cluster on this machine, ended with this object."""
-        need("distributed", "cluster", "the engine dask")
+        import_dask("the engine dask")
         from .local_cluster import LocalCluster
 
         count = workers or available_cpus()

@@ -13,13 +13,14 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeVar
 
 from ..extras import need
 from .actors import in_words
 from .base import EngineError
 
-__all__ = ["connect", "within"]
+__all__ = ["connect", "import_dask", "within"]
 
 T = TypeVar("T")
 
@@ -48,16 +49,21 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
     MissingExtraError
         Dask is not installed.
     EngineError
-        No scheduler answers, its certificate or that of this client is refused, or only one of both has TLS.
+        It is no address, no scheduler answers, its certificate or that of this client is refused, or only one of both
+        has TLS.
     """
-    distributed = need("distributed", "cluster", "a Dask cluster")
+    distributed = import_dask("a Dask cluster")
     if "://" not in address:
         address = f"tcp://{address}"
+    scheme, place = address.partition("://")[0], _place(address)
+    try:
+        distributed.comm.registry.get_backend(scheme)
+    except ValueError:
+        raise EngineError(f"a scheduler's address is tls://host:8786 or tcp://host:8786, got {address}") from None
     if security is None:
         security = _security_of_settings(distributed, address)
-    scheme = address.partition("://")[0]
-    if scheme in ("tcp", "tls") and security is not None:
-        _examine(distributed, scheme, address, security)
+    if place is not None and security is not None:
+        _examine(scheme, place, address, security)
     try:
         client = within(
             seconds + 1.0,
@@ -68,7 +74,7 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
             f"no Dask scheduler answers at {address} ({in_words(error)}); start one with `dask scheduler`, or "
             "look up its address: it prints it when it starts"
         ) from error
-    if scheme == "tcp" and address not in _open and not _is_loopback(address):
+    if place is not None and scheme == "tcp" and address not in _open and not _is_loopback(place[0]):
         _open.add(address)
         log.warning(
             "the connection to %s is neither encrypted nor authenticated: anyone who reaches the cluster's ports can "
@@ -77,6 +83,22 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
             PAGE,
         )
     return client
+
+
+def import_dask(purpose: str) -> ModuleType:
+    """The package ``distributed``, which reads the user's settings when it is imported.
+
+    Raises
+    ------
+    MissingExtraError
+        It is not installed.
+    EngineError
+        Its settings cannot be read.
+    """
+    try:
+        return need("distributed", "cluster", purpose)
+    except ValueError as error:
+        raise EngineError(f"Dask's settings cannot be read: {in_words(error)}") from error
 
 
 def within(seconds: float, call: Callable[[], T]) -> T:
@@ -118,7 +140,24 @@ def _security_of_settings(distributed: Any, address: str) -> Any:
         raise EngineError(f"Dask's settings for TLS are wrong ({in_words(error)}); see {PAGE}") from error
 
 
-def _examine(distributed: Any, scheme: str, address: str, security: Any) -> None:
+def _place(address: str) -> tuple[str, int] | None:
+    """Host and port; None for what has none, as clusters in this process and on other transports.
+
+    Raises
+    ------
+    EngineError
+        They are missing.
+    """
+    scheme, _, rest = address.partition("://")
+    if scheme not in ("tcp", "tls"):
+        return None
+    host, _, port = rest.rstrip("/").rpartition(":")
+    if not (host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
+        raise EngineError(f"a scheduler's address is {scheme}://host:8786, with a port, got {address}")
+    return host.strip("[]"), int(port)
+
+
+def _examine(scheme: str, place: tuple[str, int], address: str, security: Any) -> None:
     """Raise ``EngineError`` for what a second try would not change."""
     if scheme == "tcp" and security.require_encryption:
         raise EngineError(
@@ -126,10 +165,6 @@ def _examine(distributed: Any, scheme: str, address: str, security: Any) -> None
             f"scheduler and workers with certificates, and connect to tls:// ({PAGE})"
         )
     context = _context(security, scheme, address)
-    host, _, port = address.partition("://")[2].rstrip("/").rpartition(":")
-    if not host or not port.isdigit():
-        return  # Dask has its own words, and a default port
-    place = host.strip("[]"), int(port)
     if scheme == "tls":
         assert context is not None
         _try_tls(place, context, address, security)
@@ -220,10 +255,9 @@ def _speaks_tls(place: tuple[str, int]) -> bool:
         return False
 
 
-def _is_loopback(address: str) -> bool:
-    host = address.partition("://")[2].rpartition(":")[0].strip("[]")
+def _is_loopback(host: str) -> bool:
     try:
-        found = {info[4][0] for info in socket.getaddrinfo(host or address.partition("://")[2], None)}
+        found = {info[4][0] for info in socket.getaddrinfo(host, None)}
     except OSError:
         return False
     return all(ipaddress.ip_address(str(one).partition("%")[0]).is_loopback for one in found)

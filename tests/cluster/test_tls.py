@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -212,6 +213,23 @@ def test_cluster__says_which_settings_are_missing_or_wrong(site: Site, authority
     foreign = {"distributed.comm.tls.client.key": str(authority.sign("foreign").key)}
     assert "no certificate and key that fit each other in" in refusal(site.address, settings | foreign)
     assert "Dask's settings for TLS are wrong" in refusal(site.address, {"distributed.comm.tls.min-version": 9})
+
+
+@pytest.mark.parametrize(
+    "address", ["tls://", "tcp://host", "host", "tls://host:port", "tcp://:1", "tcp://h:65536", "ftp://h:1"]
+)
+def test_cluster__an_address_is_named_that_is_none(address: str) -> None:
+    assert re.search(f"a scheduler's address is .*, got (tcp://)?{address}$", refusal(address, {}))
+
+
+def test_rate__says_that_settings_of_dask_cannot_be_read(tmp_path: Path) -> None:
+    lake, file = lake_of(tmp_path / "lake", CONTESTS[:3]), tmp_path / "settings.yaml"
+    file.write_text("distributed: [\n")
+    for words in (["--scheduler", "tls://127.0.0.1:1"], ["--engine", "dask"]):
+        done = ranklake("rate", "--dataset", "games", *words, "--lake", lake.url, environ={"DASK_CONFIG": str(file)})
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+        assert done.stderr.startswith("Error: Dask's settings cannot be read: ")
+        assert str(file) in done.stderr
 
 
 def test_cluster__a_certificate_may_be_given_to_the_client_alone(site: Site, authority: Authority) -> None:
