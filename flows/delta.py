@@ -218,7 +218,6 @@ class PublishedTable:
             path=self._folder,
         ) from error
 
-
     def _live(self) -> dict[str, int]:
         """Paths of the files of the newest version, below the table's folder, and their sizes in bytes."""
         assert self._table is not None
