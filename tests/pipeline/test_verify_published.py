@@ -207,12 +207,15 @@ def test_publish__into_a_store_that_does_not_answer_is_no_damage(
 def test_publish__a_store_that_is_lost_while_writing_is_no_reason_to_delete(
     lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
 ) -> None:
-    from flows.delta import DeltaTable, PublishedTable
+    from flows.delta import PublishedTable, TableNotFoundError
+
+    def no_table(_: PublishedTable) -> None:
+        raise TableNotFoundError
 
     opened = Lake.open(lake)
     with store_at(lake, closed_port, monkeypatch):
         with monkeypatch.context() as patched:  # the store answered until now
-            patched.setattr(DeltaTable, "is_deltatable", lambda *_: False)
+            patched.setattr(PublishedTable, "_open", no_table)
             table = PublishedTable(opened, "published/run/players", PUBLISHED["players"])
         with pytest.raises(UnreachableError) as error:
             table.append([], {})
