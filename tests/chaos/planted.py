@@ -1,0 +1,31 @@
+"""Cases that fail for a known reason, to test the suite itself."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from typing import Any
+
+from chaos.cases import Violation
+from chaos.world import World
+
+__all__ = ["check", "draw"]
+
+HANGS, DIES = 78, 79
+
+
+def draw(seed: int) -> dict[str, Any]:
+    dice = random.Random(seed)
+    return {"numbers": [dice.randrange(77 if seed % 3 else 80) for _ in range(60)]}
+
+
+def check(world: World, parameters: dict[str, Any]) -> None:
+    world.counts["records"] += len(parameters["numbers"])
+    for number in parameters["numbers"]:
+        if number == HANGS:
+            time.sleep(10_000)
+        if number == DIES:
+            os._exit(3)
+        if number == 77:
+            raise Violation("77 is among the numbers", f"{len(parameters['numbers'])} numbers")

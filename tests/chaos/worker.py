@@ -1,0 +1,49 @@
+"""The process in which cases are tried, one after another, as the lines of its standard input say."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from chaos.cases import Case, Result, Violation
+from chaos.kinds import KINDS
+from chaos.world import World
+
+__all__ = ["serve"]
+
+
+def serve(folder: str) -> None:
+    """Try cases until the standard input ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever is printed is not an answer
+    with World(Path(folder)) as world:
+        for line in sys.stdin:
+            question = json.loads(line)
+            case, only_draw = Case(**question["case"]), question["only_draw"]
+            answers.write((_drawn(case) if only_draw else _tried(world, case)).to_json() + "\n")
+            answers.flush()
+
+
+def _drawn(case: Case) -> Result:
+    return Result(case.with_parameters(KINDS[case.kind].draw(case.seed)))
+
+
+def _tried(world: World, case: Case) -> Result:
+    kind, began = KINDS[case.kind], time.perf_counter()
+    world.counts.clear()
+    result = Result(case)
+    try:
+        if case.parameters is None:
+            result.case = case = _drawn(case).case
+        kind.check(world, case.seed, case.parameters or {})
+    except Violation as violation:
+        result.rule, result.detail = violation.rule, violation.detail
+    except Exception as error:
+        result.rule, result.detail = f"the check fails: {type(error).__name__}", traceback.format_exc()
+    result.counts.update(world.counts)
+    result.seconds = time.perf_counter() - began
+    return result
