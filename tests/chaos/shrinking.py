@@ -39,7 +39,7 @@ def shrink(
 
 
 def simpler(value: Any) -> Iterator[Any]:
-    """Values of the same form that are smaller, the smallest first: shorter lists and bytes, lower numbers."""
+    """Values of the same form that are smaller, the smallest first: shorter lists and bytes, lower numbers; words stay."""
     if isinstance(value, bool):
         if value:
             yield False
@@ -47,6 +47,8 @@ def simpler(value: Any) -> Iterator[Any]:
         for lower in dict.fromkeys([type(value)(0), value // 2, value - 1]):
             if 0 <= lower < value:
                 yield lower
+    elif isinstance(value, list) and value and all(isinstance(inside, str) for inside in value):
+        return  # the words of a command
     elif isinstance(value, list):
         yield from _shorter(value)
         for at, inside in enumerate(value):

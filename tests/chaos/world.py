@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
+from chaos.mounts import small_disk
+
 __all__ = ["World"]
 
 T = TypeVar("T")
@@ -23,6 +25,8 @@ class World:
         Everything is below it.
     counts : Counter
         What the case under way has done.
+    small_disk : Path, optional
+        A file system of a few megabytes; None where this process may not mount one.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -30,8 +34,10 @@ class World:
         self.counts: Counter[str] = Counter()
         self._made: dict[str, Any] = {}
         self._open = ExitStack()
+        self.small_disk: Path | None = None
 
     def __enter__(self) -> World:
+        self.small_disk = small_disk(self.folder / "small")  # before any process is started, all see it then
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -279,8 +279,8 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
         elif how == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
         else:
-            number = getattr(errno, how if how in ERRORS else "ENOSPC")
-            raise OSError(number, os.strerror(number))
+            code = getattr(errno, how if how in ERRORS else "ENOSPC")
+            raise OSError(code, os.strerror(code))
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         changes = event in ("os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir")

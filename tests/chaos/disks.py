@@ -1,0 +1,94 @@
+"""Writes that fail, and disks that are full: one line says so, the last commit stays whole, deletion still works."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+from chaos.cases import Violation
+from chaos.commands import Words, a_life, hands, one, told
+from chaos.lives import Step, check_content, check_ended, check_sound, content, lives
+from chaos.world import World
+from pipeline.crew import ERRORS, Ended
+from pipeline.life import put
+
+__all__ = ["check", "draw"]
+
+DELETE: Words = ["delete", "--run", "run", "--yes"]
+WORDS = {"EACCES": "Permission denied", "EIO": "Input/output error"}
+FULL = "No space left on device"
+LONGEST_KIB = 150  # left free on the small disk, at most
+
+
+def draw(seed: int) -> dict[str, Any]:
+    """A life, whose last command meets a disk that fails once (``at`` an operation), or is full from then on.
+
+    On the small disk ``at`` is what is left free, in KiB. Then either a run is deleted on the full disk, or there is
+    room again and the command is run again.
+    """
+    dice = random.Random(seed)
+    prelude = a_life(random.Random(dice.randrange(12)), dice.choice([2, 4]))
+    how = dice.choice(["torn", *ERRORS, "full", "full", "small", "small", "small"])
+    at = dice.randrange(LONGEST_KIB) if how == "small" else dice.randrange(1000)
+    then = dice.choice(["delete", "again", "again"])
+    return {"prelude": prelude, "command": one(dice), "how": how, "at": at, "then": then}
+
+
+def check(world: World, parameters: dict[str, Any]) -> None:
+    prelude, command, how, at = (parameters[name] for name in ("prelude", "command", "how", "at"))
+    if how == "small" and world.small_disk is None:
+        return
+    alone = lives(world).after([*prelude, command])
+    place = world.fresh_folder() if how != "small" or world.small_disk is None else world.small_disk
+    lake, filler = place / "lake", place / "filler"
+    filler.unlink(missing_ok=True)
+    put(alone.before, lake)
+    if how == "small":
+        _fill(filler, at * 1024)
+    try:
+        ended = _run(world, command, lake, how, at % max(len(alone.operations), 1))
+        world.counts["faults"] += 1
+        _check_told(ended, command, alone, how, lake)
+        check_sound(lake, f"after {command[0]} met a disk that fails")
+        if parameters["then"] == "delete" and how in ("full", "small") and (lake / "runs" / "run" / "run.json").exists():
+            ended = _run(world, DELETE, lake, how, 0)
+            check_ended(ended, DELETE)
+            if ended.code:
+                raise Violation("delete fails on a full disk", ended.err)
+            check_sound(lake, "after a run was deleted on a full disk")
+            if (lake / "runs" / "run" / "run.json").exists():
+                raise Violation("delete on a full disk does not delete", ended.err)
+            return
+        filler.unlink(missing_ok=True)
+        ended = hands(world).run(*told(world, command), "--lake", str(lake))
+        check_ended(ended, command)
+        words = f"{' '.join(command)}: exit {ended.code}\n{ended.err}"
+        check_content(content(lake), alone.content, f"{command[0]} after a fault does not end as if undisturbed", words)
+        check_sound(lake, f"after a fault of {command[0]} and the command again")
+    finally:
+        if how == "small":
+            shutil.rmtree(lake, ignore_errors=True)
+
+
+def _run(world: World, command: Words, lake: Path, how: str, at: int) -> Ended:
+    faults = {} if how == "small" else {"at": at, "how": how}
+    return hands(world).run(*told(world, command), "--lake", str(lake), **faults)
+
+
+def _check_told(ended: Ended, command: Words, alone: Step, how: str, lake: Path) -> None:
+    """Either it has done its work, or a line says what was refused."""
+    check_ended(ended, command)
+    words = f"{' '.join(command)}: exit {ended.code}\n{ended.err}"
+    if ended.code == 0:
+        check_content(content(lake), alone.content, f"{command[0]} says it is done, on a disk that fails", words)
+    elif command[0] != "verify" and alone.ended.code == 0 and WORDS.get(how, FULL) not in ended.err:
+        raise Violation(f"{command[0]} does not say what the disk refused", words)
+
+
+def _fill(filler: Path, free: int) -> None:
+    """Leave so many bytes free."""
+    facts = os.statvfs(filler.parent)
+    filler.write_bytes(bytes(max(facts.f_bavail * facts.f_frsize - free, 0)))

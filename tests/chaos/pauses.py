@@ -1,0 +1,129 @@
+"""A writer is suspended, another one takes over with --steal and commits, and the first one goes on.
+
+The stale one must end with exit 1 and a word about who took over; or with 0 if its commit came before, or if it had not
+yet begun and works after the other one. Nothing that the successor committed is lost.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+from chaos.cases import Violation
+from chaos.commands import DATASET, Words, hands, told
+from chaos.lives import Content, check_ended, check_sound, content, differences, lives
+from chaos.world import World
+from pipeline.crew import Ended
+from pipeline.life import put
+
+__all__ = ["check", "draw"]
+
+FIRST = ["ingest", "files", "{first}", *DATASET]
+SECOND = ["ingest", "files", "{second}", *DATASET]
+RATE = ["rate", *DATASET, "--run", "run"]
+AMEND = ["amend", "14", "--remove", "player 3", *DATASET]
+PUBLISH = ["publish", "--run", "run"]
+
+PRELUDES: tuple[list[Words], ...] = (
+    [FIRST, RATE],
+    [FIRST, RATE, SECOND],
+    [FIRST, RATE, ["compact", "--run", "run", "--rows", "100"], SECOND],
+    [FIRST, RATE, PUBLISH, SECOND],
+)
+BY_HAND: tuple[Words, ...] = (
+    ["amend", "3", "--remove", "player 0", *DATASET],
+    AMEND,
+    ["alias", "player 1", "player 2", *DATASET],
+    ["remove", "5", *DATASET],
+)
+INGESTS: tuple[Words, ...] = (
+    SECOND,
+    ["ingest", "files", "{third}", *DATASET],
+    ["ingest", "files", "{first}", *DATASET, "--mirror"],
+    ["ingest", "files", "{second}", *DATASET, "--rewrite"],
+    ["compact", *DATASET, "--rows", "150"],
+)
+RATINGS: tuple[Words, ...] = (
+    RATE,
+    [*RATE, "--exclude", "4"],
+    [*RATE, "--from", "9"],
+    [*RATE, "--system", "elo", "--replace"],
+    ["compact", "--run", "run", "--rows", "100"],
+)
+DELETION: Words = ["delete", "--run", "run", "--yes"]
+PUBLICATIONS: tuple[Words, ...] = (PUBLISH, [*PUBLISH, "--maintain"], [*PUBLISH, "--afresh"])
+
+
+def draw(seed: int) -> dict[str, Any]:
+    """Who is suspended before which of its operations, and who takes over: both write in one folder."""
+    dice = random.Random(seed)
+    victims, successors = dice.choice(
+        [
+            ((*BY_HAND, *INGESTS), INGESTS),
+            ((*BY_HAND, *INGESTS), INGESTS),
+            ((*RATINGS, DELETION), RATINGS),
+            ((*RATINGS, DELETION), (*RATINGS, DELETION)),
+            (PUBLICATIONS, PUBLICATIONS),
+        ]
+    )
+    prelude = dice.choice(PRELUDES if victims is not PUBLICATIONS else PRELUDES[3:])
+    return {
+        "prelude": prelude,
+        "victim": dice.choice(victims),
+        "at": dice.randrange(1000),
+        "successor": [*dice.choice(successors), "--steal"],
+    }
+
+
+def check(world: World, parameters: dict[str, Any]) -> None:
+    prelude, victim, successor = (parameters[name] for name in ("prelude", "victim", "successor"))
+    alone = lives(world).after([*prelude, victim])
+    lake = world.fresh_folder() / "lake"
+    put(alone.before, lake)
+    stale = hands(world).start(
+        *told(world, victim), "--lake", str(lake), at=parameters["at"] % len(alone.operations), how="stop"
+    )
+    ended = stale.wait()
+    try:
+        if not ended.stopped:
+            check_ended(ended, victim)
+            return
+        world.counts["pauses"] += 1
+        paused = content(lake)
+        taken = hands(world).run(*told(world, successor), "--lake", str(lake))
+        check_ended(taken, successor)
+        committed = content(lake)
+        second = world.fresh_folder("after") / "lake"
+        put(lake, second)
+        ended = stale.go_on().wait()
+    finally:
+        if ended.stopped:
+            ended = stale.kill()
+    check_ended(ended, victim)
+    words = "\n".join(f"{' '.join(one)}: exit {which.code}\n{which.err}"
+                      for one, which in ((victim, ended), (successor, taken)))  # fmt: skip
+    try:
+        check_sound(lake, "after a stale writer went on")
+    except Violation as violation:
+        raise Violation(f"{victim[0]} that was taken over leaves damage", f"{words}{violation.detail}") from None
+    found = content(lake)
+    _check_outcome(world, victim, ended, second, (paused, committed, found, alone.content), words)
+    if ended.code == 1 and taken.code == 0 and "took over" not in ended.err and differences(found, committed):
+        raise Violation(f"{victim[0]} that was taken over does not say so", words)
+
+
+def _check_outcome(
+    world: World, victim: Words, ended: Ended, second: Path, states: tuple[Content, Content, Content, Content], words: str
+) -> None:
+    """What the successor committed is there, and what the stale one did is what it says."""
+    paused, committed, found, alone = states
+    changed = differences(found, committed)
+    if not changed and (ended.code == 1 or not differences(paused, alone) or not differences(committed, alone)):
+        return
+    later = hands(world).run(*told(world, victim), "--lake", str(second))  # as if it had come after the other one
+    if ended.code == later.code and not differences(found, content(second)):
+        return
+    if changed:
+        raise Violation(f"{victim[0]} that was taken over changes what the successor committed", f"{words}{changed}")
+    raise Violation(f"{victim[0]} that was taken over says it is done and is not", words)
