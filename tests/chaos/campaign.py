@@ -18,8 +18,9 @@ from chaos.workers import Worker
 
 __all__ = ["Campaign", "replay"]
 
-SHRINKING_SECONDS = 60.0
+SHRINKING_SECONDS = 30.0
 SHRUNK = 3  # so many cases of one kind and rule are made smaller; more would tell nothing new
+SHOWN = 3000  # characters of a case
 TICK_SECONDS = 20.0  # between lines that tell how far it is
 COUNTS = ("kills", "in time", "pauses", "faults", "requests", "commands", "records")
 
@@ -144,17 +145,19 @@ class Campaign:
             again = self._broken[kind, result.rule] > SHRUNK
         if not result.rule:
             return
+        path = self._failures / f"chaos-{kind}-{result.case.seed}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(result.case.to_json() + "\n")  # at once, should it be interrupted
         if not again:
             result = smallest(worker, result)
+            path.write_text(result.case.to_json() + "\n")
         case = result.case
-        path = self._failures / f"chaos-{kind}-{case.seed}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(case.to_json() + "\n")
         with self._lock:
             self._violations.append({"kind": kind, "seed": case.seed, "rule": result.rule, "file": str(path)})
             print(f"chaos: VIOLATION {kind}, seed {case.seed}: {result.rule}; replay with --replay {path}", flush=True)
             if not again:
-                print(f"{result.detail.rstrip()}\ncase: {case.to_json()[:3000]}", flush=True)
+                told = case.to_json()
+                print(f"{result.detail.rstrip()}\n{f'case: {told}' if len(told) < SHOWN else ''}", flush=True)
 
     def _line(self) -> str:
         with self._lock:

@@ -26,12 +26,10 @@ SYSTEMS = ("elo-mmr", "elo", "glicko")
 
 # Every command imports what it needs when it runs: here it is there already.
 WARM = f"""
-import deltalake, importlib, pkgutil, flows
+import deltalake, flows.chain, flows.children, flows.engines.threads, flows.evaluate, flows.export, flows.file_source
+import flows.follow, flows.freshness, flows.ingest, flows.leaderboard, flows.many, flows.publish, flows.resolve
+import flows.show, flows.sources.files, flows.sources.topcoder, flows.status, flows.verify, flows.verify_published
 from pipeline.lakes import made_up, rated_in_memory
-for module in pkgutil.iter_modules(flows.__path__):
-    importlib.import_module(f"flows.{{module.name}}") if module.name not in {{"deployments"}} else None
-import flows.sources.files, flows.sources.topcoder
-import flows.engines.threads, storage.compact, storage.verify
 for system in {SYSTEMS[1:]}:
     rated_in_memory(made_up(30), system=system)
 """

@@ -1,0 +1,109 @@
+"""A site on this machine that answers some requests with exactly the bytes that a case has, at their pace."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any
+
+from chaos.shrinking import BYTES
+
+__all__ = ["AnswerServer", "answer_server"]
+
+HOLD_SECONDS = 5.0  # how long a connection is held without a word; no client waits that long
+PIECES = 200  # of an answer that drips, at most
+
+
+class AnswerServer:
+    """Answers in the order of the requests.
+
+    Attributes
+    ----------
+    url : str
+        Its address.
+    honest : dict of str to bytes
+        Answers by path.
+    replies : dict of int to dict
+        What is answered to requests of some numbers instead: ``head`` (latin-1), ``body`` (bytes), ``mebibytes``
+        (of zeros, gzipped, behind the body), ``pace`` (seconds from byte to byte) and ``end`` (``close``, ``reset`` or
+        ``hold``).
+    requests : int
+        How many came.
+    """
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening = listening
+        self.url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        self.honest: dict[str, bytes] = {}
+        self.replies: dict[int, dict[str, Any]] = {}
+        self.requests = 0
+        self.ended = threading.Event()
+
+    def serve(self) -> None:
+        """Until the socket is closed."""
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listening.accept()
+                threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
+
+    def _talk(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.settimeout(HOLD_SECONDS)
+            request = b""
+            while b"\r\n\r\n" not in request:
+                piece = connection.recv(65536)
+                if not piece:
+                    return
+                request += piece
+            path = request.split(b" ")[1].decode("latin-1")
+            number, self.requests = self.requests, self.requests + 1
+            reply = self.replies.get(number)
+            if reply is not None:
+                self._misbehave(connection, reply)
+                return
+            body = self.honest.get(path)
+            status = "404 Not Found" if body is None else "200 OK"
+            head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body or b'')}\r\nConnection: close\r\n\r\n"
+            connection.sendall(head.encode() + (body or b""))
+
+    def _misbehave(self, connection: socket.socket, reply: dict[str, Any]) -> None:
+        data = reply["head"].replace("{url}", self.url).encode("latin-1", "replace")
+        data += base64.b64decode(reply["body"][BYTES]) + _zeros(reply["mebibytes"])
+        if reply["pace"]:
+            size = max(len(data) // PIECES, 1)
+            for start in range(0, len(data), size):
+                connection.sendall(data[start : start + size])
+                if self.ended.wait(reply["pace"]):
+                    return
+        else:
+            connection.sendall(data)
+        if reply["end"] == "hold":
+            self.ended.wait(HOLD_SECONDS)
+        elif reply["end"] == "reset":
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+@contextmanager
+def answer_server() -> Iterator[AnswerServer]:
+    """A server on the loopback, for as long as the block lasts."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        made = AnswerServer(listening)
+        thread = threading.Thread(target=made.serve)
+        thread.start()
+        try:
+            yield made
+        finally:
+            made.ended.set()
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+@cache
+def _zeros(mebibytes: int) -> bytes:
+    return gzip.compress(bytes(mebibytes * 2**20)) if mebibytes else b""

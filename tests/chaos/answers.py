@@ -1,0 +1,141 @@
+"""Sites that answer anything: contests come in or an error says what was wrong, in time and with bounded memory."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import flows.client
+import httpx
+from chaos.answer_server import AnswerServer, answer_server
+from chaos.cases import Violation
+from chaos.conversations import conversations
+from chaos.replies import reply
+from chaos.world import World
+from pipeline.life import what_counts
+
+from flows.client import Client, Clock
+from flows.ingest import ingest_source
+from flows.sources.base import SourceError
+from flows.verify import Verifier
+from storage import Dataset, Lake, LakeError
+
+__all__ = ["check", "draw"]
+
+ATTEMPT_SECONDS, QUIET_SECONDS, ATTEMPTS = 0.5, 0.3, 2  # instead of ten minutes, one minute, and six
+MARGIN_SECONDS = 5.0  # of a machine under load, for all of an ingestion
+MAX_BYTES = 2 * 2**20
+MORE_MEMORY = 64 * 2**20  # bytes; of an ingestion of a few kilobytes
+LONGEST_MESSAGE = 2000
+
+
+class _Clock(Clock):
+    """The time, at some date; to sleep takes none."""
+
+    def __init__(self, now: float) -> None:
+        self._ahead = now - time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._ahead
+
+    def now(self) -> float:
+        return time.time() + self._ahead
+
+    def sleep(self, seconds: float) -> None:
+        self._ahead += seconds
+
+
+def draw(seed: int) -> dict[str, Any]:
+    """A site, and what is answered to requests of some numbers; ``known`` says whether all was ingested before."""
+    dice = random.Random(seed)
+    site = dice.choice(list(conversations()))
+    honest = [body for _, body in conversations()[site].answers]
+    requests = dice.sample(range(len(honest)), dice.choice([1, 1, 2]))
+    # The second attempt is a request, too.
+    faults = [{"request": number + dice.choice([0, 0, 0, 1]), "reply": reply(dice, honest[number])}
+              for number in requests]  # fmt: skip
+    return {"site": site, "known": dice.random() < 0.5, "faults": faults}
+
+
+def check(world: World, parameters: dict[str, Any]) -> None:
+    server = world.once("answers", answer_server)
+    _shorten()
+    site, path = parameters["site"], world.fresh_folder() / "lake"
+    lake = Lake.open(path, create=True)
+    server.honest = dict(conversations()[site].answers)
+    if parameters["known"]:
+        server.replies = {}
+        _ingest(lake, server, site)
+    before = what_counts(path)
+    server.replies = {fault["request"]: fault["reply"] for fault in parameters["faults"]}
+    server.requests = 0
+    memory, began = _memory_peak(reset=True), time.monotonic()
+    failed: Exception | None = None
+    try:
+        world.counts["records"] += _ingest(lake, server, site)
+    except (SourceError, LakeError) as error:
+        failed = error
+    except Exception as error:
+        raise Violation(f"an answer ends in {type(error).__name__}", traceback.format_exc()) from None
+    seconds, more = time.monotonic() - began, _memory_peak() - memory
+    world.counts["requests"] += server.requests
+    if seconds > MARGIN_SECONDS + 2 * ATTEMPT_SECONDS * server.requests:
+        raise Violation("an answer takes too long", f"{seconds:.1f} s, {server.requests} requests; {failed}")
+    if more > MORE_MEMORY:
+        raise Violation("an answer takes too much memory", f"{more / 2**20:.0f} MiB; {failed}")
+    if failed is not None:
+        _check_told(str(failed))
+        if what_counts(path) != before:
+            raise Violation("an answer that is refused changes the data set", str(failed))
+    _check_sound(lake)
+    server.replies = {}
+    try:
+        _ingest(lake, server, site)
+    except Exception:
+        raise Violation("honest answers after it are refused", traceback.format_exc()) from None
+    found = Dataset.open(lake, site).contests.column("contest_id").to_pylist()
+    if lost := [name for name in conversations()[site].contests if name not in found]:
+        raise Violation("honest answers after it do not come in", f"{lost} of {found}; before: {failed}")
+    _check_sound(lake)
+
+
+def _ingest(lake: Lake, server: AnswerServer, site: str) -> int:
+    """Ask for everything; how many participations there are then."""
+    client = Client(site, server.url, interval_seconds=1.0, clock=_Clock(conversations()[site].now),
+                    max_bytes=MAX_BYTES)  # fmt: skip
+    ingest_source(lake, site, client=client, base_url=server.url, again=True)
+    if site not in Dataset.names(lake):
+        return 0
+    return sum(Dataset.open(lake, site).contests.column("n_players").to_pylist())
+
+
+def _check_told(words: str) -> None:
+    if not words.isprintable() or len(words) > LONGEST_MESSAGE:
+        raise Violation("an answer ends in a message that no terminal should show", repr(words[:3000]))
+
+
+def _check_sound(lake: Lake) -> None:
+    if problems := list(Verifier(lake).everything()):
+        raise Violation("verify finds damage after an answer", "\n".join(problems))
+
+
+def _shorten() -> None:
+    """Make the client wait for less than a second."""
+    client: Any = flows.client
+    client.MAX_SECONDS, client.ATTEMPTS = ATTEMPT_SECONDS, ATTEMPTS
+    client.TIMEOUT = httpx.Timeout(QUIET_SECONDS)
+
+
+def _memory_peak(reset: bool = False) -> int:
+    """Most bytes of memory that this process had since the last reset; 0 where Linux does not tell."""
+    try:
+        if reset:
+            Path("/proc/self/clear_refs").write_text("5")
+        found = re.search(r"VmHWM:\s*([0-9]+) kB", Path("/proc/self/status").read_text())
+    except OSError:
+        return 0
+    return int(found[1]) * 1024 if found else 0

@@ -1,0 +1,86 @@
+"""What honest sites answer, in the order in which they are asked; recorded answers where they are beside the project."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sources.fake_codeforces import changes
+
+__all__ = ["Conversation", "conversations"]
+
+SAMPLES = Path(__file__).parents[2].parent / "shared" / "data" / "api-samples"
+DAY = 1_500_000_000
+
+
+class Conversation(NamedTuple):
+    """With one site.
+
+    Attributes
+    ----------
+    now : float
+        When it is held, UTC seconds since the epoch.
+    answers : tuple of (str, bytes)
+        Path and answer, in order.
+    contests : tuple of str
+        What an ingestion of them makes.
+    """
+
+    now: float
+    answers: tuple[tuple[str, bytes], ...]
+    contests: tuple[str, ...]
+
+
+@cache
+def conversations() -> dict[str, Conversation]:
+    """Each site's."""
+    listed = {"id": 7, "name": "Round 7", "phase": "FINISHED", "durationSeconds": 7200, "startTimeSeconds": DAY}
+    ranked = changes(7, ("a", 1), ("b", 2), ("c", 2), ("d", 4))
+    row = {"score": 2.0, "cumulative_time": 1, "tiebreaker": 0.0, "new_rating": 1, "is_disqualified": False}
+    one = {"key": "k", "name": "n", "end_time": "2020-01-01T00:00:00Z",
+           "rankings": [row | {"user": "a"}, row | {"user": "b", "score": 1.0}]}  # fmt: skip
+    teams = [{"team_id": team, "points": "1", "place": place} for place, team in enumerate((4, 5, 6), 1)]
+    year = _recorded("ctftime/results_top10_reconstructed.json", {"5": {"title": "t", "time": 1.3e9, "scores": teams}})
+    teams = json.loads(_recorded("ctftime/teams_of_results.json", [{"id": n, "name": f"team {n}"} for n in (4, 5, 6)]))
+    arena = {"id": "a", "fullName": "n", "finishesAt": DAY * 1000, "status": 30}
+    players = _recorded("lichess/tournament_hallow23_results.ndjson", {"rank": 1, "username": "a"})
+    return {
+        "codeforces": _conversation(("7",), {
+            "/api/contest.list": {"status": "OK", "result": [listed]},
+            "/api/contest.ratingChanges?contestId=7": {"status": "OK", "result": ranked}}),
+        "ctftime": _conversation(tuple(json.loads(year)), {
+            "/api/v1/results/2011/": {}, "/api/v1/results/2012/": year,
+            "/api/v1/teams/?limit=300&offset=0": {"limit": 300, "offset": 0, "result": teams}}, 1.35e9),
+        "atcoder": _conversation(("a",), {
+            "/atcoder/resources/contests.json": [
+                {"id": "a", "start_epoch_second": DAY, "duration_second": 600, "title": "t", "rate_change": "All"}],
+            "/contests/a/results/json": [
+                {"IsRated": True, "Place": place, "UserScreenName": user} for place, user in ((1, "a"), (2, "b"))]}),
+        "dmoj": _conversation(("k",), {
+            "/api/v2/contests?is_rated=True&page=1": {
+                "data": {"objects": [{"key": "k", "end_time": "2020-01-01T00:00:00Z"}], "has_more": False}},
+            "/api/v2/contest/k": {"data": {"object": one}}}),
+        "lichess": _conversation(("a",), {
+            "/api/tournament": {"finished": [arena]}, "/api/tournament/a/results": players}),
+        "topcoder": _conversation(("57-1",), {
+            "/dd_round_list.xml": b"<dd_round_list><row><round_id>57</round_id><full_name>n</full_name>"
+                b"<date>2001-04-21 14:00</date></row></dd_round_list>",
+            "/dd_round_results_rd=57.xml": _recorded("topcoder/dd_round_results_rd=57.xml",
+                b"<dd_round_results><row><coder_id>1</coder_id><handle>a</handle><division>1</division>"
+                b"<final_points>5.5</final_points><rated_flag>1</rated_flag></row></dd_round_results>")}),
+    }  # fmt: skip
+
+
+def _conversation(contests: tuple[str, ...], answers: dict[str, Any], now: float = 1.7e9) -> Conversation:
+    return Conversation(now, tuple((path, _bytes(body)) for path, body in answers.items()), contests)
+
+
+def _recorded(name: str, otherwise: Any) -> bytes:
+    path = SAMPLES / name
+    return path.read_bytes() if path.exists() else _bytes(otherwise)
+
+
+def _bytes(body: Any) -> bytes:
+    return body if isinstance(body, bytes) else json.dumps(body).encode()

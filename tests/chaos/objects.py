@@ -1,0 +1,151 @@
+"""A life in an object store whose requests are refused, lost, late, or the last of a command that is killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import s3fs
+from chaos.cases import Violation
+from chaos.commands import WARM, Words, a_life, told
+from chaos.lives import Content, Step, check_content, check_ended, lives
+from chaos.world import World
+from deltalake import DeltaTable
+from pipeline.crew import Crew, Ended, crew
+from pipeline.life import SETTINGS, what_counts
+from pipeline.stores import PATIENCE, Proxy, environment, proxy, server
+from pipeline.tables import ORDER
+
+from storage import Lake
+
+__all__ = ["check", "draw"]
+
+ALIKE = "import s3fs\nimport flows.commit\nflows.commit.REMOTE_SEGMENT_ROWS = flows.commit.SEGMENT_ROWS\n"
+BUCKET = "bucket"
+URL = f"s3://{BUCKET}/lake"
+LATE_SECONDS = 0.3
+HOWS = ("refuse", "lose", "late", "kill before", "kill after")
+
+
+def draw(seed: int) -> dict[str, Any]:
+    """A life, and for each command what happens to requests of some numbers."""
+    dice = random.Random(seed)
+    steps = []
+    for command in a_life(dice, dice.choice([1, 2, 3, 3])):
+        faults = [{"request": dice.randrange(60), "how": dice.choice(HOWS)} for _ in range(dice.choice([0, 1, 1, 2]))]
+        steps.append({"command": command, "faults": faults})
+    return {"steps": steps}
+
+
+def check(world: World, parameters: dict[str, Any]) -> None:
+    store = world.once("store", lambda: _store(world))
+    hands = world.once("remote hands", lambda: crew(SETTINGS + WARM + ALIKE))
+    _empty(store)
+    Lake.open(URL, create=True)  # a command that is killed at once makes none
+    steps = parameters["steps"]
+    commands = [step["command"] for step in steps]
+    for number, step in enumerate(steps):
+        command, undisturbed = step["command"], lives(world).after(commands[: number + 1])
+        arguments = (*told(world, command), "--lake", URL)
+        store.seen.clear()
+        ended = _disturbed(world, store, hands, arguments, step["faults"]) if step["faults"] else None
+        if ended is not None and not ended.killed:
+            check_ended(ended, command)
+        if step["faults"]:
+            _check_sound(hands, f"after a fault of {command[0]}")
+        again = hands.run(*arguments)
+        world.counts["commands"] += 1
+        world.counts["requests"] += len(store.seen)
+        check_ended(again, command)
+        words = f"{' '.join(command)}: exit {ended.code if ended else None}, then {again.code}\n{again.err}"
+        if again.code != undisturbed.ended.code and not (again.code == 1 and step["faults"]):
+            raise Violation(f"{command[0]} in a store exits with another code", words)
+        found = Content(what_counts(URL), _published(undisturbed))
+        check_content(found, undisturbed.content, f"{command[0]} in a store does not end as on a disk", words)
+    _check_sound(hands, "after a life with faults")
+
+
+def _disturbed(
+    world: World, store: Proxy, hands: Crew, arguments: tuple[str, ...], faults: list[dict[str, Any]]
+) -> Ended:
+    """The command, whose requests of some numbers, counted from 0, meet faults."""
+    victim: list[int] = []
+    known, lock, numbers = threading.Event(), threading.Lock(), iter(range(10**9))
+    wanted = {fault["request"]: fault["how"] for fault in faults}
+
+    def fault(what: str) -> str:
+        if not known.wait(PATIENCE):
+            return ""
+        with lock:
+            how = wanted.get(next(numbers), "")
+            if how:
+                world.counts["faults"] += 1
+        if how == "late":
+            time.sleep(LATE_SECONDS)
+        elif how == "kill before":
+            os.kill(victim[0], signal.SIGKILL)
+            return "refuse"
+        elif how == "kill after":
+            threading.Timer(0.0, os.kill, (victim[0], signal.SIGKILL)).start()
+            return "lose"
+        return how if how in ("refuse", "lose") else ""
+
+    store.fault = fault
+    try:
+        hand = hands.start(*arguments)
+        victim.append(hand.pid)
+        known.set()
+        ended = hand.wait()
+    finally:
+        known.set()
+        store.fault = lambda _: ""
+    world.counts["kills"] += any(how.startswith("kill") for how in wanted.values())
+    world.counts["in time"] += ended.killed
+    return ended
+
+
+def _check_sound(hands: Crew, when: str) -> None:
+    # Not in this process: Delta's library asks whether a table is there without letting other threads, such as the
+    # proxy's, run.
+    ended = hands.run("verify", "--lake", URL)
+    if ended.code:
+        raise Violation(f"verify finds damage in a store {when}", f"{ended.out}{ended.err}")
+
+
+def _published(step: Step) -> dict[str, Any]:
+    """The tables in the store that are there on the disk."""
+    found = {}
+    for path in step.content.tables:
+        _, _, name = path.partition("/")
+        if name == "latest":  # its bytes were compared
+            found[path] = step.content.tables[path]
+            continue
+        table = DeltaTable(f"{URL}/published/{path}", storage_options={"allow_http": "true"}).to_pyarrow_table()
+        found[path] = table.sort_by([(column, "ascending") for column in ORDER[name]])
+    return found
+
+
+@contextmanager
+def _store(world: World) -> Iterator[Proxy]:
+    """What every client of this process, and of those it starts from now on, talks to."""
+    folder = world.fresh_folder("store")
+    with server(folder) as address, proxy(address) as made:
+        os.environ.update(environment(made.address))
+        yield made
+
+
+def _empty(store: Proxy) -> None:
+    """Forget all that is in the store."""
+    store.fault = lambda _: ""
+    request = urllib.request.Request(f"http://{store.host}/moto-api/reset", method="POST")
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        answer.read()
+    s3fs.S3FileSystem.clear_instance_cache()
+    s3fs.S3FileSystem(skip_instance_cache=True).mkdir(BUCKET)
