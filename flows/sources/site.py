@@ -164,12 +164,11 @@ def decode(decoder: msgspec.json.Decoder[T], document: Document, source: str, bo
     """
     body = document.answer.body if body is None else body
     try:
-        return decoder.decode(body)
-    except msgspec.ValidationError as error:
         try:
+            return decoder.decode(body)
+        except msgspec.ValidationError as error:
+            # What follows the value that does not fit has not been read: it may be no JSON.
             rule = misfit(error, msgspec.json.decode(body))
-        except RecursionError:
-            rule = "nested too deeply"
     except msgspec.DecodeError as error:
         page = body.lstrip()[:1] == b"<"
         rule = f"a web page where data should be: {_start(body)}" if page else f"not JSON: {error}: {_start(body)}"

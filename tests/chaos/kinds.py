@@ -6,7 +6,6 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from chaos.cases import Violation
@@ -31,6 +30,8 @@ class Kind:
         How long one case may take.
     by_seed : str
         Function of a module that has no parameters: ``(seed, folder) -> str | None``, what was violated.
+    needs_folder : bool
+        Whether that function takes a folder; if not, it takes a seed alone.
     tries : int
         How often a case is repeated while it is shrunk, because it does not fail each time.
     """
@@ -40,6 +41,7 @@ class Kind:
     share: float
     seconds: float = 60.0
     by_seed: str = ""
+    needs_folder: bool = True
     tries: int = 1
 
     @property
@@ -65,8 +67,8 @@ class Kind:
         if not self.by_seed:
             self._module().check(world, parameters)
             return
-        check: Callable[[int, Path], str | None] = getattr(self._module(), self.by_seed)
-        if said := check(seed, world.fresh_folder()):
+        check: Callable[..., str | None] = getattr(self._module(), self.by_seed)
+        if said := check(seed, *([world.fresh_folder()] if self.needs_folder else [])):
             raise Violation(self.name, said)
 
     def _module(self) -> Any:
@@ -75,7 +77,7 @@ class Kind:
 
 _ALL = (
     Kind("inputs", "files of any content are read", 12, by_seed="check_input"),
-    Kind("numbers", "histories of extreme numbers are rated", 8, by_seed="check_numbers"),
+    Kind("numbers", "histories of extreme numbers are rated", 8, by_seed="check_numbers", needs_folder=False),
     Kind("outputs", "names of any characters are shown and exported", 6, by_seed="check_output"),
     Kind("answers", "sites answer anything", 16),
     Kind("kills", "commands are killed at any operation", 20, seconds=120),

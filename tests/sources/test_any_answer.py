@@ -113,3 +113,21 @@ def test_wanted__any_list_is_read_or_an_error_in_words(source: str, choice: st.D
         assert wanted.path.isascii()
         assert wanted.path.isprintable()
         json.dumps(wanted.about)
+
+
+@pytest.mark.parametrize(
+    ("source", "body"),
+    [
+        ("codeforces", b'{"status": 1, "result": ['),
+        ("ctftime", b'{"5": 1, "6": {'),
+        ("atcoder", b'[{"IsRated": 1}, {'),
+        ("dmoj", b'{"data": 1, "error'),
+        ("lichess", b'{"rank": "first", "username"'),
+    ],
+)
+def test_parse__json_that_breaks_off_behind_a_value_that_does_not_fit_is_an_error_in_words(
+    source: str, body: bytes
+) -> None:
+    document = Document(ANSWERS[source][0], Answer("URL", 200, body, 0), ABOUT)
+    with pytest.raises(SourceError, match="not JSON: "):
+        list(find_site(source).parse(document))

@@ -1,0 +1,125 @@
+"""The suite of random attacks itself: what is planted is found, made small and fails again; nothing stays behind."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chaos.cases import Case, case_seed
+from chaos.kinds import KINDS
+from chaos.shrinking import shrink
+
+RUN = Path(__file__).parent / "run.py"
+PATIENCE = 60.0
+
+
+def start(tmp_path: Path, *arguments: object) -> subprocess.Popen[str]:
+    """The suite, with its temporary files and its cases below a folder."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, RUN, "--failures", tmp_path, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    )
+
+
+def attack(tmp_path: Path, *arguments: object) -> tuple[int, str]:
+    with start(tmp_path, *arguments) as process:
+        try:
+            said, _ = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert list((tmp_path / "scratch").iterdir()) == []
+    return process.returncode, said
+
+
+def planted(tmp_path: Path, *numbers: int) -> Path:
+    """The file of a case."""
+    path = tmp_path / "case.json"
+    path.write_text(Case("planted", 1, {"numbers": list(numbers)}).to_json())
+    return path
+
+
+def test_run__finds_what_is_planted_makes_it_small_and_replays_it(tmp_path: Path) -> None:
+    summary = tmp_path / "summary.json"
+    code, said = attack(tmp_path, "--kind", "planted", "--cases", 5, "--seed", 5, "--json", summary)
+    assert code == 1, said
+    found = json.loads(summary.read_bytes())
+    assert found["seed"] == 5
+    assert found["kinds"]["planted"]["cases"] == 5
+    assert found["kinds"]["planted"]["violations"] == len(found["violations"]) > 0
+    (violation, *_) = (one for one in found["violations"] if one["rule"] == "77 is among the numbers")
+    path = Path(violation["file"])
+    case = Case.read(path)
+    assert path.name == f"chaos-planted-{case.seed}.json"
+    assert case.parameters == {"numbers": [77]}
+    assert case.seed in [case_seed(5, "planted", number) for number in range(5)]
+    assert f"VIOLATION planted, seed {case.seed}: 77 is among the numbers; replay with --replay {path}" in said
+    code, said = attack(tmp_path, "--replay", path)
+    assert (code, said) == (1, f"chaos: VIOLATION planted, seed {case.seed}: 77 is among the numbers\n1 numbers\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(78, "no end in time"), (79, "the process of the case ended"), (5, "no violation")]
+)
+def test_replay__that_hangs_or_dies_is_a_violation(tmp_path: Path, number: int, words: str) -> None:
+    code, said = attack(tmp_path, "--replay", planted(tmp_path, number), "--limit", 1.0)
+    assert words in said
+    assert code == (0 if words == "no violation" else 1)
+
+
+def test_run__interrupted_leaves_no_process_and_no_file(tmp_path: Path) -> None:
+    # SIGTERM: what starts the tests may ignore Ctrl-C.
+    with start(tmp_path, "--replay", planted(tmp_path, 78), "--limit", PATIENCE) as process:
+        try:
+            folder, give_up = tmp_path / "scratch", time.monotonic() + PATIENCE
+            while not list(folder.glob("*/0/words")):
+                assert time.monotonic() < give_up
+                time.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+            said, _ = process.communicate(timeout=PATIENCE)  # whoever was left would hold the pipe open
+        finally:
+            process.kill()
+    assert "interrupted" in said
+    assert process.returncode == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_run__wrong_use_is_told(tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text("[]")
+    for arguments, words in (
+        (("--minutes", 0), "--minutes must be > 0, got 0.0"),
+        (("--kind", "any"), "invalid choice: 'any'"),
+        (("--replay", tmp_path / "other.json"), "is not the file of a case"),
+    ):
+        code, said = attack(tmp_path, *arguments)
+        assert code == 2
+        assert words in said
+
+
+def test_help__names_every_kind(tmp_path: Path) -> None:
+    code, said = attack(tmp_path, "--help")
+    assert code == 0
+    assert [kind for kind in KINDS if f"  {kind} " not in said] == []
+
+
+def test_shrink__lists_bytes_and_numbers() -> None:
+    begun = {"steps": [{"command": ["a", "b"], "at": 900} for _ in range(9)], "body": {"base64": "YWJjZGVmZ2g="}}
+
+    def fails(one: dict[str, Any]) -> bool:
+        return any(step["at"] > 40 for step in one["steps"]) and b"d" in base64.b64decode(one["body"]["base64"])
+
+    smallest, tried = shrink(begun, fails, seconds=60.0)
+    assert smallest == {"steps": [{"command": ["a", "b"], "at": 41}], "body": {"base64": "ZA=="}}
+    assert tried < 150
