@@ -154,7 +154,9 @@ def take_in(
                 contests = taker.read(adding, next(documents), new_to_us=record.version == 0)
             if contests is None:  # it was taken out by hand, and comes back
                 contests = taker.read(adding, raw.read(key), new_to_us=False)
-            now.documents[str(key)] = _Taken(fingerprints[str(key)], contests)
+            # What stands elsewhere, too, may be gone from there the next time: then it counts here.
+            fingerprint = "" if key in taker.repeating else fingerprints[str(key)]
+            now.documents[str(key)] = _Taken(fingerprint, contests)
         for contest_id in sorted(before - taker.seen):
             adding.remove(contest_id, f"{site.name} has it no longer")
             report.removed += 1
@@ -179,12 +181,14 @@ def _holds(record: _Record, site: Site, fingerprints: dict[str, str], there: set
 class _Taker:
     """Puts the contests of documents into a data set, and counts.
 
-    ``before`` are those that the data set has from this site, ``seen`` those that the site still has.
+    ``before`` are those that the data set has from this site, ``seen`` those that the site still has, ``repeating`` the
+    documents that repeat contests of other documents.
     """
 
     def __init__(self, site: Site, names: Names | None, report: SourceReport, before: set[str]) -> None:
         self._site, self._names, self._report, self.before = site, names, report, before
         self.seen: set[str] = set()
+        self.repeating: set[Key] = set()
 
     def confirm(self, adding: Ingest, contests: list[str]) -> list[str] | None:
         """Contests that were read before and did not change; None if they must be read again after all."""
@@ -214,6 +218,7 @@ class _Taker:
                 if contest_id in self.seen:
                     rule = f"it stands in {key.shown} once more"
                     self._report.reject(SourceError(rule, self._site.name, contest_id, document.answer.url))
+                    self.repeating.add(key)
                     continue
                 if self._names is not None:
                     handles = pa.array(self._names.of(contest.handles.to_pylist()), pa.string())

@@ -188,3 +188,15 @@ def test_parse__an_event_with_a_fault_is_its_error(found: Any, told: str) -> Non
     assert isinstance(error, SourceError)
     assert str(error).startswith(f"ctftime, {told}")
     assert isinstance(good, Contest)
+
+
+def test_ingest__contests_that_stood_in_another_year_for_a_while_stay(lake: Lake, site: Server) -> None:
+    follow(lake, site)
+    before = standings(lake, "ctftime")
+    site["/api/v1/results/2025/"] = site.replies[LAST][0]
+    report = follow(lake, site, again=True)
+    assert len(report.rejected) == 2
+    assert "it stands in results/2026 once more" in report.rejected[0][1]
+    site["/api/v1/results/2025/"] = {}
+    assert counts(follow(lake, site, again=True))["unchanged"] == 2
+    assert standings(lake, "ctftime") == before
