@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import socket
 import struct
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -17,6 +17,7 @@ from chaos.shrinking import BYTES
 __all__ = ["AnswerServer", "answer_server"]
 
 HOLD_SECONDS = 5.0  # how long a connection is held without a word; no client waits that long
+_GZIP = 31  # as zlib counts formats and windows
 PIECES = 200  # of an answer that drips, at most
 
 
@@ -30,9 +31,9 @@ class AnswerServer:
     honest : dict of str to bytes
         Answers by path.
     replies : dict of int to dict
-        What is answered to requests of some numbers instead: ``head`` (latin-1), ``body`` (bytes), ``mebibytes``
-        (of zeros, gzipped, behind the body), ``pace`` (seconds from byte to byte) and ``end`` (``close``, ``reset`` or
-        ``hold``).
+        What is answered to requests of some numbers instead: ``head`` (latin-1), ``body`` (bytes), ``mebibytes`` (of
+        zeros, gzipped ``layers`` times, behind the body), ``pace`` (seconds from byte to byte) and ``end``
+        (``close``, ``reset`` or ``hold``).
     requests : int
         How many came.
     """
@@ -74,7 +75,7 @@ class AnswerServer:
 
     def _misbehave(self, connection: socket.socket, reply: dict[str, Any]) -> None:
         data = reply["head"].replace("{url}", self.url).encode("latin-1", "replace")
-        data += base64.b64decode(reply["body"][BYTES]) + _zeros(reply["mebibytes"])
+        data += base64.b64decode(reply["body"][BYTES]) + _zeros(reply["mebibytes"], reply["layers"])
         if reply["pace"]:
             size = max(len(data) // PIECES, 1)
             for start in range(0, len(data), size):
@@ -105,5 +106,12 @@ def answer_server() -> Iterator[AnswerServer]:
 
 
 @cache
-def _zeros(mebibytes: int) -> bytes:
-    return gzip.compress(bytes(mebibytes * 2**20)) if mebibytes else b""
+def _zeros(mebibytes: int, layers: int) -> bytes:
+    """Gzipped zeros; never all at once, as the memory of this process is measured."""
+    if not mebibytes:
+        return b""
+    squeeze, piece = zlib.compressobj(wbits=_GZIP), bytes(2**20)
+    data = b"".join(squeeze.compress(piece) for _ in range(mebibytes)) + squeeze.flush()
+    for _ in range(layers - 1):
+        data = zlib.compress(data, wbits=_GZIP)
+    return data

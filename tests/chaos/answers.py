@@ -9,7 +9,6 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import flows.client
 import httpx
 from chaos.answer_server import AnswerServer, answer_server
 from chaos.cases import Violation
@@ -18,6 +17,7 @@ from chaos.replies import reply
 from chaos.world import World
 from pipeline.life import what_counts
 
+import flows.client
 from flows.client import Client, Clock
 from flows.ingest import ingest_source
 from flows.sources.base import SourceError

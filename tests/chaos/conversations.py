@@ -1,4 +1,4 @@
-"""What honest sites answer, in the order in which they are asked; recorded answers where they are beside the project."""
+"""What honest sites answer, in the order of the requests; recorded answers where they are beside the project."""
 
 from __future__ import annotations
 

@@ -53,7 +53,11 @@ def check(world: World, parameters: dict[str, Any]) -> None:
         world.counts["faults"] += 1
         _check_told(ended, command, alone, how, lake)
         check_sound(lake, f"after {command[0]} met a disk that fails")
-        if parameters["then"] == "delete" and how in ("full", "small") and (lake / "runs" / "run" / "run.json").exists():
+        if (
+            parameters["then"] == "delete"
+            and how in ("full", "small")
+            and (lake / "runs" / "run" / "run.json").exists()
+        ):
             ended = _run(world, DELETE, lake, how, 0)
             check_ended(ended, DELETE)
             if ended.code:

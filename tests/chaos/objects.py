@@ -14,7 +14,7 @@ from typing import Any
 
 import s3fs
 from chaos.cases import Violation
-from chaos.commands import WARM, Words, a_life, told
+from chaos.commands import WARM, a_life, told
 from chaos.lives import Content, Step, check_content, check_ended, lives
 from chaos.world import World
 from deltalake import DeltaTable

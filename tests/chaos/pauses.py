@@ -114,7 +114,12 @@ def check(world: World, parameters: dict[str, Any]) -> None:
 
 
 def _check_outcome(
-    world: World, victim: Words, ended: Ended, second: Path, states: tuple[Content, Content, Content, Content], words: str
+    world: World,
+    victim: Words,
+    ended: Ended,
+    second: Path,
+    states: tuple[Content, Content, Content, Content],
+    words: str,
 ) -> None:
     """What the successor committed is there, and what the stale one did is what it says."""
     paused, committed, found, alone = states

@@ -1,4 +1,4 @@
-"""Several commands at once in one lake: each ends well or with a documented error, and the lake is that of some order."""
+"""Several commands at once in one lake: each ends well or with an error in words, and nothing is lost."""
 
 from __future__ import annotations
 

@@ -38,13 +38,14 @@ VALUES = (None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, -(2**63), 10**30, 10
           "\x1b[2J", "\u202e", "../..", "9999-12-31T23:59:59+00:00", "0001-01-01T00:00:00+14:00", "x" * 5000, [], {},
           "\ud800", "nan", "1970-01-01")  # fmt: skip
 PAGES = (b"<html>maintenance</html>", b"", b"\xff\xfe", b"\xef\xbb\xbf{}", b"null", b"[]", b"{}", b"0", b'"', b"NaN",
-         b"[" * 100_000, b'{"a":' * 50_000, b"<!DOCTYPE x [<!ENTITY a 'b'>]><x>&a;</x>", b"\x1f\x8b\x08junk")  # fmt: skip
+         b"[" * 100_000, b'{"a":' * 50_000, b"<!DOCTYPE x [<!ENTITY a 'b'>]><x>&a;</x>",
+         b"\x1f\x8b\x08junk")  # fmt: skip
 
 
 def reply(dice: random.Random, honest: bytes) -> Reply:
     """A reply in place of an honest answer."""
     kind = dice.choices(_KINDS, _SHARES)[0]
-    made = {"head": "", "body": honest, "mebibytes": 0, "pace": 0.0, "end": "close"} | kind(dice, honest)
+    made = {"head": "", "body": honest, "mebibytes": 0, "layers": 1, "pace": 0.0, "end": "close"} | kind(dice, honest)
     made["head"] = made["head"] or _head(len(made["body"]))
     return made | {"body": {BYTES: base64.b64encode(made["body"]).decode()}}
 
@@ -133,9 +134,14 @@ def _chunks(dice: random.Random, honest: bytes) -> Reply:
     while at < len(honest):
         piece = honest[at : at + dice.randint(1, 200)]
         at += len(piece)
-        size = dice.choice([b"%x" % len(piece)] * 20 + [b"zz", b"-1", b"ffffffffffffffffff", b"", b"%x;x=y" % len(piece)])
+        size = dice.choice(
+            [b"%x" % len(piece)] * 20 + [b"zz", b"-1", b"ffffffffffffffffff", b"", b"%x;x=y" % len(piece)]
+        )
         body += size + b"\r\n" + piece + dice.choice([b"\r\n"] * 20 + [b"", b"\n"])
-    return {"head": _head(None, "Transfer-Encoding: chunked"), "body": body + dice.choice([b"0\r\n\r\n", b"", b"0\r\n"])}
+    return {
+        "head": _head(None, "Transfer-Encoding: chunked"),
+        "body": body + dice.choice([b"0\r\n\r\n", b"", b"0\r\n"]),
+    }
 
 
 def _encoded(dice: random.Random, honest: bytes) -> Reply:
@@ -149,7 +155,9 @@ def _encoded(dice: random.Random, honest: bytes) -> Reply:
 
 def _bomb(dice: random.Random, honest: bytes) -> Reply:
     """Much more, decoded, than it is on the way."""
-    return {"head": _head(None, "Content-Encoding: gzip"), "body": b"", "mebibytes": dice.choice([8, 64, 200])}
+    layers = dice.choice([1, 1, 2, 3])
+    head = _head(None, f"Content-Encoding: {', '.join(['gzip'] * layers)}")
+    return {"head": head, "body": b"", "mebibytes": dice.choice([8, 64, 300]), "layers": layers}
 
 
 def _slow(dice: random.Random, honest: bytes) -> Reply:

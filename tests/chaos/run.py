@@ -11,9 +11,9 @@ from pathlib import Path
 # The folder of this file would hide modules of the standard library behind those beside it, such as numbers.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from chaos.campaign import Campaign, replay
-from chaos.cases import Case
-from chaos.kinds import KINDS
+from chaos.campaign import Campaign, replay  # noqa: E402
+from chaos.cases import Case  # noqa: E402
+from chaos.kinds import KINDS  # noqa: E402
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:

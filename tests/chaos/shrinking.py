@@ -39,7 +39,7 @@ def shrink(
 
 
 def simpler(value: Any) -> Iterator[Any]:
-    """Values of the same form that are smaller, the smallest first: shorter lists and bytes, lower numbers; words stay."""
+    """Smaller values of the same form, the smallest first: shorter lists and bytes, lower numbers; words stay."""
     if isinstance(value, bool):
         if value:
             yield False
