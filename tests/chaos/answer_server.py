@@ -31,9 +31,9 @@ class AnswerServer:
     honest : dict of str to bytes
         Answers by path.
     replies : dict of int to dict
-        What is answered to requests of some numbers instead: ``head`` (latin-1), ``body`` (bytes), ``mebibytes`` (of
-        zeros, gzipped ``layers`` times, behind the body), ``pace`` (seconds from byte to byte) and ``end``
-        (``close``, ``reset`` or ``hold``).
+        What is answered to requests of some numbers instead, see :meth:`script`: ``head`` (latin-1), ``body`` (bytes),
+        ``mebibytes`` (of zeros, gzipped ``layers`` times, behind the body), ``pace`` (seconds from byte to byte) and
+        ``end`` (``close``, ``reset`` or ``hold``).
     requests : int
         How many came.
     """
@@ -45,6 +45,12 @@ class AnswerServer:
         self.replies: dict[int, dict[str, Any]] = {}
         self.requests = 0
         self.ended = threading.Event()
+
+    def script(self, replies: dict[int, dict[str, Any]]) -> None:
+        """Answer so from now on, and count requests from 0. What takes time to make is made here."""
+        for reply in replies.values():
+            _zeros(reply["mebibytes"], reply["layers"])
+        self.replies, self.requests = replies, 0
 
     def serve(self) -> None:
         """Until the socket is closed."""

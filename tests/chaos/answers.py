@@ -68,11 +68,10 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     lake = Lake.open(path, create=True)
     server.honest = dict(conversations()[site].answers)
     if parameters["known"]:
-        server.replies = {}
+        server.script({})
         _ingest(lake, server, site)
     before = what_counts(path)
-    server.replies = {fault["request"]: fault["reply"] for fault in parameters["faults"]}
-    server.requests = 0
+    server.script({fault["request"]: fault["reply"] for fault in parameters["faults"]})
     memory, began = _memory_peak(reset=True), time.monotonic()
     failed: Exception | None = None
     try:
@@ -92,7 +91,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
         if what_counts(path) != before:
             raise Violation("an answer that is refused changes the data set", str(failed))
     _check_sound(lake)
-    server.replies = {}
+    server.script({})
     try:
         _ingest(lake, server, site)
     except Exception:
