@@ -152,6 +152,8 @@ def delete(
     from storage import Dataset, Lake, LakeError, Run
     from storage.layout import dataset_folder, published_folder, run_folder
 
+    from .publish import delete_published
+
     with usage():
         _check_one(run, dataset)
         if run is None and dataset is None:
@@ -178,7 +180,7 @@ def delete(
             found.lease = lease
             found.delete()
             if with_published:
-                opened.delete_folder(published_folder(name))
+                delete_published(opened, name)
         say(f"run {name}: deleted")
         if name in published and not with_published:
             say(f"published/{name} stays; `ranklake delete --run {name} --with-published` deletes it", err=True)

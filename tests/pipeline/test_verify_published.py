@@ -18,7 +18,8 @@ from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 
 import flows.verify_published
 from flows.extras import MissingExtraError
-from flows.publish import LATEST, publish
+from flows.publish import LATEST, delete_published, publish
+from flows.verify import Verifier
 from storage import DamagedError, Lake
 from storage.errors import UnreachableError
 from storage.schemas import PUBLISHED
@@ -239,3 +240,38 @@ def test_delta__faults_of_a_store_are_told_from_those_of_files(lake: Path, words
     table = PublishedTable(Lake.open(lake), "published/run/players", PUBLISHED["players"])
     with pytest.raises(UnreachableError if of_the_store else DamagedError), table._reading():
         raise OSError(words)
+
+
+def test_delete__stopped_anywhere_leaves_whole_tables_or_none(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Lake.open(lake)
+    ingest(opened, [*made_up(20, n_players=12), contest("more", "player 1", "player 2", time_seconds=10**9)])
+    rate_run(opened, system="elo")
+    publish(opened, "run")  # a second version
+    delete, left = Lake.delete, 0
+
+    def stopped(self: Lake, path: str) -> None:
+        nonlocal left
+        if left == 0:
+            raise KeyboardInterrupt
+        left -= 1
+        delete(self, path)
+
+    state, stops = lake.parent / "state", 0
+    shutil.copytree(lake, state)
+    monkeypatch.setattr(Lake, "delete", stopped)
+    while True:
+        left = stops
+        try:
+            delete_published(opened, "run")
+        except KeyboardInterrupt:
+            pass
+        else:
+            break
+        verifier = Verifier(opened)
+        assert list(verifier.everything()) == []
+        assert any("its first publish did not end" in note for note in verifier.notes) == (stops > 0)
+        shutil.rmtree(lake)
+        shutil.copytree(state, lake)
+        stops += 1
+    assert stops >= 8
+    assert not (lake / "published" / "run").exists()
