@@ -9,6 +9,7 @@ KILL = "Windows has no SIGKILL, whose number is the exit code here"
 INTERRUPT = "Windows has no way to send SIGINT to one process: os.kill would end it"
 STOP = "Windows has no SIGSTOP and SIGCONT"
 LIMIT = "Windows has no module resource, by which the disk is made full"
+GROUP = "Windows has no process groups, by which the suite of attacks ends what a case started"
 LINK = "Windows allows symbolic links only to administrators"
 MODE = "Windows has no permissions of a group and of others"
 FLUSH = "Windows cannot open a folder to flush it"
@@ -17,6 +18,7 @@ PUBLISH = "pipeline/test_publish.py::test_publish__"
 
 # By file below tests/, or file and function
 NOT_ON_WINDOWS = {
+    "chaos/test_chaos.py": GROUP,
     "cluster/test_dask.py": STOP,
     "cluster/test_processes.py": STOP,
     "kernels/test_cache_folder.py::test_folder__that_others_can_write_to_is_neither_read_nor_written": MODE,

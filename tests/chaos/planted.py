@@ -24,6 +24,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     world.counts["records"] += len(parameters["numbers"])
     for number in parameters["numbers"]:
         if number == HANGS:
+            (world.folder / "hangs").write_text(str(os.getpid()))
             time.sleep(10_000)
         if number == DIES:
             os._exit(3)

@@ -96,6 +96,24 @@ def test_run__interrupted_leaves_no_process_and_no_file(tmp_path: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+def test_run__killed_leaves_no_process(tmp_path: Path) -> None:
+    with start(tmp_path, "--replay", planted(tmp_path, 78), "--limit", PATIENCE) as process:
+        folder, give_up = tmp_path / "scratch", time.monotonic() + PATIENCE
+        while not (told := "".join(path.read_text() for path in folder.glob("*/0/hangs"))):
+            assert time.monotonic() < give_up
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+    group = int(told)
+    while time.monotonic() < give_up:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    pytest.fail("the process of the case is still there")
+
+
 def test_run__wrong_use_is_told(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("[]")
     for arguments, words in (

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 import time
 import traceback
 from pathlib import Path
@@ -21,11 +23,19 @@ def serve(folder: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever is printed is not an answer
     with World(Path(folder)) as world:
+        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
         for line in sys.stdin:
             question = json.loads(line)
             case, only_draw = Case(**question["case"]), question["only_draw"]
             answers.write((_drawn(case) if only_draw else _tried(world, case)).to_json() + "\n")
             answers.flush()
+
+
+def _end_with(parent: int) -> None:
+    """End this process and all that it started once its parent has: who was killed cannot do that."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os.killpg(0, signal.SIGKILL)
 
 
 def _drawn(case: Case) -> Result:
