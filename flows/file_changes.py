@@ -133,19 +133,27 @@ def _stat(path: str, only: Collection[str] | None) -> dict[str, FileState]:
     try:
         if not os.path.exists(path) and (files := glob.glob(path, recursive=True)):  # a pattern such as results/*.csv
             return {file: _state(file) for file in sorted(files)}
+        if _is_odd(path):
+            raise SourceError("neither a plain file nor a folder", path)
         if not os.path.isdir(path):
             return {"": _state(path)}
         for folder, folders, names in os.walk(path):
             folders.sort()
             for name in sorted(names):
-                if only is None or name in only:
-                    file = os.path.join(folder, name)
+                file = os.path.join(folder, name)
+                # A pipe would be waited for without end. Like a link to nothing, it is no file for the reader either.
+                if (only is None or name in only) and not _is_odd(file):
                     found[os.path.relpath(file, path)] = _state(file)
     except FileNotFoundError:
         if not os.path.exists(path):
             raise SourceError("no such file or folder", path) from None
         raise SourceError("a file went away while the folder was listed; run again", path) from None
     return found
+
+
+def _is_odd(file: str) -> bool:
+    """Whether something is there that is neither a file nor a folder, or a link that leads to nothing."""
+    return os.path.lexists(file) and not (os.path.isfile(file) or os.path.isdir(file))
 
 
 def _state(file: str) -> FileState:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.fetch import Told
-from flows.sources.base import IngestReport
+from flows.sources.base import IngestReport, SourceError
 from flows.sources.files import read_contests
 from flows.sources.options import ReadOptions
 from flows.taking import SourceReport
@@ -23,7 +23,8 @@ FILES = "files"  # the name of the source
 # What a caller of `follow` may choose, as `ingest files` has it.
 DEFAULTS: dict[str, Any] = {
     "columns": (),
-    **{one.name: one.default for one in fields(ReadOptions) if one.name != "columns"},
+    "limits": (),
+    **{one.name: one.default for one in fields(ReadOptions) if one.name not in ("columns", "limits")},
     "mirror": False,
 }
 
@@ -100,8 +101,8 @@ def ingest_files(
     path
         As for :func:`flows.sources.files.read_contests`.
     options
-        ``columns`` (a list of KEY=COLUMN), the other fields of :class:`flows.sources.options.ReadOptions`, and
-        ``mirror``.
+        ``columns`` (a list of KEY=COLUMN), ``limits`` (a list of KEY=NUMBER), the other fields of
+        :class:`flows.sources.options.ReadOptions`, and ``mirror``.
     before_commit
         Called when everything is read; what it raises leaves the data set as it was.
     how
@@ -150,12 +151,19 @@ def ingest_contests(
     changing = Dataset.ingest(
         lake, report.dataset, order=order, mirror=mirror, rewrite=rewrite, steal=steal, on_wait=on_wait
     )
-    with changing as adding:
-        for contest in contests:
-            report.count(adding.add(contest))
-            on_progress(report.read.contests, None, f"{report.read.participations:,} participations")
-        for left_out in report.read.left_out:
-            adding.keep(left_out.contest)
-        before_commit()
+    try:
+        with changing as adding:
+            for contest in contests:
+                report.count(adding.add(contest))
+                on_progress(report.read.contests, None, f"{report.read.participations:,} participations")
+            for left_out in report.read.left_out:
+                if mirror and not left_out.contest:
+                    rule = "a mirror needs every record: the contest of one that was left out is not known"
+                    raise SourceError(f"{rule} ({left_out.reason})")
+                adding.keep(left_out.contest)
+            before_commit()
+    except MemoryError:
+        rule = "not enough memory; nothing was ingested. Use a machine with more, or ingest in parts of whole contests"
+        raise SourceError(rule, f"data set {report.dataset}") from None
     report.removed, report.moved = len(adding.removed), adding.moved
     report.seconds = time.monotonic() - began

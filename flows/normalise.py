@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flows.sources.base import SourceError, shown
+from flows.sources.limits import Limits, check_contest, check_participants
 from rating_kernels.standings import StandingsError, check_places
 from storage.contests import Contest
 
@@ -55,7 +56,9 @@ _TIME = msgspec.json.Decoder(_Time)
 _PLAIN_ROWS = msgspec.json.Decoder(_PlainRows)
 
 
-def parse_reference(raw: bytes, contest_id: str, *, source: str = "", member: str = "") -> Contest:
+def parse_reference(
+    raw: bytes | bytearray, contest_id: str, *, source: str = "", member: str = "", limits: Limits | None = None
+) -> Contest:
     """One contest of the reference format, checked in full.
 
     Parameters
@@ -67,16 +70,21 @@ def parse_reference(raw: bytes, contest_id: str, *, source: str = "", member: st
         What the contest is to be called.
     source, member
         Where it came from, for messages.
+    limits
+        How many participants there may be.
 
     Raises
     ------
     SourceError
-        Not UTF-8, not JSON, a wrong type, or a rule of standings broken; names the rows.
+        Not UTF-8, not JSON, a wrong type, a rule of standings broken, or more or longer than is allowed; names the
+        rows.
     """
 
     def fault(rule: str, *rows: int) -> SourceError:
         return SourceError(rule, source, contest_id, member, rows)
 
+    limits = limits or Limits()
+    check_participants(_count_rows(raw, limits.participants), limits, source, contest_id, member)
     contest = _decode(_REFERENCE, raw, contest_id, source, member)
     rows, n = contest.standings, len(contest.standings)
     if n == 0:
@@ -103,7 +111,7 @@ def parse_reference(raw: bytes, contest_id: str, *, source: str = "", member: st
         check_standings(lo, hi)
     except StandingsError as error:
         raise SourceError(error.rule, source, contest_id, member, range(error.first_row, error.last_row + 1)) from None
-    return Contest(
+    read = Contest(
         contest_id=contest_id,
         name=contest.name,
         url=contest.url or "",
@@ -114,14 +122,26 @@ def parse_reference(raw: bytes, contest_id: str, *, source: str = "", member: st
         weight=contest.weight,
         perf_ceiling=contest.perf_ceiling,
     )
+    if too_long := check_contest(read, source, member):
+        raise too_long
+    return read
 
 
-def reference_time(raw: bytes, contest_id: str, *, source: str = "", member: str = "") -> int:
+def _count_rows(raw: bytes | bytearray, enough: int) -> int:
+    """The participants of a contest that is not decoded: a row of a few bytes takes 150 of memory when it is.
+
+    Exact beyond ``enough``, unless names look like the ends of rows; below, an upper bound.
+    """
+    n = raw.count(b"[") - 1
+    return n if n <= enough else sum(1 for _ in re.finditer(rb"\]\s*,\s*\[", raw)) + 1
+
+
+def reference_time(raw: bytes | bytearray, contest_id: str, *, source: str = "", member: str = "") -> int:
     """``time_seconds`` of a contest of the reference format, without building its standings."""
     return _decode(_TIME, raw, contest_id, source, member).time_seconds
 
 
-def _decode(decoder: msgspec.json.Decoder[T], raw: bytes, contest_id: str, source: str, member: str) -> T:
+def _decode(decoder: msgspec.json.Decoder[T], raw: bytes | bytearray, contest_id: str, source: str, member: str) -> T:
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError as error:
@@ -139,6 +159,8 @@ def _decode(decoder: msgspec.json.Decoder[T], raw: bytes, contest_id: str, sourc
         rule, rows = f"not JSON: {error}", ()
     except UnicodeDecodeError as error:
         rule, rows = f"not UTF-8: byte 0x{error.object[error.start]:02x}, {error.reason}", ()
+    except ValueError as error:  # an integer with more digits than Python converts
+        rule, rows = f"not JSON that can be read: {error}", ()
     except RecursionError:
         rule, rows = "not JSON that can be read: nested too deeply", ()
     raise SourceError(rule, source, contest_id, member, rows)

@@ -30,11 +30,13 @@ _TABLE_OPTIONS = (
     click.option("--delimiter", metavar="CHARACTER", help="Between the fields of a CSV file, or tab; by default the "
                  "header says it."),
     click.option("--encoding", default="utf-8", show_default=True, help="Of a text file, as latin-1, cp1252, utf-16."),
+    click.option("--limit", "limits", multiple=True, metavar="KEY=NUMBER", help="Allow larger files than usual, as "
+                 "expanded=100GB: KEY is expanded, document, members, rows, table or participants. Repeatable."),
 )  # fmt: skip
 
 
 def table_options(command: F) -> F:
-    """How tables are read: ``columns, time_format, duplicates, input_format, delimiter, encoding``."""
+    """How tables are read: ``columns, time_format, duplicates, input_format, delimiter, encoding, limits``."""
     for option in reversed(_TABLE_OPTIONS):
         command = option(command)
     return command

@@ -21,6 +21,7 @@ __all__ = [
     "is_blank",
     "is_text",
     "numbers_from_text",
+    "without_invalid",
 ]
 
 Bools = npt.NDArray[np.bool_]
@@ -104,6 +105,30 @@ def check_text(column: pa.ChunkedArray, what: str, source: str) -> None:
                 rule = f"the {what} column is not UTF-8: {raw[:40]!r}, byte 0x{raw[error.start]:02x}"
                 raise SourceError(rule, source, rows=(row + 1,)) from None
         raise
+
+
+def without_invalid(batch: pa.RecordBatch, before: int, faults: dict[int, str], hint: str = "") -> pa.RecordBatch:
+    """The batch with nulls for texts that are not UTF-8; notes their rows, counted from ``before``, in ``faults``."""
+    try:
+        batch.validate(full=True)
+        return batch
+    except pa.ArrowInvalid:
+        pass
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if not is_text(column.type):
+            columns.append(column)
+            continue
+        texts: list[str | None] = []
+        for row, raw in enumerate(column.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()):
+            try:
+                texts.append(None if raw is None else raw.decode())
+            except UnicodeDecodeError as error:
+                texts.append(None)
+                rule = f"the column {name!r} is not UTF-8: {raw[:40]!r}, byte 0x{raw[error.start]:02x}{hint}"
+                faults.setdefault(before + row, rule)
+        columns.append(pa.array(texts, column.type))
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def numbers_from_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from flows.normalise import parse_reference, reference_time
-from flows.sources.archives import ARCHIVES, Member, open_members
+from flows.sources.archives import ARCHIVES, open_members
 from flows.sources.base import IngestReport, OnError, Order, SourceError, screen
 from flows.sources.inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
 from flows.sources.json_tables import contests_in
+from flows.sources.limits import Limits
+from flows.sources.members import Member
 from flows.sources.options import ReadOptions
 from flows.sources.tables import Columns, read_tables
 from storage.contests import Contest
@@ -70,8 +72,27 @@ def read_contests(
     options = dataclasses.replace(options or ReadOptions(), **chosen)
     report = IngestReport() if report is None else report
     paths = [os.fspath(path)] if isinstance(path, str | os.PathLike) else list(path)
-    items = _items(paths, options, report)
-    return screen(items, report, on_error=options.on_error, dedupe=options.dedupe)
+    source = paths[0] if len(paths) == 1 else f"{paths[0]} and others"
+    with _memory_of(source):
+        items = _items(paths, options, report)
+    return _screened(items, options, report, source)
+
+
+def _screened(
+    items: Iterable[Contest | SourceError], options: ReadOptions, report: IngestReport, source: str
+) -> Iterator[Contest]:
+    with _memory_of(source):
+        yield from screen(items, report, on_error=options.on_error, dedupe=options.dedupe)
+
+
+@contextmanager
+def _memory_of(source: str) -> Iterator[None]:
+    """Name the file that the memory is not enough for."""
+    try:
+        yield
+    except MemoryError:
+        way = "use a machine with more memory, or ingest it in parts of whole contests"
+        raise SourceError(f"not enough memory to read it; {way}", os.path.basename(source) or source) from None
 
 
 def _items(paths: list[str], options: ReadOptions, report: IngestReport) -> Iterable[Contest | SourceError]:
@@ -85,12 +106,12 @@ def _items(paths: list[str], options: ReadOptions, report: IngestReport) -> Iter
         raise SourceError("several paths must all be tables; ingest a folder or an archive by itself", other.name)
     one = files[0] if len(files) == 1 else None
     if one is not None and one.is_dir():
-        inputs = tables_in(one, options.input_format, report)
+        inputs = tables_in(one, options.input_format, report, options.limits)
         if not inputs:
-            return _from_members(lambda: open_members(one, report), one.name, options, report)
+            return _from_members(lambda: open_members(one, report, options.limits), one.name, options, report)
         return _from_tables(inputs, options, report, one.name)
     if one is not None and _is_archive(one) and options.input_format is None:
-        return _from_members(lambda: open_members(one, report), one.name, options, report)
+        return _from_members(lambda: open_members(one, report, options.limits), one.name, options, report)
     inputs = []
     for file in files:
         form = options.input_format or format_of(file)
@@ -100,7 +121,7 @@ def _items(paths: list[str], options: ReadOptions, report: IngestReport) -> Iter
                 f"unknown kind of file; a folder or one of {known} can be read, a table also as .gz, .bz2, .zst or .xz"
             )
             raise SourceError(f"{rule}; --input-format says what it is", file.name)
-        inputs.append(Input(file, file.name if one is not None else str(file), form))
+        inputs.append(Input(file, file.name if one is not None else str(file), form, options.limits))
     return _from_tables(inputs, options, report, one.name if one is not None else " ".join(paths))
 
 
@@ -109,7 +130,7 @@ def _is_archive(file: Path) -> bool:
 
 
 def _from_stdin(options: ReadOptions, report: IngestReport) -> Iterator[Contest | SourceError]:
-    with standard_input(options.input_format) as source:
+    with standard_input(options.input_format, options.limits) as source:
         yield from _from_tables([source], options, report, source.name)
 
 
@@ -122,7 +143,7 @@ def _from_tables(
     if options.encoding != "utf-8" and "parquet" in forms:
         raise ValueError(f"an encoding is of use for text; {source} is parquet")
     if len(inputs) == 1 and forms <= {"json", "jsonl"}:
-        members = contests_in(inputs[0], options)
+        members = contests_in(inputs[0], options, report)
         if members is not None:
             as_given = options if options.order is not None else dataclasses.replace(options, order="given")
             return _from_members(lambda: nullcontext(members), source, as_given, report)
@@ -139,11 +160,15 @@ def _from_members(
             raise ValueError(
                 f"the setting {name} is of use for tables; {source} holds contests of the reference format"
             )
-    return _read_reference(opening, source, options.order or "number", report)
+    return _read_reference(opening, source, options.order or "number", report, options.limits)
 
 
 def _read_reference(
-    opening: Callable[[], AbstractContextManager[list[Member]]], source: str, order: Order, report: IngestReport
+    opening: Callable[[], AbstractContextManager[list[Member]]],
+    source: str,
+    order: Order,
+    report: IngestReport,
+    limits: Limits,
 ) -> Iterator[Contest | SourceError]:
     with opening() as members:
         if not members:
@@ -155,12 +180,22 @@ def _read_reference(
         ordered, faults = _in_order(members, order, source)
         yield from faults
         for member in ordered:
-            raw = member.read()  # damage to the archive is not this contest's fault: it always stops
             try:
-                item: Contest | SourceError = parse_reference(raw, member.stem, source=source, member=member.name)
+                raw = _read(member, source)
+                item = parse_reference(raw, member.stem, source=source, member=member.name, limits=limits)
+                del raw
             except SourceError as error:
-                item = error
-            yield item
+                yield error
+            else:
+                yield item
+
+
+def _read(member: Member, source: str) -> bytes | bytearray:
+    """The bytes of a member; its damage is a fault of this contest, if others can be read without it."""
+    try:
+        return member.read()
+    except SourceError as error:
+        raise SourceError(error.rule, source, member.stem, member.name) from error.__cause__
 
 
 def _in_order(members: list[Member], order: Order, source: str) -> tuple[list[Member], list[SourceError]]:
@@ -172,8 +207,8 @@ def _in_order(members: list[Member], order: Order, source: str) -> tuple[list[Me
     for position, member in enumerate(members):
         number = member.number
         if order == "time":
-            raw = member.read()
             try:
+                raw = _read(member, source)
                 time = reference_time(raw, member.stem, source=source, member=member.name)
             except SourceError as error:
                 faults.append(error)

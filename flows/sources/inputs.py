@@ -9,17 +9,29 @@ import re
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import pyarrow as pa
 
 from flows.sources.base import IngestReport, SourceError, shown
+from flows.sources.limits import MOST_EXPANDED, BoundedReader, Limits, byte_count
 
-__all__ = ["STDIN", "TABLES", "Input", "check_address", "files_of", "format_of", "standard_input", "tables_in"]
+__all__ = [
+    "STDIN",
+    "TABLES",
+    "Input",
+    "check_address",
+    "damage_of",
+    "files_of",
+    "format_of",
+    "standard_input",
+    "tables_in",
+]
 
 STDIN = "-"
 TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
@@ -33,20 +45,27 @@ _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 @dataclass(frozen=True)
 class Input:
-    """A file that holds a table, what messages call it, and its format."""
+    """A file that holds a table, what messages call it, its format, and what may come out of it."""
 
     path: Path
     name: str
     form: str
+    limits: Limits = field(default_factory=Limits)
 
     def open_bytes(self) -> Any:
-        """The file's bytes, decompressed, as Arrow reads them."""
+        """The file's bytes, decompressed, as Arrow reads them; not more than its limits allow."""
         kind = _compression(self.path.name)
         if kind is None or self.form == "parquet":
             return pa.OSFile(str(self.path))
-        if kind == "xz":
-            return pa.PythonFile(cast(IO[bytes], lzma.open(self.path)), mode="r")
-        return pa.CompressedInputStream(pa.OSFile(str(self.path)), kind)
+        opened: Any = _open_xz(self.path) if kind == "xz" else pa.CompressedInputStream(pa.OSFile(str(self.path)), kind)
+        size = self.path.stat().st_size
+        most = self.limits.expanded_from(size)
+
+        def too_large() -> SourceError:
+            rule = f"expands from {byte_count(size)} to more than {byte_count(most)}, the limit"
+            return SourceError(f"{rule}; if it is honest, --limit expanded=... allows more", self.name)
+
+        return pa.PythonFile(BoundedReader(opened, most, too_large), mode="r")
 
     @property
     def stem(self) -> str:
@@ -92,7 +111,7 @@ def files_of(path: str) -> list[Path]:
     Raises
     ------
     SourceError
-        There is none, or it is a workbook.
+        There is none, it is no plain file, or it is a workbook.
     """
     found = [Path(path)]
     if not found[0].exists():
@@ -102,12 +121,27 @@ def files_of(path: str) -> list[Path]:
         if not found:
             raise SourceError("no file matches this pattern", path)
     for one in found:
+        if not (one.is_file() or one.is_dir()):
+            rule = "neither a plain file nor a folder; a pipe is read as -, standard input"
+            raise SourceError(rule, one.name)
         if one.name.lower().endswith(_SHEETS):
             raise SourceError("a workbook is not read; save the sheet with the results as CSV (UTF-8)", one.name)
     return found
 
 
-def tables_in(folder: Path, form: str | None, report: IngestReport) -> list[Input]:
+@contextmanager
+def damage_of(name: str) -> Iterator[None]:
+    """Turn what readers of damaged or unreadable files raise into :class:`SourceError` with the name of the file."""
+    try:
+        yield
+    except MemoryError:  # of Arrow's, too
+        raise
+    except (pa.ArrowException, lzma.LZMAError, zlib.error, OSError, EOFError, OverflowError) as error:
+        words = (str(error) or type(error).__name__).splitlines()[0]
+        raise SourceError(f"cannot be read: {words}", name) from None
+
+
+def tables_in(folder: Path, form: str | None, report: IngestReport, limits: Limits) -> list[Input]:
     """The tables of a folder and those below it, by name; of one format, if it is given.
 
     Raises
@@ -121,7 +155,7 @@ def tables_in(folder: Path, form: str | None, report: IngestReport) -> list[Inpu
         if file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
     ]
     if form is not None:
-        return [Input(file, file.relative_to(folder).as_posix(), form) for file in files]
+        return [Input(file, file.relative_to(folder).as_posix(), form, limits) for file in files]
     known = [(file, known) for file in files if (known := format_of(file)) is not None and file.suffix != ".txt"]
     contests = [file for file, form in known if form == "json"]
     tables = [file for file, form in known if form != "json"]
@@ -131,11 +165,11 @@ def tables_in(folder: Path, form: str | None, report: IngestReport) -> list[Inpu
         both = f"{shown(contests[0].name)} beside the table {shown(tables[0].name)}"
         raise SourceError(f"holds contests and tables, {both}; put them into folders of their own", folder.name)
     report.other_files += len(files) - len(tables)
-    return [Input(file, file.relative_to(folder).as_posix(), form) for file, form in known]
+    return [Input(file, file.relative_to(folder).as_posix(), form, limits) for file, form in known]
 
 
 @contextmanager
-def standard_input(form: str | None) -> Iterator[Input]:
+def standard_input(form: str | None, limits: Limits) -> Iterator[Input]:
     """Standard input as a file: a table is read more than once.
 
     Raises
@@ -147,9 +181,24 @@ def standard_input(form: str | None) -> Iterator[Input]:
         raise ValueError("PATH - reads a table from standard input, which is a terminal; pipe a table into it")
     with tempfile.TemporaryDirectory(prefix="ranklake-") as folder:
         path = Path(folder, "input")
+        most = limits.expanded or MOST_EXPANDED
+
+        def too_large() -> SourceError:
+            rule = f"more than {byte_count(most)}, the limit; if it is honest, --limit expanded=... allows more"
+            return SourceError(rule, "standard input")
+
+        bounded = BoundedReader(sys.stdin.buffer, most, too_large)
         with path.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file, 2**20)
-        yield Input(path, "standard input", form or "csv")
+            try:
+                shutil.copyfileobj(bounded, file, 2**20)
+            except OSError as error:
+                rule = f"cannot be kept in {folder}: {error.strerror or error}; TMPDIR names another folder"
+                raise SourceError(rule, "standard input") from None
+        yield Input(path, "standard input", form or "csv", limits)
+
+
+def _open_xz(path: Path) -> lzma.LZMAFile:
+    return lzma.LZMAFile(path)
 
 
 def _compression(name: str) -> str | None:

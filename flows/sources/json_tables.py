@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any
+from array import array
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
 
-from flows.sources.archives import Member
-from flows.sources.base import SourceError, shown
+from flows.sources.base import IngestReport, SourceError, shown
 from flows.sources.inputs import Input
+from flows.sources.json_items import fault_of, items_of, place_of
+from flows.sources.members import Member
 from flows.sources.options import ReadOptions
+from flows.sources.parts import Reading, TablePart
+from flows.sources.spool import Spool
 
-__all__ = ["JsonLines", "contests_in", "read_json"]
+__all__ = ["contests_in", "read_json"]
 
 CHUNK_ROWS = 2**16  # rows whose values are Python objects at a time
+MAX_COLUMNS = 10_000
 EXACT_FLOAT = 2**53
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _VALUES = msgspec.json.Decoder(dict[str, Any])
+_VALUE: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 _IDS = ("contest_id", "contest", "id")  # of a contest of the reference format, the first that it has
 
-
-class JsonLines:
-    """The line of the file for each row; none in an array."""
-
-    def __init__(self, lines: Sequence[int]) -> None:
-        self._lines = lines
-
-    def __call__(self, rows: Sequence[int]) -> list[int]:
-        return [self._lines[row - 1] for row in rows] if self._lines else []
+T = TypeVar("T")
 
 
-def contests_in(source: Input, options: ReadOptions) -> list[Member] | None:
+def contests_in(source: Input, options: ReadOptions, report: IngestReport) -> list[Member] | None:
     """The contests of the reference format that a file holds; None if it holds rows of a table.
 
     A contest is called as its ``contest_id``, ``contest`` or ``id`` has it, else by its line or its number in the
@@ -44,107 +39,125 @@ def contests_in(source: Input, options: ReadOptions) -> list[Member] | None:
     Raises
     ------
     SourceError
-        The file is not JSON.
+        The file cannot be read, or, unless these are skipped, a record is not JSON.
     """
+    # A record that is left out stands in the report if the file holds contests; a table's own reader lists it again.
+    draft = IngestReport()
+    reading, spool = Reading(options, draft), Spool(source.name)
     members: list[Member] = []
-    for number, raw in _items(source, options):
-        value = _keys(raw, number, source)
-        if "standings" not in value:
-            if not members:
-                return None
-            raise _fault("has no standings, the contests before it do", number, source)
-        alone = number == 0
-        given = next((value[key] for key in _IDS if key in value), None)
-        called = source.stem if alone else str(number)
-        if given is not None and not alone:
-            known = msgspec.json.decode(given)
-            if isinstance(known, bool) or not isinstance(known, str | int) or known == "":
-                raise _fault(f"a contest's id must be text or a whole number, got {shown(known)}", number, source)
-            called = str(known)
-        members.append(Member(source.name if alone else _place(number, source), partial(bytes, raw), called))
+    for number, raw in items_of(source, reading):
+        try:
+            value = _keys(raw, number, source)
+            if "standings" not in value:
+                if not members:
+                    return None
+                raise fault_of("has no standings, the contests before it do", number, source)
+            called = source.stem if number == 0 else _id_of(value, number, source)
+        except SourceError as error:
+            reading.leave_out(error)
+            continue
+        if len(members) >= options.limits.members:
+            rule = f"more than {options.limits.members:,} contests, the limit"
+            raise SourceError(f"{rule}; --limit members=... allows more", source.name)
+        members.append(Member(source.name if number == 0 else place_of(number, source), spool.add(raw), called))
+    if members:
+        report.left_out += draft.left_out
     return members or None
 
 
-def read_json(source: Input, options: ReadOptions) -> tuple[pa.Table, dict[str, str], list[str], JsonLines, str]:
+def read_json(source: Input, reading: Reading) -> TablePart:
     """The columns of a table in JSON that are used, as text; see :func:`flows.sources.text_tables.read_text`.
 
     Raises
     ------
     SourceError
-        The file is not JSON, a row is no object, or a value that is used is neither text nor a number.
+        The file cannot be read, or, unless these are skipped, a row is no object, or a value that is used is neither
+        text nor a number.
     """
     present: dict[str, None] = {}
-    for number, raw in _items(source, options):
-        value = _keys(raw, number, source)
+    bad: set[int] = set()
+    for number, raw in items_of(source, reading):
+        if number == 0 and not reading.skips:
+            _keys(raw, number, source)
         if number == 0:
-            raise SourceError(
-                "must be an array of objects, one a participation (orient='records' in pandas)", source.name
-            )
-        present |= dict.fromkeys(value)
+            rule = "must be an array of objects, one a participation (orient='records' in pandas)"
+            raise SourceError(rule, source.name)
+        try:
+            present |= dict.fromkeys(_decode(raw, number, source))
+        except SourceError as error:
+            reading.leave_out(error)
+            bad.add(number)
+        if len(present) > MAX_COLUMNS:
+            raise fault_of(f"more than {MAX_COLUMNS:,} different keys, which are no columns", number, source)
     if not present:
         raise SourceError("no contests: the table has no rows", source.name)
-    found = options.columns.find(list(present), source.name)
+    found = reading.options.columns.find(list(present), source.name)
     used = sorted(set(found.values()))
-    parts, lines, rows = [], [], []
-    for number, raw in _items(source, options):
+    parts, lines, rows = [], array("q"), []
+    faults: dict[int, str] = {}
+    for number, raw in items_of(source, Reading(reading.options, IngestReport())):
+        if number in bad:
+            continue
+        value = _decode(raw, number, source)
+        cells = []
+        for key in used:
+            try:
+                cells.append(_text(value.get(key), key, number, source))
+            except SourceError as error:
+                if not reading.skips:
+                    raise
+                faults.setdefault(len(lines), error.rule)
+                cells.append(None)
         lines.append(number)
-        value = _VALUES.decode(raw)
-        rows.append([_text(value.get(key), key, number, source) for key in used])
+        rows.append(cells)
         if len(rows) == CHUNK_ROWS:
             parts.append(_chunk(rows, used))
+            reading.count(source.name, len(rows), parts[-1].nbytes)
             rows = []
     parts.append(_chunk(rows, used))
-    return pa.concat_tables(parts), found, list(present), JsonLines(lines if source.form == "jsonl" else ()), ""
+    reading.count(source.name, len(rows), parts[-1].nbytes)
+
+    def lines_of(rows: Sequence[int]) -> list[int]:
+        return [lines[row - 1] for row in rows] if source.form == "jsonl" else []
+
+    return TablePart(pa.concat_tables(parts), found, list(present), lines_of, faults=faults)
+
+
+def _id_of(value: dict[str, msgspec.Raw], number: int, source: Input) -> str:
+    """What a contest of several in a file is called."""
+    given = next((value[key] for key in _IDS if key in value), None)
+    if given is None:
+        return str(number)
+    known: Any = _decode_with(_VALUE, bytes(given), number, source)
+    if isinstance(known, bool) or not isinstance(known, str | int) or known == "":
+        raise fault_of(f"a contest's id must be text or a whole number, got {shown(known)}", number, source)
+    return str(known)
 
 
 def _chunk(rows: list[list[str | None]], used: list[str]) -> pa.Table:
     return pa.table({key: pa.array([row[i] for row in rows], pa.string()) for i, key in enumerate(used)})
 
 
-def _items(source: Input, options: ReadOptions) -> Iterator[tuple[int, bytes]]:
-    """The objects of a file as bytes, with the line or the number in the array, from 1; 0 for an object alone."""
-    utf8 = options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
-    with io.BufferedReader(source.open_bytes()) as file:
-        if source.form == "jsonl":
-            text = file if utf8 else io.TextIOWrapper(file, options.encoding)
-            for number, line in enumerate(_decoded(text, source, options), 1):
-                raw = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                if raw.strip():
-                    yield number, raw
-            return
-        whole = file.read().removeprefix(b"\xef\xbb\xbf")
-    if not utf8:
-        (whole,) = _decoded([whole.decode(options.encoding)], source, options)
-    if whole.lstrip()[:1] != b"[":
-        yield 0, whole
-        return
-    try:
-        values = _ARRAY.decode(whole)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SourceError(f"not JSON: {error}", source.name) from None
-    for number, value in enumerate(values, 1):
-        yield number, bytes(value)
-
-
-def _decoded(lines: Any, source: Input, options: ReadOptions) -> Iterator[bytes]:
-    try:
-        for line in lines:
-            yield line.encode() if isinstance(line, str) else line
-    except UnicodeDecodeError as error:
-        rule = f"the text is not {options.encoding}: byte 0x{error.object[error.start]:02x}; another --encoding?"
-        raise SourceError(rule, source.name) from None
-
-
 def _keys(raw: bytes, number: int, source: Input) -> dict[str, msgspec.Raw]:
+    return _decode_with(_OBJECT, raw, number, source)
+
+
+def _decode(raw: bytes, number: int, source: Input) -> dict[str, Any]:
+    return _decode_with(_VALUES, raw, number, source)
+
+
+def _decode_with(decoder: msgspec.json.Decoder[T], raw: bytes, number: int, source: Input) -> T:
     try:
-        return _OBJECT.decode(raw)
+        return decoder.decode(raw)
     except msgspec.ValidationError:
-        raise _fault("must be an object with a key a column", number, source) from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise _fault(f"not JSON: {error}", number, source) from None
+        raise fault_of("must be an object with a key a column", number, source) from None
     except UnicodeDecodeError as error:
         rule = f"the text is not UTF-8: byte 0x{error.object[error.start]:02x}; --encoding says what it is, as latin-1"
-        raise _fault(rule, number, source) from None
+        raise fault_of(rule, number, source) from None
+    except RecursionError:
+        raise fault_of("not JSON that can be read: nested too deeply", number, source) from None
+    except (msgspec.DecodeError, ValueError) as error:
+        raise fault_of(f"not JSON: {error}", number, source) from None
 
 
 def _text(value: object, key: str, number: int, source: Input) -> str | None:
@@ -153,12 +166,4 @@ def _text(value: object, key: str, number: int, source: Input) -> str | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         whole = isinstance(value, float) and value.is_integer() and abs(value) <= EXACT_FLOAT
         return str(int(value)) if whole else repr(value)
-    raise _fault(f"column {key!r} must be text or a number, got {shown(value)}", number, source)
-
-
-def _place(number: int, source: Input) -> str:
-    return f"line {number}" if source.form == "jsonl" else f"item {number}"
-
-
-def _fault(rule: str, number: int, source: Input) -> SourceError:
-    return SourceError(rule, source.name, member=_place(number, source) if number else "")
+    raise fault_of(f"column {key!r} must be text or a number, got {shown(value)}", number, source)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from flows.sources.base import OnError, Order
+from flows.sources.limits import Limits
 from flows.sources.naming import Columns
 from flows.sources.time_columns import check_time_format
 
@@ -41,6 +42,8 @@ class ReadOptions:
         Between the fields of a text table: one character, or ``tab``; None reads it from the header.
     encoding
         Of a text file, as Python names encodings.
+    limits
+        Upper bounds of what a file may hold.
     time_format
         ``auto``, ``unix``, ``unix-ms``, ``unix-us``, ``unix-ns``, ``iso``, ``yyyymmdd`` or a pattern of ``strptime``.
 
@@ -59,6 +62,7 @@ class ReadOptions:
     delimiter: str | None = None
     encoding: str = "utf-8"
     time_format: str = "auto"
+    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         choices: tuple[tuple[str, str | None, tuple[str, ...]], ...] = (
@@ -83,12 +87,12 @@ class ReadOptions:
         check_time_format(self.time_format)
 
     @classmethod
-    def parse(cls, columns: Iterable[str] = (), **choices: Any) -> ReadOptions:
-        """From settings as the command line has them: ``KEY=COLUMN`` for each column, the others by name.
+    def parse(cls, columns: Iterable[str] = (), limits: Iterable[str] = (), **choices: Any) -> ReadOptions:
+        """From settings as the command line has them: ``KEY=COLUMN`` for each column, ``KEY=NUMBER`` for each limit.
 
         Raises
         ------
         ValueError
-            As for :meth:`Columns.parse`, or a value that a setting cannot have.
+            As for :meth:`Columns.parse` and :meth:`Limits.parse`, or a value that a setting cannot have.
         """
-        return cls(columns=Columns.parse(columns), **choices)
+        return cls(columns=Columns.parse(columns), limits=Limits.parse(limits), **choices)

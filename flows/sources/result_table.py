@@ -30,7 +30,13 @@ class ResultTable:
     """The table by contest: which contest each row belongs to, in rated order, and the faults found so far."""
 
     def __init__(
-        self, table: pa.Table, columns: Mapping[str, str], source: str, order: Order, options: ReadOptions | None
+        self,
+        table: pa.Table,
+        columns: Mapping[str, str],
+        source: str,
+        order: Order,
+        options: ReadOptions | None,
+        faults: Mapping[int, str],
     ) -> None:
         self.table, self.columns, self.source, self.options = table, columns, source, options
         self.faults: dict[int, SourceError] = {}
@@ -40,7 +46,19 @@ class ResultTable:
         ids, contest_of = encode(as_names(self.column("contest"), "contest", source))
         nameless = np.flatnonzero(contest_of < 0)
         if len(nameless):
-            raise SourceError("the row names no contest", source, rows=(int(nameless[0]) + 1,))
+            why = next((f": {faults[row]}" for row in nameless.tolist() if row in faults), "")
+            unknown = SourceError(f"the row names no contest{why}", source, rows=(nameless[:1] + 1).tolist())
+            if options is None or options.on_error == "stop":
+                raise unknown
+            # Together they are one contest with a fault, which is left out as any other.
+            unknown = SourceError(
+                f"{'the row names' if len(nameless) == 1 else 'the rows name'} no contest{why}",
+                source,
+                rows=(nameless + 1).tolist(),
+            )
+            if (unnamed := pc.index(ids, "").as_py()) < 0:
+                unnamed, ids = len(ids), pa.concat_arrays([ids, pa.array([""], pa.string())])
+            contest_of = np.where(contest_of < 0, unnamed, contest_of)
         seconds, wrong = self._seconds(order)
         _, first = np.unique(contest_of, return_index=True)
         numbers = np.arange(len(ids))
@@ -51,6 +69,10 @@ class ResultTable:
         self.contest_of: Longs = np.argsort(sequence)[contest_of]
         self.first_row: Longs = first[sequence]
         self.ids: list[str] = ids.take(pa.array(sequence)).to_pylist()
+        if len(nameless):
+            self.faults[int(self.contest_of[nameless[0]])] = unknown
+        for row, rule in sorted(faults.items()):
+            self.blame(int(self.contest_of[row]), rule, (row,))
         for i in np.flatnonzero(numbers[sequence] < 0).tolist():
             self.blame(i, "the contest id is no number; order by time or as given", ())
         for bad, rule in wrong:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from flows.sources.base import Order, SourceError
 from flows.sources.columns import Longs, as_names
+from flows.sources.limits import Limits, check_contest, check_participants
 from flows.sources.options import ReadOptions
 from flows.sources.places import Ints
 from flows.sources.result_table import ResultTable, encode
@@ -33,6 +34,7 @@ def contests_from_results(
     source: str = "",
     options: ReadOptions | None = None,
     notes: list[str] | None = None,
+    faults: Mapping[int, str] | None = None,
 ) -> Iterator[Contest | SourceError]:
     """Contests of a table of results, in rated order; a contest with a fault is its error, as a value.
 
@@ -53,19 +55,27 @@ def contests_from_results(
         such a player is an error.
     notes
         Gets lines about how the table was read.
+    faults
+        What is wrong with rows, from 0, beside what their values say.
 
     Raises
     ------
     SourceError
         A fault that is no single contest's: no rows, a column of a wrong type, a row that names no contest.
     """
-    results, players, player_of, rows, lo, hi = _read(table, columns, source, order, options)
+    results, players, player_of, rows, lo, hi = _read(table, columns, source, order, options, faults)
     weights, ceilings = results.weights(), results.perf_ceilings()
     names, urls = results.texts("name"), results.texts("url")
     if notes is not None:
         notes += results.notes
         notes += _odd_names(players)
     offsets = results.offsets(rows)
+    limits = Limits() if options is None else options.limits
+    for i in np.flatnonzero(np.diff(offsets) > limits.participants).tolist():
+        try:
+            check_participants(int(offsets[i + 1] - offsets[i]), limits, source, results.ids[i])
+        except SourceError as error:
+            results.faults.setdefault(i, error)
 
     start = 0
     while start < len(results.ids):
@@ -78,7 +88,7 @@ def contests_from_results(
             if i in results.faults:
                 yield results.faults[i]
                 continue
-            yield Contest(
+            contest = Contest(
                 contest_id=results.ids[i],
                 name=names[i],
                 url=urls[i],
@@ -89,6 +99,7 @@ def contests_from_results(
                 weight=weights[i],
                 perf_ceiling=ceilings[i],
             )
+            yield check_contest(contest, source, rows=rows[first:end] + 1) or contest
         start = stop
 
 
@@ -130,10 +141,15 @@ def rounds_from_results(
 
 
 def _read(
-    table: pa.Table, columns: Mapping[str, str], source: str, order: Order, options: ReadOptions | None
+    table: pa.Table,
+    columns: Mapping[str, str],
+    source: str,
+    order: Order,
+    options: ReadOptions | None,
+    faults: Mapping[int, str] | None = None,
 ) -> tuple[ResultTable, pa.StringArray, Ints, Longs, Ints, Ints]:
     """The table by contest, its players, their numbers by row, and the rows by place with their ``lo`` and ``hi``."""
-    results = ResultTable(table, columns, source, order, options)
+    results = ResultTable(table, columns, source, order, options, faults or {})
     players, player_of = encode(as_names(results.column("player"), "player", source))
     results.blame_values("player", player_of < 0, "a player needs a name")
     return results, players, player_of, *results.places(players, player_of)

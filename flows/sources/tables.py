@@ -5,34 +5,23 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from flows.sources.base import IngestReport, SourceError
 from flows.sources.columns import decoded
-from flows.sources.inputs import Input
+from flows.sources.inputs import Input, damage_of
 from flows.sources.json_tables import read_json
 from flows.sources.naming import Columns
 from flows.sources.options import ReadOptions
+from flows.sources.parquet_tables import read_parquet
+from flows.sources.parts import Reading, TablePart
 from flows.sources.results import contests_from_results
 from flows.sources.text_tables import read_text
 from storage.contests import Contest
 
 __all__ = ["Columns", "read_tables"]
-
-
-_Lines = Callable[[Sequence[int]], list[int]]
-_Reader = Callable[[Input, ReadOptions], tuple[pa.Table, dict[str, str], list[str], _Lines, str]]
-
-
-class _Part(NamedTuple):
-    """A file among those that make up a table: what it is called, and the line of each of its rows."""
-
-    name: str
-    lines: _Lines
 
 
 def read_tables(
@@ -59,8 +48,13 @@ def read_tables(
     """
     table, columns, parts, offsets = _read(inputs, options, report)
     notes: list[str] = []
+    faults = {
+        offset + row: rule
+        for offset, (_, part) in zip(offsets, parts, strict=False)
+        for row, rule in part.faults.items()
+    }
     contests = contests_from_results(
-        table, columns, order=options.order or "given", source=source, options=options, notes=notes
+        table, columns, order=options.order or "given", source=source, options=options, notes=notes, faults=faults
     )
     try:
         for contest in contests:
@@ -74,19 +68,19 @@ def read_tables(
 
 def _read(
     inputs: Sequence[Input], options: ReadOptions, report: IngestReport
-) -> tuple[pa.Table, dict[str, str], list[_Part], list[int]]:
+) -> tuple[pa.Table, dict[str, str], list[tuple[str, TablePart]], list[int]]:
     """The table, its columns by key, its files, and at which row each begins."""
     tables: list[pa.Table] = []
-    parts: list[_Part] = []
+    parts: list[tuple[str, TablePart]] = []
+    reading = Reading(options, report)
     first: dict[str, str] = {}
     for one in inputs:
-        try:
-            table, found, present, lines, note = _READERS[one.form](one, options)
-        except (pa.ArrowException, OSError, EOFError) as error:
-            raise SourceError(f"cannot be read: {str(error).splitlines()[0]}", one.name) from None
+        with damage_of(one.name):
+            part = _READERS[one.form](one, reading)
+        table, found = part.table, part.found
         if not tables:
             first = found
-            report.notes.append(options.columns.notes(found, present) + (f"; {note}" if note else ""))
+            report.notes.append(options.columns.notes(found, part.present) + (f"; {part.note}" if part.note else ""))
         elif found.keys() != first.keys():
             key = min(found.keys() ^ first.keys())
             has, lacks = (one.name, inputs[0].name) if key in found else (inputs[0].name, one.name)
@@ -97,12 +91,12 @@ def _read(
             names = {column: name for key, column in found.items() for name in [first[key]]}
             table = pa.table({names[name]: decoded(table[name]) for name in table.column_names})
         tables.append(table)
-        parts.append(_Part(one.name, lines))
-    for table, part in zip(tables, parts, strict=True):
-        _check_types(tables[0], table, parts[0].name, part.name)
+        parts.append((one.name, part))
+    for table, (name, _) in zip(tables, parts, strict=True):
+        _check_types(tables[0], table, inputs[0].name, name)
     offsets = np.cumsum([0, *(table.num_rows for table in tables)]).tolist()
     if len(tables) > 1:
-        report.notes.append(f"columns of {len(tables)} files: {parts[0].name} to {parts[-1].name}, in order of name")
+        report.notes.append(f"columns of {len(tables)} files: {inputs[0].name} to {inputs[-1].name}, in order of name")
     joined = pa.concat_tables(tables, promote_options="permissive") if len(tables) > 1 else tables[0]
     return joined, first, parts, offsets
 
@@ -120,21 +114,12 @@ def _check_types(first: pa.Table, table: pa.Table, first_name: str, name: str) -
             ) from None
 
 
-def _read_parquet(
-    source: Input, options: ReadOptions
-) -> tuple[pa.Table, dict[str, str], list[str], Callable[[Sequence[int]], list[int]], str]:
-    with pq.ParquetFile(source.path) as file:
-        present = file.schema_arrow.names
-        found = options.columns.find(present, source.name)
-        return file.read(columns=sorted(set(found.values()))), found, present, lambda rows: [], ""
-
-
-_READERS: dict[str, _Reader] = {
+_READERS: dict[str, Callable[[Input, Reading], TablePart]] = {
     "csv": read_text,
     "tsv": read_text,
     "json": read_json,
     "jsonl": read_json,
-    "parquet": _read_parquet,
+    "parquet": read_parquet,
 }
 
 
@@ -148,14 +133,16 @@ def _split(table: pa.Table, columns: dict[str, str], offsets: list[int]) -> list
     return [f"columns of several files: {shared:,} contests have rows in more than one of them"] if shared else []
 
 
-def _placed(error: SourceError, parts: list[_Part], offsets: list[int]) -> SourceError:
+def _placed(error: SourceError, parts: list[tuple[str, TablePart]], offsets: list[int]) -> SourceError:
     """An error about rows of the whole table as one about rows and lines of a file."""
     if not error.rows:
         return error
     where = [bisect.bisect_right(offsets, row - 1) - 1 for row in error.rows]
-    last = where[-1]
-    rows = [row - offsets[last] for row, part in zip(error.rows, where, strict=True) if part == last]
+    first, last = where[0], where[-1]
+    name, part = parts[last]
+    rows = [row - offsets[last] for row, at in zip(error.rows, where, strict=True) if at == last]
     rule = error.rule
-    if where[0] != last:
-        rule += f" (the contest begins in {parts[where[0]].name}, row {error.rows[0] - offsets[where[0]]})"
-    return SourceError(rule, parts[last].name, error.contest, error.member, rows, parts[last].lines(rows))
+    if first != last:
+        begins = parts[first][1].rows([error.rows[0] - offsets[first]])[0]
+        rule += f" (the contest begins in {parts[first][0]}, row {begins})"
+    return SourceError(rule, name, error.contest, error.member, part.rows(rows), part.lines(part.rows(rows)))

@@ -9,14 +9,17 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import IO, Any, cast
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from flows.sources.base import SourceError
 from flows.sources.inputs import Input
+from flows.sources.limits import byte_count
 from flows.sources.naming import Columns
-from flows.sources.options import ReadOptions
+from flows.sources.parts import Reading, TablePart
+from flows.sources.text_marks import MarkedText, has_marks, is_utf8, without_marks
 
 __all__ = ["Lines", "read_text"]
 
@@ -54,25 +57,19 @@ class Lines:
                     elif row:
                         yield before + 1
                     before = reader.line_num
-            except csv.Error:  # a line is told only where it is certain
+            except (csv.Error, UnicodeError):  # a line is told only where it is certain
                 return
 
 
-def read_text(source: Input, options: ReadOptions) -> tuple[pa.Table, dict[str, str], list[str], Lines, str]:
+def read_text(source: Input, reading: Reading) -> TablePart:
     """The columns of a text table that are used, as text.
-
-    Returns
-    -------
-    table, found, present, lines
-        The columns, by which keys they are called, all names of the header, and the lines of the rows.
-    note : str
-        How the file was read, empty if there is nothing to say.
 
     Raises
     ------
     SourceError
-        The file cannot be read, or lacks a column; names the row.
+        The file cannot be read, or lacks a column; names the row. Unless rows that cannot be read are skipped.
     """
+    options = reading.options
     with source.open_bytes() as file:
         head = file.read(HEAD_BYTES)
     utf8 = codecs.lookup(options.encoding).name == "utf-8"
@@ -81,33 +78,71 @@ def read_text(source: Input, options: ReadOptions) -> tuple[pa.Table, dict[str, 
     header, skipped = _header(head, options.encoding)
     delimiter = options.delimiter or _delimiter(header, skipped, "\t" if source.form == "tsv" else "", options.columns)
     # One thread: only then can Arrow tell the row of an error.
-    reading = pacsv.ReadOptions(
+    one_thread = pacsv.ReadOptions(
         use_threads=False, block_size=BLOCK_BYTES, encoding="utf8" if utf8 else options.encoding, skip_rows=skipped
     )
-    parsing = pacsv.ParseOptions(newlines_in_values=True, delimiter=delimiter)
     lines = Lines(source, "utf-8-sig" if utf8 else options.encoding, delimiter, skipped)
     present: list[str] = []
+    left_out: list[int] = []
+
+    def invalid(row: pacsv.InvalidRow) -> str:
+        if not reading.skips or row.number is None:
+            return "error"
+        rows = [row.number - 1]
+        rule = f"cannot be read: expected {row.expected_columns} columns, got {row.actual_columns}"
+        reading.leave_out(SourceError(rule, source.name, rows=rows, lines=lines(rows)))
+        left_out.append(row.number - 1)
+        return "skip"
+
+    # A handler costs nothing, but its errors cannot be raised: it is there only where rows may be skipped.
+    parsing = pacsv.ParseOptions(
+        newlines_in_values=True, delimiter=delimiter, invalid_row_handler=invalid if reading.skips else None
+    )
+    heading = pacsv.ParseOptions(
+        newlines_in_values=True,
+        delimiter=delimiter,
+        invalid_row_handler=(lambda row: "skip") if reading.skips else None,
+    )
+    marked = reading.skips and utf8 and not is_utf8(source)
+
+    def opened(parsing: pacsv.ParseOptions, converting: pacsv.ConvertOptions | None = None) -> Any:
+        file = source.open_bytes()
+        file = pa.PythonFile(cast(IO[bytes], MarkedText(file)), mode="r") if marked else file
+        return pacsv.open_csv(file, read_options=one_thread, parse_options=parsing, convert_options=converting)
+
     try:
-        with (
-            source.open_bytes() as file,
-            pacsv.open_csv(file, read_options=reading, parse_options=parsing) as opened,
-        ):
-            present = opened.schema.names
+        with opened(heading) as stream:
+            present = stream.schema.names
+        if marked and any(has_marks(name) for name in present):
+            raise SourceError(f"cannot be read: the header is not UTF-8; {_encodings(utf8)}", source.name)
         found = options.columns.find(present, source.name)
         # Everything comes as text: a guess would turn the player 007 into 7 and the player NA into nobody.
         used = sorted(set(found.values()))
         converting = pacsv.ConvertOptions(
-            include_columns=used, column_types=dict.fromkeys(used, pa.string()), strings_can_be_null=False
+            include_columns=used,
+            column_types=dict.fromkeys(used, pa.string()),
+            strings_can_be_null=False,
         )
-        with source.open_bytes() as file:
-            table = pacsv.read_csv(file, read_options=reading, parse_options=parsing, convert_options=converting)
-    except UnicodeDecodeError as error:
-        rule = f"the text is not {options.encoding}: byte 0x{error.object[error.start]:02x}, {error.reason}"
+        batches: list[pa.RecordBatch] = []
+        faults: dict[int, str] = {}
+        n_rows = 0
+        with opened(parsing, converting) as stream:
+            for batch in stream:
+                reading.count(source.name, batch.num_rows, batch.nbytes)
+                batches.append(without_marks(batch, n_rows, faults, _encodings(utf8)) if marked else batch)
+                n_rows += batch.num_rows
+            table = pa.Table.from_batches(batches, stream.schema)
+    except UnicodeError as error:
+        rule = f"the text is not {options.encoding}: {error}"
+        if isinstance(error, UnicodeDecodeError):
+            rule = f"the text is not {options.encoding}: byte 0x{error.object[error.start]:02x}, {error.reason}"
         raise SourceError(f"cannot be read: {rule}; {_encodings(utf8)}", source.name) from None
+    except MemoryError:
+        raise
     except pa.ArrowException as error:
         raise _in_words(str(error), source.name, present, utf8, lines) from None
     note = "" if delimiter == "," else f"delimiter {WORDS.get(delimiter, repr(delimiter))}"
-    return table, found, present, lines, note
+    return TablePart(table, found, present, lines, note, left_out, faults)
 
 
 def _header(head: bytes, encoding: str) -> tuple[str, int]:
@@ -139,6 +174,8 @@ def _in_words(error: str, source: str, present: list[str], utf8: bool, lines: Li
     row = re.search(r"Row #(\d+): ", words)
     rows = [int(row[1]) - 1] if row and int(row[1]) > 1 else []  # Arrow counts the header
     words = words.replace(row[0], "") if row else words
+    if "straddling" in words:
+        words = f"a row of more than {byte_count(BLOCK_BYTES)}, the limit; is a quotation mark never closed?"
     if "invalid UTF8" in words:
         column = re.search(r"column #(\d+)", words)
         known = column is not None and int(column[1]) < len(present)

@@ -10,16 +10,17 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flows.sources import archives
 from flows.sources.base import Duplicate, IngestReport, SourceError
 from flows.sources.files import read_contests
+from flows.sources.limits import Limits
+from flows.sources.options import ReadOptions
 from storage.contests import Contest
 
 Files = list[tuple[str, bytes]]
@@ -351,9 +352,15 @@ def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", CONTAINERS.values(), ids=CONTAINERS.keys())
-def test_a_member_beyond_the_size_limit_is_refused(tmp_path: Path, write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MAX_MEMBER_BYTES", 10)
-    assert "bytes is refused" in refusal(write(tmp_path, [("0.json", contest())]), on_error="skip").rule
+def test_a_member_beyond_the_size_limit_is_refused(tmp_path: Path, write: Any) -> None:
+    long = contest(name="x" * 300)
+    path = write(tmp_path, [("0.json", contest()), ("1.json", long), ("2.json", contest())])
+    options = ReadOptions(limits=Limits(document=200))
+    error = refusal(path, options=options)
+    assert error.rule.startswith(f"{len(long)} bytes; a contest of more than 200 bytes is refused")
+    assert (error.contest, PurePosixPath(error.member).name) == ("1", "1.json")
+    assert "--limit document=" in error.rule
+    assert ids(path, options=options, on_error="skip") == ["0", "2"]
 
 
 @pytest.mark.parametrize("write", ARCHIVES.values(), ids=ARCHIVES.keys())

@@ -351,9 +351,6 @@ WHOLE = {
     "empty": (b"", "Empty CSV file", []),
     "header only, no line end": (b"contest", "cannot be read", []),
     "a column twice": (b"contest,player,rank,rank\na,x,1,2\n", "the column 'rank' is there twice", []),
-    "a row without contest": (b"contest,player,rank\na,x,1\n,x,1\n", "the row names no contest", [2]),
-    "a row too short": (b"contest,player,rank\na,x,1\na,x\n", "Expected 3 columns, got 2", [2]),
-    "not UTF-8": (b"contest,player,rank\na,x,1\na,\xff,2\n", "invalid UTF8", [2]),
     "header not UTF-8": (b"contest,player,rank,\xff\na,x,1,2\n", "cannot be read", []),
     "UTF-16": ("contest,player,rank\na,x,1\n".encode("utf-16"), "UTF-16, not UTF-8", []),
 }
@@ -367,6 +364,64 @@ def test_a_csv_that_is_no_table_of_results_always_stops(tmp_path: Path, raw: byt
     assert (error.contest, list(error.rows)) == ("", at)
 
 
+ROWS = {
+    # what is wrong, the rule, the contest that is left out with it
+    "without contest": (b",x,1", "the row names no contest", "the row names no contest", ""),
+    "too short": (b"b,x", "Expected 3 columns, got 2", "expected 3 columns, got 2", ""),
+    "too long": (b"b,x,1,1", "Expected 3 columns, got 4", "expected 3 columns, got 4", ""),
+    "a player not UTF-8": (b"b,\xff,1", "invalid UTF8", "'player' is not UTF-8: b'\\xff', byte 0xff", "b"),
+    "a contest not UTF-8": (b"\xff,x,1", "invalid UTF8", "'contest' is not UTF-8: b'\\xff', byte 0xff", ""),
+}
+
+
+@pytest.mark.parametrize(("row", "rule", "left_out", "contest"), ROWS.values(), ids=ROWS.keys())
+def test_a_row_that_cannot_be_read_stops_or_is_left_out(
+    tmp_path: Path, row: bytes, rule: str, left_out: str, contest: str
+) -> None:
+    path = tmp_path / "results.csv"
+    path.write_bytes(b"contest,player,rank\na,x,1\n" + row + b"\na,y,2\nc,z,1\nc,w,best\n")
+    error = refusal(path)
+    assert rule in error.rule
+    assert (list(error.rows), list(error.lines)) == ([2], [3])
+    report = IngestReport()
+    assert [(c.contest_id, len(c)) for c in read_contests(path, on_error="skip", report=report)] == [("a", 2)]
+    by_contest = dict(report.left_out)
+    assert by_contest.keys() == {contest, "c"}
+    assert left_out in by_contest[contest]
+    assert by_contest[contest].startswith("results.csv, ")
+    assert "row 2 (line 3)" in by_contest[contest]
+    assert "contest c, row 5 (line 6)" in by_contest["c"]  # rows are those of the file, with the one that is left out
+
+
+COLUMNS_OF_PARQUET = {
+    "missing contest": ({"contest": pa.array(["a", None, "c"])}, "the row names no contest", ""),
+    "player not UTF-8": ({"player": pa.array([b"x", b"\xff", b"z"]).view(pa.string())}, "is not UTF-8", "b"),
+    "time not UTF-8": ({"time": pa.array([b"1", b"\xff", b"3"]).view(pa.string())}, "is not UTF-8", "b"),
+    "time not UTF-8, large": (
+        {"time": pa.array([b"1", b"\xff", b"3"], pa.large_binary()).view(pa.large_string())},
+        "is not UTF-8",
+        "b",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "rule", "contest"), COLUMNS_OF_PARQUET.values(), ids=COLUMNS_OF_PARQUET.keys())
+def test_a_value_of_a_parquet_file_that_cannot_be_read_is_left_out_alone(
+    tmp_path: Path, changes: Any, rule: str, contest: str
+) -> None:
+    table = pa.table({"contest": ["a", "b", "c"], "player": ["x", "y", "z"], "rank": [1, 1, 1], **changes})
+    path = write_parquet(tmp_path, table)
+    error = refusal(path)
+    assert rule in error.rule
+    assert list(error.rows) == [2]
+    report = IngestReport()
+    assert [c.contest_id for c in read_contests(path, on_error="skip", report=report)] == ["a", "c"]
+    ((left_out, reason),) = report.left_out
+    assert left_out == contest
+    assert reason.startswith("results.parquet, ")
+    assert "row 2" in reason
+
+
 @pytest.mark.parametrize("cut", [0, 3, 100, -1])
 def test_a_truncated_parquet_file_always_stops(tmp_path: Path, cut: int) -> None:
     path = write_parquet(tmp_path, GOOD)
@@ -378,12 +433,9 @@ TYPES = {
     "fractional player": ({"player": pa.array([1.0, 2.5])}, "player 2.5 is not a whole number", [2]),
     "player of bools": ({"player": pa.array([True, False])}, "the player column holds bool", []),
     "contest of times": ({"contest": pa.array([datetime(2021, 1, 1)] * 2)}, "the contest column holds timestamp", []),
-    "missing contest": ({"contest": pa.array(["a", None])}, "the row names no contest", [2]),
     "rank of bools": ({"rank": pa.array([True, False])}, "the rank column holds bool", []),
     "rank of times": ({"rank": pa.array([datetime(2021, 1, 1)] * 2)}, "the rank column holds timestamp", []),
     "time of bools": ({"time_seconds": pa.array([True, True])}, "the time column holds bool", []),
-    "player not UTF-8": ({"player": pa.array([b"x", b"\xff"]).view(pa.string())}, "is not UTF-8", [2]),
-    "time not UTF-8": ({"time": pa.array([b"1", b"\xff"]).view(pa.string())}, "the time column is not UTF-8", [2]),
 }
 
 

@@ -1,0 +1,134 @@
+"""The objects of a JSON file one by one: an object a line, or one array of objects."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from flows.sources.base import SourceError
+from flows.sources.inputs import Input, damage_of
+from flows.sources.limits import byte_count
+from flows.sources.options import ReadOptions
+from flows.sources.parts import Reading
+
+__all__ = ["fault_of", "items_of", "place_of"]
+
+MAX_AT_ONCE = 10**7  # commas in an array that is taken apart at once; each may part two items of 60 bytes of memory
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+# Finds where an item ends; numbers stay text, which is faster and has no bound on digits.
+_SCAN = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+_BLANKS = b" \t\r\n"
+_SPACES = re.compile(r"[ \t\r\n]*")
+_BOM = b"\xef\xbb\xbf"
+
+
+def items_of(source: Input, reading: Reading) -> Iterator[tuple[int, bytes]]:
+    """The objects of a file as bytes, with the line or the number in the array, from 1; 0 for an object alone."""
+    with damage_of(source.name), io.BufferedReader(source.open_bytes()) as file:
+        if source.form == "jsonl":
+            yield from _lines(file, source, reading)
+            return
+        most = reading.limits.document
+        whole = file.read(most + 1).removeprefix(_BOM)
+        if len(whole) > most:
+            way = "JSON Lines (.jsonl) are read line by line; --limit document=... allows more"
+            raise SourceError(f"a JSON document of more than {byte_count(most)}, the limit; {way}", source.name)
+    if not _is_utf8(reading.options):
+        try:
+            whole = _encode(whole.decode(reading.options.encoding), 0, source)
+        except UnicodeError as error:
+            rule = _wrong_text(error, reading.options)
+            raise SourceError(f"{rule}; another --encoding?", source.name) from None
+    if whole.lstrip(_BLANKS)[:1] != b"[":
+        yield 0, whole
+    elif whole.count(b",") <= MAX_AT_ONCE:
+        try:
+            values = _ARRAY.decode(whole)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise SourceError(f"not JSON: {error}", source.name) from None
+        for number, value in enumerate(values, 1):
+            yield number, bytes(value)
+    else:
+        yield from _array_items(whole, source, reading)
+
+
+def _lines(file: io.BufferedReader, source: Input, reading: Reading) -> Iterator[tuple[int, bytes]]:
+    most = reading.limits.document
+    utf8 = _is_utf8(reading.options)
+    text: Any = file if utf8 else io.TextIOWrapper(file, reading.options.encoding, newline="")
+    number = 0
+    while True:
+        number += 1
+        try:
+            line = text.readline(most + 1)
+        except UnicodeError as error:
+            raise fault_of(f"{_wrong_text(error, reading.options)}; another --encoding?", number, source) from None
+        if not line:
+            return
+        raw = line if utf8 else _encode(line, number, source)
+        if len(line) > most and line[-1:] not in (b"\n", "\n"):
+            while line and line[-1:] not in (b"\n", "\n"):
+                line = text.readline(2**20)
+            rule = f"a line of more than {byte_count(most)}, the limit; --limit document=... allows more"
+            reading.leave_out(fault_of(rule, number, source))
+            continue
+        raw = raw.removeprefix(_BOM) if number == 1 else raw
+        if raw.strip():
+            yield number, raw
+
+
+def _array_items(whole: bytes, source: Input, reading: Reading) -> Iterator[tuple[int, bytes]]:
+    """The items of a long array one by one: a list of them all may take fifty times the memory of the text."""
+    try:
+        text = whole.decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(f"not JSON: {error}", source.name) from None
+    at = _SPACES.match(text, text.index("[") + 1).end()  # type: ignore[union-attr]
+    number, more = 0, True
+    while more:
+        number += 1
+        if number > reading.limits.rows:
+            reading.count(source.name, number, 0)
+        try:
+            _, end = _SCAN.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            raise fault_of(f"not JSON: {error}", number, source) from None
+        yield number, text[at:end].encode()
+        at = _SPACES.match(text, end).end()  # type: ignore[union-attr]
+        more = text[at : at + 1] == ","
+        if more:
+            at = _SPACES.match(text, at + 1).end()  # type: ignore[union-attr]
+    if text[at : at + 1] != "]" or _SPACES.fullmatch(text, at + 1) is None:
+        raise fault_of("not JSON: neither a comma nor the end of the array and the file follows", number, source)
+
+
+def _is_utf8(options: ReadOptions) -> bool:
+    return codecs.lookup(options.encoding).name == "utf-8"
+
+
+def _encode(line: str, number: int, source: Input) -> bytes:
+    try:
+        return line.encode()
+    except UnicodeEncodeError:  # half a character, as UTF-16 may have
+        raise fault_of("the text is no Unicode", number, source) from None
+
+
+def _wrong_text(error: UnicodeError, options: ReadOptions) -> str:
+    byte = f": byte 0x{error.object[error.start]:02x}" if isinstance(error, UnicodeDecodeError) else ""
+    return f"the text is not {options.encoding}{byte}"
+
+
+def place_of(number: int, source: Input) -> str:
+    """Where an item is, for messages."""
+    return f"line {number}" if source.form == "jsonl" else f"item {number}"
+
+
+def fault_of(rule: str, number: int, source: Input) -> SourceError:
+    """The fault of an item."""
+    return SourceError(rule, source.name, member=place_of(number, source) if number else "")

@@ -1,0 +1,191 @@
+"""Bounds on what files may hold, so that a small hostile file cannot fill the memory or the disk of a machine."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import IO, Any
+
+from flows.sources.base import SourceError
+from storage.contests import Contest
+
+__all__ = ["BoundedReader", "Limits", "byte_count", "check_contest", "check_participants"]
+
+# Of what a lake keeps. The longest real handle has 128 characters, the longest real name of a contest 111.
+MAX_HANDLE = MAX_CONTEST_ID = 1_024
+MAX_NAME = 4_096
+MAX_URL = 8_192
+MAX_TEXT = 2**16  # bytes of any one value of a table
+_TEXTS = (("contest_id", "id of a contest", MAX_CONTEST_ID), ("name", "name of a contest", MAX_NAME),
+          ("url", "address of a contest", MAX_URL))  # fmt: skip
+
+LEAST_EXPANDED, MOST_EXPANDED = 2**28, 2**36
+EXPANSION = 200  # output bytes per byte of a compressed file; real contests have 4 to 20
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Upper bounds of input; each can be raised where a file is known to be honest.
+
+    Attributes
+    ----------
+    expanded
+        Bytes that come out of one archive or compressed file. 0 means 200 times the size of the file, at least 256 MiB
+        and at most 64 GiB.
+    document
+        Bytes of one contest file, one JSON document or one line of JSON.
+    members
+        Files in an archive or folder, and contests in one file.
+    rows
+        Rows of a table, of all its files together. A row takes about 200 bytes of memory.
+    table
+        Bytes of the columns that are used of a table, as they are held in memory.
+    participants
+        Participants of one contest.
+
+    Raises
+    ------
+    ValueError
+        A limit is not positive.
+    """
+
+    expanded: int = 0
+    document: int = 2**30
+    members: int = 1_000_000
+    rows: int = 50_000_000
+    table: int = 2**32
+    participants: int = 20_000_000
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if (value := getattr(self, field.name)) < (field.name != "expanded"):
+                raise ValueError(f"limit {field.name} must be a whole number > 0, got {value}")
+
+    @classmethod
+    def parse(cls, settings: Iterable[str]) -> Limits:
+        """From settings such as ``rows=200_000_000`` or ``expanded=100GB``.
+
+        Raises
+        ------
+        ValueError
+            A setting of another form, or for something that has no limit.
+        """
+        known = [field.name for field in fields(cls)]
+        chosen: dict[str, int] = {}
+        for setting in settings:
+            key, _, value = setting.partition("=")
+            number = re.fullmatch(r"(\d[\d_]{0,30})(?:([kmgt]i?)?b?)?", value.strip().lower())
+            if key not in known or number is None or not int(number[1]):
+                rule = f"expected KEY=NUMBER, as expanded=100GB, with KEY one of {', '.join(known)}"
+                raise ValueError(f"limit {setting!r}: {rule}")
+            chosen[key] = int(number[1]) * _UNITS[number[2] or ""]
+        return cls(**chosen)
+
+    def expanded_from(self, size: int) -> int:
+        """Bytes that may come out of a compressed file of ``size`` bytes."""
+        return self.expanded or min(max(LEAST_EXPANDED, EXPANSION * size), MOST_EXPANDED)
+
+
+class BoundedReader(io.RawIOBase):
+    """A stream that stops with an error after so many bytes; it seeks forward only.
+
+    Parameters
+    ----------
+    stream
+        What is read; closed with this reader.
+    limit
+        Bytes that may be read.
+    too_large
+        Makes the error for a stream that has more.
+    """
+
+    def __init__(self, stream: IO[bytes] | Any, limit: int, too_large: Callable[[], SourceError]) -> None:
+        super().__init__()
+        self._stream, self._limit, self._too_large, self._position = stream, limit, too_large, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, position: int, whence: int = io.SEEK_SET) -> int:
+        if whence != io.SEEK_SET or position < self._position:
+            raise io.UnsupportedOperation("this stream is read forward only")
+        while self._position < position and self.read(min(position - self._position, 2**20)):
+            pass
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def read(self, n: int = -1) -> bytes:
+        """At most ``n`` bytes, all by default.
+
+        Raises
+        ------
+        SourceError
+            More bytes come out than are allowed.
+        """
+        left = self._limit - self._position
+        data: bytes = self._stream.read(left + 1 if n is None or n < 0 else min(n, left + 1))
+        if len(data) > left:
+            raise self._too_large()
+        self._position += len(data)
+        return data
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+def check_contest(contest: Contest, source: str = "", member: str = "", rows: Any = ()) -> SourceError | None:
+    """The fault of a contest with a handle, an id, a name or an address that is too long; None if it has none.
+
+    Parameters
+    ----------
+    rows
+        The row of each participation as the source counts it; by default its place.
+    """
+    for key, what, limit in _TEXTS:
+        text = getattr(contest, key)
+        if len(text) > limit:
+            rule = f"the {what} has {len(text):,} characters, at most {limit:,} are allowed"
+            return SourceError(f"{rule}; it begins with {text[:40]!r}", source, contest.contest_id[:80], member)
+    import pyarrow.compute as pc
+
+    # A character has at least one byte: most contests need no count of characters.
+    longest = pc.max(pc.binary_length(contest.handles)).as_py() or 0
+    if longest > MAX_HANDLE:
+        lengths = pc.utf8_length(contest.handles)
+        at = pc.index(pc.greater(lengths, MAX_HANDLE), True).as_py()
+        if at >= 0:
+            rule = f"the player {contest.handles[at].as_py()[:40]!r}... has {lengths[at].as_py():,} characters"
+            row = int(rows[at]) if len(rows) else at
+            return SourceError(
+                f"{rule}, at most {MAX_HANDLE:,} are allowed", source, contest.contest_id, member, (row,)
+            )
+    return None
+
+
+def check_participants(n: int, limits: Limits, source: str, contest: str, member: str = "") -> None:
+    """Raise :class:`SourceError` for a contest with too many participants."""
+    if n > limits.participants:
+        rule = f"{n:,} participants, at most {limits.participants:,} are allowed"
+        raise SourceError(f"{rule}; --limit participants=... allows more", source, contest, member)
+
+
+def byte_count(n: int) -> str:
+    """A number of bytes for a person: ``4.5 KiB``, ``1 GiB``."""
+    value, unit = float(n), "bytes"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.3g} {unit}" if value < 1000 else f"{value:,.0f} {unit}"

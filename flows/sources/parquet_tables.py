@@ -1,0 +1,93 @@
+"""Tables in Parquet, read in pieces: a few MB of it may stand for billions of values."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from flows.sources.base import SourceError, shown
+from flows.sources.columns import is_text, without_invalid
+from flows.sources.inputs import Input
+from flows.sources.limits import MAX_TEXT, byte_count
+from flows.sources.parts import Reading, TablePart
+
+__all__ = ["read_parquet"]
+
+BATCH_ROWS = 2**16
+
+
+def read_parquet(source: Input, reading: Reading) -> TablePart:
+    """The columns of a Parquet file that are used.
+
+    Raises
+    ------
+    SourceError
+        The file cannot be read, lacks a column, or holds more than is allowed.
+    """
+    with pq.ParquetFile(source.path) as file:
+        schema = file.schema_arrow
+        present = schema.names
+        found = reading.options.columns.find(present, source.name)
+        used = sorted(set(found.values()))
+        for name in used:
+            if pa.types.is_nested(schema.field(name).type):
+                rule = f"the column {shown(name)} holds {schema.field(name).type}; it must hold one value a row"
+                raise SourceError(rule, source.name)
+        _check_footer(file.metadata, used, source, reading)
+    # A text that is repeated is kept once, as in the file: as plain text a few bytes may become gigabytes.
+    texts = [name for name in used if is_text(schema.field(name).type) or _is_binary(schema.field(name).type)]
+    with pq.ParquetFile(source.path, read_dictionary=texts) as file:
+        batches, n_rows = [], 0
+        faults: dict[int, str] = {}
+        for batch in file.iter_batches(BATCH_ROWS, columns=used):
+            reading.count(source.name, batch.num_rows, sum(_plain_size(column, source) for column in batch.columns))
+            plain = _plain(batch, schema)
+            batches.append(without_invalid(plain, n_rows, faults) if reading.skips else plain)
+            n_rows += batch.num_rows
+        kept = pa.schema([schema.field(name) for name in used])
+        return TablePart(pa.Table.from_batches(batches, kept), found, present, faults=faults)
+
+
+def _check_footer(facts: pq.FileMetaData, used: list[str], source: Input, reading: Reading) -> None:
+    """Refuse at once what the file itself says is too much; what is read is counted all the same."""
+    if facts.num_rows > reading.limits.rows:
+        reading.count(source.name, facts.num_rows, 0)
+    for group in range(facts.num_row_groups):
+        columns = facts.row_group(group)
+        for number in range(columns.num_columns):
+            column = columns.column(number)
+            if column.path_in_schema in used and column.total_uncompressed_size > reading.limits.table:
+                reading.count(source.name, 0, column.total_uncompressed_size)
+
+
+def _plain_size(column: pa.Array, source: Input) -> int:
+    """Bytes of a column without its dictionary.
+
+    Raises
+    ------
+    SourceError
+        A text is too long to be one of a table of results.
+    """
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = pc.binary_length(column.dictionary)
+    longest = pc.max(lengths).as_py() or 0
+    if longest > MAX_TEXT:
+        rule = f"a text of {byte_count(longest)}, at most {byte_count(MAX_TEXT)} are allowed"
+        raise SourceError(rule, source.name)
+    return 4 * len(column) + int(pc.sum(lengths.take(column.indices)).as_py() or 0)
+
+
+def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with the types of the file."""
+    fields = [schema.field(name) for name in batch.schema.names]
+    columns = [
+        column.dictionary_decode().cast(field.type) if column.type != field.type else column
+        for column, field in zip(batch.columns, fields, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

@@ -1,0 +1,91 @@
+"""Text that is not all UTF-8: its good rows are read, and its bad bytes are known in the others."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flows.sources.inputs import Input
+
+__all__ = ["MarkedText", "has_marks", "is_utf8", "without_marks"]
+
+# A byte that is not UTF-8 becomes the character at this place of the private use area. Arrow's reader calls back with
+# the text of a row that has too many fields, and can do so for valid text only.
+_FIRST_MARK = 0x10FF00
+_MARKS = r"[\x{10FF80}-\x{10FFFF}]"
+_ERRORS = "ranklake-marks"
+
+
+def is_utf8(source: Input) -> bool:
+    """Whether all of a file is UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with source.open_bytes() as file:
+            while data := file.read(2**20):
+                decoder.decode(data)
+        decoder.decode(b"", True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class MarkedText(io.RawIOBase):
+    """The bytes of a stream as UTF-8, with marks for those that are not."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__()
+        codecs.register_error(_ERRORS, _mark)
+        self._stream, self._decoder = stream, codecs.getincrementaldecoder("utf-8")(_ERRORS)
+        self._buffer, self._at = b"", 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, n: int = -1) -> bytes:
+        """At most ``n`` bytes."""
+        while self._at == len(self._buffer):
+            data = self._stream.read(2**20)
+            self._buffer, self._at = self._decoder.decode(data, not data).encode(), 0
+            if not data and not self._buffer:
+                return b""
+        end = len(self._buffer) if n is None or n < 0 else self._at + n
+        piece = self._buffer[self._at : end]
+        self._at += len(piece)
+        return piece
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+def has_marks(text: str) -> bool:
+    """Whether a text has a byte that is not UTF-8."""
+    return any(ord(character) >= _FIRST_MARK + 0x80 for character in text)
+
+
+def without_marks(batch: pa.RecordBatch, before: int, faults: dict[int, str], hint: str) -> pa.RecordBatch:
+    """The batch with nulls for texts with marks; notes their rows, counted from ``before``, in ``faults``."""
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        bad = pc.match_substring_regex(column, _MARKS)
+        for row in pc.indices_nonzero(bad).to_pylist():
+            raw = column[row].as_py().encode("utf-8")
+            for byte in range(0x80, 0x100):
+                raw = raw.replace(chr(_FIRST_MARK + byte).encode(), bytes([byte]))
+            try:
+                raw.decode()
+            except UnicodeDecodeError as error:
+                rule = f"the column {name!r} is not UTF-8: {raw[:40]!r}, byte 0x{raw[error.start]:02x}; {hint}"
+                faults.setdefault(before + row, rule)
+        columns.append(pc.if_else(bad, None, column))
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return "".join(chr(_FIRST_MARK + byte) for byte in error.object[error.start : error.end]), error.end
