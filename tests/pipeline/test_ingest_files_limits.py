@@ -72,9 +72,13 @@ import resource, sys
 from flows.sources.base import SourceError
 from flows.sources.files import read_contests
 from flows.sources.options import ReadOptions
-import flows.sources.json_items, pyarrow.csv, pyarrow.parquet
+import pyarrow.csv, pyarrow.parquet
 def used():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    try:  # what getrusage says begins with the memory of the process that started this one
+        text = open("/proc/self/status").read()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return int(text.split("VmHWM:")[1].split()[0]) * 1024
 before = used()
 try:
     n = sum(len(c) for c in read_contests(sys.argv[1], options=ReadOptions.parse(limits=sys.argv[2:])))
@@ -110,10 +114,10 @@ METHODS = {"bzip2": zipfile.ZIP_BZIP2, "deflate": zipfile.ZIP_DEFLATED, "lzma": 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
 def test_a_zip_member_that_lies_about_its_size_is_refused_in_little_memory(tmp_path: Path, method: int) -> None:
-    path = lying_zip(tmp_path / "set.zip", b" " * 2**26, method, 1000)
+    path = lying_zip(tmp_path / "set.zip", b" " * 2**27, method, 1000)
     memory, answer = in_child(path)
     assert answer.startswith("set.zip, contest 0 (0.json): damaged")
-    assert memory < 2**25, byte_count(memory)
+    assert memory < 3 * 2**25, byte_count(memory)  # zipfile takes two times 28 MB for a piece of LZMA
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
@@ -530,19 +534,19 @@ def test_standard_input_is_bounded(monkeypatch: Any) -> None:
 
 @pytest.mark.slow
 def test_a_large_archive_goes_through_in_bounded_memory(tmp_path: Path) -> None:
-    # The scaled-down twin of a 4 GB archive of real contests: 400 MB, whose contents would not fit the bound.
+    # The scaled-down twin of a 4 GB archive of real contests: 150 MB, whose contents would not fit the bound.
     names = [f"player number {i}" for i in range(5_000)]
     path = tmp_path / "set.tar.gz"
     n = 0
     with tarfile.open(path, "w:gz", compresslevel=1) as archive:
-        while n < 2_000:
+        while n < 800:
             start = zlib.crc32(str(n).encode()) % 1000
             standings = [[name, i, i] for i, name in enumerate(names[start:] + names[:start])]
             raw = contest(name=f"Round {n}", standings=standings)
-            info = tarfile.TarInfo(f"{1999 - n}.json")
+            info = tarfile.TarInfo(f"{799 - n}.json")
             info.size = len(raw)
             archive.addfile(info, io.BytesIO(raw))
             n += 1
     memory, answer = in_child(path)
-    assert int(answer) == 2_000 * 5_000
-    assert memory < 150 * 2**20, byte_count(memory)
+    assert int(answer) == 800 * 5_000
+    assert memory < 100 * 2**20, byte_count(memory)
