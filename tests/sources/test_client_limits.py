@@ -257,7 +257,11 @@ def test_get__one_layer_of_gzip_is_undone(server: Server, coding: str, body: byt
         assert client.get("").body == b"answer"
 
 
-@pytest.mark.parametrize("body", [gzip.compress(b"x" * 10_000)[:-9], gzip.compress(b"x") + b"rest", b"\x1f"])
+@pytest.mark.parametrize(
+    "body",
+    [gzip.compress(b"x" * 10_000)[:-9], gzip.compress(b"x") + b"rest", b"\x1f"],
+    ids=["cut", "more", "one-byte"],  # the bytes hold the time
+)
 def test_get__compressed_data_that_end_early_or_go_on_are_asked_for_again(server: Server, body: bytes) -> None:
     server.script("/", Reply(body, headers={"Content-Encoding": "gzip"}), b"answer")
     with server.client() as client:
