@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rating_kernels import Outcome, Rounds, count_events
-from storage import StandingsPart
+from rating_kernels.standings import ROUND_LIMITS
+from storage import Dataset, LakeError, StandingsPart
 from storage.schemas import ROUNDS
 
-__all__ = ["Occasions", "to_table"]
+__all__ = ["Occasions", "check_contests", "to_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,27 @@ class Occasions:
             self.perf_ceiling[at],
             self.event[at],
         )
+
+
+def check_contests(dataset: Dataset, counts: npt.NDArray[np.bool_], start: int, stop: int) -> None:
+    """Check the numbers of contests ``start`` to ``stop - 1`` that count: an older release may have let others in.
+
+    Raises
+    ------
+    LakeError
+        A weight, a ceiling or a time is out of range; names the contest and the ways out.
+    """
+    part = dataset.contests.slice(start, stop - start)
+    for name, limits in ROUND_LIMITS.items():
+        column = part.column(name)
+        values = (pc.fill_null(column, np.inf) if name == "perf_ceiling" else column).to_numpy()
+        bad = np.flatnonzero(~limits.holds(values) & counts[start:stop])
+        if len(bad):
+            contest = part.column("contest_id")[int(bad[0])].as_py()
+            raise LakeError(
+                f"contest {contest} of data set {dataset.name}: {name} must be {limits.rule}, got {values[bad[0]]}; "
+                f"correct the source and ingest it again, or pass the contest over: `ranklake rate --exclude {contest}`"
+            )
 
 
 def _writable(column: pa.ChunkedArray | npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rating_kernels import System
+from rating_kernels.limits import finite
+from rating_kernels.system import check_value
 from storage import Chain, Dataset, Lake, LakeError, Run
 from storage.aliases import NEVER, turning_point
 from storage.schemas import PUBLISHED
@@ -33,6 +35,7 @@ __all__ = [
 ]
 
 FOLDED = ("round_index", "player", "mu", "sigma", "n_before")  # columns of rounds that a standing is made of
+_DEVIATIONS = finite()["limits"]
 _DIGITS = 3  # significant digits of a newcomer's sigma that a rating shown has
 
 
@@ -47,6 +50,9 @@ class Display:
     system: System
     params: Any
     deviations: float
+
+    def __post_init__(self) -> None:
+        check_value("deviations", self.deviations, _DEVIATIONS)
 
     @classmethod
     def of(cls, run: Run, deviations: float | None = None) -> Display:

@@ -16,13 +16,12 @@ import pyarrow as pa
 
 from flows.sources.base import SourceError, shown
 from flows.sources.limits import Limits, check_contest, check_participants
-from rating_kernels.standings import StandingsError, check_places
+from rating_kernels.standings import ROUND_LIMITS, StandingsError, check_places
 from storage.contests import Contest
 
 __all__ = ["check_standings", "parse_reference", "reference_time"]
 
 INT32_MAX = 2**31 - 1
-INT64_MAX = 2**63 - 1
 
 
 class _Row(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
@@ -89,10 +88,9 @@ def parse_reference(
     rows, n = contest.standings, len(contest.standings)
     if n == 0:
         raise fault("the standings are empty; a contest needs a participant")
-    if not -INT64_MAX <= contest.time_seconds <= INT64_MAX:
-        raise fault(f"time_seconds = {contest.time_seconds} is not an int64")
-    if not (contest.weight > 0 and math.isfinite(contest.weight)):
-        raise fault(f"weight must be a finite number > 0, got {contest.weight}")
+    for name, limits in ROUND_LIMITS.items():
+        if not limits.hold(getattr(contest, name)):
+            raise fault(f"{name} must be {limits.rule}, got {getattr(contest, name)}")
     names = [row.handle for row in rows]
     if len(set(names)) < n:
         first: dict[str, int] = {}

@@ -68,6 +68,7 @@ def predict(
     With --of: what each place would make of a rating, the others in the order of theirs; with --target: the place
     needed. Chances count a tie half.
     """
+    from rating_kernels.limits import TIME_SECONDS, WEIGHT
     from storage import Lake
     from storage.layout import run_file
 
@@ -80,8 +81,10 @@ def predict(
             raise ValueError("--target goes with --of HANDLE: whose rating is to get there?")
         if pairs and player is not None:
             raise ValueError("--pairs and --of are answers to different questions; ask one")
-        if not 1e-100 < weight < 1e100:
-            raise ValueError(f"--weight must be between 1e-100 and 1e100, got {weight}")
+        if not WEIGHT.hold(weight):
+            raise ValueError(f"--weight must be {WEIGHT.rule}, got {weight}")
+        if time_seconds is not None and not TIME_SECONDS.hold(time_seconds):
+            raise ValueError(f"--time must be {TIME_SECONDS.rule}, got {time_seconds}")
         lines = [] if field is None else [line.rstrip("\r\n") for line in field]
         named = [*handles, *filter(None, lines)]
         if player is not None and player not in named:

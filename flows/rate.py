@@ -19,6 +19,7 @@ import numpy as np
 from storage import Dataset, Lake, LakeError, MissingError, Run, layout
 from storage.lease import Lease, hold
 
+from .adapters import check_contests
 from .chain import NUMERICS
 from .commit import Committer
 from .compiling import Announce, announce, compile_everything, compile_kernels
@@ -148,7 +149,10 @@ def rate(
         The run is there and computes something else, and is not to be replaced.
     LakeError
         The data set or a contest to be excluded is missing, a newer release rated the run, something is damaged,
-        replayed rounds do not give the ratings on record, or somebody else is writing the run.
+        replayed rounds do not give the ratings on record, a number of a contest to rate is out of range, or somebody
+        else is writing the run.
+    ConvergenceError
+        A round cannot be rated in double precision, or a rating is no number. What was committed before it stays.
     EngineError
         There are no workers, or they were lost too often. What was committed stays, and is a valid beginning.
     """
@@ -157,11 +161,13 @@ def rate(
     if dry_run:
         plan = Plan.of(lake, config, dataset, max_rounds, start)
         _check_same(config, plan)
+        check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)
         return _foretell(dataset, plan)
     with hold(lake, layout.run_folder(config.run), f"rate {config.run}", steal=steal) as lease:
         while True:
             plan = Plan.of(lake, config, dataset, max_rounds, start)
             _check_same(config, plan)
+            check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)
             try:
                 if not plan.done:
                     began += _compile(dataset, config, plan, engine, on_compile)

@@ -13,7 +13,7 @@ from rating_kernels.metrics import FILTERS
 from rating_kernels.standings import Ints
 from storage import Dataset
 
-from .adapters import Occasions
+from .adapters import Occasions, check_contests
 from .config import build_params, find_system
 from .engines.base import Engine
 from .engines.serial import Serial
@@ -93,7 +93,9 @@ class Trial:
 
 def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping = ANY_SYSTEM) -> tuple[History, int]:
     """A history in memory, and how many of the first ``stop`` contests are rated."""
-    occasions = Occasions.of(dataset.contests, np.ones(dataset.contests.num_rows, dtype=bool))
+    everything = np.ones(dataset.contests.num_rows, dtype=bool)
+    check_contests(dataset, everything, 0, len(everything))
+    occasions = Occasions.of(dataset.contests, everything)
     parts = [occasions.rounds(part) for part in dataset.standings()]
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in Rounds.__slots__ if name != "offsets"

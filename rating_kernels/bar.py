@@ -36,11 +36,7 @@ from .system import (
     Outcome,
     Prior,
     System,
-    check_finite,
-    check_non_negative,
-    check_one_of,
-    check_positive,
-    settle_floats,
+    check_limits,
 )
 
 __all__ = ["BAR", "DEFAULTS", "SYSTEM", "Duels"]
@@ -92,19 +88,11 @@ class BAR:
     sigma_init: float | None = field(default=None, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
-        settle_floats(self)
-        check_one_of("variant", self.variant, tuple(DEFAULTS))
+        check_limits(self)
         chosen = {name: getattr(self, name) for name in DEFAULTS[self.variant]}
         settled = DEFAULTS[self.variant] | {name: value for name, value in chosen.items() if value is not None}
         for name, value in settled.items():
             object.__setattr__(self, name, value)
-        check_positive("beta", settled["beta"])
-        check_non_negative("sig_drift", settled["sig_drift"])
-        check_finite("mu_init", settled["mu_init"])
-        check_positive("sigma_init", settled["sigma_init"])
-        if not 0.0 < self.kappa < 1.0:
-            raise ValueError(f"kappa must be a number between 0 and 1, both excluded, got {self.kappa}")
-        check_one_of("gamma", self.gamma, GAMMAS)
         if self.variant == "allpairs_mean" and self.gamma != GAMMAS[0]:
             raise ValueError(f"gamma goes with the variant btfull, not {self.variant}; got {self.gamma!r}")
 
@@ -284,6 +272,6 @@ def _rate_small(
 
 
 SYSTEM = System(
-    name="bar", params=BAR, state=state, sigma_limit=sigma_limit,
+    name="bar", performs=False, params=BAR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

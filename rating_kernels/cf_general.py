@@ -28,10 +28,7 @@ from .system import (
     Outcome,
     Prior,
     System,
-    check_finite,
-    check_non_negative,
-    check_positive,
-    settle_floats,
+    check_limits,
 )
 
 __all__ = ["SYSTEM", "CFGeneral"]
@@ -64,11 +61,7 @@ class CFGeneral:
     sigma_init: float = field(default=350.0, metadata=non_negative(POINTS))
 
     def __post_init__(self) -> None:
-        settle_floats(self)
-        check_positive("beta", self.beta)
-        check_positive("weight", self.weight)
-        check_finite("mu_init", self.mu_init)
-        check_non_negative("sigma_init", self.sigma_init)
+        check_limits(self)
 
 
 def state(params: CFGeneral, mu: Floats, sigma: Floats) -> dict[str, Floats]:
@@ -151,7 +144,7 @@ def rate_small(params: CFGeneral, beliefs: Beliefs, rounds: Rounds, outcome: Out
         outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
     if failed >= 0:
-        raise ConvergenceError(f"no root found in round {failed} of {len(rounds)} small rounds")
+        raise ConvergenceError("no performance found")
 
 
 def _store(beliefs: Beliefs) -> tuple[Any, ...]:

@@ -85,4 +85,4 @@ def _logistic_duels(gap, one, other, nodes, weights, chance):
             x = rate * (gap[i] + narrow * nodes[k])
             e = exp(-abs(x))
             total += weights[k] * ((1.0 if x >= 0.0 else e) / (1.0 + e))
-        chance[i] = total
+        chance[i] = min(total, 1.0)  # the weights add up to 1 but for rounding

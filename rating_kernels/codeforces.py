@@ -23,7 +23,7 @@ from .needs import HIGHEST_NEED, TIE_SHARE, bring_rows, leave_rows, needs, solve
 from .performance import group_starts
 from .promises import promises
 from .standings import Floats, Ints, Longs, Rounds
-from .system import ConvergenceError, Map, Outcome, Prior, System, check_finite, check_one_of, settle_floats
+from .system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "Codeforces"]
 
@@ -70,12 +70,7 @@ class Codeforces:
     sigma_init: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        settle_floats(self)
-        check_one_of("rule", self.rule, tuple(_RULES))
-        check_one_of("arithmetic", self.arithmetic, ("integer", "real"))
-        check_one_of("tie_rank", self.tie_rank, tuple(TIE_SHARE))
-        check_one_of("lone_player", self.lone_player, ("unchanged", "literal"))
-        check_finite("initial", self.mu_init)
+        check_limits(self)
         if self.whole and not self.mu_init.is_integer():
             raise ValueError(
                 f"initial must be a whole number with arithmetic 'integer', got {self.initial}; choose 'real'"
@@ -184,7 +179,7 @@ def rate_small(params: Codeforces, beliefs: Beliefs, rounds: Rounds, outcome: Ou
         outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
     if failed >= 0:
-        raise ConvergenceError(f"no root found in round {failed} of {len(rounds)} small rounds")
+        raise ConvergenceError("no performance found")
 
 
 def _check_whole(params: Codeforces, beliefs: Beliefs, player: Ints) -> None:

@@ -34,11 +34,7 @@ from .system import (
     Outcome,
     Prior,
     System,
-    check_finite,
-    check_non_negative,
-    check_one_of,
-    check_positive,
-    settle_floats,
+    check_limits,
 )
 
 __all__ = ["SYSTEM", "Elo", "curve", "expected_score", "factor_of", "move", "rule", "store", "surplus_of"]
@@ -90,28 +86,17 @@ class Elo:
     sigma_init: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        settle_floats(self)
-        check_one_of("k_rule", self.k_rule, ("fixed", "fide"))
-        check_one_of("cdf", self.cdf, ("logistic", "normal"))
-        check_one_of("pairs", self.pairs, ("mean", "sum"))
+        check_limits(self)
         if self.k_rule == "fide":
             if self.k is not None:
                 raise ValueError(f"k goes with k_rule fixed, not with FIDE's tiers; got {self.k}")
         elif self.k is None:
             object.__setattr__(self, "k", _DEFAULT_K)
-        else:
-            check_non_negative("k", self.k)
         if self.round_digits is None:
             if self.round_what is not None:
                 raise ValueError(f"round_what needs round_digits, the decimals to round to; got {self.round_what!r}")
-        else:
-            if self.round_digits not in range(_DIGITS + 1):
-                raise ValueError(f"round_digits must be a whole number from 0 to {_DIGITS}, got {self.round_digits}")
-            if self.round_what is None:
-                object.__setattr__(self, "round_what", "rating")
-            check_one_of("round_what", str(self.round_what), ("rating", "change"))
-        check_positive("n", self.n)
-        check_finite("mu_init", self.mu_init)
+        elif self.round_what is None:
+            object.__setattr__(self, "round_what", "rating")
 
 
 def state(params: Elo, mu: Floats, sigma: Floats) -> dict[str, Floats]:
@@ -311,6 +296,6 @@ def _rate_small(
 
 
 SYSTEM = System(
-    name="elo", params=Elo, state=state, sigma_limit=sigma_limit,
+    name="elo", performs=False, params=Elo, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

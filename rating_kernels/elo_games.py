@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ._jit import exact
 from .beliefs import Beliefs
 from .elo import Elo, curve, expected_score, factor_of, move, rule, store, surplus_of
+from .limits import POINTS, non_negative
 from .standings import Floats
 
 __all__ = ["IMPORTANCE", "Games", "rate_games"]
@@ -35,6 +36,8 @@ IMPORTANCE: Mapping[str, float] = MappingProxyType(
 The weight of a contest multiplies K, so that with ``k=1`` a match counts ``weight=IMPORTANCE["qualifiers"]``; in a list
 of single games (:func:`rate_games`) each may be given its ``k``.
 """
+
+_K = non_negative(POINTS)["limits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def rate_games(
         & (np.minimum(one, other) >= 0)
         & (np.maximum(one, other) < len(beliefs)),
         "score must be in [0, 1]": (scores >= 0.0) & (scores <= 1.0),
-        "k must be a finite number >= 0": np.isnan(factors) | ((factors >= 0.0) & np.isfinite(factors)),
+        f"k must be {_K.rule}": np.isnan(factors) | _K.holds(factors),
     }
     for wanted, holds in rules.items():
         if not holds.all():

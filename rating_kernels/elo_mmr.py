@@ -18,7 +18,7 @@ from ._jit import exact
 from .beliefs import Beliefs, History, places_needed
 from .chances import logistic_duel
 from .factors import absorb_rows, diffuse_rows
-from .field import DIRECT, NODES, Plan, Table, accumulate, finish, plan, plan_panels, tabulate
+from .field import DIRECT, NODES, Plan, Table, accumulate, check_width, finish, plan, plan_panels, tabulate
 from .limits import POINTS, choice, finite, non_negative, positive, whole
 from .numerics import C3
 from .performance import bracket, group_starts, solve_groups, weigh_groups
@@ -29,11 +29,7 @@ from .system import (
     Outcome,
     Prior,
     System,
-    check_finite,
-    check_non_negative,
-    check_one_of,
-    check_positive,
-    settle_floats,
+    check_limits,
 )
 
 __all__ = ["SYSTEM", "EloMMR", "Rates", "check_rates", "delta", "rates", "sigma_limit"]
@@ -88,10 +84,7 @@ class EloMMR:
     sigma_init: float = field(default=350.0, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
-        check_non_negative("rho", self.rho, infinite=True)
         check_rates(self)
-        if self.history_len is not None and self.history_len < 1:
-            raise ValueError(f"history_len must be >= 1 or None (all that can be measured), got {self.history_len}")
 
 
 class Rates(Protocol):
@@ -119,21 +112,11 @@ class Rates(Protocol):
 
 def check_rates(params: Rates) -> None:
     """Raise ``ValueError`` unless these hyperparameters mean something together; whole numbers become floats."""
-    settle_floats(params)
-    check_one_of("tie_mode", params.tie_mode, ("full", "split"))
-    check_positive("weight_limit", params.weight_limit)
-    check_non_negative("sig_limit", params.sig_limit)
-    check_non_negative("drift_per_day", params.drift_per_day)
-    check_finite("mu_init", params.mu_init)
-    check_positive("sigma_init", params.sigma_init)
     object.__setattr__(params, "noob_delay", tuple(float(v) for v in params.noob_delay))
-    for i, factor in enumerate(params.noob_delay):
-        check_positive(f"noob_delay[{i}]", factor)
+    check_limits(params)
     if (params.beta is None) != (params.gamma is None):
         raise ValueError(f"beta and gamma go together, got beta={params.beta}, gamma={params.gamma}")
     if params.beta is not None and params.gamma is not None:
-        check_positive("beta", params.beta)
-        check_non_negative("gamma", params.gamma)
         if params.drift_per_day:
             raise ValueError(
                 f"drift_per_day goes with weight_limit and sig_limit, not beta and gamma; got {params.drift_per_day}"
@@ -219,7 +202,7 @@ def perform(params: EloMMR, summary: FieldSummary, start: int, stop: int, perf: 
         True, *s.table.arrays, perf,
     )  # fmt: skip
     if failed >= 0:
-        raise ConvergenceError(f"no performance found for the tie group at position {s.first[failed]}")
+        raise ConvergenceError("no performance found", int(s.first[failed]))
 
 
 def absorb(
@@ -240,7 +223,7 @@ def absorb(
         prior.beta, outcome.perf, *_store(beliefs), outcome.mu, outcome.sigma,
     )  # fmt: skip
     if failed >= 0:
-        raise ConvergenceError(f"no rating found for player {round.player[failed]} (row {failed} of the round)")
+        raise ConvergenceError("no rating found", int(failed))
 
 
 def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
@@ -253,7 +236,7 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
             outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
         )  # fmt: skip
         if needed < 0:
-            raise ConvergenceError(f"no root found in round {done} of {len(rounds)} small rounds")
+            raise ConvergenceError("no performance or no rating found")
         history.make_room(needed)
 
 
@@ -308,6 +291,8 @@ def _rate_small(
         above, below = weigh_groups(omega[:n], first)
         low, high, middle, top_rate, bottom_rate = bracket(mu_prior[i:j], omega[:n], first, above, below, split)
         tabulated = n > DIRECT
+        if tabulated:
+            check_width(low, high, top_rate, bottom_rate)
         half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
         panels = offset[-1] if tabulated else 0
         sums = np.zeros((1, panels, 2, NODES // 2))

@@ -141,7 +141,7 @@ def rate_small(params: EloMMX, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
         outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
     if failed >= 0:
-        raise ConvergenceError(f"no root found in round {failed} of {len(rounds)} small rounds")
+        raise ConvergenceError("no performance found")
 
 
 def _store(beliefs: Beliefs) -> tuple[Any, ...]:

@@ -42,11 +42,7 @@ from .system import (
     Outcome,
     Prior,
     System,
-    check_finite,
-    check_non_negative,
-    check_one_of,
-    check_positive,
-    settle_floats,
+    check_limits,
 )
 
 __all__ = ["SYSTEM", "EloR"]
@@ -87,17 +83,9 @@ class EloR:
     sigma_init: float = field(default=350.0, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
-        settle_floats(self)
-        check_non_negative("sigma_star", self.sigma_star)
-        check_positive("gamma", self.gamma)
+        check_limits(self)
         if not self.gamma > self.sigma_star:
             raise ValueError(f"gamma must be > sigma_star ({self.sigma_star} rating points), got {self.gamma}")
-        check_one_of("noise", self.noise, ("exact", "simple"))
-        check_one_of("tie_mode", self.tie_mode, ("half", "full"))
-        if self.max_len is not None and self.max_len < 2:
-            raise ValueError(f"max_len must be >= 2 or None (all that can be measured), got {self.max_len}")
-        check_finite("mu_init", self.mu_init)
-        check_positive("sigma_init", self.sigma_init)
 
 
 def state(params: EloR, mu: Floats, sigma: Floats) -> dict[str, Floats]:
@@ -135,7 +123,7 @@ def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, 
         prior.mu, prior.sigma, prior.n_before,
     )  # fmt: skip
     if failed >= 0:
-        raise ConvergenceError(f"no noise found for player {round.player[failed]} (row {failed} of the round)")
+        raise ConvergenceError("no noise found", int(failed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +167,7 @@ def perform(params: EloR, summary: FieldSummary, start: int, stop: int, perf: Fl
         start, stop, s.mu, s.omega, s.solved, s.above, s.below, False, s.ceiling, True, *s.table.arrays, perf
     )
     if failed >= 0:
-        raise ConvergenceError(f"no performance found at position {s.solved[failed]}")
+        raise ConvergenceError("no performance found", int(s.solved[failed]))
 
 
 def absorb(
@@ -201,7 +189,7 @@ def absorb(
         prior.mu, prior.sigma, outcome.perf, *_store(beliefs), outcome.mu, outcome.sigma,
     )  # fmt: skip
     if failed >= 0:
-        raise ConvergenceError(f"no rating found for player {round.player[failed]} (row {failed} of the round)")
+        raise ConvergenceError("no rating found", int(failed))
 
 
 def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
@@ -215,7 +203,7 @@ def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome)
             outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
         )  # fmt: skip
         if needed < 0:
-            raise ConvergenceError(f"no root found in round {done} of {len(rounds)} small rounds")
+            raise ConvergenceError("no performance or no rating found")
         history.make_room(needed)
 
 

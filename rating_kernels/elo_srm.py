@@ -31,7 +31,7 @@ from .field_sums import field_sums
 from .limits import POINTS, choice, finite, non_negative, positive, switch
 from .performance import group_starts
 from .standings import Floats, Longs, Rounds
-from .system import Map, Outcome, Prior, System, check_finite, check_non_negative, check_one_of, settle_floats
+from .system import Map, Outcome, Prior, System, check_limits
 from .tie_field import sum_ties, tied_sums
 
 __all__ = ["K0", "PRESETS", "SYSTEM", "EloSRM", "newcomer"]
@@ -98,20 +98,12 @@ class EloSRM:
     sigma_init: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
+        check_limits(self)
         if self.preset is None and self.k is None:
             object.__setattr__(self, "preset", _FINAL)
-        if self.preset is not None:
-            check_one_of("preset", self.preset, tuple(PRESETS))
         for name, value in (_PLAIN if self.preset is None else PRESETS[self.preset]).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
-        settle_floats(self)
-        for name in ("k", "c", "b"):
-            check_non_negative(name, getattr(self, name))
-        if not (self.m is not None and self.m > 0.0):
-            raise ValueError(f"m must be a number > 0, infinite for no bound, got {self.m}")
-        for name in ("n_inflation", "mu_init"):
-            check_finite(name, getattr(self, name))
 
 
 def newcomer(params: EloSRM, event: int) -> float:
@@ -273,6 +265,6 @@ def _rate_small(
 
 
 SYSTEM = System(
-    name="elo-srm", params=EloSRM, state=state, sigma_limit=sigma_limit,
+    name="elo-srm", performs=False, params=EloSRM, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

@@ -32,6 +32,7 @@ __all__ = [
     "Table",
     "accumulate",
     "block_starts",
+    "check_width",
     "direct_sum",
     "direct_sums",
     "extremes",
@@ -50,6 +51,9 @@ HALF_WIDTH = 0.9 * math.pi  # of a panel, over the level's largest rate: the ser
 LEVEL_RATIO = 4.0  # rates within one level differ at most by this factor
 NEAR = 45.0  # beyond e^-45 of its size a term is its limit
 GRID = 256  # cells of the table of first guesses
+PANELS = 1 << 18  # on the narrowest level, at most: 64 MB of partial sums a block
+PARTIAL = 1 << 22  # panels of all blocks together, at most: 1 GB
+RATES = 1e100  # the largest rate over the smallest, at most
 BLOCK, BLOCKS = 2048, 64  # terms a partial sum, at least; partial sums a round, at most
 
 _HALF = NODES // 2
@@ -96,11 +100,20 @@ class Plan:
     def partial_sums(self, blocks: int) -> tuple[Floats, Floats]:
         """Zeros for each block's ``sums`` and ``far`` (:func:`accumulate`)."""
         panels, levels = int(self.offset[-1]), len(self.first)
+        if panels * blocks > PARTIAL:
+            raise OverflowError("ratings in one round lie too far apart for their deviations")
         return np.zeros((blocks, panels, 2, NODES // 2)), np.zeros((blocks, panels + levels, 2))
 
 
 def plan_panels(low: float, high: float, middle: float, top_rate: float, bottom_rate: float) -> Plan:
-    """Panels for rates in [``bottom_rate``, ``top_rate``] that cover [``low``, ``high``]."""
+    """Panels for rates in [``bottom_rate``, ``top_rate``] that cover [``low``, ``high``].
+
+    Raises
+    ------
+    OverflowError
+        More than :data:`PANELS` would be needed, or an argument is no number.
+    """
+    _check_width(low, high, top_rate, bottom_rate)
     return Plan(low, high, middle, top_rate, *plan(low, high, middle, top_rate, bottom_rate))
 
 
@@ -143,6 +156,15 @@ def block_starts(n: int) -> Longs:
     """Where the fixed blocks of ``n`` terms begin, and ``n`` at the end: how work is shared cannot change a bit."""
     size = max(BLOCK, -(-n // BLOCKS))
     return np.append(np.arange(0, n, size), n)
+
+
+def _check_width(low: float, high: float, top_rate: float, bottom_rate: float) -> None:
+    """Raise ``OverflowError`` unless a table of these has at most :data:`PANELS`; negated, so that NaN is refused."""
+    if not ((high - low) * top_rate <= 2.0 * HALF_WIDTH * PANELS and top_rate <= RATES * bottom_rate):
+        raise OverflowError("ratings in one round lie too far apart for their deviations")
+
+
+check_width = inner_exact(_check_width)  # for kernels
 
 
 @exact

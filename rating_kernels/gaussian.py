@@ -93,7 +93,7 @@ def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) 
     def find(start: int, stop: int) -> None:
         failed = solve(start, stop, *field, split, *grid, panels, crossing, span, slots, inside, perf)
         if failed >= 0:
-            raise ConvergenceError(f"no performance found for the tie group at position {first[failed]}")
+            raise ConvergenceError("no performance found", int(first[failed]))
 
     if panels > 0:
         map(sum_nodes, parts)

@@ -26,14 +26,13 @@ from .chances import glicko_curve
 from .duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
 from .limits import POINTS, finite, non_negative, positive
 from .standings import Floats, Rounds
-from .system import Map, Outcome, Prior, System, check_finite, check_non_negative, check_positive, settle_floats
+from .system import Map, Outcome, Prior, System, check_limits, check_value
 
 __all__ = [
     "SYSTEM",
     "Glicko",
     "Q",
     "absorb_rows",
-    "check_beliefs",
     "check_idle",
     "check_time",
     "diffuse_rows",
@@ -74,20 +73,9 @@ class Glicko:
     sigma_init: float = field(default=350.0, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
-        settle_floats(self)
-        check_beliefs(self)
-        check_non_negative("sig_drift", self.sig_drift)
-        check_positive("max_rd", self.max_rd)
+        check_limits(self)
         if self.sigma_init > self.max_rd:
             raise ValueError(f"sigma_init must be at most max_rd = {self.max_rd} rating points, got {self.sigma_init}")
-
-
-def check_beliefs(params: Any) -> None:
-    """Raise ``ValueError`` unless newcomers and periods make sense; for all of Glicko's kin."""
-    check_finite("mu_init", params.mu_init)
-    check_positive("sigma_init", params.sigma_init)
-    if params.period_days is not None:
-        check_positive("period_days", params.period_days)
 
 
 def state(params: Glicko, mu: Floats, sigma: Floats) -> dict[str, Floats]:
@@ -229,7 +217,7 @@ def check_time(period_days: float | None, time_seconds: int | None) -> int:
 
 def check_idle(period_days: float | None, periods: float) -> None:
     """Raise ``ValueError`` unless players can be told to sit out so many periods."""
-    check_non_negative("periods", periods)
+    check_value("periods", periods, non_negative()["limits"])
     if period_days is not None:
         raise ValueError(f"nobody needs to sit out where idle time counts (period_days = {period_days})")
 
@@ -304,6 +292,6 @@ def rate_each(
 
 
 SYSTEM = System(
-    name="glicko", params=Glicko, state=state, sigma_limit=sigma_limit,
+    name="glicko", performs=False, params=Glicko, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

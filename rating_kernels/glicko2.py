@@ -25,11 +25,11 @@ from ._jit import exact, inner_exact
 from .beliefs import Beliefs
 from .chances import glicko_curve
 from .duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
-from .glicko import check_beliefs, check_idle, check_time, perform
+from .glicko import check_idle, check_time, perform
 from .limits import POINTS, choice, finite, positive
 from .numerics import exp
 from .standings import Floats, Rounds
-from .system import ConvergenceError, Map, Outcome, Prior, System, check_one_of, check_positive, settle_floats
+from .system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "Glicko2", "rate_games", "sit_out"]
 
@@ -67,14 +67,10 @@ class Glicko2:
     period_days: float | None = field(default=None, metadata=positive("days"))
     mu_init: float = field(default=1500.0, metadata=finite(POINTS))
     sigma_init: float = field(default=350.0, metadata=positive(POINTS))
-    vol_init: float = field(default=0.06, metadata=positive("units of the scale"))
+    vol_init: float = field(default=0.06, metadata=positive())
 
     def __post_init__(self) -> None:
-        settle_floats(self)
-        check_beliefs(self)
-        check_positive("tau", self.tau)
-        check_one_of("scale", self.scale, tuple(SCALES))
-        check_positive("vol_init", self.vol_init)
+        check_limits(self)
 
 
 def state(params: Glicko2, mu: Floats, sigma: Floats) -> dict[str, Floats]:
@@ -120,7 +116,7 @@ def absorb(
         start, stop, round.player, round.time_seconds[0], SCALES[params.scale], params.tau, prior.mu, prior.sigma,
         summary.surprise, summary.information, *_store(beliefs), outcome.mu, outcome.sigma,
     )  # fmt: skip
-    _complain(failed, round.player)
+    _complain(failed)
 
 
 def rate_small(params: Glicko2, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
@@ -130,7 +126,7 @@ def rate_small(params: Glicko2, beliefs: Beliefs, rounds: Rounds, outcome: Outco
         *_idle(params), *_store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
         outcome.n_before,
     )  # fmt: skip
-    _complain(failed, rounds.player)
+    _complain(failed)
 
 
 def rate_games(
@@ -154,7 +150,7 @@ def rate_games(
         0, m, games.player, now, scale, params.tau, mu_prior, sigma_prior, games.surprise, games.information,
         *_store(beliefs), mu, sigma,
     )  # fmt: skip
-    _complain(failed, games.player)
+    _complain(failed)
     return games
 
 
@@ -174,9 +170,9 @@ def _idle(params: Glicko2) -> tuple[float, float]:
     return 0.0 if params.period_days is None else 1.0 / params.period_days, SCALES[params.scale]
 
 
-def _complain(failed: int, player: npt.NDArray[np.int32]) -> None:
+def _complain(failed: int) -> None:
     if failed >= 0:
-        raise ConvergenceError(f"no volatility found for player {player[failed]} (row {failed})")
+        raise ConvergenceError("no volatility found")
 
 
 @exact
@@ -293,6 +289,6 @@ def _rate_each(
 
 
 SYSTEM = System(
-    name="glicko2", params=Glicko2, state=state, sigma_limit=sigma_limit,
+    name="glicko2", performs=False, params=Glicko2, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

@@ -20,11 +20,11 @@ import numpy as np
 from .beliefs import Beliefs
 from .chances import glicko_curve
 from .duels import SMALL, Duels, compare
-from .glicko import Q, absorb_rows, check_beliefs, diffuse_rows, idle_variance, perform, rate_each, state, store
+from .glicko import Q, absorb_rows, diffuse_rows, idle_variance, perform, rate_each, state, store
 from .limits import POINTS, finite, non_negative, positive
 from .numerics import C3
 from .standings import Floats, Rounds
-from .system import Map, Outcome, Prior, System, check_non_negative, check_positive, settle_floats
+from .system import Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "GlickoAllPairs"]
 
@@ -56,10 +56,7 @@ class GlickoAllPairs:
     sigma_init: float = field(default=350.0, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
-        settle_floats(self)
-        check_beliefs(self)
-        check_positive("beta", self.beta)
-        check_non_negative("sig_drift", self.sig_drift)
+        check_limits(self)
 
 
 def sigma_limit(params: GlickoAllPairs) -> float:
@@ -124,6 +121,6 @@ def _drift(params: GlickoAllPairs) -> tuple[float, float, bool, float]:
 
 
 SYSTEM = System(
-    name="glicko-allpairs", params=GlickoAllPairs, state=state, sigma_limit=sigma_limit,
+    name="glicko-allpairs", performs=False, params=GlickoAllPairs, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

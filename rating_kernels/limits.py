@@ -1,7 +1,8 @@
-"""What a hyperparameter may be: its range, its choices and its unit, kept with the field of the parameter class.
+"""What a hyperparameter or a number of a contest may be: its range, its choices and its unit.
 
-``dataclasses.field(default=..., metadata=positive("rating points"))`` states it where the default stands. The class
-itself refuses other values when it is built; a test holds both together. Rules that join several fields are not here.
+``dataclasses.field(default=..., metadata=positive("rating points"))`` states it where the default stands, and
+:func:`.system.check_limits` refuses other values when the parameters are built. Rules that join several fields are in
+the classes. The ends of all ranges are in this module: one range for each unit.
 """
 
 from __future__ import annotations
@@ -9,9 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import Field, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 __all__ = [
+    "LARGEST",
+    "PERF_CEILING",
     "POINTS",
+    "TIME_SECONDS",
+    "WEIGHT",
     "Limits",
     "choice",
     "finite",
@@ -25,10 +34,25 @@ __all__ = [
 
 POINTS = "rating points"
 
+# Usual deviations lie between 0.08 (the drift of TrueSkill) and 600 points, usual ratings below 10,000. A scale of a
+# thousandth of that to a million times that fits, with a decade to spare. Squares of two such numbers, multiplied by
+# all weights and by the longest time between two contests, stay below 1e60: no product overflows.
+_POINTS = (1e-9, 1e10)
+_RANGES = {
+    POINTS: _POINTS,
+    "rating points per root of a period": _POINTS,
+    "squared rating points a day": (_POINTS[0] ** 2, _POINTS[1] ** 2),
+    "hundredths of a rating point an event": (100.0 * _POINTS[0], 100.0 * _POINTS[1]),
+    "days": (1e-6, 1e6),  # from a tenth of a second to three millennia
+    "": (1e-9, 1e9),  # pure numbers: most are factors of about 1
+}
+_ODDS = 1e-9  # of a share, at least, and of the rest
+_MOST_KEPT = 1_000_000  # past performances: kernels count them in 64 bits, memory holds fewer
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The values that a hyperparameter may have.
+    """The values that a number or a word may have.
 
     Attributes
     ----------
@@ -37,11 +61,13 @@ class Limits:
     unit : str
         Of a number; empty for a pure one.
     low, high : float
-        Ends of the range; infinite for none.
+        Ends of the range.
     closed : str
-        The ends that belong to the range: "", "low", "high" or "both".
+        The ends that belong to the range: "" or "both".
     choices : tuple of str
         The words, if it is a choice.
+    infinite : bool
+        Whether +inf is allowed beside the range.
     """
 
     kind: str
@@ -50,6 +76,7 @@ class Limits:
     high: float = math.inf
     closed: str = ""
     choices: tuple[str, ...] = ()
+    infinite: bool = False
 
     @property
     def text(self) -> str:
@@ -58,17 +85,57 @@ class Limits:
             return ", ".join(self.choices)
         if self.kind == "switch":
             return "true, false"
-        low = "" if self.low == -math.inf else f"{'>=' if self.closed in ('low', 'both') else '>'} {self.low:g}"
-        high = "" if self.high == math.inf else f"{'<=' if self.closed in ('high', 'both') else '<'} {self.high:g}"
-        parts = [part for part in (low, high) if part] or ["any finite"]
-        if self.high == math.inf and self.closed in ("high", "both"):
-            parts.append("inf")
-        return ", ".join(parts)
+        low, high = (_spelled(end) for end in (self.low, self.high))
+        span = f"{low} to {high}" if self.closed == "both" else f"> {low}, < {high}"
+        return f"{span}, inf" if self.infinite else span
+
+    @property
+    def rule(self) -> str:
+        """What a value must be, for a message: "within 0..1000 rating points"."""
+        if self.kind == "choice":
+            return f"one of {', '.join(self.choices)}"
+        if self.kind == "switch":
+            return "true or false"
+        low, high = (_spelled(end) for end in (self.low, self.high))
+        unit = f" {self.unit}" if self.unit else ""
+        span = f"within {low}..{high}{unit}" if self.closed == "both" else f"> {low} and < {high}{unit}"
+        if self.kind == "whole number":
+            span = f"a whole number {span}"
+        return f"{span} or inf" if self.infinite else span
 
     def hold(self, value: float) -> bool:
-        """Whether a number lies in the range."""
-        above = value > self.low or (self.closed in ("low", "both") and value == self.low)
-        return above and (value < self.high or (self.closed in ("high", "both") and value == self.high))
+        """Whether a number lies in the range; NaN does not."""
+        if self.infinite and value == math.inf:
+            return True
+        if self.closed == "both":
+            return self.low <= value <= self.high
+        return self.low < value < self.high
+
+    def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Which numbers of an array lie in the range; NaN does not."""
+        good: npt.NDArray[np.bool_] = (values >= self.low) & (values <= self.high)
+        if self.closed != "both":
+            good &= (values != self.low) & (values != self.high)
+        return good | (values == np.inf) if self.infinite else good
+
+
+def _spelled(end: float) -> str:
+    if abs(end) < 1e7 and end == int(end):
+        return str(int(end))
+    short = f"{end:g}"
+    return short if float(short) == end else repr(end)
+
+
+# How much a contest counts. Usual are 0.1 to 10; prize money and numbers of participants fit, too. Variances are
+# divided by a weight and multiplied by it.
+WEIGHT = Limits("number", "", 1e-9, 1e9, "both")
+# A ceiling below all ratings moves everybody down to it: within what ratings on any scale can reach.
+PERF_CEILING = Limits("number", POINTS, -1e12, 1e12, "both", infinite=True)
+# Three million years: what lies beyond is no time, and variances that grow by the day stay far from overflow. Times in
+# microseconds or nanoseconds, the usual mistake, lie beyond.
+TIME_SECONDS = Limits("whole number", "seconds since 1970", -1e14, 1e14, "both")
+# Ratings and deviations that a round may produce: squares and fourth powers of them are still finite.
+LARGEST = 1e60
 
 
 def limits_of(field: Field[object]) -> Limits:
@@ -78,28 +145,30 @@ def limits_of(field: Field[object]) -> Limits:
 
 
 def positive(unit: str = "", infinite: bool = False) -> Mapping[str, Limits]:
-    """A number > 0."""
-    return {"limits": Limits("number", unit, 0.0, closed="high" if infinite else "")}
+    """A number > 0, as small and as large as the unit allows."""
+    low, high = _RANGES[unit]
+    return {"limits": Limits("number", unit, low, high, "both", infinite=infinite)}
 
 
 def non_negative(unit: str = "", infinite: bool = False) -> Mapping[str, Limits]:
-    """A number >= 0."""
-    return {"limits": Limits("number", unit, 0.0, closed="both" if infinite else "low")}
+    """A number >= 0, as large as the unit allows."""
+    return {"limits": Limits("number", unit, 0.0, _RANGES[unit][1], "both", infinite=infinite)}
 
 
 def finite(unit: str = "") -> Mapping[str, Limits]:
-    """Any finite number."""
-    return {"limits": Limits("number", unit)}
+    """A number of any sign, as large as the unit allows."""
+    high = _RANGES[unit][1]
+    return {"limits": Limits("number", unit, -high, high, "both")}
 
 
 def fraction() -> Mapping[str, Limits]:
-    """A number between 0 and 1, both excluded."""
-    return {"limits": Limits("number", "", 0.0, 1.0)}
+    """A number between 0 and 1, and not so near to either that its odds overflow."""
+    return {"limits": Limits("number", "", _ODDS, 1.0 - _ODDS, "both")}
 
 
-def whole(low: int, high: float = math.inf, unit: str = "") -> Mapping[str, Limits]:
+def whole(low: int, high: int = _MOST_KEPT, unit: str = "") -> Mapping[str, Limits]:
     """A whole number from ``low`` to ``high``."""
-    return {"limits": Limits("whole number", unit, low, high, "low" if math.isinf(high) else "both")}
+    return {"limits": Limits("whole number", unit, low, high, "both")}
 
 
 def choice(*words: str) -> Mapping[str, Limits]:

@@ -97,7 +97,7 @@ def needs(
             start, stop, mu, lo, hi, tie_share, rate, base, own, whole, *shape, tabulated, *table, seed, need
         )
         if failed >= 0:
-            raise ConvergenceError(f"no need found for the player at position {failed}")
+            raise ConvergenceError("no performance found", int(failed))
 
     map(solve, n, seed, need)
     return seed, need

@@ -7,13 +7,18 @@ one-to-one games are six arrays and not a million objects.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .limits import PERF_CEILING, TIME_SECONDS, WEIGHT, Limits
+
 __all__ = [
+    "ROUND_LIMITS",
     "Floats",
     "Ints",
     "Rounds",
@@ -27,6 +32,12 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+
+
+ROUND_LIMITS: Mapping[str, Limits] = MappingProxyType(
+    {"weight": WEIGHT, "perf_ceiling": PERF_CEILING, "time_seconds": TIME_SECONDS}
+)
+"""What the numbers of a round may be, by the name of the column."""
 
 
 class StandingsError(ValueError):
@@ -161,7 +172,7 @@ class Rounds:
     time_seconds : int64[r]
         End of the round, UTC since the epoch.
     weight : float64[r]
-        How much the round counts, > 0.
+        How much the round counts; see :data:`.limits.WEIGHT`.
     perf_ceiling : float64[r]
         The highest performance the round can show, rating points; +inf for none.
     event : int64[r]
@@ -202,7 +213,7 @@ class Rounds:
         Raises
         ------
         ValueError
-            Columns of unequal length, or a weight that is not a positive number.
+            Columns of unequal length, or a weight, a ceiling or a time out of range.
         StandingsError
             Places that are no possible result, or a player who stands twice in one round; names round and row.
         """
@@ -221,14 +232,11 @@ class Rounds:
             _column("perf_ceiling", np.full(r, np.inf) if perf_ceiling is None else perf_ceiling, np.float64, r),
             _column("event", count_events(times) if event is None else event, np.int64, r),
         )
-        bad = np.flatnonzero(~((columns.weight > 1e-100) & (columns.weight < 1e100)))
-        if len(bad):
-            raise ValueError(f"round {bad[0]}: weight must be between 1e-100 and 1e100, got {columns.weight[bad[0]]}")
-        bad = np.flatnonzero(~(columns.perf_ceiling > -np.inf))
-        if len(bad):
-            raise ValueError(
-                f"round {bad[0]}: perf_ceiling must be a number or +inf, got {columns.perf_ceiling[bad[0]]}"
-            )
+        for name, limits in ROUND_LIMITS.items():
+            values = getattr(columns, name)
+            bad = np.flatnonzero(~limits.holds(values))
+            if len(bad):
+                raise ValueError(f"round {bad[0]}: {name} must be {limits.rule}, got {values[bad[0]]}")
         if n and columns.player.min() < 0:
             raise ValueError(f"player must be a number >= 0, got {columns.player.min()}")
         check_places(columns.lo, columns.hi, off)

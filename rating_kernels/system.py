@@ -14,14 +14,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .beliefs import Beliefs, Map
+from .limits import Limits, limits_of
 from .standings import Floats, Ints, Longs, Rounds
 
 __all__ = [
@@ -31,17 +34,31 @@ __all__ = [
     "Prior",
     "Summary",
     "System",
-    "check_finite",
-    "check_non_negative",
-    "check_one_of",
-    "check_positive",
+    "check_limits",
+    "check_value",
     "of_rows",
     "settle_floats",
 ]
 
 
 class ConvergenceError(ArithmeticError):
-    """A root was not found to its tolerance: the input is beyond what double precision resolves."""
+    """A root was not found to its tolerance, or a result is no number: the input is beyond double precision.
+
+    Attributes
+    ----------
+    rule : str
+        What went wrong, in words.
+    row : int or None
+        The participant of the round, from 0 in standings order, where one is known.
+    """
+
+    def __init__(self, rule: str, row: int | None = None) -> None:
+        # the base class holds what pickle hands back to the constructor in another process
+        super().__init__(rule, row)
+        self.rule, self.row = rule, row
+
+    def __str__(self) -> str:
+        return self.rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +168,8 @@ class System:
     beats : (params, weight, one, other) -> float64[...]
         The chance that ``one`` finishes before ``other`` in a round of this weight, a tie counting half, by the
         system's own model. Priors whose arrays broadcast; their ``beta`` is not read.
+    performs : bool
+        Whether rounds show performances, all of them finite; otherwise every ``perf`` is NaN.
     history : tuple of str
         What beliefs remember of every single round, one number each; empty if nothing.
     deviations : float
@@ -178,6 +197,7 @@ class System:
     rate_small: Callable[[Any, Beliefs, Rounds, Outcome], None]
     small: int
     beats: Callable[[Any, Any, Prior, Prior], Floats]
+    performs: bool = True
     history: tuple[str, ...] = ()
     deviations: float = 3.0
     offset: Callable[[Any, Ints], Floats] | None = None
@@ -197,24 +217,34 @@ class System:
         return Beliefs(n_players, {"mu": mu, "sigma": sigma, **fresh}, self.history)
 
 
-def check_positive(name: str, value: float) -> None:
-    if not (value > 0 and math.isfinite(value)):
-        raise ValueError(f"{name} must be a finite number > 0, got {value}")
+def check_limits(params: Any) -> None:
+    """Raise ``ValueError`` unless every hyperparameter lies within the limits of its field; None lies within any.
+
+    Whole numbers become floats where a float is declared (:func:`settle_floats`).
+    """
+    settle_floats(params)
+    for field in dataclasses.fields(params):
+        limits, value = limits_of(field), getattr(params, field.name)
+        if isinstance(value, tuple):
+            for i, one in enumerate(value):
+                check_value(f"{field.name}[{i}]", one, limits)
+        elif value is not None:
+            check_value(field.name, value, limits)
 
 
-def check_finite(name: str, value: float) -> None:
-    if not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {value}")
-
-
-def check_non_negative(name: str, value: float, infinite: bool = False) -> None:
-    if not value >= 0 or (math.isinf(value) and not infinite):
-        raise ValueError(f"{name} must be {'a' if infinite else 'a finite'} number >= 0, got {value}")
-
-
-def check_one_of(name: str, value: str, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+def check_value(name: str, value: Any, limits: Limits) -> None:
+    """Raise ``ValueError`` unless the limits hold a value; the message says its name, the range and the value."""
+    if limits.kind == "choice":
+        good = value in limits.choices
+    elif limits.kind == "switch":
+        good = value in (True, False)
+    else:
+        number: Any = value if isinstance(value, Real) else math.nan
+        good = limits.hold(number) and (limits.kind == "number" or number == int(number))
+    if not good:
+        huge = isinstance(value, int) and abs(value) > 10**18
+        shown = "a number of more than 18 digits" if huge else repr(value)
+        raise ValueError(f"{name} must be {limits.rule}, got {shown}")
 
 
 def settle_floats(params: Any) -> None:
@@ -222,4 +252,5 @@ def settle_floats(params: Any) -> None:
     for field in dataclasses.fields(params):
         value = getattr(params, field.name)
         if field.type in ("float", "float | None") and isinstance(value, int | np.number):
-            object.__setattr__(params, field.name, float(value))
+            with suppress(OverflowError):  # no float is so large, and no limit allows it
+                object.__setattr__(params, field.name, float(value))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._jit import exact, inner_exact
 from .beliefs import Map
-from .field import BLOCK, DIRECT, NODES, accumulate, direct_sums, extremes, finish, plan, read_table
+from .field import BLOCK, DIRECT, NODES, accumulate, check_width, direct_sums, extremes, finish, plan, read_table
 from .field_sums import field_sums
 from .standings import Floats, Longs
 
@@ -76,6 +76,7 @@ def _tabulate_ties(start, stop, first, mu, rate, weight, tied):
             for i in range(a, b):
                 total += weight[i]
             low, high, middle, top_rate, bottom_rate = extremes(field, rate[a:b], weight[a:b])
+            check_width(low, high, top_rate, bottom_rate)
             half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
             sums = np.zeros((1, offset[-1], 2, NODES // 2))
             far = np.zeros((1, offset[-1] + len(panel), 2))

@@ -26,7 +26,7 @@ from .numerics import normal_quantile
 from .pair_field import KINDS, direct_sums, pair_sums
 from .performance import group_starts
 from .standings import Floats, Ints, Longs, Rounds
-from .system import Map, Outcome, Prior, System, check_finite, check_positive, settle_floats
+from .system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "Field", "TopCoder", "competition_factor", "step_size"]
 
@@ -79,18 +79,12 @@ class TopCoder:
     sigma_init: float | None = dataclasses.field(default=None, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
-        settle_floats(self)
         mu, sigma = (1200.0, 515.0) if self.published_constants else (1500.0, 350.0)
         mu = mu if self.mu_init is None else self.mu_init
         sigma = sigma if self.sigma_init is None else self.sigma_init
-        check_finite("mu_init", mu)
-        check_positive("sigma_init", sigma)
         object.__setattr__(self, "mu_init", mu)
         object.__setattr__(self, "sigma_init", sigma)
-        for name, share in (("weight_noob", self.weight_noob), ("weight_limit", self.weight_limit)):
-            if not 0.0 < share < 1.0:
-                raise ValueError(f"{name} must be a number between 0 and 1, both excluded, got {share}")
-        check_positive("weight_multiplier", self.weight_multiplier)
+        check_limits(self)
 
     @classmethod
     def published(cls) -> TopCoder:
@@ -120,7 +114,7 @@ def prior(params: TopCoder, beliefs: Beliefs, round: Rounds, start: int, stop: i
         prior.mu, prior.sigma, prior.n_before,
     )  # fmt: skip
     if failed >= 0:
-        raise _undefined(int(round.player[failed]), float(prior.sigma[failed]))
+        raise _undefined(int(failed), float(prior.sigma[failed]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +195,8 @@ def rate_small(params: TopCoder, beliefs: Beliefs, rounds: Rounds, outcome: Outc
         outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
     if failed >= 0:
-        raise _undefined(int(rounds.player[failed]), float(outcome.sigma_prior[failed]))
+        of_round = failed - rounds.offsets[np.searchsorted(rounds.offsets, failed, side="right") - 1]
+        raise _undefined(int(of_round), float(outcome.sigma_prior[failed]))
 
 
 def _constants(params: TopCoder) -> tuple[Any, ...]:
@@ -209,10 +204,8 @@ def _constants(params: TopCoder) -> tuple[Any, ...]:
     return p.weight_noob, p.weight_limit, p.weight_multiplier, p.published_constants, p.vol_after_cap
 
 
-def _undefined(player: int, sigma: float) -> ValueError:
-    return ValueError(
-        f"sigma must be > 0 rating points where chances to win follow from it, got {sigma} for player {player}"
-    )
+def _undefined(row: int, sigma: float) -> ConvergenceError:
+    return ConvergenceError(f"sigma must be > 0 rating points where chances to win follow from it, got {sigma}", row)
 
 
 @exact

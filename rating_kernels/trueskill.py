@@ -29,17 +29,12 @@ from .system import (
     Outcome,
     Prior,
     System,
-    check_finite,
-    check_non_negative,
-    check_one_of,
-    check_positive,
-    settle_floats,
+    check_limits,
 )
 
 __all__ = ["SYSTEM", "TrueSkill"]
 
 SMALL = 1024  # participants up to which a round is worth less than a trip to a second thread
-_LEAST = 1e-100  # rating points: squares of bounds must not vanish
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,26 +77,21 @@ class TrueSkill:
     eps: float | None = field(default=None, metadata=positive(POINTS))
 
     def __post_init__(self) -> None:
-        check_one_of("model", self.model, ("adjacent", "place"))
-        check_one_of("convention", self.convention, ("exact", "half_variance"))
+        check_limits(self)
         place = self.model == "place"
         if self.convention == "half_variance" and not place:
             raise ValueError("convention half_variance goes with model place, got model adjacent")
         for name, model in (("p_draw", "adjacent"), ("eps", "place")):
             if getattr(self, name) is not None and model != self.model:
                 raise ValueError(f"{name} goes with model {model}, got {name}={getattr(self, name)}")
-        settle_floats(self)
-        check_finite("mu_init", self._settle("mu_init", 1500.0 if place else 25.0))
+        self._settle("mu_init", 1500.0 if place else 25.0)
         sigma = self._settle("sigma_init", 350.0 if place else 25.0 / 3.0)
-        check_positive("sigma_init", sigma)
-        check_positive("beta", self._settle("beta", 175.0 if place else sigma / 2.0))
-        check_non_negative("tau", self._settle("tau", 35.0 if place else sigma / 100.0))
+        self._settle("beta", 175.0 if place else sigma / 2.0)
+        self._settle("tau", 35.0 if place else sigma / 100.0)
         if place:
-            check_positive("eps", self._settle("eps", 1.0))
-        elif not 0.0 < self._settle("p_draw", 0.1) < 1.0:
-            raise ValueError(f"p_draw must be a number > 0 and < 1, got {self.p_draw}")
-        if margin(self) < _LEAST:
-            raise ValueError(f"ties need eps >= {_LEAST} rating points to be possible, got {margin(self)}")
+            self._settle("eps", 1.0)
+        else:
+            self._settle("p_draw", 0.1)
 
     def _settle(self, name: str, default: float) -> float:
         """What a parameter is, once None is its default."""
@@ -182,7 +172,7 @@ def summarise(params: TrueSkill, prior: Prior, round: Rounds, map: Map) -> Messa
     precision, pull = np.empty(n), np.empty(n)
     sweeps = _infer(prior.mu, prior.sigma, prior.beta, round.lo, first, *_bounds(params), precision, pull)
     if sweeps < 0 and params.convention == "exact":
-        raise ConvergenceError(f"messages do not settle in a round of {n} participants")
+        raise ConvergenceError("messages do not settle")
     return Messages(first, precision, pull, abs(sweeps))
 
 
@@ -215,7 +205,7 @@ def rate_small(params: TrueSkill, beliefs: Beliefs, rounds: Rounds, outcome: Out
         outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
     if failed >= 0:
-        raise ConvergenceError(f"messages do not settle in round {failed} of {len(rounds)} small rounds")
+        raise ConvergenceError("messages do not settle")
 
 
 def _noise(params: TrueSkill) -> tuple[float, float]:
@@ -303,6 +293,6 @@ def _rate_small(
 
 
 SYSTEM = System(
-    name="trueskill", params=TrueSkill, state=state, sigma_limit=sigma_limit,
+    name="trueskill", performs=False, params=TrueSkill, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
 )  # fmt: skip

@@ -19,6 +19,7 @@ from flows.sources.naming import plain_name
 from flows.sources.options import ReadOptions
 from flows.sources.places import Ints, dropped_rows, places_of, ranks_of_scores, repeated_rows
 from flows.sources.time_columns import as_seconds
+from rating_kernels.limits import PERF_CEILING, TIME_SECONDS, WEIGHT
 from rating_kernels.standings import StandingsError, check_places
 
 __all__ = ["ResultTable", "encode"]
@@ -94,12 +95,14 @@ class ResultTable:
         if self.options is None and times.form not in ("unix", "iso"):
             rule = f"{name} holds {times.kind}; times must be Unix seconds or datetimes (pandas.to_datetime makes them)"
             raise SourceError(rule, self.source)
-        bad = np.logical_or.reduce([mask for mask, _ in times.faults])
+        far = ~TIME_SECONDS.holds(times.seconds)
+        faults = (*times.faults, (far, f"a time must be {TIME_SECONDS.rule}"))
+        bad = np.logical_or.reduce([mask for mask, _ in faults])
         if not bad.all():
             good = times.seconds[~bad]
             days = (_day(int(good.min())), _day(int(good.max())))
             self.notes.append(f"column {plain_name(name)}: {times.kind}, {days[0]} to {days[1]}")
-        return np.where(bad, 0, times.seconds) if bad.any() else times.seconds, times.faults
+        return np.where(bad, 0, times.seconds) if bad.any() else times.seconds, faults
 
     def offsets(self, rows: Longs) -> Longs:
         """Where each contest begins among the rows that count, and where the last one ends."""
@@ -167,7 +170,7 @@ class ResultTable:
         if "weight" not in self.columns:
             return [1.0] * len(self.ids)
         values, missing = as_numbers(self.column("weight"), "weight", self.source)
-        self.blame_values("weight", missing | ~(values > 0) | np.isinf(values), "a weight must be a finite number > 0")
+        self.blame_values("weight", missing | ~WEIGHT.holds(values), f"a weight must be {WEIGHT.rule}")
         return list(self.same("weight", values.astype(np.float64)).tolist())
 
     def perf_ceilings(self) -> list[float]:
@@ -176,8 +179,8 @@ class ResultTable:
         values, missing = as_numbers(self.column("perf_ceiling"), "perf_ceiling", self.source)
         none = is_blank(self.column("perf_ceiling"))
         values = np.where(none, np.inf, values)
-        bad = (missing & ~none) | (values == -np.inf)
-        self.blame_values("perf_ceiling", bad, "a ceiling must be a number, or empty for none")
+        bad = (missing & ~none) | ~PERF_CEILING.holds(values)
+        self.blame_values("perf_ceiling", bad, f"a ceiling must be {PERF_CEILING.rule}, or empty for none")
         return list(self.same("perf_ceiling", values).tolist())
 
     def texts(self, key: str) -> list[str]:

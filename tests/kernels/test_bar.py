@@ -275,14 +275,14 @@ def test_defaults__depend_on_the_variant() -> None:
     ("chosen", "message"),
     [
         ({"variant": "plackett"}, "variant must be one of allpairs_mean, btfull, got 'plackett'"),
-        ({"beta": 0}, "beta must be a finite number > 0, got 0.0"),
-        ({"sig_drift": -1.0}, "sig_drift must be a finite number >= 0, got -1.0"),
-        ({"kappa": 0.0}, "kappa must be a number between 0 and 1, both excluded, got 0.0"),
-        ({"kappa": math.nan}, "kappa must be a number between 0 and 1, both excluded, got nan"),
+        ({"beta": 0}, "beta must be within .*, got 0.0"),
+        ({"sig_drift": -1.0}, "sig_drift must be within .*, got -1.0"),
+        ({"kappa": 0.0}, "kappa must be within .*, got 0.0"),
+        ({"kappa": math.nan}, "kappa must be within .*, got nan"),
         ({"variant": "btfull", "gamma": "two"}, "gamma must be one of sigma_over_c, one_over_teams, one, got 'two'"),
         ({"gamma": "one"}, "gamma goes with the variant btfull, not allpairs_mean; got 'one'"),
-        ({"mu_init": math.nan}, "mu_init must be a finite number, got nan"),
-        ({"sigma_init": 0.0}, "sigma_init must be a finite number > 0, got 0.0"),
+        ({"mu_init": math.nan}, "mu_init must be within .*, got nan"),
+        ({"sigma_init": 0.0}, "sigma_init must be within .*, got 0.0"),
     ],
 )
 def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:

@@ -151,7 +151,7 @@ def test_weight__of_a_round_sharpens_performances_and_pulls_harder(mu, spots, we
 def test_weight__of_one_goes_half_of_the_way_and_of_a_million_all_of_it() -> None:
     round = ladder(1, 1, 1)
     half = shown(SYSTEM.params(), [1500.0, 1600.0, 1700.0], round)
-    whole = shown(SYSTEM.params(weight=1e12), [1500.0, 1600.0, 1700.0], round)
+    whole = shown(SYSTEM.params(weight=1e9), [1500.0, 1600.0, 1700.0], ladder(1, 1, 1, weight=1e3))
     assert half.mu == pytest.approx((half.mu_prior + half.perf) / 2, abs=POINTS)
     assert whole.mu == pytest.approx(whole.perf, abs=POINTS)
 
@@ -199,7 +199,7 @@ def test_beta__however_small_or_large_leaves_performances_in_or_near_the_field(b
     assert outcome.perf.max() <= 4000 + reach + POINTS
 
 
-@pytest.mark.parametrize("weight", [1e-99, 1e99])
+@pytest.mark.parametrize("weight", [1e-9, 1e9])
 def test_weight__however_small_or_large_leaves_numbers(weight: float) -> None:
     outcome = shown(SYSTEM.params(), [1500.0, 1600.0, 1700.0], ladder(1, 1, 1, weight=weight))
     assert np.isfinite(outcome.mu).all()
@@ -218,11 +218,11 @@ def test_sigma__is_handed_through() -> None:
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"beta": 0.0}, "beta must be a finite number > 0, got 0.0"),
-        ({"beta": math.inf}, "beta must be a finite number > 0, got inf"),
-        ({"weight": -1.0}, "weight must be a finite number > 0, got -1.0"),
-        ({"mu_init": math.nan}, "mu_init must be a finite number, got nan"),
-        ({"sigma_init": -1.0}, "sigma_init must be a finite number >= 0, got -1.0"),
+        ({"beta": 0.0}, "beta must be within .*, got 0.0"),
+        ({"beta": math.inf}, "beta must be within .*, got inf"),
+        ({"weight": -1.0}, "weight must be within .*, got -1.0"),
+        ({"mu_init": math.nan}, "mu_init must be within .*, got nan"),
+        ({"sigma_init": -1.0}, "sigma_init must be within .*, got -1.0"),
     ],
 )
 def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:

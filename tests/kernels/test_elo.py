@@ -121,7 +121,7 @@ def some_params(rounding: bool = True) -> st.SearchStrategy[dict[str, Any]]:
     histories(max_rounds=8),
     some_params(),
     st.dictionaries(st.sampled_from(POOL), ratings(extreme=True), max_size=8),
-    st.dictionaries(st.sampled_from(POOL), st.sampled_from([0.0, 10.0, 55.5]), max_size=3),
+    st.dictionaries(st.sampled_from(POOL), st.sampled_from([0.0, 10.1234, 55.1234]), max_size=3),
 )
 @repeatable(150)
 def test_history__agrees_with_the_twin(contests, chosen, people, own) -> None:
@@ -216,9 +216,9 @@ def test_contest_of_two__has_the_bits_of_one_game(a, b, score, chosen) -> None:
 @repeatable(100)
 def test_game__gives_one_what_it_takes_from_the_other(lead, score, cdf) -> None:
     """Under a K that dwarfs ratings, so that their own rounding does not hide the change."""
-    k = 2.0**60
+    k = 1e10
     games = game(Elo(cdf=cdf, k=k), lead, 0.0, score)
-    assert abs(games.mu_a[0] + games.mu_b[0] - lead) <= k * 2.0**-52
+    assert abs(games.mu_a[0] + games.mu_b[0] - lead) <= k * 2.0**-51
 
 
 @given(places(8), st.lists(ratings(extreme=True), min_size=8, max_size=8), some_params(rounding=False))
@@ -423,18 +423,18 @@ def test_small_rounds__in_one_call_or_in_many_have_the_same_bits(params: Elo) ->
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"n": 0.0}, "n must be a finite number > 0, got 0"),
-        ({"k": -1.0}, "k must be a finite number >= 0, got -1"),
-        ({"k": math.inf}, "k must be a finite number >= 0, got inf"),
+        ({"n": 0.0}, "n must be within .*, got 0"),
+        ({"k": -1.0}, "k must be within .*, got -1"),
+        ({"k": math.inf}, "k must be within .*, got inf"),
         ({"k_rule": "uscf"}, "k_rule must be one of fixed, fide, got 'uscf'"),
         ({"k_rule": "fide", "k": 32.0}, "k goes with k_rule fixed, not with FIDE's tiers; got 32"),
         ({"cdf": "cauchy"}, "cdf must be one of logistic, normal, got 'cauchy'"),
         ({"pairs": "all"}, "pairs must be one of mean, sum, got 'all'"),
-        ({"round_digits": -1}, "round_digits must be a whole number from 0 to 12, got -1"),
-        ({"round_digits": 0.5}, "round_digits must be a whole number from 0 to 12, got 0.5"),
+        ({"round_digits": -1}, "round_digits must be a whole number within 0..12 decimals, got -1"),
+        ({"round_digits": 0.5}, "round_digits must be a whole number within 0..12 decimals, got 0.5"),
         ({"round_what": "change"}, "round_what needs round_digits, the decimals to round to; got 'change'"),
         ({"round_digits": 1, "round_what": "both"}, "round_what must be one of rating, change, got 'both'"),
-        ({"mu_init": math.nan}, "mu_init must be a finite number, got nan"),
+        ({"mu_init": math.nan}, "mu_init must be within .*, got nan"),
     ],
 )
 def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:
@@ -457,8 +457,8 @@ def test_params__say_all_once_built() -> None:
         ([0.5], [1], [1], None, "game 0: a and b must be two players of 3, got a = 0"),
         ([0], [1], [1.5], None, r"game 0: score must be in \[0, 1\]"),
         ([0], [1], [math.nan], None, r"game 0: score must be in \[0, 1\]"),
-        ([0, 0], [1, 2], [1, 1], [32, -1], "game 1: k must be a finite number >= 0"),
-        ([0], [1], [1], math.inf, "game 0: k must be a finite number >= 0"),
+        ([0, 0], [1, 2], [1, 1], [32, -1], "game 1: k must be within 0"),
+        ([0], [1], [1], math.inf, "game 0: k must be within 0"),
         ([0, 1], [1], [1], None, "a, b and score must be equally long"),
     ],
 )

@@ -436,15 +436,15 @@ def test_engines__agree_to_the_bit_about_long_queues(params: EloR) -> None:
     ("chosen", "message"),
     [
         ({"gamma": 100.0}, r"gamma must be > sigma_star \(100.0 rating points\), got 100.0"),
-        ({"gamma": math.inf}, "gamma must be a finite number > 0, got inf"),
-        ({"gamma": 0.0, "sigma_star": 0.0}, "gamma must be a finite number > 0, got 0.0"),
-        ({"sigma_star": -1.0}, "sigma_star must be a finite number >= 0, got -1.0"),
-        ({"sigma_star": math.nan}, "sigma_star must be a finite number >= 0, got nan"),
+        ({"gamma": math.inf}, "gamma must be within .*, got inf"),
+        ({"gamma": 0.0, "sigma_star": 0.0}, "gamma must be within .*, got 0.0"),
+        ({"sigma_star": -1.0}, "sigma_star must be within .*, got -1.0"),
+        ({"sigma_star": math.nan}, "sigma_star must be within .*, got nan"),
         ({"noise": "none"}, "noise must be one of exact, simple, got 'none'"),
         ({"tie_mode": "split"}, "tie_mode must be one of half, full, got 'split'"),
-        ({"max_len": 1}, "max_len must be >= 2 or None"),
-        ({"mu_init": math.inf}, "mu_init must be a finite number, got inf"),
-        ({"sigma_init": 0.0}, "sigma_init must be a finite number > 0, got 0.0"),
+        ({"max_len": 1}, r"max_len must be a whole number within 2\.\.1000000"),
+        ({"mu_init": math.inf}, "mu_init must be within .*, got inf"),
+        ({"sigma_init": 0.0}, "sigma_init must be within .*, got 0.0"),
     ],
 )
 def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:

@@ -338,13 +338,13 @@ def test_small_rounds__in_one_call_or_in_many_have_the_same_bits() -> None:
     ("chosen", "message"),
     [
         ({"preset": "Elo3"}, "preset must be one of initial, K, W, C, Elo, B, Elo2, got 'Elo3'"),
-        ({"k": -1.0}, "k must be a finite number >= 0, got -1"),
-        ({"c": -1.0}, "c must be a finite number >= 0, got -1"),
-        ({"b": math.inf}, "b must be a finite number >= 0, got inf"),
-        ({"m": 0.0}, "m must be a number > 0, infinite for no bound, got 0"),
-        ({"m": math.nan}, "m must be a number > 0, infinite for no bound, got nan"),
-        ({"n_inflation": math.inf}, "n_inflation must be a finite number, got inf"),
-        ({"mu_init": math.nan}, "mu_init must be a finite number, got nan"),
+        ({"k": -1.0}, "k must be within .*, got -1"),
+        ({"c": -1.0}, "c must be within .*, got -1"),
+        ({"b": math.inf}, "b must be within .*, got inf"),
+        ({"m": 0.0}, "m must be within .* or inf, got 0"),
+        ({"m": math.nan}, "m must be within .* or inf, got nan"),
+        ({"n_inflation": math.inf}, "n_inflation must be within .*, got inf"),
+        ({"mu_init": math.nan}, "mu_init must be within .*, got nan"),
     ],
 )
 def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:

@@ -417,14 +417,14 @@ def test_round__of_people_known_exactly_moves_nobody(system) -> None:
 @pytest.mark.parametrize(
     ("params", "chosen", "message"),
     [
-        (Glicko, {"sig_drift": -1.0}, "sig_drift must be a finite number >= 0, got -1.0"),
-        (Glicko, {"max_rd": 0.0}, "max_rd must be a finite number > 0, got 0.0"),
+        (Glicko, {"sig_drift": -1.0}, "sig_drift must be within .*, got -1.0"),
+        (Glicko, {"max_rd": 0.0}, "max_rd must be within .*, got 0.0"),
         (Glicko, {"sigma_init": 400.0}, "sigma_init must be at most max_rd = 350.0 rating points, got 400.0"),
-        (Glicko, {"period_days": 0.0}, "period_days must be a finite number > 0, got 0.0"),
-        (Glicko, {"mu_init": math.inf}, "mu_init must be a finite number, got inf"),
-        (GlickoAllPairs, {"beta": 0.0}, "beta must be a finite number > 0, got 0.0"),
-        (GlickoAllPairs, {"sig_drift": math.nan}, "sig_drift must be a finite number >= 0, got nan"),
-        (GlickoAllPairs, {"sigma_init": 0.0}, "sigma_init must be a finite number > 0, got 0.0"),
+        (Glicko, {"period_days": 0.0}, "period_days must be within .*, got 0.0"),
+        (Glicko, {"mu_init": math.inf}, "mu_init must be within .*, got inf"),
+        (GlickoAllPairs, {"beta": 0.0}, "beta must be within .*, got 0.0"),
+        (GlickoAllPairs, {"sig_drift": math.nan}, "sig_drift must be within .*, got nan"),
+        (GlickoAllPairs, {"sigma_init": 0.0}, "sigma_init must be within .*, got 0.0"),
     ],
 )
 def test_params__that_mean_nothing_are_refused(params: Any, chosen: dict[str, Any], message: str) -> None:
@@ -466,5 +466,5 @@ def test_time__must_be_given_where_idle_time_counts_and_then_nobody_sits_out() -
         glicko.rate_games(params, beliefs, [0], [1], [1])
     with pytest.raises(ValueError, match=r"nobody needs to sit out where idle time counts \(period_days = 7.0\)"):
         glicko.sit_out(params, beliefs, np.array([0]))
-    with pytest.raises(ValueError, match="periods must be a finite number >= 0, got -1"):
+    with pytest.raises(ValueError, match=r"periods must be within .*, got -1"):
         glicko.sit_out(Glicko(), beliefs, np.array([0]), periods=-1)

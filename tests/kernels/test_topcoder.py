@@ -19,7 +19,7 @@ from twins.topcoder import Twin
 from flows.engines.serial import Serial
 from flows.engines.threads import Threads
 from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System, TopCoder, pair_field
+from rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Rounds, System, TopCoder, pair_field
 from rating_kernels.topcoder import SMALL, step_size
 
 SYSTEM = SYSTEMS["topcoder"]
@@ -355,8 +355,9 @@ def test_topcoder__handles_one_sigma_next_to_nothing_among_many() -> None:
 def test_topcoder__refuses_a_sigma_of_nothing(n: int, sigma: float) -> None:
     sigmas = np.full(n, 200.0)
     sigmas[1] = sigma
-    with pytest.raises(ValueError, match=r"sigma must be > 0 rating points .* for player 1"):
+    with pytest.raises(ConvergenceError, match=r"sigma must be > 0 rating points") as caught:
         rated(TopCoder(), believed(np.full(n, 1500.0), sigmas), ladder(*[1] * n))
+    assert caught.value.row == 1
 
 
 def test_topcoder__shows_mu_itself_as_the_rating() -> None:
@@ -379,12 +380,12 @@ def test_published__is_reachable_by_its_name_and_by_its_parts() -> None:
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"weight_noob": 1.0}, "weight_noob must be a number between 0 and 1, both excluded, got 1.0"),
-        ({"weight_limit": 0}, "weight_limit must be a number between 0 and 1, both excluded, got 0.0"),
-        ({"weight_limit": math.nan}, "weight_limit must be a number between 0 and 1, both excluded, got nan"),
-        ({"weight_multiplier": -1.0}, "weight_multiplier must be a finite number > 0, got -1.0"),
-        ({"mu_init": math.inf}, "mu_init must be a finite number, got inf"),
-        ({"sigma_init": 0.0}, "sigma_init must be a finite number > 0, got 0.0"),
+        ({"weight_noob": 1.0}, "weight_noob must be within .*, got 1.0"),
+        ({"weight_limit": 0}, "weight_limit must be within .*, got 0.0"),
+        ({"weight_limit": math.nan}, "weight_limit must be within .*, got nan"),
+        ({"weight_multiplier": -1.0}, "weight_multiplier must be within .*, got -1.0"),
+        ({"mu_init": math.inf}, "mu_init must be within .*, got inf"),
+        ({"sigma_init": 0.0}, "sigma_init must be within .*, got 0.0"),
     ],
 )
 def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:

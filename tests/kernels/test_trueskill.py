@@ -143,7 +143,7 @@ def test_two_players__of_whom_one_is_beaten_deep_in_the_tail_meet_where_bayes_sa
     assert outcome.sigma == pytest.approx([math.sqrt(0.75)] * 2, rel=1e-7)
 
 
-@pytest.mark.parametrize("p_draw", [1e-90, 1e-17, 1e-9, 0.1, 0.381, 0.5, 0.9, 1 - 1e-12, 1 - 1.2e-16])
+@pytest.mark.parametrize("p_draw", [1e-9, 1e-7, 0.1, 0.381, 0.5, 0.9, 1 - 1e-6, 1 - 1e-9])
 def test_margin__is_the_quantile_of_a_difference(p_draw: float) -> None:
     params = TrueSkill(p_draw=p_draw, beta=1 / math.sqrt(2.0))
     if p_draw < 0.99:
@@ -372,7 +372,7 @@ def test_convention__of_the_engine_is_taken_as_it_is_when_its_messages_creep() -
 def test_round__whose_ratings_are_no_numbers_is_refused(n: int) -> None:
     mu = np.full(n, 25.0)
     mu[n // 2] = math.nan
-    with pytest.raises(ConvergenceError, match=r"messages do not settle in (round 0 of 1 small|a round of 1025)"):
+    with pytest.raises(ConvergenceError, match="round 0 of those given: messages do not settle"):
         shown(TrueSkill(), mu, np.full(n, 8.0), ladder(*[1] * n))
 
 
@@ -407,8 +407,8 @@ def test_bounds__that_are_next_to_nothing_make_ties_coincidences(kind: str) -> N
     """As eps vanishes ties meet in a point, and the limit is reached long before."""
     mu, sigma, round = crowd(50, 0.5, kind)
     for one, other in (
-        (TrueSkill(sigma_init=350, p_draw=1e-90), TrueSkill(sigma_init=350, p_draw=1e-9)),
-        (TrueSkill(model="place", eps=1e-99), TrueSkill(model="place", eps=1e-7)),
+        (TrueSkill(sigma_init=350, p_draw=1e-9), TrueSkill(sigma_init=350, p_draw=1e-7)),
+        (TrueSkill(model="place", eps=1e-9), TrueSkill(model="place", eps=1e-6)),
     ):
         least, small = shown(one, mu, sigma, round), shown(other, mu, sigma, round)
         assert least.mu == pytest.approx(small.mu, rel=1e-6, abs=1e-4)
@@ -447,16 +447,16 @@ def test_params__that_are_not_given_are_those_of_the_model() -> None:
         ({"convention": "half_variance"}, "convention half_variance goes with model place, got model adjacent"),
         ({"eps": 1.0}, "eps goes with model place, got eps=1.0"),
         ({"model": "place", "p_draw": 0.1}, "p_draw goes with model adjacent, got p_draw=0.1"),
-        ({"p_draw": 0.0}, "p_draw must be a number > 0 and < 1, got 0.0"),
-        ({"p_draw": 1.0}, "p_draw must be a number > 0 and < 1, got 1.0"),
-        ({"p_draw": math.nan}, "p_draw must be a number > 0 and < 1, got nan"),
-        ({"model": "place", "eps": 0}, "eps must be a finite number > 0, got 0.0"),
-        ({"model": "place", "eps": 1e-101}, "ties need eps >= 1e-100 rating points to be possible, got 1e-101"),
-        ({"p_draw": 1e-200}, "ties need eps >= 1e-100 rating points to be possible, got "),
-        ({"beta": 0.0}, "beta must be a finite number > 0, got 0.0"),
-        ({"tau": -1.0}, "tau must be a finite number >= 0, got -1.0"),
-        ({"sigma_init": 0.0}, "sigma_init must be a finite number > 0, got 0.0"),
-        ({"mu_init": math.inf}, "mu_init must be a finite number, got inf"),
+        ({"p_draw": 0.0}, "p_draw must be within .*, got 0.0"),
+        ({"p_draw": 1.0}, "p_draw must be within .*, got 1.0"),
+        ({"p_draw": math.nan}, "p_draw must be within .*, got nan"),
+        ({"model": "place", "eps": 0}, "eps must be within .*, got 0.0"),
+        ({"model": "place", "eps": 1e-101}, "eps must be within .*, got 1e-101"),
+        ({"p_draw": 1e-200}, "p_draw must be within .*, got 1e-200"),
+        ({"beta": 0.0}, "beta must be within .*, got 0.0"),
+        ({"tau": -1.0}, "tau must be within .*, got -1.0"),
+        ({"sigma_init": 0.0}, "sigma_init must be within .*, got 0.0"),
+        ({"mu_init": math.inf}, "mu_init must be within .*, got inf"),
     ],
 )
 def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:

@@ -120,7 +120,7 @@ def test_usage__nothing_to_do_shows_help_and_ends_with_2(ranklake: Command) -> N
         ),
         (["rate", "--dataset", "games", "--set", "rho"], "a setting is key=value, got 'rho'"),
         (["rate", "--dataset", "games", "--set", "rho=fast"], "rho must be a number, got 'fast'"),
-        (["rate", "--dataset", "games", "--set", "rho=-1"], "rho must be a number >= 0, got -1"),
+        (["rate", "--dataset", "games", "--set", "rho=-1"], "rho must be within 0..1e+09 or inf, got -1"),
         (["rate", "--dataset", "games", "--set", "rho=nan"], "rho must be"),
         (["rate", "--dataset", "games", "--set", "rho=1", "--set", "rho=2"], "rho is set twice"),
         (["rate", "--dataset", "games", "--set", "roh=1"], "elo-mmr has no parameter 'roh'; it has rho, tie_mode"),

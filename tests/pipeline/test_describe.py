@@ -28,7 +28,7 @@ BESIDE: dict[tuple[str, str], dict[str, Any]] = {
     ("trueskill", "convention"): {"model": "place"},
     ("trueskill", "eps"): {"model": "place"},
     ("bar", "gamma"): {"variant": "btfull"},
-    ("glicko", "sigma_init"): {"max_rd": 1e9},
+    ("glicko", "sigma_init"): {"max_rd": 1e10},
     ("codeforces", "initial"): {"arithmetic": "real"},
     ("elo-mmr", "sig_limit"): {"drift_per_day": 10.0},
     ("elo-mmx", "sig_limit"): {"drift_per_day": 10.0},
@@ -46,15 +46,9 @@ def outside(limits: Limits) -> list[Any]:
     """Values just outside of a range, far outside, and of another kind."""
     if limits.kind == "choice":
         return ["", "no such word"]
-    found: list[Any] = [math.nan]
-    if limits.low > -math.inf:
-        step = 1.0 if limits.kind == "whole number" else 1e-9
-        found += [limits.low - step, limits.low - 1e6] + ([] if limits.closed in ("low", "both") else [limits.low])
-    if limits.high < math.inf:
-        found += [limits.high + 1.0] + ([] if limits.closed in ("high", "both") else [limits.high])
-    elif limits.closed not in ("high", "both"):
-        found.append(math.inf)
-    return found
+    below = limits.low - max(1.0, abs(limits.low))
+    found = [math.nan, below, -1e308, -math.inf, 2.0 * limits.high, 1e308]
+    return found if limits.infinite else [*found, math.inf]
 
 
 def inside(limits: Limits) -> list[Any]:
@@ -64,8 +58,8 @@ def inside(limits: Limits) -> list[Any]:
     if limits.kind == "switch":
         return [True, False]
     if limits.kind == "whole number":
-        return [int(limits.low), int(min(limits.high, limits.low + 3))]
-    found = [1500.0, 0.125, -40.0, 3.0, 250.0, limits.low, limits.high]
+        return [int(limits.low), int(min(limits.high, limits.low + 3)), int(limits.high)]
+    found = [1500.0, 0.125, -40.0, 3.0, 250.0, limits.low, limits.high, *([math.inf] if limits.infinite else [])]
     return [value for value in found if limits.hold(value)]
 
 
@@ -120,6 +114,8 @@ NEVER_ALONE = {
     ("glicko", "max_rd", 0.125),
     ("glicko", "max_rd", 3.0),
     ("glicko", "max_rd", 250.0),
+    ("glicko", "max_rd", 1e-9),
+    ("elo-r", "sigma_star", 1e10),
 }
 
 
@@ -148,9 +144,10 @@ def test_command__tells_the_hyperparameters_of_one(ranklake: Command) -> None:
     assert "transfer rate" in answer.out.lower()
     told = json.loads(ranklake("systems", "elo-mmr", "--format", "json").out)
     (rho,) = [one for one in told["parameters"] if one["name"] == "rho"]
-    assert {key: rho[key] for key in ("default", "range", "low", "high", "closed", "kind", "optional")} == {
-        "default": 1.0, "range": ">= 0, inf", "low": 0.0, "high": None, "closed": "both", "kind": "number",
-        "optional": False,
+    names = ("default", "range", "low", "high", "closed", "infinite", "kind", "optional")
+    assert {name: rho[name] for name in names} == {
+        "default": 1.0, "range": "0 to 1e+09, inf", "low": 0.0, "high": 1e9, "closed": "both", "infinite": True,
+        "kind": "number", "optional": False,
     }  # fmt: skip
 
 

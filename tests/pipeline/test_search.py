@@ -348,8 +348,8 @@ def test_parse_space__takes_values_and_ranges() -> None:
     [
         (("speed=1,2",), "elo-mmr has no parameter 'speed'"),
         (("rho=1,much",), "rho must be a number, got 'much'"),
-        (("rho=1,-1",), "elo-mmr with rho=-1: rho must be a number >= 0"),
-        (("weight_limit=0:1",), "elo-mmr with weight_limit=0: weight_limit must be a finite number > 0"),
+        (("rho=1,-1",), "elo-mmr with rho=-1: rho must be within 0..1e+09 or inf"),
+        (("weight_limit=0:1",), "elo-mmr with weight_limit=0: weight_limit must be within 1e-09..1e+09"),
         (("weight_limit=0:1:log",), "must begin above 0 to be searched by its logarithm"),
         (("weight_limit=1:0.1",), "from a lower to a higher finite number, got '1:0.1'"),
         (("weight_limit=1:inf",), "from a lower to a higher finite number"),
