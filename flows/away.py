@@ -20,6 +20,7 @@ from rating_kernels.warm import warm
 from .engines.base import Order, Remote
 from .engines.serial import Serial
 from .keepers import Held, Here
+from .outcomes import RoundError
 from .shares import Hand, own
 
 __all__ = ["Apart", "Away", "Shelf", "Whole"]
@@ -96,8 +97,11 @@ class Whole(Hand):
         warm(SYSTEMS[system])  # here, where it may take its time
         self._keeper = Here(SYSTEMS[system], params, n_players, Serial())
 
-    def rate(self, digests: Sequence[bytes], given: dict[bytes, Rounds]) -> list[Outcome] | list[bytes]:
-        """Rate parts, told by their digests; or, if some are neither given nor here, the digests of these."""
+    def rate(self, digests: Sequence[bytes], given: dict[bytes, Rounds]) -> list[Outcome | RoundError] | list[bytes]:
+        """Rate parts, told by their digests; or, if some are neither given nor here, the digests of these.
+
+        The error of a part that cannot be rated is the last entry.
+        """
         parts = []
         for digest in digests:
             part = _SHELF.get(digest)
@@ -106,7 +110,16 @@ class Whole(Hand):
                 _SHELF.put(digest, part)
             parts.append((digest, part))
         missing = [digest for digest, part in parts if part is None]
-        return missing or [self._keeper.rate(part) for _, part in parts if part is not None]
+        if missing:
+            return missing
+        outcomes: list[Outcome | RoundError] = []
+        try:
+            for _, part in parts:
+                assert part is not None
+                outcomes.append(self._keeper.rate(part))
+        except RoundError as error:
+            outcomes.append(error)
+        return outcomes
 
     def columns(self) -> Held:
         """What it believes of everybody."""
@@ -125,7 +138,7 @@ class Away:
     def __init__(self, system: System, params: Any, n_players: int, engine: Remote) -> None:
         self._n_players = n_players
         self._crew = engine.hire(Whole, lambda place, size: (system.name, params, n_players), 1)
-        self._rated: list[tuple[Rounds, Outcome]] = []  # of parts that were told ahead
+        self._rated: list[tuple[Rounds, Outcome | RoundError]] = []  # of parts that were told ahead
         self.phases: dict[str, tuple[float, int]] = {}
 
     def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
@@ -136,9 +149,11 @@ class Away:
                 if rows > BATCH_ROWS:
                     break
                 parts.append(part)
-            self._rated = list(zip(parts, self._ask_for(parts), strict=True))
+            self._rated = list(zip(parts, self._ask_for(parts), strict=False))  # fewer if one cannot be rated
         part, outcome = self._rated.pop(0)
         assert part is rounds
+        if isinstance(outcome, RoundError):
+            raise outcome
         return outcome
 
     def columns(self) -> Held:
@@ -152,14 +167,14 @@ class Away:
     def dismiss(self) -> None:
         self._crew.dismiss()
 
-    def _ask_for(self, parts: Sequence[Rounds]) -> list[Outcome]:
+    def _ask_for(self, parts: Sequence[Rounds]) -> list[Outcome | RoundError]:
         digests = [_digest(part) for part in parts]
         missing: list[bytes] = []
         while True:
             given = {digest: part for digest, part in zip(digests, parts, strict=True) if digest in missing}
             replies = self._ask("rate", digests, given, rows=sum(part.n_rows for part in parts))
-            if isinstance(replies[0], Outcome):
-                outcomes: list[Outcome] = replies
+            if isinstance(replies[0], Outcome | RoundError):
+                outcomes: list[Outcome | RoundError] = replies
                 return outcomes
             missing += replies
 

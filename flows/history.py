@@ -12,11 +12,13 @@ import pandas as pd
 import pyarrow as pa
 
 from rating_kernels import Beliefs, Outcome, Rounds, System
+from rating_kernels.limits import LARGEST
 
 from .compiling import compile_kernels
 from .config import build_params, find_system
 from .engines.base import ENGINES, Engine, EngineError, HandsLostError, Local, open_engine
 from .keepers import Held, keep
+from .outcomes import RoundError, in_full
 from .skipping import REASONS, Skipping
 from .sources.base import SourceError
 from .sources.naming import Columns
@@ -78,6 +80,9 @@ def rate_history(
     ValueError
         Results that no contest can have, a hyperparameter the system refuses, or beliefs that are none; names the
         contest, the rows and the rule.
+    ConvergenceError
+        A round cannot be rated in double precision, or a rating is no number; names contest, player and what is likely
+        too extreme.
     """
     found = find_system(system)
     params = build_params(found, hyperparameters)
@@ -102,7 +107,14 @@ def rate_history(
     with _open(engine, workers) as hands:
         if isinstance(hands, Local):
             compile_kernels(found.name, np.diff(kept.offsets))
-        outcome, held = _rated(found, params, store, kept, hands)
+        try:
+            outcome, held = _rated(found, params, store, kept, hands)
+        except RoundError as error:
+            index = int(np.flatnonzero(informative)[error.round])
+            contest = str(frame[columns["contest"]].iloc[int(rows[rounds.offsets[index]])])
+            player = None if error.player is None else str(players[error.player])
+            way = "choose other hyperparameters, or leave the contest out"
+            raise in_full(error, found, params, kept, contest, index, player, way) from error
     rows = rows[np.repeat(informative, np.diff(rounds.offsets))]
     history = _history(kept, outcome, np.flatnonzero(informative), frame, columns, rows)
     counts = {text: int(np.count_nonzero(reasons == reason)) for reason, text in REASONS.items()}
@@ -212,7 +224,7 @@ def store_of(
     mu = _numbers(given, "mu", np.full(len(given), np.nan), least=-np.inf)
     sigma = np.full(len(given), float(params.sigma_init))
     if params.sigma_init > 0.0:  # otherwise the system knows no uncertainty
-        sigma = _numbers(given, "sigma", sigma, least=0.0)
+        sigma = _numbers(given, "sigma", sigma, least=1.0 / LARGEST)
     n_rounds = _numbers(given, "n_rounds", np.zeros(len(given)), least=-1.0, whole=True)
     columns = store.columns()
     state = system.state(params, mu, sigma)
@@ -237,17 +249,18 @@ def store_of(
 def _numbers(
     given: pd.DataFrame, name: str, default: np.ndarray[Any, Any], least: float, whole: bool = False
 ) -> np.ndarray[Any, Any]:
-    """A column of finite numbers above ``least``."""
+    """A column of numbers above ``least`` whose squares are still numbers."""
     if name not in given.columns:
         return default
     values: np.ndarray[Any, Any] = pd.to_numeric(given[name], errors="coerce").to_numpy(dtype=np.float64)
-    good = np.isfinite(values) & (values > least)
+    good = (np.abs(values) <= LARGEST) & (values > least)
     if whole:
         good &= (np.floor(values) == values) & (values < np.iinfo(np.int32).max)
     wrong = np.flatnonzero(~good)
     if len(wrong):
         player, value = given.index[wrong[0]], given[name].iloc[wrong[0]]
-        rule = "a count >= 0" if whole else "a finite number" + (" > 0" if least == 0 else "")
+        low = f"{least:g}" if least > 0.0 else f"-{LARGEST:g}"
+        rule = "a count >= 0" if whole else f"within {low}..{LARGEST:g} rating points"
         raise ValueError(f"beliefs of player {player!r}: {name} must be {rule}, got {value}")
     return values
 

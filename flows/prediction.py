@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from rating_kernels import Beliefs, Prior, Rounds, System, count_events
 from rating_kernels.beliefs import NEVER, Column, Ragged
+from rating_kernels.limits import LARGEST
 from storage import Dataset, Lake, LakeError, Run
 
 from .compiling import announced, compile_kernels
@@ -26,6 +27,7 @@ from .config import build_params, find_system
 from .engines.serial import Serial
 from .history import store_of
 from .leaderboard import Display, check_rated, known_as, rated_contests
+from .outcomes import RoundError, in_full
 from .rounds import rate_rounds
 from .titles import NONE, RatingFormat
 
@@ -177,6 +179,7 @@ class Prediction:
         self._prior = Prior(np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int32))
         with announced(display.system.name):
             display.system.prior(display.params, store, self._round, 0, n, self._prior)
+        _check_prior(self.players, self._prior)
         new = self.n_rounds == 0
         self.mu[new] = self._prior.mu[new]  # some systems start whom they see late elsewhere
         self.rating: npt.NDArray[np.float64] = display.rating(self.mu, self.sigma, self.n_rounds)
@@ -276,8 +279,25 @@ class Prediction:
         order = np.insert(others[others != row], place - 1, row)
         played = dataclasses.replace(self._round, player=order.astype(np.int32))
         compile_kernels(self._display.system.name, [len(self)])
-        outcome = rate_rounds(self._display.system, self._display.params, self._believed(), played, Serial())
+        system, params = self._display.system, self._display.params
+        try:
+            outcome = rate_rounds(system, params, self._believed(), played, Serial())
+        except RoundError as error:
+            player = None if error.player is None else str(self.players[error.player])
+            name = f"to be predicted, {self.players[row]!r} at place {place}"
+            raise in_full(error, system, params, played, name, 0, player, "choose other values") from error
         return float(outcome.mu[place - 1]), float(outcome.sigma[place - 1])
+
+
+def _check_prior(players: Sequence[Any], prior: Prior) -> None:
+    """Raise ``ValueError`` if a player comes with numbers that no round can be predicted from."""
+    bad = ~((np.abs(prior.mu) <= LARGEST) & (np.abs(prior.sigma) <= LARGEST))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"player {players[row]!r} comes with mu = {prior.mu[row]:.6g}, sigma = {prior.sigma[row]:.6g}; a rating is "
+            f"within -{LARGEST:g}..{LARGEST:g}: rate the run anew with other hyperparameters"
+        )
 
 
 def take(

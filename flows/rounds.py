@@ -7,6 +7,7 @@ import numpy as np
 from rating_kernels import Beliefs, Outcome, Rounds, System
 
 from .engines.base import Local
+from .outcomes import checked
 
 __all__ = ["rate_rounds", "stretches"]
 
@@ -31,16 +32,19 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     ------
     ValueError
         A player of the rounds has no row in the store.
+    RoundError
+        A round cannot be rated, or a rating is no number; what was rated before it stays in ``beliefs``.
     """
     if rounds.n_rows and rounds.player.max() >= len(beliefs):
         raise ValueError(f"player {rounds.player.max()} has no row in a store of {len(beliefs)} players")
     outcome = Outcome.empty(rounds.n_rows)
     for start, stop, large in stretches(system, rounds):
         part, rows = rounds.part(start, stop), outcome.part(rounds.offsets[start], rounds.offsets[stop])
-        if large:
-            _rate_large(system, params, beliefs, part, engine, rows)
-        else:
-            system.rate_small(params, beliefs, part, rows)
+        with checked(system, params, part, rows, start):
+            if large:
+                _rate_large(system, params, beliefs, part, engine, rows)
+            else:
+                system.rate_small(params, beliefs, part, rows)
     return outcome
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rating_kernels import SYSTEMS, Beliefs, Outcome, Prior, Rounds, System
+from rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Prior, Rounds, System
 from rating_kernels.beliefs import Column, Ragged, at_once
 from rating_kernels.standings import Floats, Ints, Longs
 from rating_kernels.system import Summary, of_rows
@@ -199,7 +199,10 @@ class Share(Hand):
         prior = Prior(all_of.mu[own], all_of.sigma[own], all_of.beta[own], all_of.n_before[own])
         outcome = replace(Outcome.empty(len(own)), perf=perf)
         self._beliefs.make_room(here.rows)
-        self._system.absorb(self._params, self._beliefs, part, prior, of_rows(summary, own), 0, len(own), outcome)
+        try:
+            self._system.absorb(self._params, self._beliefs, part, prior, of_rows(summary, own), 0, len(own), outcome)
+        except ConvergenceError as error:  # tell the row of the whole round, not that of this worker's part
+            raise ConvergenceError(error.rule, None if error.row is None else int(own[error.row])) from None
         return pack(perf), outcome.mu, outcome.sigma
 
 

@@ -22,6 +22,7 @@ from rating_kernels.standings import Ints, Longs
 
 from .engines.base import Crew, Order, Remote
 from .keepers import Held
+from .outcomes import checked
 from .rounds import stretches
 from .shares import Facts, Lot, Share, diffuse, pack, unpack
 
@@ -92,16 +93,17 @@ class Spread:
         while now is not None and now.of is rounds:
             rows = outcome.part(done, done + now.rounds.n_rows)
             done += now.rounds.n_rows
-            if now.large:
-                preparing = self._helpers.submit(next, coming, None) if _is_long(now) else None
-                replies = self._rate_large(now, then, after, rows)
-                later = next(coming, None) if preparing is None else preparing.result()
-                self._start(then, after, later)
-                self._write_down(now, replies, rows)  # while workers are at work on the next
-            else:
-                self._rate_small(now, then, rows)
-                later = next(coming, None)
-                self._start(then, after, later)
+            with checked(self._system, self._params, now.rounds, rows, now.start):
+                if now.large:
+                    preparing = self._helpers.submit(next, coming, None) if _is_long(now) else None
+                    replies = self._rate_large(now, then, after, rows)
+                    later = next(coming, None) if preparing is None else preparing.result()
+                    self._start(then, after, later)
+                    self._write_down(now, replies, rows)  # while workers are at work on the next
+                else:
+                    self._rate_small(now, then, rows)
+                    later = next(coming, None)
+                    self._start(then, after, later)
             now, then, after = then, after, later
         self._prepared = [one for one in (now, then, after) if one is not None]
         return outcome

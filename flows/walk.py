@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rating_kernels import Outcome, Rounds, System
+from rating_kernels import ConvergenceError, Outcome, Rounds, System
 from storage import DamagedError, Dataset, LakeError, Run, Segment, StandingsPart
 from storage.mending import way_out
 from storage.prefetch import prefetch
@@ -20,6 +20,7 @@ from storage.prefetch import prefetch
 from .adapters import Occasions
 from .engines.base import Engine
 from .keepers import Keeper, keep
+from .outcomes import RoundError, in_full
 from .skipping import Skipping
 
 __all__ = ["Rated", "Walk"]
@@ -71,7 +72,7 @@ class Walk:
         engine: Engine,
         excluded: npt.NDArray[np.bool_] | None = None,
     ) -> None:
-        self._dataset = dataset
+        self._dataset, self._system, self._params = dataset, system, params
         self._counts = np.ones(dataset.contests.num_rows, dtype=bool) if excluded is None else ~excluded
         self._skipping, self._occasions = skipping, Occasions.of(dataset.contests, self._counts)
         self.keeper: Keeper = keep(system, params, dataset.n_players, engine)
@@ -80,8 +81,19 @@ class Walk:
     def rate(self, start: int, stop: int) -> Iterator[Rated]:
         """Rate contests ``start`` to ``stop - 1``, which must be the next; a part at a time, as they lie in files."""
         for (part, reasons, informative, rounds), *then in _with_next(self._parts(start, stop), self.keeper.ahead):
-            outcome = self.keeper.rate(rounds, [ahead[-1] for ahead in then])
+            try:
+                outcome = self.keeper.rate(rounds, [ahead[-1] for ahead in then])
+            except RoundError as error:
+                raise self._named(error, rounds, part.first_contest + np.flatnonzero(informative)) from error
             yield Rated(part.first_contest, part.first_contest + len(part), informative, reasons, rounds, outcome)
+
+    def _named(self, error: RoundError, rounds: Rounds, index: npt.NDArray[np.int64]) -> ConvergenceError:
+        """The error with the names of the contest and of the player."""
+        at = int(index[error.round])
+        contest = self._dataset.contests.column("contest_id")[at].as_py()
+        player = None if error.player is None else self._dataset.handles()[error.player].as_py()
+        way = f"choose others, correct the contest, or pass it over with `ranklake rate --exclude {contest}`"
+        return in_full(error, self._system, self._params, rounds, contest, at, player, way)
 
     def _parts(
         self, start: int, stop: int

@@ -147,9 +147,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"players": ["a"]}, "a round to predict needs at least two players, got 1"),
     ({"players": ["a", "b", "a"]}, "player 'a' is named twice"),
     ({"players": ["a", "b"], "system": "chess"}, "system must be one of"),
-    ({"players": ["a", "b"], "weight": 0.0}, "weight must be between"),
-    ({"players": ["a", "b"], "rho": -1.0}, "rho must be a number >= 0"),
-    ({"players": ["a", "b"], "beliefs": {"a": "x"}}, "beliefs of player 'a': mu must be a finite number"),
+    ({"players": ["a", "b"], "weight": 0.0}, "weight must be within"),
+    ({"players": ["a", "b"], "rho": -1.0}, "rho must be within 0"),
+    ({"players": ["a", "b"], "beliefs": {"a": "x"}}, "beliefs of player 'a': mu must be within"),
 ]
 
 
@@ -235,7 +235,7 @@ WRONG = [
     (["player 1", "player 2", "--target", "1500"], 2, "--target goes with --of HANDLE"),
     (["player 1", "player 2", "--of", "player 1", "--target", "nan"], 2, "must be a finite number"),
     (["player 1", "player 2", "--of", "player 1", "--pairs"], 2, "answers to different questions"),
-    (["player 1", "player 2", "--weight", "0"], 2, "--weight must be between"),
+    (["player 1", "player 2", "--weight", "0"], 2, "--weight must be within"),
     (["player 1", "player 2", "--time", "soon"], 2, "must be a time as 2020-01-31"),
 ]
 

@@ -1,0 +1,164 @@
+"""Whether the numbers that rounds produced are ratings at all, and an error that names the round where they are not.
+
+A rating that is infinite or no number would be the prior of all later rounds, and no table or JSON text has a place for
+it. It comes from hyperparameters, weights or histories that double precision does not hold. Which ratings are legal:
+
+    mu_prior, mu, sigma_prior, sigma    finite, at most 1e60; sigma > 0 in systems that know uncertainty, else 0. A
+                                        player whose sigma is 0 beforehand is known for certain and stays so.
+    perf                                finite and at most 1e60 in systems that show performances; else NaN, null in
+                                        tables. A sole winner has a finite performance, too: the participant's own
+                                        expected score bounds the equation that it solves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from rating_kernels import ConvergenceError, Outcome, Rounds, System
+from rating_kernels.limits import LARGEST
+
+__all__ = ["RoundError", "checked", "in_full"]
+
+_SHOWN = {
+    "mu_prior": "comes with mu",
+    "sigma_prior": "comes with sigma",
+    "perf": "shows the performance",
+    "mu": "gets mu",
+    "sigma": "gets sigma",
+}
+
+
+_LEAST = math.ulp(0.0)  # the smallest number > 0
+
+
+class RoundError(ConvergenceError):
+    """A round that cannot be rated: a root was not found, or a rating is no number.
+
+    Attributes
+    ----------
+    round : int
+        The round among those that were given, from 0.
+    player : int or None
+        The participant's number, where one is known.
+    """
+
+    def __init__(self, rule: str, row: int | None, round: int, player: int | None) -> None:
+        super().__init__(rule, row)
+        self.round, self.player = round, player
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RoundError, (self.rule, self.row, self.round, self.player)
+
+    def __str__(self) -> str:
+        return f"round {self.round} of those given: {self.rule}"
+
+
+@contextmanager
+def checked(system: System, params: Any, rounds: Rounds, outcome: Outcome, first: int = 0) -> Iterator[None]:
+    """Check what the block makes of rounds, whatever it was that went wrong.
+
+    Parameters
+    ----------
+    outcome
+        Of ``rounds``, NaN before the block.
+    first
+        The number of the first of the rounds.
+
+    Raises
+    ------
+    RoundError
+        A root was not found, or a number is not one that :mod:`flows.outcomes` allows.
+
+    Notes
+    -----
+    Two passes over each column, 2 ns a row: 0.3 % of the time that a large round of Elo-MMR takes.
+    """
+    try:
+        yield
+    except RoundError:
+        raise
+    except ArithmeticError as error:
+        raise _located(error, rounds, outcome, first) from error
+    _check(system, params, rounds, outcome, first)
+
+
+def in_full(
+    error: RoundError,
+    system: System,
+    params: Any,
+    rounds: Rounds,
+    contest: str,
+    index: int,
+    player: str | None,
+    way: str,
+) -> ConvergenceError:
+    """The error with all names.
+
+    Parameters
+    ----------
+    rounds
+        Those that the error was raised for.
+    contest, index
+        Name of the contest, and its round.
+    player
+        The participant's name.
+    way
+        What to do about it.
+    """
+    at = error.round
+    fault = f"player {player!r} {error.rule}" if player is not None else error.rule
+    given = {field.name: getattr(params, field.name) for field in dataclasses.fields(params)}
+    usual = system.params()
+    told = [f"{name}={_spelled(value)}" for name, value in given.items() if value != getattr(usual, name)]
+    told += [] if rounds.weight[at] == 1.0 else [f"weight={_spelled(float(rounds.weight[at]))}"]
+    told += [] if rounds.perf_ceiling[at] == math.inf else [f"perf_ceiling={_spelled(float(rounds.perf_ceiling[at]))}"]
+    likely = f"likely too extreme together: {', '.join(told)}" if told else "all hyperparameters are the defaults"
+    return ConvergenceError(f"contest {contest}, round {index}: {system.name}: {fault}; {likely}; {way}", error.row)
+
+
+def _spelled(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _located(error: ArithmeticError, rounds: Rounds, outcome: Outcome, first: int) -> RoundError:
+    """The round at which a kernel stopped is the first one without all its ratings."""
+    rule = error.rule if isinstance(error, ConvergenceError) else str(error)
+    missing = np.isnan(outcome.mu)
+    at = _round_of(rounds, int(np.argmax(missing))) if missing.any() else 0
+    start, stop = rounds.offsets[at], rounds.offsets[at + 1]
+    row = error.row if isinstance(error, ConvergenceError) else None
+    if row is None and not missing[start:stop].all():
+        row = int(np.argmax(missing[start:stop]))
+    return RoundError(rule, row, first + at, None if row is None else int(rounds.player[start + row]))
+
+
+def _check(system: System, params: Any, rounds: Rounds, outcome: Outcome, first: int) -> None:
+    if not rounds.n_rows:
+        return
+    columns = {name: getattr(outcome, name) for name in _SHOWN if name != "perf" or system.performs}
+    least = {name: _LEAST if name.startswith("sigma") and params.sigma_init > 0.0 else -LARGEST for name in columns}
+    # comparisons with NaN, which min and max keep, are false
+    if all(column.min() >= least[name] and column.max() <= LARGEST for name, column in columns.items()):
+        return
+    certain = outcome.sigma_prior == 0.0
+    bad = {name: ~((column >= least[name]) & (column <= LARGEST)) for name, column in columns.items()}
+    for name in ("sigma_prior", "sigma"):
+        bad[name] &= ~(certain & (columns[name] == 0.0))
+    rows = np.flatnonzero(np.logical_or.reduce(list(bad.values())))
+    if not len(rows):
+        return
+    row = int(rows[0])
+    name = next(name for name in bad if bad[name][row])
+    at = _round_of(rounds, row)
+    rule = f"{_SHOWN[name]} = {columns[name][row]:.6g}"
+    raise RoundError(rule, row - int(rounds.offsets[at]), first + at, int(rounds.player[row]))
+
+
+def _round_of(rounds: Rounds, row: int) -> int:
+    return int(np.searchsorted(rounds.offsets, row, side="right")) - 1
