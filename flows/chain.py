@@ -19,7 +19,7 @@ _DIGEST_BYTES = 16
 
 def config_digest(facts: Mapping[str, Any]) -> bytes:
     """Digest of what ``run.json`` says beside the contests it excludes: the start of the chain."""
-    return blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=_DIGEST_BYTES).digest()
+    return blake2b(json.dumps(facts, sort_keys=True, allow_nan=False).encode(), digest_size=_DIGEST_BYTES).digest()
 
 
 def round_digests(digest: bytes, dataset: Dataset, exclude: Collection[str]) -> list[str]:

@@ -69,7 +69,7 @@ def discard() -> None:
 
 
 def _start() -> Child:
-    command = [sys.executable, "-P", "-c", CHILD, json.dumps(sys.path)]
+    command = [sys.executable, "-P", "-c", CHILD, json.dumps(sys.path, allow_nan=False)]
     # in a group of their own: Ctrl-C reaches this process, which ends them
     apart: dict[str, Any] = {"process_group": 0}
     if sys.platform == "win32":

@@ -119,7 +119,7 @@ def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uni
         told["skip_uninformative"] = str(skip_uninformative).lower()
     if not told:
         return f"{dataset}-{system}"
-    text = json.dumps(told, sort_keys=True)
+    text = json.dumps(told, sort_keys=True, allow_nan=False)
     return f"{dataset}-{system}-{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
 
 

@@ -193,7 +193,9 @@ class PublishedTable:
     def _said(self, state: Mapping[str, Any]) -> CommitProperties:
         """What a commit says. Of two who append to the same version, thanks to the transaction, one fails."""
         transaction = Transaction(_STATE, self.version + 1)
-        return CommitProperties(custom_metadata={_STATE: json.dumps(state)}, app_transactions=[transaction])
+        return CommitProperties(
+            custom_metadata={_STATE: json.dumps(state, allow_nan=False)}, app_transactions=[transaction]
+        )
 
     def _check_files(self) -> None:
         """Compare the sizes of the files with those in the table's log."""

@@ -12,15 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from rating_kernels.limits import POINTS, positive
 from rating_kernels.metrics import SCALE, keep, score
 from rating_kernels.rank_errors import RankErrors, rank_errors, total
+from rating_kernels.system import check_value
 from rating_kernels.warm import SCORES
 from storage import Chain, Dataset, Lake, LakeError, Run, Segment
 
 from .compiling import compile_parts
+from .finite import finite_json, finite_rows
 from .scores import METRICS, RoundScores, score_rounds
 
-__all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip", "to_json"]
+__all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip"]
 
 SIZES = {"2-16": 2, "17-99": 17, "100-199": 100, "200-399": 200, "400-599": 400, "600-799": 600, "800+": 800}
 _PIECE_ROWS = 60_000  # of neighbouring segments that are scored at once
@@ -98,12 +101,12 @@ class Evaluation:
                 "weight": scores.weight,
             }
             columns |= {metric: pa.array(scores.per_round(metric), from_pandas=True) for metric in METRICS}
-            tables.append(pa.table(columns))
+            tables.append(finite_rows(pa.table(columns)))
         return pa.concat_tables(tables)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the single rounds; what is not a number is null."""
-        told: dict[str, Any] = to_json(
+        """Everything but the single rounds; what is not a finite number is null."""
+        told: dict[str, Any] = finite_json(
             {
                 "run": self.run,
                 "rounds": len(self),
@@ -141,9 +144,12 @@ def evaluate(
 
     Raises
     ------
+    ValueError
+        The scale is out of range.
     LakeError
         There is no such run, it has no round to score, its data set is gone or does not have its contests any more.
     """
+    check_value("scale", scale, positive(POINTS)["limits"])
     run = Run.open(lake, name)
     chain = run.segments()
     if first_round >= chain.stop_round:
@@ -229,6 +235,13 @@ def _score_piece(run: Run, piece: Chain, first_round: int, division: npt.NDArray
     # copies, as Arrow's arrays are read-only: kernels would be compiled again for them
     lo, mu_prior, mu, n_before = (np.array(table.column(name)) for name in _COLUMNS)
     offsets = np.concatenate(([0], np.cumsum(sizes)))
+    bad = ~(np.isfinite(mu_prior) & np.isfinite(mu))
+    if bad.any():
+        at = begin + int(np.searchsorted(offsets, np.argmax(bad), side="right")) - 1
+        raise LakeError(
+            f"round {at} of run {run.name} holds a rating that is no finite number, which an older release let pass; "
+            f"rate it anew: `ranklake rate --run {run.name} --replace` with other hyperparameters"
+        )
     filters = score_rounds(offsets, lo, mu_prior, n_before, scale=scale)
     everybody = keep(offsets, lo, np.ones(len(lo), dtype=bool))
     rows = everybody.rows
@@ -256,12 +269,3 @@ def _occasions(
     names = contests.column("name").take(pa.array(at)).to_pylist()
     division = np.array([division_of(name or "") for name in names], dtype=np.int64)
     return np.where(time_seconds == 0, 0, year), division
-
-
-def to_json(value: Any) -> Any:
-    """As JSON can hold it: NaN is null."""
-    if isinstance(value, dict):
-        return {key: to_json(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [to_json(item) for item in value]
-    return None if isinstance(value, float) and np.isnan(value) else value

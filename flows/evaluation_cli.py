@@ -78,13 +78,16 @@ def evaluate(
     Elo-MMR paper; the neutral rule beside it counts them half. Of several runs the best value is marked, and the
     others have their difference to it with a 95 % confidence interval.
     """
+    from rating_kernels.limits import POINTS, positive
+    from rating_kernels.system import check_value
     from storage import Lake
     from storage.layout import run_file
 
     from .compare import check_comparable, win_rates
     from .differences import CONFIDENCE, differences
     from .evaluate import evaluate as score_run
-    from .evaluate import rounds_to_skip, to_json
+    from .evaluate import rounds_to_skip
+    from .finite import finite_json
     from .show_scores import breakdown_tables, comparison_table, scores_table, win_table
 
     with usage():
@@ -98,6 +101,7 @@ def evaluate(
             raise ValueError(f"--output {output}: there is no folder {os.path.dirname(output)}")
         if pairs and len(runs) == 1:
             raise ValueError("--pairs compares runs; give at least two --run")
+        check_value("--scale", scale, positive(POINTS)["limits"])
     opened = Lake.open(lake)
     tell_freshness(opened, *runs)
     skips = [skip_rounds or 0 if skip_share is None else rounds_to_skip(opened, run, skip_share) for run in runs]
@@ -124,9 +128,11 @@ def evaluate(
         several = {
             "runs": told,
             "win_rates": [
-                {"run": one, "other": other, **rate._asdict()} for one, other, some in rates for rate in some
+                {"run": one, "other": other, **finite_json(rate._asdict())}
+                for one, other, some in rates
+                for rate in some
             ],
-            "differences": [to_json(one._asdict()) for one in differences(found, FILTERS)],
+            "differences": [finite_json(one._asdict()) for one in differences(found, FILTERS)],
             "confidence": CONFIDENCE,
         }
         write_json(told[0] if len(told) == 1 else several)

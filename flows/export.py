@@ -20,6 +20,7 @@ from storage import Lake
 from storage.disk import sync
 from storage.schemas import PUBLISHED
 
+from .finite import finite_rows
 from .published import Content
 from .text import json_visible, spreadsheet, visible
 from .titles import TitlesChoice
@@ -65,12 +66,12 @@ def write_export(
     Notes
     -----
     CSV and JSON have floating-point numbers in the fewest digits that give the same bits. JSON Lines holds an object a
-    line, with null for whatever is not a finite number. On a terminal, control characters are escaped.
+    line. What is not a finite number is null, in CSV nothing. On a terminal, control characters are escaped.
     """
     schema, done = PUBLISHED[what], 0
     with _writer(form, schema, sink, safe, sink.isatty()) as write:
         for batch in rows:
-            write(batch)
+            write(finite_rows(batch))
             done += batch.num_rows
             on_progress(done)
     return done
@@ -192,7 +193,7 @@ def _json_lines(batch: pa.RecordBatch, terminal: bool) -> bytes:
     """An object a row. Whole columns become text at a time, about five times as fast as object by object."""
     parts: list[Any] = []
     for i, (field, column) in enumerate(zip(batch.schema, batch.columns, strict=True)):
-        parts += [f"{',' if i else '{'}{json.dumps(field.name)}:", _json_values(column, terminal)]
+        parts += [f"{',' if i else '{'}{json.dumps(field.name, allow_nan=False)}:", _json_values(column, terminal)]
     lines = pc.binary_join_element_wise(*parts, "}\n", "")
     _, offsets, data = lines.buffers()
     first, stop = np.frombuffer(offsets, np.int32)[[lines.offset, lines.offset + len(lines)]]
@@ -203,13 +204,13 @@ def _json_values(column: pa.Array, terminal: bool) -> pa.StringArray:
     """Each value as JSON."""
 
     def spelled(text: str) -> str:
-        json_text = json.dumps(text, ensure_ascii=False)
+        json_text = json.dumps(text, ensure_ascii=False, allow_nan=False)
         return json_visible(json_text) if terminal else json_text
 
     if pa.types.is_string(column.type):
         texts = _each_text(column, spelled)
     elif pa.types.is_floating(column.type):
-        texts = pc.if_else(pc.is_finite(column), column, None).cast(pa.string())
+        texts = column.cast(pa.string())
     else:
         texts = column.cast(pa.string())
     return pc.fill_null(texts, "null")

@@ -232,7 +232,7 @@ class _Publisher:
         self._lease.check()
         self._lake.write_bytes(f"{folder}/{LATEST}", data)
         told = {"version": table.version, "size": data.size, "digest": digest_of(data)}
-        self._lake.write_bytes(f"{folder}/{LATEST_OF}", json.dumps(told).encode())
+        self._lake.write_bytes(f"{folder}/{LATEST_OF}", json.dumps(told, allow_nan=False).encode())
         self._new.append(LATEST)
 
     def _latest(self) -> dict[str, Any]:

@@ -192,4 +192,4 @@ def _differences(recorded: dict[str, Any], wanted: dict[str, Any]) -> Iterator[t
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value, allow_nan=False)

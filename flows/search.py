@@ -240,13 +240,13 @@ class _Record:
             It cannot be read.
         """
         record = cls(lake, config.name, contests)
-        asked = json.loads(json.dumps({**config.asked(), "numerics": NUMERICS}))
+        asked = json.loads(json.dumps({**config.asked(), "numerics": NUMERICS}, allow_nan=False))
         path = layout.search_file(config.name)
         try:
             before = record._read(path)
         except MissingError:
             check_folder(lake, path.rpartition("/")[0])
-            lake.write_bytes(path, json.dumps(asked, indent=2).encode())
+            lake.write_bytes(path, json.dumps(asked, indent=2, allow_nan=False).encode())
             return record
         if before != asked:
             differs = next(key for key in [*asked, *before] if before.get(key) != asked.get(key))
@@ -294,7 +294,7 @@ class _Record:
 
 def _or_none(value: float) -> float | None:
     """What JSON has for a score that does not exist: no round of these had the players that are scored."""
-    return None if np.isnan(value) else value
+    return value if np.isfinite(value) else None
 
 
 def _or_nan(value: float | None) -> float:

@@ -242,11 +242,14 @@ def check_safe(safe: bool, form: str) -> None:
 
 
 def write_rows(table: pa.Table, form: str, safe: bool = False) -> None:
-    """A table for other programs: ``csv`` or ``json``, in full precision; JSON has null for NaN and infinity.
+    """A table for other programs: ``csv`` or ``json``, in full precision; NaN and infinity are null, in CSV nothing.
 
     On a terminal, control characters are escaped: in JSON the values stay the same, in CSV the escapes are for reading.
     ``safe`` marks the cells of CSV that a spreadsheet would take for formulas.
     """
+    from .finite import finite_rows
+
+    table = finite_rows(table)
     if form == "csv":
         from pyarrow import csv
 
@@ -254,8 +257,7 @@ def write_rows(table: pa.Table, form: str, safe: bool = False) -> None:
 
         csv.write_csv(change_texts(table, safe, sys.stdout.isatty()), sys.stdout.buffer)
     else:
-        rows = table.to_pylist()
-        write_json([{key: None if _is_odd(value) else value for key, value in row.items()} for row in rows])
+        write_json(table.to_pylist())
 
 
 def write_json(value: Any, indent: int | None = None) -> None:
@@ -265,8 +267,3 @@ def write_json(value: Any, indent: int | None = None) -> None:
     else:
         json.dump(value, sys.stdout, ensure_ascii=False, allow_nan=False, indent=indent)
     sys.stdout.write("\n")
-
-
-def _is_odd(value: Any) -> bool:
-    """Whether JSON has no such number."""
-    return isinstance(value, float) and not math.isfinite(value)

@@ -295,7 +295,7 @@ def _path(folder: str, number: int) -> str:
 
 
 def _encode(mine: Holder) -> bytes:
-    return json.dumps(asdict(mine)).encode().ljust(_BYTES)
+    return json.dumps(asdict(mine), allow_nan=False).encode().ljust(_BYTES)
 
 
 def _decode(data: bytes, path: str) -> Holder:

@@ -65,7 +65,7 @@ class Log:
     @property
     def file(self) -> str:
         """A name for the file that holds exactly these entries."""
-        return f"{digest_of(json.dumps(self.entries).encode())}.parquet"
+        return f"{digest_of(json.dumps(self.entries, allow_nan=False).encode())}.parquet"
 
     @property
     def table(self) -> pa.Table:

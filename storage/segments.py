@@ -112,7 +112,7 @@ class Segment:
             "file_size": self.file_size,
             "file_digest": self.file_digest,
         }
-        return json.dumps(facts, ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(facts, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
     @classmethod
     def from_json(cls, data: bytes, path: str) -> Segment:

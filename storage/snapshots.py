@@ -75,7 +75,7 @@ def write_snapshot(lake: Lake, folder: str, last_round: int, columns: Mapping[st
         "n_players": n_players,
         "parts": parts,
     }
-    lake.write_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", json.dumps(facts).encode())
+    lake.write_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", json.dumps(facts, allow_nan=False).encode())
 
 
 def read_snapshot(lake: Lake, folder: str, last_round: int) -> tuple[dict[str, Column], str]:
