@@ -13,7 +13,7 @@ from storage import Lake, layout
 
 from .ingest import SourceReport
 from .leaderboard import leaderboard, rating_format
-from .publish import LATEST
+from .published_files import LATEST
 from .text import cell, message
 from .text import markdown as escape
 

@@ -88,9 +88,9 @@ def parse_reference(
     rows, n = contest.standings, len(contest.standings)
     if n == 0:
         raise fault("the standings are empty; a contest needs a participant")
-    for name, limits in ROUND_LIMITS.items():
-        if not limits.hold(getattr(contest, name)):
-            raise fault(f"{name} must be {limits.rule}, got {getattr(contest, name)}")
+    for name, allowed in ROUND_LIMITS.items():
+        if not allowed.hold(getattr(contest, name)):
+            raise fault(f"{name} must be {allowed.rule}, got {getattr(contest, name)}")
     names = [row.handle for row in rows]
     if len(set(names)) < n:
         first: dict[str, int] = {}

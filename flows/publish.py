@@ -25,16 +25,13 @@ from storage.schemas import PUBLISHED
 
 from .extras import need
 from .published import Content
+from .published_files import LATEST, LATEST_OF, delete_published
 from .titles import TitlesChoice
 
 if TYPE_CHECKING:
     from .delta import PublishedTable
 
-__all__ = ["LATEST", "LATEST_OF", "WRITTEN", "PublishReport", "delete_published", "publish"]
-
-LATEST = "latest.parquet"
-LATEST_OF = "latest.json"  # which version of the leaderboard that is; written last
-WRITTEN = ("players", "contests", "ratings", "leaderboard", LATEST, LATEST_OF)  # in this order
+__all__ = ["PublishReport", "publish"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,24 +110,6 @@ def publish(
         if afresh:
             delete_published(lake, run_name)
         return _Publisher(lake, run_name, deviations, lease, titles).publish(maintain)
-
-
-def delete_published(lake: Lake, run_name: str) -> None:
-    """Delete what was published of a run, last things first.
-
-    A table loses its newest versions first, then its files: whoever reads it until the end, or after this was stopped,
-    finds a whole table of an earlier version or none.
-    """
-    folder = layout.published_folder(run_name)
-    for name in reversed(WRITTEN):
-        if name in PUBLISHED:
-            log = f"{folder}/{name}/_delta_log"
-            for file in reversed(lake.list(log)):  # _last_checkpoint, then the newest version
-                if file[0].isdigit() or file == "_last_checkpoint":
-                    lake.delete(f"{log}/{file}")
-        else:
-            lake.delete(f"{folder}/{name}")
-    lake.delete_folder(folder)
 
 
 class _Publisher:

@@ -152,7 +152,7 @@ def delete(
     from storage import Dataset, Lake, LakeError, Run
     from storage.layout import dataset_folder, published_folder, run_folder
 
-    from .publish import delete_published
+    from .published_files import delete_published
 
     with usage():
         _check_one(run, dataset)

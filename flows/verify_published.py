@@ -14,8 +14,8 @@ from storage.mending import damaged
 from storage.schemas import PUBLISHED
 
 from .extras import MissingExtraError, need
-from .publish import LATEST, LATEST_OF, WRITTEN
 from .published import Content
+from .published_files import LATEST, LATEST_OF, WRITTEN
 
 if TYPE_CHECKING:
     from .delta import PublishedTable

@@ -32,6 +32,8 @@ NOT_ON_WINDOWS = {
     "pipeline/test_export.py::test_command__interrupted_leaves_no_file": INTERRUPT,
     "pipeline/test_faults.py": FORK,
     "pipeline/test_full_disk.py": FORK,
+    "pipeline/test_ingest_files_limits.py::in_child": "Windows has no module resource; tests that call it skip",
+    "pipeline/test_ingest_files_limits.py::test_a_named_pipe_is_refused_and_never_waited_for": "Windows has no mkfifo",
     "pipeline/test_interrupts.py": INTERRUPT,
     "pipeline/test_kill.py": KILL,
     "pipeline/test_kill_anywhere.py": FORK,

@@ -65,7 +65,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
 
 def publish(lake: Lake) -> None:
     """As the README has it."""
-    (command,) = re.findall(r"^ranklake (publish .*)$", TEXT, re.MULTILINE)
+    (command,) = re.findall(rf"^ranklake (publish --run {RUN} .*)$", TEXT, re.MULTILINE)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(Path(lake.url).parent)
         done = CliRunner().invoke(cli, shlex.split(command), catch_exceptions=False)

@@ -29,7 +29,7 @@ SOURCES = [path for part in ("flows", "storage", "rating_kernels") for path in s
 ONE_PLACE = {  # a call, and the modules that may make it
     "os.kill": {"storage/processes.py"},  # ends any process on Windows
     "os.sched_getaffinity": {"flows/cpus.py"},
-    "os.getuid": {"storage/people.py", "rating_kernels/cache_folder.py"},
+    "os.getuid": {"storage/people.py", "rating_kernels/cache_folder.py", "flows/engines/local_cluster.py"},
     "os.link": {"storage/disk.py"},
     "os.rename": {"storage/disk.py"},  # replaces on POSIX, refuses on Windows
     "os.replace": {"storage/disk.py", "rating_kernels/cache_folder.py"},

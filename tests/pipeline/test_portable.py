@@ -32,6 +32,7 @@ from pipeline.life import what_counts, write_source
 
 from storage import Lake, disk, layout, processes
 from storage.lease import Holder, hold
+from storage.reserve import RESERVE
 
 NOW = 1_700_000_000.0
 CONTESTS = made_up(24)
@@ -217,7 +218,7 @@ def live(ranklake: Command, folder: Path) -> dict[str, Any]:
     found |= {form: done("leaderboard", *run, "--all", "--format", form) for form in ("csv", "json")}
     paths = [str(path.relative_to(lake)) for path in sorted(lake.rglob("*"))]
     done("delete", "--dataset", "games", "--with-runs", "--with-published", "--yes", "--lake", lake)
-    left = [path for path in lake.rglob("*") if path.is_file()]
+    left = [path for path in lake.rglob("*") if path.is_file() and path.parent.name != RESERVE]
     assert all(path.name.startswith("lease-") for path in left), left
     return found | {"paths": paths}
 
@@ -328,7 +329,7 @@ def test_names__that_differ_only_in_case_are_refused_for_what_is_new(ranklake: C
     rate = ("rate", "--dataset", "Games", "--system", "elo", *lake, "--run")
     assert ranklake(*rate, "run").code == 0
     assert "use 'run' or another name" in ranklake.refuses(*rate, "RUN", code=2)
-    assert sorted(path.name for path in (tmp_path / "lake").iterdir()) == ["Games", "runs"]
+    assert sorted(path.name for path in (tmp_path / "lake").iterdir()) == [RESERVE, "Games", "runs"]
 
 
 def test_names__of_lakes_made_before_stay_usable(ranklake: Command, tmp_path: Path) -> None:

@@ -44,8 +44,9 @@ import flows.published
 from flows.cli import cli
 from flows.delta import PublishedTable
 from flows.extras import MissingExtraError
-from flows.publish import LATEST, PublishReport, publish
+from flows.publish import PublishReport, publish
 from flows.published import Content
+from flows.published_files import LATEST
 from storage import Contest, DamagedError, Dataset, Lake, LakeError, Run
 from storage.errors import LeaseHeldError
 from storage.layout import TEMPORARY_PREFIX

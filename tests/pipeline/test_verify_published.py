@@ -18,7 +18,8 @@ from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 
 import flows.verify_published
 from flows.extras import MissingExtraError
-from flows.publish import LATEST, delete_published, publish
+from flows.publish import publish
+from flows.published_files import LATEST, delete_published
 from flows.verify import Verifier
 from storage import DamagedError, Lake
 from storage.errors import UnreachableError

@@ -1,0 +1,30 @@
+"""The files of what is published of a run, in the order in which a publish writes them; and their deletion."""
+
+from __future__ import annotations
+
+from storage import Lake, layout
+from storage.schemas import PUBLISHED
+
+__all__ = ["LATEST", "LATEST_OF", "WRITTEN", "delete_published"]
+
+LATEST = "latest.parquet"
+LATEST_OF = "latest.json"  # which version of the leaderboard that is; written last
+WRITTEN = ("players", "contests", "ratings", "leaderboard", LATEST, LATEST_OF)  # in this order
+
+
+def delete_published(lake: Lake, run_name: str) -> None:
+    """Delete what was published of a run, last things first.
+
+    A table loses its newest versions first, then its files: whoever reads it until the end, or after this was stopped,
+    finds a whole table of an earlier version or none.
+    """
+    folder = layout.published_folder(run_name)
+    for name in reversed(WRITTEN):
+        if name in PUBLISHED:
+            log = f"{folder}/{name}/_delta_log"
+            for file in reversed(lake.list(log)):  # _last_checkpoint, then the newest version
+                if file[0].isdigit() or file == "_last_checkpoint":
+                    lake.delete(f"{log}/{file}")
+        else:
+            lake.delete(f"{folder}/{name}")
+    lake.delete_folder(folder)
