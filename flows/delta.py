@@ -15,6 +15,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from storage import DamagedError, Lake, LakeError
 from storage.errors import NoSpaceError, UnreachableError
+from storage.lease import Lease
 from storage.mending import damaged
 from storage.reserve import affordable
 from storage.space import FREES_SPACE, is_full, merging_needs, room, says_full
@@ -59,6 +60,8 @@ class PublishedTable:
         Its columns; see ``storage.schemas.PUBLISHED``.
     partitions
         Names of the columns by which its files are parted.
+    lease
+        The lease on the run, for a table that is to be changed.
 
     Attributes
     ----------
@@ -73,8 +76,11 @@ class PublishedTable:
         It cannot be read, or files of it are missing or torn.
     """
 
-    def __init__(self, lake: Lake, folder: str, schema: pa.Schema, partitions: Sequence[str] = ()) -> None:
+    def __init__(
+        self, lake: Lake, folder: str, schema: pa.Schema, partitions: Sequence[str] = (), lease: Lease | None = None
+    ) -> None:
         self._lake, self._folder, self._schema, self._partitions = lake, folder, schema, list(partitions)
+        self._lease = lease
         self._uri = lake.uri(folder)
         self._options = _options(lake, self._uri)
         self._table: DeltaTable | None = None
@@ -137,7 +143,7 @@ class PublishedTable:
             with self._reading():
                 removed = self._open().vacuum(_KEPT_HOURS, dry_run=True, full=True)
             for path in removed:
-                self._lake.delete(f"{self._folder}/{path}")
+                (self._lease or self._lake).delete(f"{self._folder}/{path}")
         return len(removed)
 
     def merge_files(self) -> int:
@@ -234,7 +240,7 @@ class PublishedTable:
             live = {} if self._table is None else self._live()
             for path in self._lake.sizes_below(self._folder).keys() - set(before) - live.keys():
                 if not path.startswith("_delta_log/"):
-                    self._lake.delete(f"{self._folder}/{path}")
+                    (self._lease or self._lake).delete(f"{self._folder}/{path}")
 
     def _damaged(self, reason: str) -> DamagedError:
         return damaged(self._folder, f"damaged table, {reason}")

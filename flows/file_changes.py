@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from flows.sources.base import SourceError
-from storage import Lake, layout
+from storage import Ingest, Lake, layout
 from storage.errors import MissingError
 
 __all__ = ["FileState", "Watched", "watch"]
@@ -60,6 +60,7 @@ class Watched(msgspec.Struct):
     changed: bool
     check: Callable[[], None]
     keep: Callable[[], None]
+    record: Callable[[Ingest], None]
 
 
 def watch(
@@ -84,7 +85,8 @@ def watch(
     Returns
     -------
     Watched
-        Call ``check`` before what was read is committed, and ``keep`` when it is.
+        Call ``record`` before the ingest of what was read commits: it does ``check``, and has the ingest write what
+        ``keep`` writes, under its lease.
 
     Raises
     ------
@@ -93,11 +95,11 @@ def watch(
     """
     path = os.path.abspath(path)
     place = layout.source_file(dataset, f"files-{hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()}")
-    before = _read_record(lake, place) or _Record(path, "", 0, {})
+    before, version = _read_record(lake, place, _Record(path, "", 0, {}))
     now, found, same_options = time.time_ns(), _stat(path, only), before.options == options
     held = {name for name, state in found.items() if _holds(state, before.files.get(name), before.read_ns)}
     if same_options and before.read_ns and held == before.files.keys() == found.keys():
-        return Watched(path, len(found), 0, False, lambda: None, lambda: None)
+        return Watched(path, len(found), 0, False, lambda: None, lambda: None, lambda adding: None)
     found = _settled(path, only, found, sleep)
     digests = {
         name: before.files[name].digest if name in held else _digest(os.path.join(path, name) if name else path)
@@ -112,19 +114,29 @@ def watch(
             raise SourceError("it was changed while it was read; nothing was taken in, run again", path)
 
     def keep() -> None:
-        lake.write_bytes(place, msgspec.json.encode(_Record(path, options, now, files)))
+        lake.write_bytes(place, data())
+
+    def record(adding: Ingest) -> None:
+        check()
+        adding.record(place, data(), version)
+
+    def data() -> bytes:
+        return msgspec.json.encode(_Record(path, options, now, files))
 
     same = same_options and before.read_ns > 0 and n_changed == 0
-    if same:  # some were touched only
+    if same:  # some were touched only; under no lease, as a record of other files than there are costs one reading
         keep()
-    return Watched(path, len(files), n_changed, not same, check, keep)
+    return Watched(path, len(files), n_changed, not same, check, keep, record)
 
 
-def _read_record(lake: Lake, place: str) -> _Record | None:
+def _read_record(lake: Lake, place: str, otherwise: _Record) -> tuple[_Record, str]:
+    """What a record says, and its version."""
+    version = ""
     try:
-        return msgspec.json.decode(lake.read_bytes(place), type=_Record)
+        data, version = lake.read_versioned(place)
+        return msgspec.json.decode(data, type=_Record), version
     except (MissingError, msgspec.MsgspecError):  # a record that cannot be read costs one reading of the files
-        return None
+        return otherwise, version
 
 
 def _stat(path: str, only: Collection[str] | None) -> dict[str, FileState]:

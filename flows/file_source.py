@@ -13,7 +13,7 @@ from flows.sources.base import IngestReport, SourceError
 from flows.sources.files import read_contests
 from flows.sources.options import ReadOptions
 from flows.taking import SourceReport
-from storage import Contest, Dataset, Lake, layout
+from storage import Contest, Dataset, Ingest, Lake, layout
 from storage.ingest import IngestOrder
 from storage.lease import Holder
 
@@ -91,7 +91,7 @@ def ingest_files(
     options: Mapping[str, Any] | None = None,
     *,
     on_progress: Told = lambda done, total, told: None,
-    before_commit: Callable[[], None] = lambda: None,
+    before_commit: Callable[[Ingest], None] = lambda adding: None,
     **how: Any,
 ) -> FilesReport:
     """Bring a data set up to date with files, all contests or none.
@@ -104,7 +104,7 @@ def ingest_files(
         ``columns`` (a list of KEY=COLUMN), ``limits`` (a list of KEY=NUMBER), the other fields of
         :class:`flows.sources.options.ReadOptions`, and ``mirror``.
     before_commit
-        Called when everything is read; what it raises leaves the data set as it was.
+        Called with the ingest when everything is read; what it raises leaves the data set as it was.
     how
         ``rewrite``, ``steal`` and ``on_wait``, as ``Dataset.ingest`` has them.
 
@@ -141,7 +141,7 @@ def ingest_contests(
     steal: bool = False,
     on_wait: Callable[[Holder], None] = lambda by: None,
     on_progress: Told = lambda done, total, told: None,
-    before_commit: Callable[[], None] = lambda: None,
+    before_commit: Callable[[Ingest], None] = lambda adding: None,
 ) -> None:
     """Add contests to the data set of a report, all or none, and count them in the report.
 
@@ -161,7 +161,7 @@ def ingest_contests(
                     rule = "a mirror needs every record: the contest of one that was left out is not known"
                     raise SourceError(f"{rule} ({left_out.reason})")
                 adding.keep(left_out.contest)
-            before_commit()
+            before_commit(adding)
     except MemoryError:
         rule = "not enough memory; nothing was ingested. Use a machine with more, or ingest in parts of whole contests"
         raise SourceError(rule, f"data set {report.dataset}") from None

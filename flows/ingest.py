@@ -16,7 +16,7 @@ from flows.sources.base import SourceError
 from flows.sources.site import Site, find_site
 from flows.taking import SourceReport, take_in
 from flows.times import parse_time
-from storage import Dataset, Lake, layout
+from storage import Dataset, Ingest, Lake, layout
 from storage.errors import MissingError
 from storage.lease import Holder, hold
 from storage.naming import check_folder
@@ -92,8 +92,8 @@ def ingest_source(
     start = None if since is None else parse_time(since)
     with client or open_client(site, on_pause) as asking:
         folder, purpose = layout.raw_folder(source), f"ingest {source}"
-        with hold(lake, folder, purpose, steal=steal, wait_seconds=PATIENCE_SECONDS, on_wait=on_wait):
-            raw, before = Raw(lake, source), asking.requests
+        with hold(lake, folder, purpose, steal=steal, wait_seconds=PATIENCE_SECONDS, on_wait=on_wait) as lease:
+            raw, before = Raw(lake, source, lease), asking.requests
             broken = fetch(raw, site, asking, since=start, again=again, on_progress=on_progress)
             requests = asking.requests - before
     report = take_in(lake, raw, site, dataset, steal=steal, on_wait=on_wait, on_progress=on_progress)
@@ -181,11 +181,11 @@ def ingest_kaggle(
     steal: bool = False,
     on_wait: Callable[[Holder], None] = lambda by: None,
     on_progress: Told = lambda done, total, told: None,
-    before_commit: Callable[[], None] = lambda: None,
+    before_commit: Callable[[Ingest], None] = lambda adding: None,
 ) -> None:
     """Bring the data set of a report up to date with a folder of Meta Kaggle; see :func:`ingest_source`.
 
-    ``before_commit`` is called when everything is read; what it raises leaves the data set as it was.
+    ``before_commit`` is called with the ingest when everything is read; what it raises leaves the data set as it was.
     """
     from flows.sources.kaggle import read_meta_kaggle
 
@@ -202,5 +202,5 @@ def ingest_kaggle(
                 report.reject(contest)
             else:
                 report.count(adding.add(contest))
-        before_commit()
+        before_commit(adding)
     report.seconds = time.monotonic() - began

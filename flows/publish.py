@@ -108,7 +108,7 @@ def publish(
     frees_space = maintain or afresh
     with hold(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal, frees_space=frees_space) as lease:
         if afresh:
-            delete_published(lake, run_name)
+            delete_published(lake, run_name, lease)
         return _Publisher(lake, run_name, deviations, lease, titles).publish(maintain)
 
 
@@ -120,7 +120,7 @@ class _Publisher:
         self._lake, self._lease, self._folder = lake, lease, layout.published_folder(run_name)
         self._content = Content(lake, run_name, deviations, titles)
         self._tables = {
-            name: PublishedTable(lake, f"{self._folder}/{name}", schema, ("year",) if name == "ratings" else ())
+            name: PublishedTable(lake, f"{self._folder}/{name}", schema, ("year",) if name == "ratings" else (), lease)
             for name, schema in PUBLISHED.items()
         }
         self._new: list[str] = []
@@ -198,20 +198,21 @@ class _Publisher:
     def _publish_latest(self, board: pa.Table | None) -> None:
         """The leaderboard as one file, unless the one that is there is of its newest version."""
         table, folder = self._tables["leaderboard"], self._folder
-        sizes = self._lake.sizes(folder)
-        for name in sizes:
+        entries = self._lake.entries(folder)
+        for name in entries:
             if name.startswith(layout.TEMPORARY_PREFIX):  # a crash left it
-                self._lake.delete(f"{folder}/{name}")
+                self._lease.delete(f"{folder}/{name}")
         if board is None:
             latest = self._latest()
-            if LATEST in sizes and (latest.get("version"), latest.get("size")) == (table.version, sizes[LATEST]):
+            if (latest.get("version"), latest.get("size")) == (table.version, entries.get(LATEST, (None, ""))[0]):
                 return
             board = self._content.leaderboard()  # the table has it in no order, and its schema in another each time
         data = plain(board, ["title"])
         self._lease.check()
-        self._lake.write_bytes(f"{folder}/{LATEST}", data)
+        self._lease.replace_bytes(f"{folder}/{LATEST}", data, entries.get(LATEST, (0, ""))[1])
         told = {"version": table.version, "size": data.size, "digest": digest_of(data)}
-        self._lake.write_bytes(f"{folder}/{LATEST_OF}", json.dumps(told, allow_nan=False).encode())
+        version = entries.get(LATEST_OF, (0, ""))[1]
+        self._lease.replace_bytes(f"{folder}/{LATEST_OF}", json.dumps(told, allow_nan=False).encode(), version)
         self._new.append(LATEST)
 
     def _latest(self) -> dict[str, Any]:

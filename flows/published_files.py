@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from storage import Lake, layout
+from storage.lease import Lease
 from storage.schemas import PUBLISHED
 
 __all__ = ["LATEST", "LATEST_OF", "WRITTEN", "delete_published"]
@@ -12,7 +13,7 @@ LATEST_OF = "latest.json"  # which version of the leaderboard that is; written l
 WRITTEN = ("players", "contests", "ratings", "leaderboard", LATEST, LATEST_OF)  # in this order
 
 
-def delete_published(lake: Lake, run_name: str) -> None:
+def delete_published(lake: Lake, run_name: str, lease: Lease) -> None:
     """Delete what was published of a run, last things first.
 
     A table loses its newest versions first, then its files: whoever reads it until the end, or after this was stopped,
@@ -24,7 +25,7 @@ def delete_published(lake: Lake, run_name: str) -> None:
             log = f"{folder}/{name}/_delta_log"
             for file in reversed(lake.list(log)):  # _last_checkpoint, then the newest version
                 if file[0].isdigit() or file == "_last_checkpoint":
-                    lake.delete(f"{log}/{file}")
+                    lease.delete(f"{log}/{file}")
         else:
-            lake.delete(f"{folder}/{name}")
-    lake.delete_folder(folder)
+            lease.delete(f"{folder}/{name}")
+    lease.delete_folder(folder)

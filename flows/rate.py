@@ -164,6 +164,7 @@ def rate(
         check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)
         return _foretell(dataset, plan)
     with hold(lake, layout.run_folder(config.run), f"rate {config.run}", steal=steal) as lease:
+        Run.take_over(lake, config.run, lease)
         while True:
             plan = Plan.of(lake, config, dataset, max_rounds, start)
             _check_same(config, plan)
@@ -319,7 +320,7 @@ def _foretell(dataset: Dataset, plan: Plan) -> RateReport:
 
 def _cut(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:
     """The run, made if need be, without the rounds that no longer hold."""
-    run = Run.create(lake, config.run, plan.config) if plan.run is None else plan.run
+    run = Run.create(lake, config.run, plan.config, lease) if plan.run is None else plan.run
     run.lease = lease
     if plan.run is not None:
         run.truncate(plan.holds)  # sweeps what a crash left half written, too

@@ -13,7 +13,9 @@ import pyarrow as pa
 from flows.client import Answer
 from storage import Lake, layout
 from storage.errors import LakeError, MissingError
+from storage.fence import Writer
 from storage.lake import digest_of
+from storage.lease import Lease
 from storage.mending import damaged
 from storage.prefetch import prefetch
 
@@ -99,16 +101,20 @@ class Raw:
     """All answers of one source.
 
     A file is a line of JSON (address, time, status and the like) and the bytes that were sent, compressed together.
+    Answers are kept under a lease on the source. They are only read without one.
+
     The index saves listing a store; it only repeats what the files say, so it may be behind them or lost.
     """
 
-    def __init__(self, lake: Lake, source: str) -> None:
+    def __init__(self, lake: Lake, source: str, lease: Lease | None = None) -> None:
         self._lake, self.source = lake, source
+        self._writer: Writer = lake if lease is None else lease
         path = layout.raw_index(source)
         try:
-            entries = _ENTRIES.decode(lake.read_bytes(path))
+            data, self._version = lake.read_versioned(path)
+            entries = _ENTRIES.decode(data)
         except MissingError:
-            entries = None
+            entries, self._version = None, ""
         except msgspec.MsgspecError as error:
             raise damaged(path, str(error)) from None
         self._entries = {Key(entry.kind, entry.name): entry for entry in entries or ()}
@@ -174,9 +180,9 @@ class Raw:
             version = 0 if replace else entry.version + 1
             data = _encode(document, digest)
             if replace:
-                self._lake.write_bytes(layout.raw_file(self.source, key.kind, key.name), data)
+                self._writer.write_bytes(layout.raw_file(self.source, key.kind, key.name), data)
             else:  # a run that was killed may have written versions that the index does not know
-                while not self._lake.create_bytes(layout.raw_file(self.source, key.kind, key.name, version), data):
+                while not self._writer.create_bytes(layout.raw_file(self.source, key.kind, key.name, version), data):
                     version += 1
             entry.version, entry.digest, entry.about = version, digest, document.about
         entry.checked_seconds, entry.failures = answer.time_seconds, 0
@@ -188,7 +194,7 @@ class Raw:
         """Keep an answer that cannot be read, for people to look at; returns its place. The next one replaces it."""
         key = document.key
         path = layout.raw_file(self.source, _BROKEN, str(key))
-        self._lake.write_bytes(path, _encode(document, digest_of(document.answer.body)))
+        self._writer.write_bytes(path, _encode(document, digest_of(document.answer.body)))
         entry = self._entries.setdefault(key, Entry(key.kind, key.name))
         entry.checked_seconds, entry.failures = document.answer.time_seconds, entry.failures + 1
         return path
@@ -201,7 +207,8 @@ class Raw:
     def save(self) -> None:
         """Write the index."""
         data = msgspec.json.encode(sorted(self._entries.values(), key=lambda entry: (entry.kind, entry.name)))
-        self._lake.write_bytes(layout.raw_index(self.source), msgspec.json.format(data, indent=0))
+        path = layout.raw_index(self.source)
+        self._version = self._writer.replace_bytes(path, msgspec.json.format(data, indent=0), self._version)
 
     def verify(self) -> Iterator[tuple[str, str]]:
         """Read every answer that was ever kept: its path, and what is wrong with it or ``""``."""

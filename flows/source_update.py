@@ -101,12 +101,11 @@ def update(
     if not watched.changed and (n_contests := _n_contests(lake, dataset)):
         report.unchanged = n_contests
     else:
-        how: dict[str, Any] = {"on_progress": on_progress, "before_commit": watched.check}
+        how: dict[str, Any] = {"on_progress": on_progress, "before_commit": watched.record}
         if source == FILES:
             report = ingest_files(lake, folder, dataset, file_options, **how)
         else:
             ingest_kaggle(lake, report, folder, since, **how)
-        watched.keep()
     report.n_files, report.n_changed = watched.n_files, watched.n_changed
     return report
 

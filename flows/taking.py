@@ -132,12 +132,13 @@ def take_in(
     path = layout.source_file(dataset, site.name)
     keys = sorted(set(raw.keys(*site.kinds, *site.name_kinds)), key=_natural)
     fingerprints = {str(key): raw.fingerprint(key) for key in keys}
-    held = None if everything else _holds(_read_record(lake, path), site, fingerprints, _contests(lake, dataset))
+    held = None if everything else _holds(_read_record(lake, path)[0], site, fingerprints, _contests(lake, dataset))
     if held is not None:
         report.unchanged = held
         return report
     with Dataset.ingest(lake, dataset, order="time", rewrite=rewrite, steal=steal, on_wait=on_wait) as adding:
-        record, there = _read_record(lake, path), _contests(lake, dataset)  # nobody else changes them from here on
+        record, version = _read_record(lake, path)  # nobody else changes it from here on, nor the data set
+        there = _contests(lake, dataset)
         now = _Record(site.version, {})
         names = Names(record.handles, record.aliases, _names(raw, site)) if site.name_kinds else None
         before = {one for taken in record.documents.values() for one in taken.contests} & there
@@ -163,8 +164,8 @@ def take_in(
         if names is not None:
             names.rename(adding)
             now.handles, now.aliases = names.handles, names.aliases
+        adding.record(path, msgspec.json.encode(now), version)
     report.renamed = adding.resettled
-    lake.write_bytes(path, msgspec.json.encode(now))
     return report
 
 
@@ -235,11 +236,13 @@ class _Taker:
         return taken
 
 
-def _read_record(lake: Lake, path: str) -> _Record:
+def _read_record(lake: Lake, path: str) -> tuple[_Record, str]:
+    """What a record says, and its version."""
     try:
-        return _RECORD.decode(lake.read_bytes(path))
+        data, version = lake.read_versioned(path)
+        return _RECORD.decode(data), version
     except MissingError:
-        return _Record()
+        return _Record(), ""
     except msgspec.MsgspecError as error:
         raise damaged(path, str(error)) from None
 

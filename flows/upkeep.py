@@ -125,6 +125,7 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
     def merge_run(name: str) -> None:
         Run.open(opened, name)
         with _holding(opened, run_folder(name), f"compact {name}", steal) as lease:
+            Run.take_over(opened, name, lease)
             found = Run.open(opened, name)
             found.lease = lease
             for path in sweep_snapshots(found):
@@ -180,7 +181,7 @@ def delete(
             found.lease = lease
             found.delete()
             if with_published:
-                delete_published(opened, name)
+                delete_published(opened, name, lease)
         say(f"run {name}: deleted")
         if name in published and not with_published:
             say(f"published/{name} stays; `ranklake delete --run {name} --with-published` deletes it", err=True)
@@ -272,15 +273,17 @@ def _holding(lake: Lake, folder: str, purpose: str, steal: bool) -> Iterator[Lea
 def _run_told(lake: Lake, name: str) -> str:
     """What deleting a run deletes; empty if there is nothing of it."""
     from storage import LakeError, Run
-    from storage.layout import rounds_folder, run_file, run_folder, snapshots_folder
+    from storage.layout import run_file, run_folder
+    from storage.roots import has_root
 
     size = _size_of(lake, run_folder(name))
-    if lake.exists(run_file(name)):
+    if has_root(lake, run_file(name)):
         try:
-            return f"run {name}: {Run(lake, name, {}).segments().stop_round:,} rounds, {size}"
+            return f"run {name}: {Run.open(lake, name).segments().stop_round:,} rounds, {size}"
         except LakeError:
             return f"run {name}: {size}, not readable"
-    left = lake.list(rounds_folder(name)) or lake.list(snapshots_folder(name))
+    folder = run_folder(name)
+    left = any(lake.list(f"{folder}/{part}") for part in lake.list(folder) if part.startswith(("rounds", "snapshots")))
     return f"what is left of run {name}: {size}" if left else ""
 
 
@@ -288,11 +291,12 @@ def _dataset_told(lake: Lake, name: str | None) -> str:
     """What deleting a data set deletes; empty if there is nothing of it."""
     from storage import Dataset, LakeError
     from storage.layout import contests_file, dataset_folder, players_folder, standings_folder
+    from storage.roots import has_root
 
     if name is None:
         return ""
     size = _size_of(lake, dataset_folder(name))
-    if lake.exists(contests_file(name)):
+    if has_root(lake, contests_file(name)):
         try:
             return f"data set {name}: {Dataset.open(lake, name).contests.num_rows:,} contests, {size}"
         except LakeError:

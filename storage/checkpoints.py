@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,10 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from storage import layout, parquet, snapshots
-from storage.errors import LakeError, MissingError
+from storage.errors import DamagedError, LakeError, MissingError
+from storage.fence import Writer
 from storage.lake import Lake, digest_of
 from storage.lease import Lease
 from storage.mending import damaged
+from storage.roots import begin_epoch, delete_root, has_root, read_root
 from storage.schemas import FORMAT_VERSION, ROUNDS, check_format
 from storage.segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file, read_chain, read_newest
 from storage.snapshots import SNAPSHOT_MANIFEST, Column
@@ -37,16 +39,20 @@ class Run:
         The writer's: who has lost it commits nothing more.
     """
 
-    def __init__(self, lake: Lake, name: str, config: dict[str, Any]) -> None:
+    def __init__(
+        self, lake: Lake, name: str, config: dict[str, Any], version: str = "", lease: Lease | None = None
+    ) -> None:
         self.lake = lake
         self.name = name
         self.config = config
-        self.lease: Lease | None = None
-        self._rounds = layout.rounds_folder(name)
+        self.lease = lease
+        self._version = version
+        self._epoch = int(self.config.pop("epoch", 0))
+        self._rounds = layout.rounds_folder(name, self._epoch)
 
     @classmethod
-    def create(cls, lake: Lake, name: str, config: Mapping[str, Any]) -> Run:
-        """A new run with no rounds.
+    def create(cls, lake: Lake, name: str, config: Mapping[str, Any], lease: Lease | None = None) -> Run:
+        """A new run with no rounds, under the lease of its writer if there may be others.
 
         Raises
         ------
@@ -56,9 +62,10 @@ class Run:
             ``config`` is not what JSON can hold (spell infinity "inf"), or has a key ``format``.
         """
         path = layout.run_file(name)
-        if lake.exists(path):
+        data, version = read_root(lake, path)
+        if data is not None:
             raise LakeError(f"run {name!r} exists already in {lake.url}; choose another name", path=path)
-        run = cls(lake, name, {})
+        run = cls(lake, name, {"epoch": begin_epoch(lease, 0)}, version, lease)
         run.truncate(0)  # what is left of one that was being deleted
         run.configure(config)
         return run
@@ -73,19 +80,54 @@ class Run:
             There is none; names those that exist.
         """
         path = layout.run_file(name)
-        try:
-            data = lake.read_bytes(path)
-        except MissingError:
+        data, read = read_root(lake, path)
+        if data is None:
             names = cls.names(lake)
             there_are = f"there are: {', '.join(names)}" if names else "it holds none yet; `ranklake rate` makes one"
-            raise MissingError(f"no run {name!r} in {lake.url}; {there_are}", path=path) from None
+            raise MissingError(f"no run {name!r} in {lake.url}; {there_are}", path=path)
         try:
             config = dict(json.loads(data))
             version = config.pop("format")
         except (ValueError, KeyError, TypeError) as error:
             raise damaged(path, f"not readable ({error!r})") from error
         check_format(version, path)
-        return cls(lake, name, config)
+        return cls(lake, name, config, read)
+
+    @classmethod
+    def take_over(cls, lake: Lake, name: str, lease: Lease) -> None:
+        """Begin an epoch of a run in an object store if a writer of it may come back; see ``storage.roots``.
+
+        Its rounds and its newest sound snapshot are copied to where that writer does not write.
+
+        Raises
+        ------
+        DamagedError
+            A file is not what its manifest says.
+        """
+        if lease.rival < 0:
+            return
+        try:
+            old = cls.open(lake, name)
+        except MissingError:
+            return  # whoever creates it begins an epoch
+        epoch = begin_epoch(lease, old._epoch)
+        if epoch == old._epoch:
+            return
+        new = cls(lake, name, {**old.config, "epoch": epoch}, old._version, lease)
+        chain = old.segments()
+        for segment, data in zip(chain.segments, lake.read_each(list(map(old.path_of, chain.segments))), strict=True):
+            if isinstance(data, LakeError):
+                raise data
+            if digest_of(data) != segment.file_digest:
+                raise damaged(old.path_of(segment), "is not what its manifest says")
+            lease.write_bytes(new.path_of(segment), data)
+            lease.write_bytes(new._path(segment.first_round, MANIFEST), segment.to_json())
+        for last_round in [number for number in reversed(old.snapshots()) if number < chain.stop_round]:
+            with suppress(DamagedError, MissingError):  # an older one serves
+                new.write_snapshot(last_round, *old.read_snapshot(last_round))
+                break
+        new.configure(new.config)
+        new._remove_folders(lambda folder: not folder.endswith(layout.epoch_suffix(epoch)))
 
     @staticmethod
     def names(lake: Lake) -> list[str]:
@@ -96,7 +138,7 @@ class Run:
                 path = layout.run_file(name)
             except ValueError:
                 continue
-            if lake.exists(path):
+            if has_root(lake, path):
                 found.append(name)
         return found
 
@@ -120,11 +162,14 @@ class Run:
         """
         if "format" in config:
             raise ValueError(f"config must leave `format` to the lake, got {config['format']!r}")
-        text = json.dumps({"format": FORMAT_VERSION, **config}, indent=2, ensure_ascii=False, allow_nan=False)
+        epoch = {"epoch": self._epoch} if self._epoch else {}
+        text = json.dumps({"format": FORMAT_VERSION, **epoch, **config}, indent=2, ensure_ascii=False, allow_nan=False)
         self._check_lease()
-        self.lake.write_bytes(layout.run_file(self.name), text.encode())
+        path = layout.run_file(self.name)
+        self._version = self._writer.replace_bytes(path, text.encode(), self._version)
         self.config = json.loads(text)
-        del self.config["format"]
+        for key in ("format", *epoch):
+            del self.config[key]
 
     def append(self, table: pa.Table, entries: Sequence[RoundEntry], parent_digest: str) -> Segment:
         """Commit consecutive rounds as one segment. They exist when this returns, and not before.
@@ -154,10 +199,10 @@ class Run:
         rows = np.repeat(rounds, [entry.rows for entry in entries])
         if not np.array_equal(table.column("round_index").to_numpy(), rows):
             raise ValueError(f"segment {first}: round_index must give each round its rows, in order; see entries")
-        written = self.lake.write_table(self._path(first, DATA), table, "rounds")
+        written = self._writer.write_table(self._path(first, DATA), table, "rounds")
         segment = Segment.of(entries, parent_digest, written)
         self._check_lease()
-        self.lake.write_bytes(self._path(first, MANIFEST), segment.to_json())
+        self._writer.write_bytes(self._path(first, MANIFEST), segment.to_json())
         return segment
 
     def segments(self) -> Chain:
@@ -192,7 +237,7 @@ class Run:
                 doomed.append((-1 if number is None else number, name.endswith(MANIFEST), name))
         for _, _, name in sorted(doomed, reverse=True):  # of one segment, the manifest goes first
             self._check_lease()  # each time: who was suspended must not go on removing what his successor wrote
-            self.lake.delete(f"{self._rounds}/{name}")
+            self._writer.delete(f"{self._rounds}/{name}")
         return chain
 
     def merge(self, segments: Sequence[Segment]) -> Segment:
@@ -208,10 +253,10 @@ class Run:
         tables = [table.replace_schema_metadata() for table in self._read_each(segments, None, verify=True)]
         first, last = segments[0].first_round, segments[-1].stop_round - 1
         data = pa.concat_tables(tables)
-        written = self.lake.write_table(f"{self._rounds}/{merged_file(first, last)}", data, "rounds")
+        written = self._writer.write_table(f"{self._rounds}/{merged_file(first, last)}", data, "rounds")
         merged = Segment.merged(segments, written)
         self._check_lease()
-        self.lake.write_bytes(self._path(first, MANIFEST), merged.to_json())
+        self._writer.write_bytes(self._path(first, MANIFEST), merged.to_json())
         return merged
 
     def delete(self) -> None:
@@ -220,10 +265,11 @@ class Run:
         From the first moment on there is no such run; what a crash leaves is removed by the next who delete or create
         it. Its lease stays: it tells writers apart, whatever is made under that name next.
         """
-        self._check_lease()
-        self.lake.delete(layout.run_file(self.name))
-        self.lake.delete_folder(layout.snapshots_folder(self.name))
-        self.lake.delete_folder(self._rounds)
+        if self.lease is None:
+            self.lake.delete(layout.run_file(self.name))
+        else:
+            delete_root(self.lake, layout.run_file(self.name), self.lease)
+        self._remove_folders(lambda _: True)
 
     def iter_segments(
         self,
@@ -281,20 +327,21 @@ class Run:
 
     def path_of_snapshot(self, last_round: int) -> str:
         """Where a snapshot is, inside the lake."""
-        return layout.snapshot_folder(self.name, last_round)
+        return layout.snapshot_folder(self.name, last_round, self._epoch)
 
     def write_snapshot(self, last_round: int, columns: Mapping[str, Column], digest: str) -> None:
         """Write every player's belief after ``last_round``; see ``snapshots.write_snapshot``."""
         self._check_lease()
-        snapshots.write_snapshot(self.lake, layout.snapshot_folder(self.name, last_round), last_round, columns, digest)
+        folder = self.path_of_snapshot(last_round)
+        snapshots.write_snapshot(self.lake, folder, last_round, columns, digest, self._writer)
 
     def read_snapshot(self, last_round: int) -> tuple[dict[str, Column], str]:
         """Every player's belief after ``last_round``; see ``snapshots.read_snapshot``."""
-        return snapshots.read_snapshot(self.lake, layout.snapshot_folder(self.name, last_round), last_round)
+        return snapshots.read_snapshot(self.lake, self.path_of_snapshot(last_round), last_round)
 
     def snapshot_digest(self, last_round: int) -> str:
         """Chain digest of the snapshot after ``last_round``; see ``snapshots.read_digest``."""
-        return snapshots.read_digest(self.lake, layout.snapshot_folder(self.name, last_round))
+        return snapshots.read_digest(self.lake, self.path_of_snapshot(last_round))
 
     def snapshots(self) -> list[int]:
         """Last rounds of the complete snapshots, ascending."""
@@ -320,9 +367,20 @@ class Run:
     def remove_snapshot(self, last_round: int) -> None:
         """Remove the snapshot after ``last_round``, sound or not."""
         self._check_lease()
-        folder = layout.snapshot_folder(self.name, last_round)
-        self.lake.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
-        self.lake.delete_folder(folder)
+        folder = self.path_of_snapshot(last_round)
+        self._writer.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
+        self._writer.delete_folder(folder)
+
+    def _remove_folders(self, which: Callable[[str], bool]) -> None:
+        """Remove the folders of some epochs, snapshots first."""
+        folder = layout.run_folder(self.name)
+        for name in sorted(self.lake.list(folder), reverse=True):
+            if name.partition("-")[0] in ("snapshots", "rounds") and which(name):
+                self._writer.delete_folder(f"{folder}/{name}")
+
+    @property
+    def _writer(self) -> Writer:
+        return self.lake if self.lease is None else self.lease
 
     def _check_lease(self) -> None:
         if self.lease is not None:
@@ -346,9 +404,9 @@ class Run:
             yield table
 
     def _snapshot_folders(self) -> list[tuple[int, bool]]:
-        folder = layout.snapshots_folder(self.name)
+        folder = layout.snapshots_folder(self.name, self._epoch)
         numbers = sorted(number for name in self.lake.list(folder) if (number := layout.number_of(name)) is not None)
-        return [(n, self.lake.exists(f"{layout.snapshot_folder(self.name, n)}/{SNAPSHOT_MANIFEST}")) for n in numbers]
+        return [(n, self.lake.exists(f"{self.path_of_snapshot(n)}/{SNAPSHOT_MANIFEST}")) for n in numbers]
 
     def _remove_snapshots(self, first_round: int) -> None:
         for number, complete in reversed(self._snapshot_folders()):

@@ -19,6 +19,7 @@ from storage.lease import Lease
 from storage.mending import advised, damaged
 from storage.parquet import metadata_of
 from storage.reserve import affordable
+from storage.roots import begin_epoch, epoch_of
 from storage.rows import Row, rows_of, table_of
 from storage.space import merging_needs
 from storage.standings import standings_name, stretches
@@ -100,8 +101,9 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
         The disk has no space for all merged files; those that it has space for were written, the smallest first.
     """
     _check(rows)
-    contests = Dataset.open(lake, name).contests
-    facts = metadata_of(contests.schema)
+    dataset = Dataset.open(lake, name)
+    contests, facts = dataset.contests, metadata_of(dataset.contests.schema)
+    epoch = begin_epoch(lease, epoch_of(facts))
     members = rows_of(contests).values()
     before = {row.file for row in members}
     stays = referenced(name, before, facts)
@@ -114,17 +116,18 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
         for group in map(groups.__getitem__, chosen):
             with advised(lake):
                 data = parquet.encode(_gather(lake, name, group), "standings")
-            file = standings_name(data)
+            file = standings_name(data, epoch)
             written.append(layout.standings_file(name, file))
-            lake.write_bytes(written[-1], data)
+            lease.write_bytes(written[-1], data)
             ends = np.cumsum([row.n_rows for row in group]).tolist()
             for row, end in zip(group, ends, strict=True):
                 row.file, row.row_start = file, end - row.n_rows
         after = {row.file for row in members}
         if after != before:
             facts = {key: facts[key] for key in ("player_parts", "n_players", "log") if key in facts}
+            facts |= {"epoch": str(epoch)} if epoch else {}
             facts |= replaced(stays, referenced(name, after, facts))
-            commit(lake, name, table_of(members), facts, written, lease)
+            commit(lake, name, table_of(members), facts, written, lease, dataset.version)
     except BaseException:
         discard(lake, name, written, lease)
         raise

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import layout
+from storage import layout, parquet
 from storage.checkpoints import Run
 from storage.effective import Corrections, took_part
 from storage.errors import MissingError
@@ -20,6 +21,7 @@ from storage.log import Log
 from storage.mending import advised, damaged
 from storage.parquet import metadata_of
 from storage.players import read_handles
+from storage.roots import delete_root, has_root, read_root
 from storage.standings import StandingsPart, StoredStandings
 from storage.sweep import n_replaced, referenced, strays
 
@@ -39,13 +41,16 @@ class Dataset:
         One row a contest, in rated order; see ``schemas.CONTESTS``.
     n_players : int
         Players have the indices from 0 to ``n_players - 1``.
+    version : str
+        Of the table of contests, for the commit that is to replace it.
     """
 
-    def __init__(self, lake: Lake, name: str, contests: pa.Table) -> None:
+    def __init__(self, lake: Lake, name: str, contests: pa.Table, version: str = "") -> None:
         facts = metadata_of(contests.schema)
         self.lake = lake
         self.name = name
         self.contests = contests
+        self.version = version
         self.n_players = int(facts["n_players"])
         self._player_parts = facts["player_parts"].split()
         self._log_file = facts.get("log", "")
@@ -62,13 +67,14 @@ class Dataset:
             There is none; names those that exist.
         """
         path = layout.contests_file(name)
-        try:
-            contests = lake.read_table(path, "contests")
-        except MissingError:
+        data, version = read_root(lake, path)
+        if data is None:
             names = cls.names(lake)
             there_are = f"there are: {', '.join(names)}" if names else "it holds none yet; `ranklake ingest` makes one"
-            raise MissingError(f"no data set {name!r} in {lake.url}; {there_are}", path=path) from None
-        return cls(lake, name, contests)
+            raise MissingError(f"no data set {name!r} in {lake.url}; {there_are}", path=path)
+        with advised(lake):
+            contests = parquet.decode(data, "contests", path)
+        return cls(lake, name, contests, version)
 
     @staticmethod
     def names(lake: Lake) -> list[str]:
@@ -79,7 +85,7 @@ class Dataset:
                 path = layout.contests_file(name)
             except ValueError:
                 continue
-            if lake.exists(path):
+            if has_root(lake, path):
                 found.append(name)
         return found
 
@@ -139,7 +145,9 @@ class Dataset:
         with hold(lake, folder, purpose, steal=steal, wait_seconds=_PATIENCE_SECONDS, on_wait=on_wait) as lease:
             before = cls._before(lake, name)
             facts = () if before is None else (before.contests, before.handles(), before.log())
-            with Ingest(lake, name, *facts, order=order, mirror=mirror, rewrite=rewrite, lease=lease) as ingest:
+            version = read_root(lake, layout.contests_file(name))[1] if before is None else before.version
+            how: dict[str, Any] = {"order": order, "mirror": mirror, "rewrite": rewrite, "version": version}
+            with Ingest(lake, name, *facts, lease=lease, **how) as ingest:
                 yield ingest
 
     @classmethod
@@ -161,11 +169,10 @@ class Dataset:
         From the first moment on there is no such data set; what a crash leaves is removed by the next who delete it or
         ingest into it. Its lease stays.
         """
-        lease.check()
-        lake.delete(layout.contests_file(name))
-        folders = (layout.contests_folder, layout.standings_folder, layout.players_folder, layout.log_folder)
-        for folder in (*folders, layout.sources_folder):
-            lake.delete_folder(folder(name))
+        delete_root(lake, layout.contests_file(name), lease)
+        folders = (layout.standings_folder, layout.players_folder, layout.log_folder, layout.sources_folder)
+        for folder in folders if lease.rival >= 0 else (layout.contests_folder, *folders):
+            lease.delete_folder(folder(name))
 
     @property
     def log_path(self) -> str:

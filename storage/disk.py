@@ -2,7 +2,8 @@
 
 File systems differ. FAT, exFAT, some network mounts and FUSE have no hard links. Windows cannot flush a folder, and
 refuses to replace or remove a file that another program has open. What a file system cannot do is done another way if
-there is one; what is lost by that is logged, once a process and lake.
+there is one; what is lost by that is logged when the first
+lease is taken, before any work, once a process and lake.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import errno
 import logging
 import os
 import secrets
+import shutil
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import pyarrow as pa
 
+from storage.errors import FencedError
 from storage.layout import TEMPORARY_PREFIX
 
 __all__ = ["Disk", "sync", "too_long"]
@@ -36,9 +39,12 @@ _NO_FOLDER_FLUSH = _NO_FLUSH | {errno.EACCES, errno.EPERM, errno.EBADF, errno.EI
 
 _TEXTS = {
     "links": "this file system has no hard links; if a writer is killed while it takes the lease, the next writer "
-    "waits for half a minute",
+    "waits for half a minute; if a publish is suspended while another process takes its lease over, run "
+    "`ranklake publish --afresh` after it has ended",
     "flush": "this file system cannot flush files to the disk; after a power cut run `ranklake verify`, and ingest "
     "again what it names",
+    "unconditional": "the client of this store cannot replace a file on condition that it is unchanged; use --steal "
+    "only when the process that holds the lease has ended, as it could overwrite what is committed after it",
     "folders": "this file system cannot flush folders to the disk; after a power cut run `ranklake verify`, and ingest "
     "again if the newest contests are missing",
 }
@@ -65,27 +71,75 @@ class Disk:
         self._url = url
         self.links = True
 
-    def replace(self, full: str, data: bytes | pa.Buffer) -> None:
-        """Create or replace a file in one step. Its folder must exist."""
-        temporary = _temporary(full)
-        try:
-            _write(temporary, data)
-            self.retry(lambda: os.replace(temporary, full))
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
+    def replace(self, full: str, data: bytes | pa.Buffer, fence: str = "") -> None:
+        """Create or replace a file in one step. Its folder must exist.
 
-    def create(self, full: str, data: bytes) -> bool:
+        The temporary file is in the folder ``fence``; without one, beside the file.
+
+        Raises
+        ------
+        FencedError
+            The folder ``fence`` is gone.
+        """
+        temporary = _temporary(fence or full.rpartition("/")[0])
+        with _fenced(fence, full):
+            try:
+                _write(temporary, data)
+                self.retry(lambda: os.replace(temporary, full))
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(temporary)
+                raise
+
+    def remove(self, full: str, fence: str) -> None:
+        """Remove a file or a folder in one step: a rename into the folder ``fence``, where it is deleted.
+
+        Raises
+        ------
+        FencedError
+            The folder ``fence`` is gone.
+        FileNotFoundError
+            There is no such file or folder.
+        """
+        taken = _temporary(fence)
+        with _fenced(fence, full):
+            self.retry(lambda: os.rename(full, taken))
+        self.clear(taken)
+
+    def revoke(self, fence: str) -> None:
+        """Take a fence away from its writer in one step, and delete it with all that is in it."""
+        gone = f"{fence}-{secrets.token_hex(8)}"
+        with suppress(FileNotFoundError):
+            self.retry(lambda: os.rename(fence, gone))
+        self.clear(gone)
+
+    def clear(self, full: str) -> None:
+        """Delete a file, or a folder with all that is in it, while others may be deleting the same."""
+        while True:
+            try:
+                if os.path.isdir(full) and not os.path.islink(full):
+                    self.retry(lambda: shutil.rmtree(full))
+                else:
+                    self.retry(lambda: os.unlink(full))
+                return
+            except FileNotFoundError:
+                if not os.path.lexists(full):
+                    return
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise  # of these two, a writer made a file meanwhile
+
+    def create(self, full: str, data: bytes, fence: str = "") -> bool:
         """Create a file with its content in one step, unless the file exists; returns whether it was created.
 
         Without hard links, the file is empty for a moment before it has its content. If the process is killed in that
-        moment, the empty file stays. This does not happen on Windows.
+        moment, the empty file stays. This does not happen on Windows. ``fence`` as for :meth:`replace`.
         """
-        temporary = _temporary(full)
+        temporary = _temporary(fence or full.rpartition("/")[0])
         try:
-            _write(temporary, data)
-            self._name_once(temporary, full)
+            with _fenced(fence, full):
+                _write(temporary, data)
+                self._name_once(temporary, full)
         except FileExistsError:
             return False
         finally:
@@ -152,6 +206,10 @@ class Disk:
                 self._log("links")
         self.links = False
 
+    def log_unconditional(self) -> None:
+        """Log that files of a store cannot be replaced on condition."""
+        self._log("unconditional")
+
     def _log(self, what: str) -> None:
         if (what, self._url) not in _LOGGED:
             _LOGGED.add((what, self._url))
@@ -160,14 +218,28 @@ class Disk:
 
 def too_long(full: str) -> str:
     """Why Windows finds no folder for a path, if its length is the reason; empty otherwise."""
-    length = max(len(full), len(_temporary(full)))
+    length = max(len(full), len(_temporary(full.rpartition("/")[0])))
     if not WINDOWS or length <= _PATH_LIMIT:
         return ""
     return f"the path has {length} characters and Windows allows {_PATH_LIMIT}, unless long paths are switched on"
 
 
-def _temporary(full: str) -> str:
-    return f"{full.rpartition('/')[0]}/{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+def _temporary(folder: str) -> str:
+    return f"{folder}/{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+
+
+@contextmanager
+def _fenced(fence: str, full: str) -> Iterator[None]:
+    """Find out why a rename out of the folder ``fence`` or into it failed."""
+    try:
+        yield
+    except OSError as error:
+        if fence and error.errno in (errno.ENOENT, errno.ESTALE) and not os.path.isdir(fence):
+            raise FencedError(f"{full}: {fence} is gone", path=full) from error
+        if fence and error.errno == errno.EXDEV:
+            reason = f"it is on another file system than {fence.rpartition('/')[0]}; a lake must be on one file system"
+            raise OSError(errno.EXDEV, reason) from error
+        raise
 
 
 def _write(path: str, data: bytes | pa.Buffer) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 __all__ = [
     "AddressError",
+    "ConflictError",
     "DamagedError",
+    "FencedError",
     "FormatError",
     "LakeError",
     "LeaseHeldError",
@@ -71,6 +73,14 @@ class LeaseHeldError(LakeError):
     def __init__(self, message: str, *, path: str = "", holder: str = "", age_seconds: float = 0.0) -> None:
         super().__init__(message, path=path)
         self.holder, self.age_seconds = holder, age_seconds
+
+
+class ConflictError(LakeError):
+    """A file is no longer what its writer read; nothing was changed."""
+
+
+class FencedError(LakeError):
+    """A change was refused because its writer has lost the lease; nothing was changed."""
 
 
 class NameRefusedError(LakeError):

@@ -18,6 +18,7 @@ from storage.log import Log
 from storage.order import merge_order, n_moved
 from storage.parquet import metadata_of
 from storage.players import PlayerIndex, encode_part, parts_that_stay
+from storage.roots import begin_epoch, epoch_of
 from storage.rows import Row, rows_of, table_of
 from storage.standings import standings_name
 from storage.sweep import commit, discard, referenced, replaced, sweep
@@ -56,6 +57,7 @@ class Ingest(Corrector):
         mirror: bool = False,
         rewrite: bool = False,
         lease: Lease | None = None,
+        version: str = "",
     ) -> None:
         contests = table_of([]) if contests is None else contests
         handles = pa.array([], pa.string()) if handles is None else handles
@@ -63,8 +65,9 @@ class Ingest(Corrector):
         super().__init__(lake, layout.check_dataset_name(name), rows, players, () if log is None else log.entries)
         self.moved = 0
         self._order, self._mirror, self._rewrite = order, mirror, rewrite
-        self._lease = lease
+        self._lease, self._version = lease, version
         facts = metadata_of(contests.schema)
+        self._epoch = begin_epoch(lease, epoch_of(facts))
         self._order_before = list(rows)  # rated order
         self._files_before = referenced(name, (row.file for row in rows.values()), facts)
         self._parts = facts.get("player_parts", "").split()
@@ -73,6 +76,7 @@ class Ingest(Corrector):
         self._pending: list[tuple[Contest, Row]] = []
         self._pending_rows = 0
         self._written: list[str] = []
+        self._records: dict[str, tuple[bytes, str]] = {}
 
     def __enter__(self) -> Ingest:
         return self
@@ -91,6 +95,8 @@ class Ingest(Corrector):
         except BaseException:
             discard(self._lake, self._name, self._written, self._lease)
             raise
+        for path, (data, version) in self._records.items():
+            (self._lease or self._lake).replace_bytes(path, data, version)
         if self._changed:
             sweep(self._lake, self._name, kept | self._files_before, self._lease)
 
@@ -145,6 +151,13 @@ class Ingest(Corrector):
             self._added[contest_id] = None
         return known
 
+    def record(self, path: str, data: bytes, version: str) -> None:
+        """Replace a ``version`` of a file of the data set once this ingest is committed: what it took from a source.
+
+        It is written under the same lease. So of two ingests the one that commits last also writes it last.
+        """
+        self._records[path] = data, version
+
     def keep(self, contest_id: str) -> None:
         """A contest that the source has, though it could not be read: a mirror does not take it out."""
         self._kept.add(contest_id)
@@ -181,7 +194,7 @@ class Ingest(Corrector):
             }
         )
         data = parquet.encode(table, "standings")
-        file = standings_name(data)
+        file = standings_name(data, self._epoch)
         self._write(layout.standings_file(self._name, file), data)
         for row, row_start in zip(rows, (np.cumsum(sizes) - sizes).tolist(), strict=True):
             row.file, row.row_start = file, row_start
@@ -212,24 +225,26 @@ class Ingest(Corrector):
 
     def _write(self, path: str, data: pa.Buffer) -> None:
         self._written.append(path)
-        self._lake.write_bytes(path, data)
+        (self._lease or self._lake).write_bytes(path, data)
 
     def _commit(self) -> set[str]:
         """Make it count; returns the files it refers to."""
         parts = self._parts
         if len(self._players) > self._n_players_before:
             parts, first = parts_that_stay(parts, self._n_players_before)
-            file, data = encode_part(first, self._players.since(first))
+            file, data = encode_part(first, self._players.since(first), self._epoch)
             self._write(layout.players_file(self._name, file), data)
             parts = [*parts, file]
         facts = {"player_parts": " ".join(parts), "n_players": str(len(self._players))}
+        if self._epoch:
+            facts["epoch"] = str(self._epoch)
         if self._log.entries:
-            facts["log"] = self._log.file
+            facts["log"] = self._log.file(self._epoch)
             path = layout.log_file(self._name, facts["log"])
             if path not in self._files_before:
                 self._write(path, parquet.encode(self._log.table, "log"))
         rows = self._rows.values()
         files = referenced(self._name, (row.file for row in rows), facts)
         facts |= replaced(self._files_before, files)
-        commit(self._lake, self._name, table_of(rows), facts, self._written, self._lease)
+        commit(self._lake, self._name, table_of(rows), facts, self._written, self._lease, self._version)
         return files

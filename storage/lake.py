@@ -16,10 +16,10 @@ from fsspec.implementations.local import LocalFileSystem
 
 from storage import parquet
 from storage.disk import Disk, too_long
-from storage.errors import AddressError, LakeError, MissingError, NoSpaceError
+from storage.errors import AddressError, ConflictError, LakeError, MissingError, NoSpaceError
 from storage.mending import advised
 from storage.prefetch import prefetch
-from storage.stores import bucket_of, connect, explained
+from storage.stores import Conditional, bucket_of, connect, explained
 
 __all__ = ["Lake", "Written", "digest_of"]
 
@@ -52,6 +52,8 @@ class Lake:
         Where it is, as it was opened.
     local : bool
         Whether it is on a disk of this machine, and its files therefore at hand.
+    conditional : bool
+        Whether files can be replaced on condition that they are of the version that was read: in S3.
     links : bool
         Whether that disk has hard links, as far as is known; true once a lease was taken on a disk that has them.
     """
@@ -63,6 +65,7 @@ class Lake:
         self.local = isinstance(filesystem, LocalFileSystem)
         self._bucket = bucket_of(filesystem, self._root)
         self._disk = Disk(url)
+        self.conditional = Conditional.offered_by(filesystem)
         self.url = url
 
     @classmethod
@@ -120,6 +123,13 @@ class Lake:
             data: bytes = self._patiently(lambda: self._filesystem.cat_file(self._full(path)))
         return data
 
+    def read_versioned(self, path: str) -> tuple[bytes, str]:
+        """All of a file, as :meth:`read_bytes`, and its version for :meth:`replace_bytes`, empty without any."""
+        if not self.conditional:
+            return self.read_bytes(path), ""
+        with advised(self), self._explained("read", path):
+            return Conditional(self._filesystem).read(self._full(path))
+
     def read_each(self, paths: Sequence[str]) -> Iterator[bytes | LakeError]:
         """All of each of some files, or why it cannot be read; from an object store, many at a time."""
         if self.local or len(paths) < 2:
@@ -127,12 +137,35 @@ class Lake:
             return
         yield from prefetch(self._attempt, paths, _AT_ONCE - 1, _AT_ONCE, "ranklake-get")
 
-    def write_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
-        """Make or replace a file in one step; parents are made as needed."""
+    def write_bytes(self, path: str, data: bytes | pa.Buffer, *, fence: str = "") -> None:
+        """Make or replace a file in one step; parents are made as needed.
+
+        ``fence`` is the folder of a lease on a disk, see ``storage.fence``: for :class:`storage.lease.Lease`, through
+        which all is changed that is under a lease.
+        """
         full = self._full(path)
-        put = self._disk.replace if self.local else self._put
         with self._explained("write", path):
-            self._below_parents(full, lambda: put(full, data))
+            if self.local:
+                aside = self._full(fence) if fence else ""
+                self._below_parents(full, lambda: self._disk.replace(full, data, aside))
+            else:
+                self._below_parents(full, lambda: self._put(full, data))
+
+    def replace_bytes(self, path: str, data: bytes | pa.Buffer, version: str, *, fence: str = "") -> str:
+        """Put a file in the place of the version that was read, or of none if that is empty; returns the new version.
+
+        Where there are no conditional puts, as :meth:`write_bytes`.
+
+        Raises
+        ------
+        ConflictError
+            The file is of another version by now.
+        """
+        if not self.conditional:
+            self.write_bytes(path, data, fence=fence)
+            return ""
+        content = bytes(data)
+        return self._if_unchanged(path, version, content, lambda at: at.replace(self._full(path), content, version))
 
     def rewrite_bytes(self, path: str, data: bytes) -> None:
         """Replace the content of a small file; on a full disk in place, which needs no space if it is no longer.
@@ -156,7 +189,18 @@ class Lake:
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-flush") as pool:
             list(pool.map(self._flush, places))
 
-    def create_bytes(self, path: str, data: bytes) -> bool:
+    def learn(self, path: str) -> None:
+        """Log what the file system or the store cannot promise, once a process; ``path`` is a file that was just made.
+
+        Whether there are hard links is learned when the first lease is taken.
+        """
+        if self.local:
+            self._flush((path, False))
+            self._flush((path.rpartition("/")[0], True))
+        elif self._bucket and not self.conditional:
+            self._disk.log_unconditional()
+
+    def create_bytes(self, path: str, data: bytes, *, fence: str = "") -> bool:
         """Make a file unless there is one; of several who try at once, one succeeds.
 
         ``data`` must be the caller's alone: an object store may be asked twice, and what is found there then tells
@@ -168,9 +212,11 @@ class Lake:
             Whether it was made.
         """
         full = self._full(path)
-        create = self._disk.create if self.local else self._create_remotely
         with self._explained("create", path):
-            return self._below_parents(full, lambda: create(full, data))
+            if self.local:
+                aside = self._full(fence) if fence else ""
+                return self._below_parents(full, lambda: self._disk.create(full, data, aside))
+            return self._below_parents(full, lambda: self._create_remotely(full, data))
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
@@ -183,15 +229,19 @@ class Lake:
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Names in a folder and their sizes in bytes (0 for folders), in one listing."""
+        return {name: size for name, (size, _) in self.entries(folder).items()}
+
+    def entries(self, folder: str) -> dict[str, tuple[int, str]]:
+        """Names in a folder, each with its size in bytes and its version, as of :meth:`read_versioned`."""
         full = self._full(folder)
         try:
             with self._explained("list", folder):
                 entries = self._filesystem.ls(full, detail=True)
         except MissingError:
             return {}
-        found = {entry["name"].rstrip("/"): entry["size"] or 0 for entry in entries}
+        found = {entry["name"].rstrip("/"): (entry["size"] or 0, entry.get("ETag", "")) for entry in entries}
         found.pop(full, None)  # stores may list the folder itself
-        return {name.rpartition("/")[2]: size for name, size in found.items()}
+        return {name.rpartition("/")[2]: entry for name, entry in found.items()}
 
     def size_below(self, folder: str) -> int:
         """Bytes of all files below a folder."""
@@ -204,15 +254,46 @@ class Lake:
             files = self._filesystem.find(full, detail=True)
         return {name.removeprefix(f"{full}/"): entry["size"] or 0 for name, entry in files.items()}
 
-    def delete(self, path: str) -> None:
-        """Remove a file; nothing happens if there is none."""
-        with suppress(MissingError), self._explained("delete", path):
-            self._patiently(lambda: self._filesystem.rm_file(self._full(path)))
+    def delete_version(self, path: str, version: str) -> None:
+        """Remove a file if it is of a version; raises as :meth:`replace_bytes`."""
+        if not self.conditional:
+            self.delete(path)
+        else:
+            self._if_unchanged(path, version, None, lambda at: at.delete(self._full(path), version))
 
-    def delete_folder(self, folder: str) -> None:
+    def delete(self, path: str, *, fence: str = "") -> None:
+        """Remove a file; nothing happens if there is none. ``fence`` as for :meth:`write_bytes`."""
+        with suppress(MissingError), self._explained("delete", path):
+            if fence:
+                self._disk.remove(self._full(path), self._full(fence))
+            else:
+                self._patiently(lambda: self._filesystem.rm_file(self._full(path)))
+
+    def delete_folder(self, folder: str, *, fence: str = "") -> None:
         """Remove a folder and what is left in it; nothing happens if there is none."""
         with suppress(MissingError), self._explained("delete", folder):
-            self._patiently(lambda: self._filesystem.rm(self._full(folder), recursive=True))
+            if fence:
+                self._disk.remove(self._full(folder), self._full(fence))
+            else:
+                self._patiently(lambda: self._filesystem.rm(self._full(folder), recursive=True))
+
+    def delete_listed(self, folder: str, check: Callable[[], None]) -> None:
+        """Remove what is in a folder of an object store; ``check`` is called once it is listed."""
+        with suppress(MissingError), self._explained("delete", folder):
+            files = self._filesystem.find(self._full(folder))
+            check()
+            if files:
+                self._filesystem.rm(files)
+
+    def make_fence(self, fence: str) -> None:
+        """Make the folder through which the holder of a lease on a disk changes the lake. It is never made again."""
+        with self._explained("create", fence):
+            os.mkdir(self._full(fence))
+
+    def revoke_fence(self, fence: str) -> None:
+        """Take a fence away from its writer in one step, and delete it with all that is in it."""
+        with self._explained("delete", fence):
+            self._disk.revoke(self._full(fence))
 
     def write_table(
         self, path: str, table: pa.Table, name: str, *, metadata: Mapping[str, str] | None = None
@@ -297,6 +378,26 @@ class Lake:
 
     def _full(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
+
+    def _if_unchanged(self, path: str, version: str, wanted: bytes | None, act: Callable[[Conditional], T]) -> T | str:
+        """Change an object if it is of a version. A request whose answer was lost may have got through."""
+        at = Conditional(self._filesystem)
+        refused: Exception = OSError()
+        with self._explained("write", path):
+            for _ in range(_TRIES):
+                try:
+                    return act(at)
+                except OSError as error:
+                    refused = error
+                found: bytes | None = None
+                now = ""
+                with suppress(FileNotFoundError):
+                    found, now = at.read(self._full(path))
+                if found == wanted:
+                    return now
+                if now != version:
+                    raise ConflictError(f"{path}: it is no longer what was read", path=path) from refused
+            raise refused
 
     def _create_remotely(self, full: str, data: bytes) -> bool:
         refused = OSError()

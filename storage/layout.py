@@ -16,6 +16,9 @@ __all__ = [
     "contests_file",
     "contests_folder",
     "dataset_folder",
+    "epoch_suffix",
+    "fence_folder",
+    "fence_number",
     "kind_of",
     "log_file",
     "log_folder",
@@ -49,6 +52,7 @@ RUNS = "runs"
 PUBLISHED = "published"
 SEARCHES = "searches"
 TEMPORARY_PREFIX = ".tmp-"  # followed by no suffix: readers' globs match dot-files too
+_FENCE_PREFIX = "writing-"
 
 _RESERVED = frozenset({RAW, RUNS, PUBLISHED, SEARCHES})
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
@@ -188,19 +192,19 @@ def run_file(run: str) -> str:
     return f"{RUNS}/{check_run_name(run)}/run.json"
 
 
-def rounds_folder(run: str) -> str:
+def rounds_folder(run: str, epoch: int = 0) -> str:
     """Folder of the run's segments: data and manifests, named by their first round."""
-    return f"{RUNS}/{check_run_name(run)}/rounds"
+    return f"{RUNS}/{check_run_name(run)}/rounds{epoch_suffix(epoch)}"
 
 
-def snapshots_folder(run: str) -> str:
+def snapshots_folder(run: str, epoch: int = 0) -> str:
     """Folder of the run's snapshots, each a folder named by its last round."""
-    return f"{RUNS}/{check_run_name(run)}/snapshots"
+    return f"{RUNS}/{check_run_name(run)}/snapshots{epoch_suffix(epoch)}"
 
 
-def snapshot_folder(run: str, last_round: int) -> str:
+def snapshot_folder(run: str, last_round: int, epoch: int = 0) -> str:
     """Folder of the snapshot taken after ``last_round``."""
-    return f"{snapshots_folder(run)}/{numbered(last_round)}"
+    return f"{snapshots_folder(run, epoch)}/{numbered(last_round)}"
 
 
 def published_folder(run: str) -> str:
@@ -226,6 +230,22 @@ def trials_folder(name: str) -> str:
 def trials_file(name: str, batch: int) -> str:
     """Trials of one batch, from 0, as JSON."""
     return f"{trials_folder(name)}/{numbered(batch, '.json')}"
+
+
+def fence_folder(folder: str, lease: int) -> str:
+    """Folder through which the holder of a lease changes ``folder``; see ``storage.fence``."""
+    return f"{folder}/{_FENCE_PREFIX}{numbered(lease)}"
+
+
+def fence_number(name: str) -> int:
+    """The lease in the name of a fence, in use or revoked; -1 for any other name."""
+    number = number_of(name.removeprefix(_FENCE_PREFIX).partition("-")[0]) if name.startswith(_FENCE_PREFIX) else None
+    return -1 if number is None else number
+
+
+def epoch_suffix(epoch: int) -> str:
+    """What names of an epoch end with, see ``storage.roots``; nothing before the first one."""
+    return f"-{numbered(epoch)}" if epoch else ""
 
 
 def numbered(number: int, suffix: str = "") -> str:

@@ -2,7 +2,9 @@
 
 A lease is a numbered file, ``lease-000007.json``, that can be created only once; the highest number holds. Taking over
 from the dead is creating the next number, so of two who try one succeeds and none removes the other's. A holder who was
-taken for dead (suspended, cut off) finds the higher number before his next commit and stops.
+taken for dead (suspended, cut off) finds the higher number before his next commit and stops. If he is suspended between
+that look and the commit, a fence (see ``storage.fence``) makes the commit fail. All that is changed under a lease is
+therefore changed through :class:`Lease`.
 """
 
 from __future__ import annotations
@@ -12,14 +14,18 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
-from storage.errors import LakeError, LeaseHeldError, MissingError
-from storage.lake import Lake
-from storage.layout import TEMPORARY_PREFIX, number_of, numbered
+import pyarrow as pa
+
+from storage import parquet
+from storage.errors import ConflictError, FencedError, LakeError, LeaseHeldError, MissingError
+from storage.fence import open_fence
+from storage.lake import Lake, Written, digest_of
+from storage.layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder, number_of, numbered
 from storage.mending import damaged
 from storage.naming import check_folder
 from storage.people import author
@@ -93,10 +99,22 @@ class Holder:
 
 
 class Lease:
-    """A lease that is held. Made by :func:`hold`."""
+    """A lease that is held. Made by :func:`hold`.
 
-    def __init__(self, lake: Lake, folder: str, number: int, mine: Holder, beat_seconds: float) -> None:
-        self._lake, self._folder, self._number, self._mine = lake, folder, number, mine
+    Attributes
+    ----------
+    number : int
+        Its number; of two leases on a folder the later one has the higher number.
+    rival : int
+        Highest number of an older lease whose holder may come back; -1 if there is none, or a fence keeps it out.
+    """
+
+    def __init__(
+        self, lake: Lake, folder: str, number: int, mine: Holder, beat_seconds: float, rival: int = -1
+    ) -> None:
+        self._lake, self._folder, self._mine = lake, folder, mine
+        self.number, self.rival = number, rival
+        self._fence = fence_folder(folder, number) if lake.local else ""
         self._ended = threading.Event()
         self._heart = threading.Thread(target=self._beat, args=(beat_seconds,), name="ranklake-lease", daemon=True)
         self._heart.start()
@@ -110,14 +128,84 @@ class Lease:
             Somebody else has taken over; names them.
         """
         try:  # to read is one request to a store, to ask whether a file exists may be two
-            self._lake.read_bytes(_path(self._folder, self._number + 1))
+            self._lake.read_bytes(_path(self._folder, self.number + 1))
         except MissingError:
-            return
+            if not self._fence or self._lake.exists(self._fence):
+                return
+        raise self._lost()
+
+    def write_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
+        """Make or replace a file, as ``Lake.write_bytes``.
+
+        Raises
+        ------
+        LeaseHeldError
+            Somebody else has taken over, and nothing was changed.
+        """
+        with self._fenced(path):
+            self._lake.write_bytes(path, data, fence=self._fence)
+
+    def write_table(
+        self, path: str, table: pa.Table, name: str, *, metadata: Mapping[str, str] | None = None
+    ) -> Written:
+        """Make or replace a Parquet file, as ``Lake.write_table``; raises as :meth:`write_bytes`."""
+        data = parquet.encode(table, name, metadata)
+        self.write_bytes(path, data)
+        return Written(data.size, digest_of(data))
+
+    def create_bytes(self, path: str, data: bytes) -> bool:
+        """Make a file unless there is one, as ``Lake.create_bytes``; raises as :meth:`write_bytes`."""
+        with self._fenced(path):
+            return self._lake.create_bytes(path, data, fence=self._fence)
+
+    def replace_bytes(self, path: str, data: bytes | pa.Buffer, version: str) -> str:
+        """Replace a file if it is of the version that was read, as ``Lake.replace_bytes``; returns the new version.
+
+        Raises
+        ------
+        LeaseHeldError
+            Somebody else has taken over, and nothing was changed.
+        ConflictError
+            It is of another version though nobody has.
+        """
+        with self._fenced(path):
+            return self._lake.replace_bytes(path, data, version, fence=self._fence)
+
+    def delete(self, path: str, version: str = "") -> None:
+        """Remove a file, as ``Lake.delete``, or a version of it; raises as :meth:`replace_bytes`."""
+        with self._fenced(path):
+            if version:
+                self._lake.delete_version(path, version)
+            else:
+                self._lake.delete(path, fence=self._fence)
+
+    def delete_folder(self, folder: str) -> None:
+        """Remove a folder, as ``Lake.delete_folder``; raises as :meth:`write_bytes`."""
+        with self._fenced(folder):
+            if self._lake.local:
+                self._lake.delete_folder(folder, fence=self._fence)
+            else:
+                self._lake.delete_listed(folder, self.check)
+
+    @contextmanager
+    def _fenced(self, path: str) -> Iterator[None]:
+        """Change a file of what the lease is on: a run's is also on what was published of the run."""
+        published = self._folder.replace(RUNS, PUBLISHED, 1) if self._folder.startswith(f"{RUNS}/") else self._folder
+        assert f"{path}/".startswith((f"{self._folder}/", f"{published}/")), path
+        try:
+            yield
+        except FencedError as error:
+            raise self._lost() from error
+        except ConflictError as error:
+            self.check()
+            raise ConflictError(f"{error}, though this process holds the lease; run again", path=path) from error
+
+    def _lost(self) -> LeaseHeldError:
         found = _highest(self._lake, self._folder)
         by = found[1].who if found else "somebody"
-        raise LeaseHeldError(
+        return LeaseHeldError(
             f"{self._folder}: {by} took over from this process, which showed no sign of life; it stops here, "
-            "and what it committed stays",
+            "and what it committed before stays",
             path=self._folder,
         )
 
@@ -132,6 +220,9 @@ class Lease:
                     self._lake.delete(f"{self._folder}/{name}")
         with suppress(LakeError):  # then it expires, here at once
             self._write(replace(self._mine, released=True))
+        if self._fence:
+            with suppress(LakeError):
+                self._lake.delete_folder(self._fence)
 
     def _beat(self, beat_seconds: float) -> None:
         while not self._ended.wait(beat_seconds):
@@ -140,7 +231,8 @@ class Lease:
                 self._write(self._mine)
 
     def _write(self, mine: Holder) -> None:
-        self._lake.rewrite_bytes(_path(self._folder, self._number), _encode(mine))
+        # Not through the fence: its number is its own, and who has lost the lease may still say that it gave up.
+        self._lake.rewrite_bytes(_path(self._folder, self.number), _encode(mine))
 
 
 @contextmanager
@@ -203,8 +295,14 @@ def hold(
     try:
         if not frees_space:
             keep(lake)
-        _sweep(lake, folder, number)
+        lake.learn(_path(folder, number))
+        rival = _sweep(lake, folder, number)
+        lease.rival = -1 if lake.local else rival
         yield lease
+        lease.check()  # who was overtaken must not report success, whatever was changed by then
+    except MissingError:
+        lease.check()  # who took over may have removed it
+        raise
     finally:
         lease.release()
         keep(lake)
@@ -222,9 +320,17 @@ def _take(lake: Lake, folder: str, number: int, mine: Holder) -> bool:
     taken = False
     try:
         if lake.create_bytes(_path(folder, number), _encode(mine)):
-            taken = max(_numbers(lake, folder)) == number
+            try:
+                fence = open_fence(lake, folder, number) if lake.local else ""
+            except LakeError:
+                with suppress(LakeError):
+                    lake.delete(_path(folder, number))
+                raise
+            taken = max(_numbers(lake, folder)) == number  # looked at after the fence is there, see storage.fence
             if not taken:
                 lake.delete(_path(folder, number))  # it had been held, given back and swept since we looked
+                if fence:
+                    lake.delete_folder(fence)
     finally:
         if not taken:
             _HELD.discard(mine.token)
@@ -260,12 +366,12 @@ def _held(folder: str, by: Holder) -> LeaseHeldError:
     )
 
 
-def _sweep(lake: Lake, folder: str, number: int) -> None:
-    """Remove the leases before ``number`` of those who will not come back.
+def _sweep(lake: Lake, folder: str, number: int) -> int:
+    """Remove the leases before ``number`` of those who will not come back; returns the last one of those who may.
 
     Of one who may, the successor's stays, too: it is what tells him.
     """
-    stays = False
+    stays, rival = False, -1
     for old in sorted(old for old in _numbers(lake, folder) if old < number):
         with suppress(MissingError):
             was = _decode(lake.read_bytes(_path(folder, old)), _path(folder, old))
@@ -273,6 +379,8 @@ def _sweep(lake: Lake, folder: str, number: int) -> None:
             if gone and not stays:
                 lake.delete(_path(folder, old))
             stays = not gone
+            rival = old if stays else rival
+    return rival
 
 
 def _highest(lake: Lake, folder: str) -> tuple[int, Holder] | None:

@@ -63,9 +63,13 @@ class Log:
         return cls(map(Entry, *(column.to_pylist() for column in columns)))
 
     @property
-    def file(self) -> str:
-        """A name for the file that holds exactly these entries."""
-        return f"{digest_of(json.dumps(self.entries, allow_nan=False).encode())}.parquet"
+    def digest(self) -> str:
+        """Of exactly these entries."""
+        return digest_of(json.dumps(self.entries, allow_nan=False).encode())
+
+    def file(self, epoch: int = 0) -> str:
+        """A name for the file that holds exactly these entries; ``epoch`` is that of the data set."""
+        return f"{self.digest}{layout.epoch_suffix(epoch)}.parquet"
 
     @property
     def table(self) -> pa.Table:

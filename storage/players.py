@@ -67,14 +67,15 @@ def read_handles(lake: Lake, dataset: str, files: Sequence[str], n_players: int)
     return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
 
 
-def encode_part(first_player: int, handles: pa.StringArray) -> tuple[str, pa.Buffer]:
+def encode_part(first_player: int, handles: pa.StringArray, epoch: int = 0) -> tuple[str, pa.Buffer]:
     """File name and bytes of a part: ``handles`` of the players from ``first_player`` on.
 
     The name tells the bytes, so that no writer ever puts other players in the place of those that a data set has.
+    ``epoch`` is that of the data set, see ``storage.roots``.
     """
     players = np.arange(first_player, first_player + len(handles), dtype=np.int32)
     data = parquet.encode(pa.table({"player": players, "handle": handles}), "players")
-    return f"{layout.numbered(first_player)}-{digest_of(data)}.parquet", data
+    return f"{layout.numbered(first_player)}-{digest_of(data)}{layout.epoch_suffix(epoch)}.parquet", data
 
 
 def parts_that_stay(files: Sequence[str], n_players: int) -> tuple[list[str], int]:

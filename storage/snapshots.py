@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from storage.errors import DamagedError, LakeError
+from storage.fence import Writer
 from storage.lake import Lake, digest_of
 from storage.mending import damaged
 from storage.schemas import FORMAT_VERSION, check_format
@@ -29,7 +30,14 @@ _NEWEST = 2  # snapshots that stay in any case: should one be damaged, the other
 _INT32_MAX = np.iinfo(np.int32).max
 
 
-def write_snapshot(lake: Lake, folder: str, last_round: int, columns: Mapping[str, Column], digest: str) -> None:
+def write_snapshot(
+    lake: Lake,
+    folder: str,
+    last_round: int,
+    columns: Mapping[str, Column],
+    digest: str,
+    writer: Writer | None = None,
+) -> None:
     """Write every player's belief after ``last_round``: parts first, manifest last.
 
     Parameters
@@ -38,6 +46,8 @@ def write_snapshot(lake: Lake, folder: str, last_round: int, columns: Mapping[st
         By name, an array with one entry a player, or the offsets and values of a list a player.
     digest
         Chain digest after ``last_round``, hex.
+    writer
+        The lease under which it is written; None if no other process writes.
 
     Raises
     ------
@@ -51,10 +61,11 @@ def write_snapshot(lake: Lake, folder: str, last_round: int, columns: Mapping[st
         raise ValueError(f"a snapshot needs columns of one length, got {lengths}")
     n_players = next(iter(lengths.values()))
 
+    writer = writer or lake
     if lake.exists(folder):
         # Without its manifest first, the old one would vouch for new parts.
-        lake.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
-        lake.delete_folder(folder)
+        writer.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
+        writer.delete_folder(folder)
 
     def write(number: int) -> dict[str, int | str]:
         start = number * _PART_PLAYERS
@@ -63,7 +74,7 @@ def write_snapshot(lake: Lake, folder: str, last_round: int, columns: Mapping[st
         fields = [pa.field(name, array.type, nullable=False) for name, array in arrays.items()]
         table = pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields))
         data = _encode(table)
-        lake.write_bytes(f"{folder}/{_part(number)}", data)
+        writer.write_bytes(f"{folder}/{_part(number)}", data)
         return {"rows": stop - start, "size": data.size, "digest": digest_of(data)}
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-snapshot") as writers:
@@ -75,7 +86,7 @@ def write_snapshot(lake: Lake, folder: str, last_round: int, columns: Mapping[st
         "n_players": n_players,
         "parts": parts,
     }
-    lake.write_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", json.dumps(facts, allow_nan=False).encode())
+    writer.write_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", json.dumps(facts, allow_nan=False).encode())
 
 
 def read_snapshot(lake: Lake, folder: str, last_round: int) -> tuple[dict[str, Column], str]:

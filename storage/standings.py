@@ -61,9 +61,12 @@ class StandingsPart:
         return np.searchsorted(self.offsets, rows, side="right") - 1 + self.first_contest
 
 
-def standings_name(data: pa.Buffer) -> str:
-    """File name of standings: it tells the bytes, so that no writer ever puts others in their place."""
-    return f"{digest_of(data)}.parquet"
+def standings_name(data: pa.Buffer, epoch: int = 0) -> str:
+    """File name of standings: it tells the bytes, so that no writer ever puts others in their place.
+
+    ``epoch`` is that of the data set, see ``storage.roots``.
+    """
+    return f"{digest_of(data)}{layout.epoch_suffix(epoch)}.parquet"
 
 
 def stretches(starts: Longs, sizes: Longs) -> Longs:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import fsspec
+from fsspec.asyn import sync
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.utils import get_protocol
 
@@ -15,8 +16,9 @@ from storage.errors import AddressError, LakeError, MissingError, NoSpaceError
 from storage.mending import way_out
 from storage.space import FREES_SPACE, is_full, room
 
-__all__ = ["bucket_of", "connect", "explained"]
+__all__ = ["Conditional", "bucket_of", "connect", "explained"]
 
+_TRIES = 3
 _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
 _EXTRAS = {"s3": "s3", "s3a": "s3"}  # what to install, of ours
 
@@ -64,6 +66,63 @@ def bucket_of(filesystem: fsspec.AbstractFileSystem, root: str) -> str:
     protocols = filesystem.protocol
     names = {protocols} if isinstance(protocols, str) else set(protocols)
     return root.partition("/")[0] if names & _BUCKETS else ""
+
+
+class Conditional:
+    """Objects of S3 with their versions, which are their ETags. Versions of other stores are empty.
+
+    gcsfs and adlfs only make an object unless there is one (``mode="create"``); they offer no replacement of a
+    version that was read. Their objects are replaced without a condition.
+    """
+
+    def __init__(self, filesystem: fsspec.AbstractFileSystem) -> None:
+        self._filesystem = filesystem
+
+    @staticmethod
+    def offered_by(filesystem: fsspec.AbstractFileSystem) -> bool:
+        """Whether the store's client can replace an object only if it is of a version."""
+        protocols = filesystem.protocol
+        return "s3" in ({protocols} if isinstance(protocols, str) else set(protocols))
+
+    def read(self, full: str) -> tuple[bytes, str]:
+        """An object and its version, in one request."""
+        bucket, key, _ = self._filesystem.split_path(full)
+
+        async def get() -> tuple[bytes, str]:
+            answer = await self._filesystem._call_s3("get_object", Bucket=bucket, Key=key)
+            async with answer["Body"] as body:
+                return await body.read(), answer["ETag"]
+
+        data, version = self._again(lambda: sync(self._filesystem.loop, get))
+        return data, version
+
+    def replace(self, full: str, data: bytes, version: str) -> str:
+        """Put an object in the place of that version, or of none if it is empty; returns the new version.
+
+        Raises
+        ------
+        OSError
+            It is of another version, or the request failed. It may have got through after all.
+        """
+        how = {"IfMatch": version} if version else {"mode": "create"}
+        answer = self._filesystem.pipe_file(full, data, **how)
+        return str(answer["ETag"]) if answer else self.read(full)[1]  # of very large ones s3fs tells nothing
+
+    def delete(self, full: str, version: str) -> None:
+        """Delete an object if it is of that version; raises as :meth:`replace`."""
+        bucket, key, _ = self._filesystem.split_path(full)
+        self._filesystem.call_s3("delete_object", Bucket=bucket, Key=key, IfMatch=version)
+
+    def _again(self, act: Callable[[], tuple[bytes, str]]) -> tuple[bytes, str]:
+        """Retry when the body breaks off; requests are retried by the client itself."""
+        for _ in range(_TRIES - 1):
+            try:
+                return act()
+            except FileNotFoundError:
+                raise
+            except Exception:
+                continue
+        return act()
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from storage.errors import LakeError, MissingError
 from storage.lake import Lake
 from storage.lease import Lease
 from storage.parquet import metadata_of
+from storage.roots import read_root
 
 __all__ = ["commit", "discard", "n_replaced", "referenced", "replaced", "strays", "sweep"]
 
@@ -37,9 +38,15 @@ def n_replaced(facts: Mapping[str, str]) -> int:
 
 
 def commit(
-    lake: Lake, name: str, contests: pa.Table, facts: Mapping[str, str], written: Iterable[str], lease: Lease | None
+    lake: Lake,
+    name: str,
+    contests: pa.Table,
+    facts: Mapping[str, str],
+    written: Iterable[str],
+    lease: Lease | None,
+    version: str,
 ) -> None:
-    """Replace the table of contests, once the files ``written`` for it are on the disk.
+    """Replace the ``version`` of the table of contests, once the files ``written`` for it are on the disk.
 
     A run can be rated again after a power cut; what a source said once cannot always be asked again.
 
@@ -56,7 +63,7 @@ def commit(
         _check(lease)  # a successor may have swept them
         raise
     _check(lease)
-    lake.write_bytes(path, data)
+    (lease or lake).replace_bytes(path, data, version)
     lake.flush([path])
 
 
@@ -66,14 +73,14 @@ def discard(lake: Lake, name: str, written: Iterable[str], lease: Lease | None) 
     # remove anything: his successor may be about to commit the same files.
     with suppress(LakeError):
         _check(lease)
-        try:
-            table = lake.read_table(layout.contests_file(name), "contests", ["file"])
+        data, _ = read_root(lake, layout.contests_file(name))
+        committed = set()
+        if data is not None:
+            table = parquet.decode(data, "contests", layout.contests_file(name), ["file"])
             committed = referenced(name, table.column("file").to_pylist(), metadata_of(table.schema))
-        except MissingError:
-            committed = set()
         for path in reversed(list(written)):
             if path not in committed:
-                lake.delete(path)
+                (lease or lake).delete(path)
 
 
 def sweep(lake: Lake, name: str, kept: set[str], lease: Lease | None) -> None:
@@ -82,7 +89,7 @@ def sweep(lake: Lake, name: str, kept: set[str], lease: Lease | None) -> None:
     with suppress(LakeError):
         for path in strays(lake, name, kept):  # listed before the lease is looked at: no successor's files are in it
             _check(lease)
-            lake.delete(path)
+            (lease or lake).delete(path)
 
 
 def strays(lake: Lake, name: str, kept: set[str]) -> list[str]:

@@ -13,10 +13,11 @@ from storage import layout, parquet
 from storage.checkpoints import Run
 from storage.datasets import Dataset
 from storage.errors import LakeError
+from storage.lake import digest_of
 from storage.mending import damaged, way_out
 from storage.rows import Row, rows_of
 from storage.segments import Segment
-from storage.standings import Longs, standings_name, stretches
+from storage.standings import Longs, stretches
 
 __all__ = ["verify_dataset", "verify_rows", "verify_run"]
 
@@ -87,7 +88,7 @@ def verify_dataset(dataset: Dataset) -> Iterator[str]:
         if len(handles.unique()) != len(handles):
             yield str(damaged(layout.players_folder(dataset.name), "has a player twice"))
         log = dataset.log()
-        if log.entries and layout.log_file(dataset.name, log.file) != dataset.log_path:
+        if log.entries and log.digest not in dataset.log_path:
             yield str(damaged(dataset.log_path, "is not what its name says"))
     except LakeError as error:
         yield str(error)
@@ -99,7 +100,7 @@ def verify_dataset(dataset: Dataset) -> Iterator[str]:
         path = layout.standings_file(dataset.name, file)
         try:
             data = dataset.lake.read_bytes(path)
-            if standings_name(data) != file:
+            if not file.startswith(digest_of(data)):
                 raise damaged(path, "is not what its name says")
             standings = parquet.decode(data, "standings", path)
         except LakeError as error:

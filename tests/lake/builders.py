@@ -132,28 +132,29 @@ class WatchedLake(Lake):
         self.writes: list[str] = []
         self.deletions: list[str] = []
 
-    def write_bytes(self, path, data):
+    def write_bytes(self, path, data, *, fence=""):
         if is_kept(path):
-            return super().write_bytes(path, data)
+            return super().write_bytes(path, data, fence=fence)
         failing = len(self.writes) == self.fail_at
         self._live()
         self.writes.append(path)
         if self.done or not failing:
-            super().write_bytes(path, data)
+            super().write_bytes(path, data, fence=fence)
         if failing:
             raise self.error
 
-    def delete(self, path):
+    def delete(self, path, *, fence=""):
         if is_kept(path):
-            return super().delete(path)
+            return super().delete(path, fence=fence)
         self._live()
         self.deletions.append(path)
-        super().delete(path)
+        super().delete(path, fence=fence)
 
-    def delete_folder(self, folder):
-        self._live()
-        self.deletions.append(folder)
-        super().delete_folder(folder)
+    def delete_folder(self, folder, *, fence=""):
+        if "/writing-" not in folder:
+            self._live()
+            self.deletions.append(folder)
+        super().delete_folder(folder, fence=fence)
 
     def _live(self):
         if isinstance(self.error, Killed) and 0 <= self.fail_at < len(self.writes):

@@ -125,7 +125,7 @@ def test_hold__an_empty_lease_that_a_kill_left_is_passed_over_after_a_while(lake
     with hold(lake, FOLDER, "rate", beat_seconds=BEAT) as lease:
         assert time.monotonic() - began >= 3 * BEAT
         lease.check()
-        assert lake.list(FOLDER) == ["lease-000001.json"]
+        assert lake.list(FOLDER) == ["lease-000001.json", "writing-000001"]
 
 
 def test_hold__an_empty_lease_that_gets_its_content_is_held(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +165,7 @@ def test_hold__a_writer_overtaken_while_its_lease_was_empty_gives_way(
         with pytest.raises(LeaseHeldError, match="faster"), hold(lake, FOLDER, "slow", beat_seconds=BEAT):
             pass
         assert holder(lake, FOLDER) is not None
-        assert lake.list(FOLDER) == ["lease-000001.json"]
+        assert lake.list(FOLDER) == ["lease-000001.json", "writing-000001"]
     finally:
         others[0].__exit__(None, None, None)
 

@@ -140,7 +140,8 @@ def test_hold__somebody_elsewhere_expires_when_no_heartbeat_comes(lake: Lake) ->
 
 
 def test_hold__one_who_comes_back_after_several_others_finds_that_it_was_taken(lake: Lake) -> None:
-    with hold(lake, FOLDER, "rate run", beat_seconds=BEAT) as suspended:
+    lost = pytest.raises(LeaseHeldError, match="took over from this process")
+    with lost, hold(lake, FOLDER, "rate run", beat_seconds=BEAT) as suspended:
         machine = file(lake, 0)["machine"]
         for _ in range(3):
             told = file(lake, 0) | {"machine": "elsewhere"}  # where nobody can tell that it lives
@@ -159,14 +160,14 @@ def test_hold__a_number_that_was_given_back_and_swept_is_not_taken_again(
 ) -> None:
     create, raced = Lake.create_bytes, False
 
-    def late(self: Lake, path: str, data: bytes) -> bool:
+    def late(self: Lake, path: str, data: bytes, **how: str) -> bool:
         nonlocal raced
         if not raced:
             raced = True
             for _ in range(2):  # the number that we chose comes and goes
                 with hold(lake, FOLDER, "faster"):
                     pass
-        return create(self, path, data)
+        return create(self, path, data, **how)
 
     monkeypatch.setattr(Lake, "create_bytes", late)
     with hold(lake, FOLDER, "rate", wait_seconds=PATIENCE) as mine:
@@ -232,7 +233,8 @@ def test_hold__somebody_elsewhere_with_a_fresh_heartbeat_is_at_work(lake: Lake, 
 
 
 def test_hold__steals_when_told_to_and_the_other_stops_at_its_next_commit(lake: Lake) -> None:
-    with hold(lake, FOLDER, "rate run") as one:
+    lost = pytest.raises(LeaseHeldError, match="took over")  # even if it changes nothing any more
+    with lost, hold(lake, FOLDER, "rate run") as one:
         one.check()
         with hold(lake, FOLDER, "rate again", steal=True) as other:
             other.check()
@@ -245,7 +247,7 @@ def test_hold__steals_when_told_to_and_the_other_stops_at_its_next_commit(lake: 
 def test_hold__survives_a_store_that_is_out_of_reach_for_a_moment(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = threading.Event()
 
-    def refuse(self: Lake, path: str, data: bytes) -> None:
+    def refuse(self: Lake, path: str, data: bytes, **_: str) -> None:
         failed.set()
         raise LakeError("out of reach")
 
@@ -263,7 +265,7 @@ def test_hold__survives_a_store_that_is_out_of_reach_for_a_moment(lake: Lake, mo
 def test_hold__that_could_not_be_given_back_does_not_lock_out_its_own_process(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(self: Lake, path: str, data: bytes) -> None:
+    def refuse(self: Lake, path: str, data: bytes, **_: str) -> None:
         raise LakeError("disk full")
 
     with monkeypatch.context() as patch:
@@ -330,3 +332,77 @@ def test_write_bytes__that_somebody_swept_meanwhile_is_written_again(
     (lake.create_bytes if name == "link" else lake.write_bytes)("a/b.json", b"one")  # its folder is not there, either
     assert lake.read_bytes("a/b.json") == b"one"
     assert lake.list("a") == ["b.json"]
+
+
+# Fences
+
+
+def test_fence__nothing_a_lost_lease_allowed_changes_anything(tmp_path: Path) -> None:
+    """Whatever its holder saw before: it looks no more."""
+    lake = Lake.open(tmp_path)
+    before = {"run.json": b"1", "rounds/000000.json": b"2"}
+    for name, data in before.items():
+        lake.write_bytes(f"{FOLDER}/{name}", data)
+    lake.write_bytes("published/run/latest.json", b"3")
+    lost = pytest.raises(LeaseHeldError, match="rate again")
+    with lost, hold(lake, FOLDER, "rate run") as old:
+        old.write_bytes(f"{FOLDER}/run.json", b"1")
+        old.delete(f"{FOLDER}/nothing")
+        with hold(lake, FOLDER, "rate again", steal=True) as new:
+            acts = (
+                lambda: old.write_bytes(f"{FOLDER}/run.json", b"late"),
+                lambda: old.replace_bytes(f"{FOLDER}/run.json", b"late", ""),
+                lambda: old.create_bytes(f"{FOLDER}/rounds/000001.json", b"late"),
+                lambda: old.write_bytes(f"{FOLDER}/rounds/of/a/folder", b"late"),
+                lambda: old.delete(f"{FOLDER}/run.json"),
+                lambda: old.delete_folder(f"{FOLDER}/rounds"),
+                lambda: old.delete_folder("published/run"),
+            )
+            for act in acts:
+                with pytest.raises(LeaseHeldError, match=r"rate again.* took over from this process"):
+                    act()
+            assert {name: lake.read_bytes(f"{FOLDER}/{name}") for name in before} == before
+            assert lake.read_bytes("published/run/latest.json") == b"3"
+            new.delete_folder(f"{FOLDER}/rounds")
+            new.write_bytes(f"{FOLDER}/run.json", b"new")
+    assert lake.read_bytes(f"{FOLDER}/run.json") == b"new"
+    assert [name for name in lake.list(FOLDER) if "lease" not in name] == ["run.json"]
+
+
+def test_fence__made_too_late_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process stood still between its lease and its fence; meanwhile another one took over and gave back."""
+    lake, make, raced = Lake.open(tmp_path, create=True), Lake.make_fence, []
+
+    def late(self: Lake, fence: str) -> None:
+        if not raced:
+            raced.append(fence)
+            with hold(lake, FOLDER, "faster", steal=True):
+                pass
+        make(self, fence)
+
+    monkeypatch.setattr(Lake, "make_fence", late)
+    with hold(lake, FOLDER, "rate", wait_seconds=PATIENCE) as mine:
+        mine.write_bytes(f"{FOLDER}/run.json", b"1")
+        assert mine.number == 2  # after the other one
+        assert not lake.exists(raced[0])
+
+
+def test_fence__that_a_kill_left_is_removed_with_all_that_is_in_it(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path)
+    for name in ("writing-000003/.tmp-1", "writing-000003-0123/.tmp-2/000000.json", "run.json"):
+        lake.write_bytes(f"{FOLDER}/{name}", b"{")
+    pretend(lake, 3, released=True)
+    with hold(lake, FOLDER, "rate"):
+        assert lake.list(FOLDER) == ["lease-000004.json", "run.json", "writing-000004"]
+    assert lake.list(FOLDER) == ["lease-000004.json", "run.json"]
+
+
+def test_fence__of_another_file_system_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: str, target: str) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    lake = Lake.open(tmp_path, create=True)
+    with hold(lake, FOLDER, "publish run") as lease, monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refuse)
+        with pytest.raises(LakeError, match=r"published/run/latest\.json: cannot write: it is on another file system"):
+            lease.write_bytes("published/run/latest.json", b"")

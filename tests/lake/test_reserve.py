@@ -140,7 +140,7 @@ def test_lease__given_back_on_a_full_disk_is_free_for_the_next(lake: Lake) -> No
         held.__exit__(None, None, None)
         assert b'"released": true' in lake.read_bytes(f"{FOLDER}/lease-000000.json")
     with hold(lake, FOLDER, "rate"):
-        assert lake.list(FOLDER) == ["lease-000001.json"]
+        assert lake.list(FOLDER) == ["lease-000001.json", "writing-000001"]
 
 
 def test_affordable__are_the_smallest_that_fit_beside_what_the_reserve_lacks(

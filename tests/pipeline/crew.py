@@ -286,9 +286,10 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
         changes = event in ("os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir")
         if changes or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES):
             path = str(arguments[0])
+            target = f" {str(arguments[1]).removeprefix(lake)}" if event in ("os.rename", "os.link") else ""
             if path.startswith(lake) or not path.startswith("/"):  # whole folders are removed by names inside them
                 there = event == "open" and not arguments[2] & os.O_CREAT
-                operate(f"{'again ' if there else ''}{event.removeprefix('os.')} {path.removeprefix(lake)}")
+                operate(f"{'again ' if there else ''}{event.removeprefix('os.')} {path.removeprefix(lake)}{target}")
 
     def opened(path: str, mode: str) -> Any:
         file = open(path, mode)  # noqa: SIM115

@@ -154,7 +154,8 @@ def what_counts(path: Path | str) -> dict[str, bytes]:
     for name in Run.names(lake):
         run = Run.open(lake, name)
         paths |= {run_file(name), *map(run.path_of, run.segments().segments)}
-        paths |= {f"runs/{name}/rounds/{segment.first_round:06d}.json" for segment in run.segments().segments}
+        for segment in run.segments().segments:
+            paths.add(f"{run.path_of(segment).rpartition('/')[0]}/{segment.first_round:06d}.json")
         for last_round in run.snapshots()[-1:]:
             folder = run.path_of_snapshot(last_round)
             paths |= {f"{folder}/{file}" for file in lake.list(folder)}

@@ -37,7 +37,7 @@ DIE = """
 import itertools, os, signal
 import storage.lake
 whole, writes = storage.lake.Lake.write_bytes, itertools.count()
-def write_bytes(self, path, data):
+def write_bytes(self, path, data, **how):
     number = next(writes)
     if number == {write} and {how!r} == "halfway":
         folder = self._full(path.rpartition("/")[0])
@@ -46,7 +46,7 @@ def write_bytes(self, path, data):
             file.write(bytes(data)[: len(data) // 2])
     if number == {write} and {how!r} != "done":
         os.kill(os.getpid(), signal.{signal})
-    whole(self, path, data)
+    whole(self, path, data, **how)
     if number == {write} and {how!r} == "done":
         os.kill(os.getpid(), signal.{signal})
 storage.lake.Lake.write_bytes = write_bytes
@@ -220,10 +220,10 @@ def test_rate__a_disk_that_fills_up_is_told_in_one_line_and_leaves_a_valid_prefi
 import errno, itertools
 import storage.disk
 whole, writes = storage.disk.Disk.replace, itertools.count()
-def replace(self, full, data):
+def replace(self, full, data, *fence):
     if next(writes) == 33:
         raise OSError(errno.ENOSPC, "No space left on device")
-    whole(self, full, data)
+    whole(self, full, data, *fence)
 storage.disk.Disk.replace = replace
 """
     with rating(lake, before=full) as process:

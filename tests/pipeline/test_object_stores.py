@@ -120,8 +120,8 @@ import itertools, os, signal
 import flows.commit, flows.schedule, storage.lake
 flows.commit.REMOTE_SEGMENT_ROWS, flows.commit.SEGMENT_SECONDS, flows.schedule.SNAPSHOT_ROWS = 60, float("inf"), 180
 whole, writes = storage.lake.Lake.write_bytes, itertools.count()
-def write_bytes(self, path, data):
-    whole(self, path, data)
+def write_bytes(self, path, data, **how):
+    whole(self, path, data, **how)
     if "/lease-" not in path and next(writes) == {write}:
         os.kill(os.getpid(), signal.SIGKILL)
 storage.lake.Lake.write_bytes = write_bytes

@@ -452,11 +452,11 @@ def dying(at: int, done: bool, error: BaseException) -> Iterator[list[str]]:
     def write_deltalake(table: Any, rows: Any, **how: Any) -> None:
         step(how["mode"], lambda: commit(table, rows, **how))
 
-    def write_bytes(self: Lake, path: str, data: Any) -> None:
+    def write_bytes(self: Lake, path: str, data: Any, **how: str) -> None:
         if "/lease-" in path:
-            write(self, path, data)
+            write(self, path, data, **how)
         else:
-            step(path, lambda: write(self, path, data))
+            step(path, lambda: write(self, path, data, **how))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flows.delta, "write_deltalake", write_deltalake)
@@ -638,7 +638,7 @@ def test_publish__waits_for_nobody_who_rates_the_run(lake: Lake) -> None:
         publish(lake, "run")
     assert not folder(lake).exists()
     publish(lake, "run")
-    with hold(lake, "runs/run", "rate run"):
+    with pytest.raises(LeaseHeldError, match="took over"), hold(lake, "runs/run", "rate run"):
         publish(lake, "run", steal=True)
 
 

@@ -23,6 +23,7 @@ import storage.ingest
 from flows.engines.serial import Serial
 from flows.status import status
 from storage import Dataset, Lake, Run, Segment
+from storage.errors import LeaseHeldError
 from storage.layout import dataset_folder, run_folder
 from storage.lease import hold
 
@@ -290,7 +291,8 @@ def test_commands__wait_for_nobody_who_is_dead_and_name_who_is_alive(
 ) -> None:
     monkeypatch.setattr("flows.upkeep._PATIENCE_SECONDS", 0.0)
     opened = Lake.open(lake)
-    with hold(opened, run_folder("run"), "rate run"):
+    lost = pytest.raises(LeaseHeldError, match="took over")
+    with lost, hold(opened, run_folder("run"), "rate run"):
         for command in (["compact", "--run", "run"], ["delete", "--run", "run", "--yes"]):
             answer = ranklake(*command, "--lake", lake)
             assert answer.code == 1

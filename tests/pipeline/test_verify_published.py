@@ -23,6 +23,7 @@ from flows.published_files import LATEST, delete_published
 from flows.verify import Verifier
 from storage import DamagedError, Lake
 from storage.errors import UnreachableError
+from storage.lease import Lease, hold
 from storage.schemas import PUBLISHED
 
 pytest.importorskip("deltalake")
@@ -248,9 +249,9 @@ def test_delete__stopped_anywhere_leaves_whole_tables_or_none(lake: Path, monkey
     ingest(opened, [*made_up(20, n_players=12), contest("more", "player 1", "player 2", time_seconds=10**9)])
     rate_run(opened, system="elo")
     publish(opened, "run")  # a second version
-    delete, left = Lake.delete, 0
+    delete, left = Lease.delete, 0
 
-    def stopped(self: Lake, path: str) -> None:
+    def stopped(self: Lease, path: str) -> None:
         nonlocal left
         if left == 0:
             raise KeyboardInterrupt
@@ -259,11 +260,12 @@ def test_delete__stopped_anywhere_leaves_whole_tables_or_none(lake: Path, monkey
 
     state, stops = lake.parent / "state", 0
     shutil.copytree(lake, state)
-    monkeypatch.setattr(Lake, "delete", stopped)
+    monkeypatch.setattr(Lease, "delete", stopped)
     while True:
         left = stops
         try:
-            delete_published(opened, "run")
+            with hold(opened, "runs/run", "test") as lease:
+                delete_published(opened, "run", lease)
         except KeyboardInterrupt:
             pass
         else:

@@ -1,0 +1,69 @@
+"""Fences: the folder of a lease through which its holder changes files, so that a lost lease cannot change any.
+
+A process can be suspended between its last look at the lease and the change that this look allowed. So the look cannot
+protect the change. On a disk a fence does. It is the folder ``writing-000007`` beside ``lease-000007.json``:
+
+* A write puts a temporary file into the fence and renames it to its final name.
+* A deletion renames the file or folder into the fence and deletes it there.
+* The next lease holder creates its lease first. Then it renames every older fence to a name that no process uses,
+  deletes it with all that is in it, and only then reads what it is going to change.
+
+*Proof.* Let R be the removal of the old fence by the next holder. A change is one ``rename``, which takes its source
+from the fence or puts its target there. If it takes effect before R, the next holder reads its result. After R its
+source, or the folder of its target, is gone. A folder that was removed never contains a file again, not even for a
+process or a server that had looked its path up before, and the old holder never makes its fence again. So the rename
+fails with ENOENT (or ESTALE) and changes nothing. There is no third case, because a rename is atomic. No hard links and
+no clock are needed.
+
+A lease holder that is suspended before it made its fence makes it too late. Therefore it looks at the numbers of the
+leases once more after it made its fence. If a higher one is there, it gives up. If none is there, a higher one is
+created after that look, and its holder finds the fence.
+
+On Windows a folder with an open file in it cannot be renamed. Then the next holder fails and says so.
+
+In an object store there are no renames; see ``storage.roots``.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pyarrow as pa
+
+from storage.lake import Lake, Written
+from storage.layout import fence_folder, fence_number
+
+__all__ = ["Writer", "open_fence"]
+
+
+class Writer(Protocol):
+    """What changes files: a lease, or the lake itself where no other process writes."""
+
+    def write_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
+        """As ``Lake.write_bytes``."""
+
+    def create_bytes(self, path: str, data: bytes) -> bool:
+        """As ``Lake.create_bytes``."""
+
+    def replace_bytes(self, path: str, data: bytes | pa.Buffer, version: str) -> str:
+        """As ``Lake.replace_bytes``."""
+
+    def write_table(self, path: str, table: pa.Table, name: str) -> Written:
+        """As ``Lake.write_table``."""
+
+    def delete(self, path: str) -> None:
+        """As ``Lake.delete``."""
+
+    def delete_folder(self, folder: str) -> None:
+        """As ``Lake.delete_folder``."""
+
+
+def open_fence(lake: Lake, folder: str, lease: int) -> str:
+    """Revoke the fences of older leases on ``folder`` and make that of this one; returns its path inside the lake."""
+    while older := [name for name in lake.list(folder) if -1 < fence_number(name) < lease]:
+        for name in older:
+            lake.revoke_fence(f"{folder}/{name}")
+    # Listed once more each time: a process that is suspended while it revokes a fence may give it another name.
+    fence = fence_folder(folder, lease)
+    lake.make_fence(fence)
+    return fence

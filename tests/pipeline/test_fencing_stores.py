@@ -1,0 +1,181 @@
+"""Requests of a writer that arrive at a store late, after another one took over: they change nothing that counts."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import s3fs
+from pipeline.crew import Crew, Ended, crew
+from pipeline.life import COMMANDS, CONTESTS, RATE, SETTINGS, Step, live, what_counts
+from pipeline.stores import PATIENCE, Proxy, environment, proxy, server
+
+from storage import Dataset, Lake, MissingError, Run
+
+pytestmark = pytest.mark.slow
+
+LOST = "took over from this process"
+OUT = CONTESTS[16].handles[0].as_py()
+CORRECT = ("amend", "16", "--remove", OUT, "--dataset", "games")
+DELETE_RUN = ("delete", "--run", "run", "--yes")
+DELETE = ("delete", "--dataset", "games", "--with-runs", "--yes")
+ALIKE = "import s3fs, deltalake\nimport flows.commit\nflows.commit.REMOTE_SEGMENT_ROWS = flows.commit.SEGMENT_ROWS\n"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """What every client of this process and of those it starts talks to."""
+    with (
+        server(tmp_path_factory.mktemp("store")) as address,
+        proxy(address) as made,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for name, value in environment(made.address).items():
+            patch.setenv(name, value)
+        s3fs.S3FileSystem(skip_instance_cache=True).mkdir("fencing")
+        yield made
+
+
+@pytest.fixture(scope="module")
+def hands(store: Proxy) -> Iterator[Crew]:
+    with crew(SETTINGS + ALIKE) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def steps(hands: Crew, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
+    return live(
+        hands,
+        tmp_path_factory.mktemp("undisturbed"),
+        tuple(command for command in COMMANDS[:8] if "publish" not in command),
+    )
+
+
+def uploaded(state: Path, name: str) -> str:
+    """A lake of a disk, copied into the store."""
+    found = {path: path.read_bytes() for path in state.rglob("*") if path.is_file()}
+    store = s3fs.S3FileSystem(skip_instance_cache=True)
+    store.pipe({f"fencing/{name}/{path.relative_to(state)}": data for path, data in found.items()})
+    if not found:
+        store.pipe_file(f"fencing/{name}/empty", b"-")
+    return f"s3://fencing/{name}"
+
+
+@contextmanager
+def held(store: Proxy, number: int) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Hold back the request of that number: the events are set when it has come, and to let it go on."""
+    come, go_on, count = threading.Event(), threading.Event(), iter(range(10**9))
+    lock = threading.Lock()
+
+    def fault(_: str) -> str:
+        with lock:
+            mine = not come.is_set() and next(count) == number
+            if mine:
+                come.set()
+        if mine:
+            assert go_on.wait(PATIENCE)
+        return ""
+
+    store.fault = fault
+    try:
+        yield come, go_on
+    finally:
+        go_on.set()
+        store.fault = lambda _: ""
+
+
+def take_over(hands: Crew, url: str, commands: Sequence[tuple[str, ...]]) -> None:
+    before = f"""
+import sys
+from flows.cli import main
+for command in {list(commands)!r}:
+    sys.argv = ["ranklake", *command, "--lake", {url!r}]
+    try:
+        main()
+    except SystemExit as ended:
+        if ended.code:
+            raise RuntimeError(command) from ended
+"""
+    ended = hands.run("runs", "--lake", url, before=before)
+    assert ended.code == 0, ended.err
+
+
+def changes(hands: Crew, store: Proxy, step: Step, name: str) -> list[int]:
+    """Numbers of the requests that change the store, from after the lease is taken to before it is given back."""
+    url = uploaded(step.before, name)
+    store.seen.clear()
+    hands.done(*step.command, "--lake", url)
+    seen = list(store.seen)
+    changing = [n for n, what in enumerate(seen) if not what.startswith(("GET", "LIST", "HEAD"))]
+    leases = [n for n in changing if "/lease-" in seen[n] and seen[n].startswith("PUT")]
+    return [n for n in changing if leases[-2] < n < leases[-1] and "/lease-" not in seen[n]]
+
+
+def arrive_late(
+    hands: Crew, store: Proxy, step: Step, name: str, number: int, commands: Sequence[tuple[str, ...]]
+) -> Ended:
+    """Hold back one request of a command until others have taken over and ended: it must have no effect."""
+    url = uploaded(step.before, name)
+    with held(store, number) as (come, go_on):
+        hand = hands.start(*step.command, "--lake", url)
+        assert come.wait(PATIENCE)
+        take_over(hands, url, commands)
+        before = what_counts(url)
+        go_on.set()
+        ended = hand.wait()
+    lake, told = Lake.open(url), (step.command, number, ended)
+    assert what_counts(url) == before, told
+    assert hands.done("verify", "--lake", url).out.startswith("all is well"), told  # the proxy is in this process
+    assert OUT in Dataset.open(lake, "games").log().disqualified["16"], told
+    return ended
+
+
+def successors(step: Step, steps: Sequence[Step]) -> list[tuple[str, ...]]:
+    ingest, rate = (*steps[2].command, "--steal"), (*RATE, "--steal")
+    return [ingest, CORRECT, rate, ("compact", "--rows", "100")]
+
+
+def assert_lost(ended: Ended) -> None:
+    assert (ended.code, LOST in ended.err) == (1, True), ended
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_commits__that_arrive_late_change_nothing(hands: Crew, store: Proxy, steps: list[Step], number: int) -> None:
+    step = steps[number]
+    points = changes(hands, store, step, f"counted-{number}")
+    assert points
+    for at in {points[-1], random.Random(number).choice(points)}:  # the last one is the commit, or follows it
+        assert_lost(arrive_late(hands, store, step, f"late-{number}-{at}", at, successors(step, steps)))
+
+
+def test_deletions__that_arrive_late_change_nothing(hands: Crew, store: Proxy, steps: list[Step]) -> None:
+    """The successor makes anew what the late requests are to delete."""
+    for number, command in enumerate((DELETE_RUN, DELETE)):
+        step = Step(command, steps[-1].after, steps[-1].after, [], 0.0)
+        points = changes(hands, store, step, f"counted-deletion-{number}")
+        for at in {points[0], points[-1]}:
+            again = successors(step, steps)
+            assert_lost(arrive_late(hands, store, step, f"deletion-{number}-{at}", at, again))
+
+
+def test_run__that_a_successor_deleted_is_not_made_again(hands: Crew, store: Proxy, steps: list[Step]) -> None:
+    step = Step((*RATE[:-1], "other"), steps[2].after, steps[2].after, [], 0.0)
+    for at in changes(hands, store, step, "counted-other")[:2]:
+        url = uploaded(step.before, f"deleted-{at}")
+        with held(store, at) as (come, go_on):
+            hand = hands.start(*step.command, "--lake", url)
+            assert come.wait(PATIENCE)
+            take_over(hands, url, [(*step.command, "--steal"), ("delete", "--run", "other", "--yes")])
+            go_on.set()
+            assert_lost(hand.wait())
+        lake = Lake.open(url)
+        assert Run.names(lake) == ([] if not (step.before / "runs").exists() else ["run"])
+        with pytest.raises(MissingError, match="no run 'other'"):
+            Run.open(lake, "other")
+        hands.done("verify", "--lake", url)
+        hands.done(*step.command, "--lake", url)
+        assert Run.open(lake, "other").segments().stop_round == 32
