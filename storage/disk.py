@@ -40,7 +40,7 @@ _NO_FOLDER_FLUSH = _NO_FLUSH | {errno.EACCES, errno.EPERM, errno.EBADF, errno.EI
 _TEXTS = {
     "links": "this file system has no hard links; if a writer is killed while it takes the lease, the next writer "
     "waits for half a minute; if a publish is suspended while another process takes its lease over, run "
-    "`ranklake publish --afresh` after it has ended",
+    "`ranklake publish --run RUN --afresh` after it has ended",
     "flush": "this file system cannot flush files to the disk; after a power cut run `ranklake verify`, and ingest "
     "again what it names",
     "unconditional": "the client of this store cannot replace a file on condition that it is unchanged; use --steal "

@@ -84,6 +84,6 @@ def delete_root(lake: Lake, path: str, lease: Lease) -> None:
     data, version = read_root(lake, path) if not lake.local else (b"", "")
     lease.check()
     if lease.rival >= 0:
-        lease.replace_bytes(path, _TOMBSTONE + json.dumps(lease.number).encode() + b"}", version)
+        lease.replace_bytes(path, _TOMBSTONE + json.dumps(lease.number, allow_nan=False).encode() + b"}", version)
     elif data is not None:
         lease.delete(path, version)

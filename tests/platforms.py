@@ -31,6 +31,8 @@ NOT_ON_WINDOWS = {
     "pipeline/test_export.py::test_file__goes_where_a_link_leads_and_into_what_is_no_ordinary_file": LINK,
     "pipeline/test_export.py::test_command__interrupted_leaves_no_file": INTERRUPT,
     "pipeline/test_faults.py": FORK,
+    "pipeline/test_fencing.py": FORK,
+    "pipeline/test_fencing_stores.py": FORK,
     "pipeline/test_full_disk.py": FORK,
     "pipeline/test_ingest_files_limits.py::in_child": "Windows has no module resource; tests that call it skip",
     "pipeline/test_ingest_files_limits.py::test_a_named_pipe_is_refused_and_never_waited_for": "Windows has no mkfifo",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 from chaos.cases import Violation
@@ -43,11 +42,6 @@ class Kind:
     by_seed: str = ""
     needs_folder: bool = True
     tries: int = 1
-
-    @property
-    def there(self) -> bool:
-        """Whether its module is."""
-        return find_spec(f"chaos.{self.name}") is not None
 
     def draw(self, seed: int) -> dict[str, Any]:
         """The parameters of a case."""

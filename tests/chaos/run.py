@@ -45,7 +45,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
             found.replay = Case.read(found.replay)
         except (OSError, ValueError) as error:
             parser.error(str(error))
-        if found.replay.kind not in KINDS or not KINDS[found.replay.kind].there:
+        if found.replay.kind not in KINDS:
             parser.error(f"there is no kind {found.replay.kind!r}; kinds are {', '.join(KINDS)}")
     return found
 

@@ -96,6 +96,7 @@ def test_run__interrupted_leaves_no_process_and_no_file(tmp_path: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_run__killed_leaves_no_process(tmp_path: Path) -> None:
     with start(tmp_path, "--replay", planted(tmp_path, 78), "--limit", PATIENCE) as process:
         folder, give_up = tmp_path / "scratch", time.monotonic() + PATIENCE

@@ -165,6 +165,7 @@ def test_dask__a_worker_out_of_memory_is_lost_and_not_hired_again(
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
+@pytest.mark.slow
 def test_dask__runs_side_by_side_have_a_worker_each(site: Site) -> None:
     terms = "elo", KERNELS["elo"].params(), 10
     with Cluster(site.address) as engine:

@@ -71,6 +71,7 @@ def test_local_cluster__lets_nobody_in_without_its_certificate(
     assert same_tables(rated(lake), rated(other))
 
 
+@pytest.mark.slow
 def test_local_cluster__keeps_its_files_in_a_private_folder_and_removes_them(scratch: Path) -> None:
     with open_engine("dask", 2) as engine:
         info = engine._client.scheduler_info(n_workers=-1)  # type: ignore[attr-defined]

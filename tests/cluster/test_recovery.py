@@ -61,6 +61,7 @@ def test_rate__goes_on_when_a_worker_is_lost_at_any_order(expected, tmp_path: Pa
     assert counts[0] == counts[1]
 
 
+@pytest.mark.slow
 def test_rate__goes_on_through_loss_upon_loss(tmp_path: Path) -> None:
     contests = made_up(150)
     lake, bench = lake_of(tmp_path, contests), Bench(3, range(20, 400, 20), then=[1, 4, 2, 3])

@@ -220,6 +220,7 @@ def test_btfull__informs_most_with_gamma_one_and_least_with_one_over_teams() -> 
 # --- edges ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [BAR(), *PAPER.values()], ids=["engine", *PAPER])
 def test_bar__a_player_alone_keeps_mu(params: BAR) -> None:
     outcome = rated(params, [30.0], [8.0], ladder(1))

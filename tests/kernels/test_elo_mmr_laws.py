@@ -70,6 +70,7 @@ def weights(beliefs: Beliefs) -> list[float]:
 # --- Theorem 4.1: diffusion ---
 
 
+@pytest.mark.slow
 @given(st.floats(20, 400), st.floats(0, 300), PASTS, st.sampled_from(RHOS))
 @repeatable(100)
 def test_diffusion__keeps_the_mode_where_it_is(sigma, gamma, past, rho) -> None:
@@ -218,6 +219,7 @@ def moved_up(rows: list[tuple[Any, int, int]], row: int) -> list[tuple[Any, int,
 # --- Theorems 5.4 and 5.5: ratings ---
 
 
+@pytest.mark.slow
 @given(
     st.lists(ratings(), min_size=1, max_size=12),
     st.data(),

@@ -54,6 +54,7 @@ def left_open(twin: Twin, contest: Contest, outcomes: list[Outcome]) -> float:
     return worst
 
 
+@pytest.mark.slow
 @given(histories(), populations(), elo_mmr_params())
 @repeatable(80)
 def test_history__agrees_with_the_twin(contests, people, chosen) -> None:

@@ -292,6 +292,7 @@ def test_round__order_inside_a_tie_group_changes_nothing(order, split) -> None:
 # --- edges ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tie_mode", ["full", "split"])
 @pytest.mark.parametrize("n", [1, 2, 130, 1500])
 def test_round__in_which_all_tie_has_one_performance_for_both_modes(n: int, tie_mode: str) -> None:

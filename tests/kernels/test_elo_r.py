@@ -236,6 +236,7 @@ def test_zeta__is_one_at_the_mode_and_nothing_far_out() -> None:
         assert 0.0 <= _zeta(v) <= 1e-15 * v
 
 
+@pytest.mark.slow
 @given(populations(extreme=True), elo_r_params(), st.sampled_from([0.05, 1.0, 20.0]))
 @repeatable(100)
 def test_exact_noise__reaches_the_wanted_variance_and_keeps_the_mode(people, chosen, weight) -> None:
@@ -369,6 +370,7 @@ def test_rating__rises_with_the_newest_performance(people, chosen, shown, more) 
     assert ((between[0] <= worse.mu) & (worse.mu <= between[1])).all()
 
 
+@pytest.mark.slow
 @given(histories(max_rounds=3), elo_r_params(), st.sampled_from([-1000.0, 512.0]))
 @repeatable(40)
 def test_history__shifting_all_ratings_shifts_all_results(contests, chosen, shift) -> None:

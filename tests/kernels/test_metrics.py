@@ -94,6 +94,7 @@ def test_keep__closes_places_up_as_counting_the_better_ones_does(
     assert kept.hi.tolist() == [a + b - 1 for a, b in zip(better, alike, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "tied"), [(_FEW + 1, False), (700, True), (900, False)])
 def test_score__of_a_large_round_is_that_of_all_pairs(n: int, tied: bool) -> None:
     contest = large(n, tied)

@@ -55,6 +55,7 @@ def test_reddit_has_one_empty_contest(shared_data: Path) -> None:
     assert [contest for contest, _ in report.left_out] == ["858"]
 
 
+@pytest.mark.slow
 def test_tennis_has_three_matches_of_a_player_against_himself(shared_data: Path) -> None:
     columns = Columns.parse(["contest=contest_id", "player=player_id", "time=time"])
     report = IngestReport()

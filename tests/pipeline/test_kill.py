@@ -188,6 +188,7 @@ def test_rate__what_a_kill_left_half_written_is_swept_by_the_next_rating(lake: P
     assert list((lake / "runs").rglob(".tmp-*")) == []
 
 
+@pytest.mark.slow
 def test_rate__interrupted_keeps_what_was_committed_and_says_so(lake: Path, undisturbed: Path) -> None:
     for write in (1, 30, 41):
         with rating(lake, before=DIE.format(write=write, how="done", signal="SIGINT")) as process:

@@ -599,6 +599,7 @@ def lake_like(lake: Lake, empty: Lake) -> Lake:
     return empty
 
 
+@pytest.mark.slow
 def test_publish__a_disk_that_is_full_is_told_in_one_line_and_mended_later(lake: Lake) -> None:
     publish(lake, "run")
     before = contents(lake)

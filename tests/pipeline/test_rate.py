@@ -550,6 +550,7 @@ def test_rate__snapshots_are_taken_on_the_way_and_old_ones_pruned(lake: Lake) ->
     assert sorted(path.name for path in folder(lake, "snapshots").iterdir()) == [f"{n:06d}" for n in found]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("snapshots_often")
 def test_rate__a_run_that_grows_a_little_at_a_time_keeps_snapshots_over_all_its_history(lake: Lake) -> None:
     for stop in range(1, 61):

@@ -70,6 +70,7 @@ def test_readme__notebook_example_prints_both_tables() -> None:
     assert "ada" in done.stdout
 
 
+@pytest.mark.slow
 def test_readme__prediction_example_prints_chances_and_places() -> None:
     (example,) = [block for block in blocks("python") if "predict(" in block]
     done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False, timeout=600)
@@ -94,6 +95,7 @@ def test_readme__experiment_writes_its_report(tmp_path: Path) -> None:
     assert (tmp_path / "reports" / "robustness-rises.parquet").exists()
 
 
+@pytest.mark.slow
 def test_readme__tables_may_have_columns_of_any_name(tmp_path: Path) -> None:
     table = pd.DataFrame({"match_id": [7, 7], "player_id": [10, 20], "day": [-86400, -86400], "rank": [1, 2]})
     table.to_parquet(tmp_path / "tennis.parquet")

@@ -410,6 +410,7 @@ def test_command__prints_the_best_and_a_command_that_rates_with_it(ranklake: Com
     assert tested == [(f"{scores['pair_inversion']:.3f}", f"{scores['rank_deviation']:.3f}")]
 
 
+@pytest.mark.slow
 def test_command__interrupted_keeps_what_it_has(ranklake: Command, lake: Lake) -> None:
     """Ctrl-C in the middle of a batch: the next call does the rest."""
     words = (

@@ -100,6 +100,7 @@ def test_ingest__tells_what_was_rejected_and_why(ranklake: Command, site: FakeCo
     assert (answer.out + answer.err).replace("\n", "").isprintable()
 
 
+@pytest.mark.slow
 def test_ingest__pauses_and_failures_are_told(ranklake: Command, site: FakeCodeforces, tmp_path: Path) -> None:
     site.server.script("/api/contest.list", Reply(b"", 429, {"Retry-After": "0"}), Reply(b"", 403))
     ingest = ("ingest", "codeforces", "--base-url", site.server.url, "--lake", tmp_path / "lake")

@@ -190,6 +190,7 @@ def test_parse__an_event_with_a_fault_is_its_error(found: Any, told: str) -> Non
     assert isinstance(good, Contest)
 
 
+@pytest.mark.slow
 def test_ingest__contests_that_stood_in_another_year_for_a_while_stay(lake: Lake, site: Server) -> None:
     follow(lake, site)
     before = standings(lake, "ctftime")
