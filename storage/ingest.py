@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Literal, TypeAlias
 
@@ -29,6 +30,7 @@ IngestOrder: TypeAlias = Literal["source", "time"]
 
 # Consecutive contests share a standings file until it has this many rows: a million small games are few files.
 _FILE_ROWS = 2_000
+_FACTS = ("player_parts", "n_players", "log", "epoch")  # that say which files count
 
 
 class Ingest(Corrector):
@@ -59,6 +61,7 @@ class Ingest(Corrector):
         lease: Lease | None = None,
         version: str = "",
     ) -> None:
+        self._contests_before = contests
         contests = table_of([]) if contests is None else contests
         handles = pa.array([], pa.string()) if handles is None else handles
         rows, players = rows_of(contests), PlayerIndex(handles)
@@ -66,7 +69,7 @@ class Ingest(Corrector):
         self.moved = 0
         self._order, self._mirror, self._rewrite = order, mirror, rewrite
         self._lease, self._version = lease, version
-        facts = metadata_of(contests.schema)
+        facts = self._facts_before = metadata_of(contests.schema)
         self._epoch = begin_epoch(lease, epoch_of(facts))
         self._order_before = list(rows)  # rated order
         self._files_before = referenced(name, (row.file for row in rows.values()), facts)
@@ -91,13 +94,13 @@ class Ingest(Corrector):
             self._flush()
             self._arrange()
             self._settle()
-            kept = self._commit() if self._changed else set()
+            kept = self._commit() if self._changed else None
         except BaseException:
             discard(self._lake, self._name, self._written, self._lease)
             raise
         for path, (data, version) in self._records.items():
             (self._lease or self._lake).replace_bytes(path, data, version)
-        if self._changed:
+        if kept is not None:
             sweep(self._lake, self._name, kept | self._files_before, self._lease)
 
     def add(self, contest: Contest) -> Literal["new", "corrected", "unchanged"]:
@@ -227,8 +230,8 @@ class Ingest(Corrector):
         self._written.append(path)
         (self._lease or self._lake).write_bytes(path, data)
 
-    def _commit(self) -> set[str]:
-        """Make it count; returns the files it refers to."""
+    def _commit(self) -> set[str] | None:
+        """Make it count; returns the files it refers to, None if all was written again as it had been."""
         parts = self._parts
         if len(self._players) > self._n_players_before:
             parts, first = parts_that_stay(parts, self._n_players_before)
@@ -244,7 +247,16 @@ class Ingest(Corrector):
             if path not in self._files_before:
                 self._write(path, parquet.encode(self._log.table, "log"))
         rows = self._rows.values()
+        table = table_of(rows)
+        if self._is_as_before(table, facts):
+            self._lake.flush(self._written)
+            return None
         files = referenced(self._name, (row.file for row in rows), facts)
         facts |= replaced(self._files_before, files)
-        commit(self._lake, self._name, table_of(rows), facts, self._written, self._lease, self._version)
+        commit(self._lake, self._name, table, facts, self._written, self._lease, self._version)
         return files
+
+    def _is_as_before(self, table: pa.Table, facts: Mapping[str, str]) -> bool:
+        """Whether a commit would put there what was read: contests were written again, and have not changed."""
+        known = self._contests_before is not None and table.equals(self._contests_before)
+        return known and all(facts.get(key) == self._facts_before.get(key) for key in _FACTS)

@@ -242,7 +242,7 @@ def _stamp(text: str, form: str) -> int | None:
 def _offer_patterns(column: pa.ChunkedArray, source: str) -> None:
     """Raise an error that names the patterns that fit all times of a column, if there are any."""
     texts = [text for text in pc.unique(pc.utf8_trim_whitespace(column)).to_pylist() if text]
-    patterns = [day + clock for day in _DAYS for clock in _CLOCKS]
+    patterns = [day + clock for day in _DAYS for clock in _CLOCKS] if texts else []
     for text in texts:
         patterns = [pattern for pattern in patterns if _stamp(text, pattern) is not None]
     if not patterns:

@@ -174,9 +174,7 @@ class Campaign:
 
     def _summary(self, seconds: float) -> dict[str, object]:
         kinds = {name: {"seconds": round(self._spent[name], 1), **counts} for name, counts in self._counts.items()}
-        left_out = self._left_out
-        return {"seed": self._seed, "seconds": round(seconds, 1), "kinds": kinds, "left_out": left_out,
-                "violations": self._violations}  # fmt: skip
+        return {"seed": self._seed, "seconds": round(seconds, 1), "kinds": kinds, "violations": self._violations}
 
 
 def smallest(worker: Worker, result: Result) -> Result:

@@ -19,7 +19,7 @@ __all__ = ["check", "draw"]
 
 DELETE: Words = ["delete", "--run", "run", "--yes"]
 WORDS = {"EACCES": "Permission denied", "EIO": "Input/output error"}
-FULL = "No space left on device"
+FULL = "o space "  # left on device; to merge more files
 LONGEST_KIB = 150  # left free on the small disk, at most
 
 

@@ -263,3 +263,14 @@ def test_ingest__what_a_commit_refers_to_is_on_the_disk_before_it(lake, monkeypa
     assert steps == [*data, *(f"flush {path}" for path in data), contests, f"flush {contests}"]
     folders = ["games", *(f"games/{folder}" for folder in ("standings", "players", "contests"))]
     assert set(synced[1:]) == {os.stat(f"{lake.url}/{path}").st_ino for path in (*data, contests, *folders)}  # a lease
+
+
+def test_ingest__that_writes_all_again_unchanged_leaves_the_same_bytes(lake, tmp_path):
+    ingest(lake, BEFORE)
+    ingest(lake, AFTER)
+    states = []
+    for _ in range(2):  # the first one puts contests that came in two ingests into one file
+        with Dataset.ingest(lake, "games", rewrite=True) as again:
+            assert [again.add(one) for one in MERGED] == ["unchanged"] * 6
+        states.append(tree(tmp_path / "lake"))
+    assert states[0] == states[1]

@@ -295,6 +295,13 @@ def test_text_where_a_place_should_be_is_shown(tmp_path: Path) -> None:
     assert str(error) == "results.csv, contest a, row 2 (line 3): a place must be a finite number, got rank = 'DNF'"
 
 
+@pytest.mark.parametrize("blank", [None, " ", "\u200b"])
+def test_times_that_are_all_blank_are_told(tmp_path: Path, blank: str | None) -> None:
+    times = pa.array([blank, blank], pa.string())
+    table = pa.table({"contest": ["a", "a"], "player": ["p", "q"], "rank": [1, 2], "time": times})
+    assert "time" in refusal(write_parquet(tmp_path, table), columns=Columns(time="time")).rule
+
+
 def test_one_bad_time_does_not_spoil_the_others(tmp_path: Path) -> None:
     path = text(tmp_path, "contest,player,rank,time", "a,x,1,2021-07-25T12:00:00Z", "b,x,1,noon", "c,x,1,1970-01-01")
     report = IngestReport()
