@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -321,9 +321,17 @@ class Run:
         """Where a segment's rows are, inside the lake."""
         return f"{self._rounds}/{segment.file}"
 
-    def files_of(self, segments: Sequence[Segment]) -> list[str]:
-        """Names of the files of segments, data and manifests."""
-        return [name for segment in segments for name in (segment.file, layout.numbered(segment.first_round, MANIFEST))]
+    def sizes_of(self, groups: Iterable[Sequence[Segment]]) -> list[int]:
+        """Bytes of the files of each of several groups of segments, data and manifests, in one listing."""
+        sizes = self.lake.sizes(self._rounds)
+        return [
+            sum(
+                sizes.get(name, 0)
+                for segment in group
+                for name in (segment.file, layout.numbered(segment.first_round, MANIFEST))
+            )
+            for group in groups
+        ]
 
     def path_of_snapshot(self, last_round: int) -> str:
         """Where a snapshot is, inside the lake."""

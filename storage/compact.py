@@ -55,8 +55,7 @@ def compact_run(run: Run, rows: int = ROWS) -> tuple[int, int]:
     chain = run.truncate(run.segments().stop_round)  # what an earlier merge replaced
     groups = list(_groups(chain.segments, [segment.n_rows for segment in chain.segments], rows))
     several = [group for group in groups if len(group) > 1]
-    sizes = run.lake.sizes(layout.rounds_folder(run.name))
-    needs = [sum(map(sizes.__getitem__, run.files_of(group))) for group in several]
+    needs = run.sizes_of(several)
     chosen = affordable(run.lake, needs)
     for number in chosen:
         run.merge(several[number])

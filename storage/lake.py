@@ -223,6 +223,14 @@ class Lake:
         with self._explained("look for", path):
             return bool(self._filesystem.exists(self._full(path)))
 
+    def size(self, path: str) -> int | None:
+        """Bytes of a file; None if there is none."""
+        try:
+            with self._explained("look for", path):
+                return int(self._filesystem.info(self._full(path))["size"] or 0)
+        except MissingError:
+            return None
+
     def list(self, folder: str) -> list[str]:
         """Names in a folder, sorted; none if there is no such folder."""
         return sorted(self.sizes(folder))

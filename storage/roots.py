@@ -58,8 +58,7 @@ def has_root(lake: Lake, path: str) -> bool:
     """Whether there is a root."""
     if lake.local:
         return lake.exists(path)
-    folder, _, name = path.rpartition("/")
-    size = lake.sizes(folder).get(name)
+    size = lake.size(path)
     return size is not None and (size > _TOMBSTONE_BYTES or read_root(lake, path)[0] is not None)
 
 

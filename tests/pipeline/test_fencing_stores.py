@@ -92,6 +92,7 @@ def take_over(hands: Crew, url: str, commands: Sequence[tuple[str, ...]]) -> Non
     before = f"""
 import sys
 from flows.cli import main
+last = sys.argv
 for command in {list(commands)!r}:
     sys.argv = ["ranklake", *command, "--lake", {url!r}]
     try:
@@ -99,6 +100,7 @@ for command in {list(commands)!r}:
     except SystemExit as ended:
         if ended.code:
             raise RuntimeError(command) from ended
+sys.argv = last
 """
     ended = hands.run("runs", "--lake", url, before=before)
     assert ended.code == 0, ended.err

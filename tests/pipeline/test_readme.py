@@ -227,7 +227,9 @@ def test_readme__ratings_are_judged_as_it_says(tmp_path: Path) -> None:
 def test_readme__a_run_is_exported_as_it_says(tmp_path: Path) -> None:
     ingest_site(tmp_path, "linus")
     run(["rate", "--dataset", "site", "--run", "codeforces-elo-mmr", "--lake", "lake"], tmp_path)
-    ratings, piped, board = (run(arguments, tmp_path) for arguments in commands("ranklake export"))
+    ratings, piped, board = (run(arguments, tmp_path) for arguments in commands("--what leaderboard --output"))
+    *_, safe = commands("--safe --output")
+    assert "ratings.csv: 15 rows" in run(safe, tmp_path)
     assert "ratings.parquet: 15 rows" in ratings
     assert piped.startswith('"round_index","contest_id"')
     assert "board.jsonl: 3 rows" in board
