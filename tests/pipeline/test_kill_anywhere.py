@@ -69,7 +69,3 @@ def test_kill__before_each_operation_of_a_life_and_in_the_middle_of_each_write(
             assert step.run(hands, lake, at, how).killed
             assert_sound(lake, step)
             assert_finishes(hands, step, lake)
-
-
-def test_kill__at_two_hundred_more_points(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
-    assert kill_at_points(hands, steps, tmp_path / "lake", 200, seed=2) > 0.6 * 200
