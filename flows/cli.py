@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -298,7 +299,10 @@ def main() -> None:
         say(_INTERRUPTED, err=True)
         sys.exit(1)
     except Exception as error:
-        if "--debug" in sys.argv or not expected(error):
+        asked = itertools.takewhile(
+            lambda word: word.startswith("-"), sys.argv[1:]
+        )  # behind the command, words are its
+        if "--debug" in asked or not expected(error):
             say_traceback(error)
             sys.exit(1)
         say(f"Error: {error}", err=True)

@@ -214,6 +214,8 @@ class Raw:
         """Read every answer that was ever kept: its path, and what is wrong with it or ``""``."""
         missing = {self._path(entry) for entry in self._entries.values() if entry.version >= 0}
         for kind in self._lake.list(layout.raw_folder(self.source)):
+            if kind.startswith(layout.TEMPORARY_PREFIX) or layout.fence_number(kind) >= 0:
+                continue  # of a writer, or left by a crash
             folder = layout.raw_folder(self.source, kind)
             for name, size in sorted(self._lake.sizes(folder).items()):
                 path = f"{folder}/{name}"
@@ -232,6 +234,8 @@ class Raw:
     def rebuild(self) -> None:
         """Bring the index up to date with the files there are: one listing a kind, and a look into each unknown one."""
         for kind in self._lake.list(layout.raw_folder(self.source)):
+            if kind.startswith(layout.TEMPORARY_PREFIX) or layout.fence_number(kind) >= 0:
+                continue  # of a writer, or left by a crash
             folder = layout.raw_folder(self.source, kind)
             if kind == _BROKEN or not self._lake.sizes(folder):
                 continue

@@ -244,6 +244,10 @@ def test_failure__shows_its_traceback_with_debug_only(lake: Lake) -> None:
         assert b"no run 'no'" in err
 
 
+def test_failure__of_a_run_called_as_the_option_shows_no_traceback(ranklake: Command, lake: Lake) -> None:
+    assert "no run '--debug'" in ranklake.refuses("leaderboard", "--run", "--debug", "--lake", lake.url)
+
+
 # Ingest
 
 

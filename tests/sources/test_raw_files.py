@@ -57,3 +57,10 @@ def test_raw__an_answer_that_was_emptied_is_damage(lake: Lake) -> None:
     ((path, problem),) = raw.verify()
     assert "not the answer that was kept" in problem
     assert path == layout.raw_file("site", "round", "1")
+
+
+@pytest.mark.parametrize("left", [".tmp-0123456789abcdef", "writing-000003/.tmp-0123456789abcdef"])
+def test_raw__what_a_kill_left_beside_the_answers_is_none(lake: Lake, left: str) -> None:
+    Raw(lake, "site").keep(document("1"))
+    lake.write_bytes(f"raw/site/{left}", b"half")
+    assert dict(Raw(lake, "site").verify()) == {layout.raw_file("site", "round", "1"): ""}
