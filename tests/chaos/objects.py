@@ -20,14 +20,13 @@ from chaos.world import World
 from deltalake import DeltaTable
 from pipeline.crew import Crew, Ended, crew
 from pipeline.life import SETTINGS, what_counts
-from pipeline.stores import PATIENCE, Proxy, environment, proxy, server
+from pipeline.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, environment, proxy, server
 from pipeline.tables import ORDER
 
 from storage import Lake
 
 __all__ = ["check", "draw"]
 
-ALIKE = "import s3fs\nimport flows.commit\nflows.commit.REMOTE_SEGMENT_ROWS = flows.commit.SEGMENT_ROWS\n"
 BUCKET = "bucket"
 URL = f"s3://{BUCKET}/lake"
 LATE_SECONDS = 0.3
@@ -46,7 +45,7 @@ def draw(seed: int) -> dict[str, Any]:
 
 def check(world: World, parameters: dict[str, Any]) -> None:
     store = world.once("store", lambda: _store(world))
-    hands = world.once("remote hands", lambda: crew(SETTINGS + WARM + ALIKE))
+    hands = world.once("remote hands", lambda: crew(SETTINGS + WARM + SEGMENTS_AS_ON_A_DISK))
     _empty(store)
     Lake.open(URL, create=True)  # a command that is killed at once makes none
     steps = parameters["steps"]

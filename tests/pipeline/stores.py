@@ -15,9 +15,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
-__all__ = ["PATIENCE", "Proxy", "environment", "proxy", "server"]
+import pytest
+
+__all__ = ["PATIENCE", "SEGMENTS_AS_ON_A_DISK", "Proxy", "environment", "proxy", "reachable", "server"]
 
 PATIENCE = 60.0
+# Python that a command runs first: its lake in a store is to be compared with one on a disk
+SEGMENTS_AS_ON_A_DISK = (
+    "import s3fs\nimport flows.commit\nflows.commit.REMOTE_SEGMENT_ROWS = flows.commit.SEGMENT_ROWS\n"
+)
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "date", "server"}
 
 
@@ -88,6 +94,15 @@ def proxy(address: str) -> Iterator[Proxy]:
         finally:
             made.shutdown()
             thread.join()
+
+
+@contextmanager
+def reachable(folder: Path) -> Iterator[Proxy]:
+    """A store behind a proxy, which every client of this process and of those it starts talks to."""
+    with server(folder) as address, proxy(address) as made, pytest.MonkeyPatch.context() as patch:
+        for name, value in environment(made.address).items():
+            patch.setenv(name, value)
+        yield made
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from pipeline.crew import Crew, Ended, crew
 from pipeline.lakes import same_tables
 from pipeline.life import COMMANDS, SETTINGS, Step, live, published, what_counts
-from pipeline.stores import PATIENCE, Proxy, environment, proxy, server
+from pipeline.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, reachable
 from pipeline.tables import ORDER, TABLES
 
 from storage import Lake, Run
@@ -23,25 +23,17 @@ from storage import Lake, Run
 pytestmark = pytest.mark.slow
 
 SHORT = (COMMANDS[0], COMMANDS[1], COMMANDS[4])  # ingest, rate, publish
-ALIKE = "import s3fs\nimport flows.commit\nflows.commit.REMOTE_SEGMENT_ROWS = flows.commit.SEGMENT_ROWS\n"
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    """What every client of this process and of those it starts talks to."""
-    with (
-        server(tmp_path_factory.mktemp("store")) as address,
-        proxy(address) as made,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        for name, value in environment(made.address).items():
-            patch.setenv(name, value)
+    with reachable(tmp_path_factory.mktemp("store")) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def hands(store: Proxy) -> Iterator[Crew]:
-    with crew(SETTINGS + ALIKE) as made:
+    with crew(SETTINGS + SEGMENTS_AS_ON_A_DISK) as made:
         yield made
 
 

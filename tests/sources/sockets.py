@@ -63,13 +63,42 @@ def drip(first: bytes, again: bytes) -> Talk:
 
 
 @contextmanager
+def _accepting(
+    serve: Callable[[socket.socket], None], server: RawServer, over: threading.Event, listener: socket.socket
+) -> Iterator[None]:
+    """Serve each connection in a thread of its own; at the end ``over`` is set and all threads have ended."""
+    threads: list[threading.Thread] = []
+
+    def accept() -> None:
+        while True:
+            connection, _ = listener.accept()
+            if over.is_set():
+                connection.close()
+                return
+            server.connections += 1
+            threads.append(threading.Thread(target=serve, args=(connection,)))
+            threads[-1].start()
+
+    accepting = threading.Thread(target=accept)
+    accepting.start()
+    try:
+        yield
+    finally:
+        over.set()
+        with suppress(OSError):  # it wakes the thread that accepts
+            socket.create_connection(("127.0.0.1", server.port), 1.0).close()
+        for thread in [accepting, *threads]:
+            thread.join()
+        listener.close()
+
+
+@contextmanager
 def raw_serving(talk: Talk, context: ssl.SSLContext | None = None) -> Iterator[RawServer]:
     """A server that answers each request with the pieces of ``talk``; with ``context`` it speaks TLS.
 
     The connection stays open between answers. It is closed when ``talk`` yields ``b""``.
     """
     over = threading.Event()
-    threads: list[threading.Thread] = []
     listener = socket.create_server(("127.0.0.1", 0))
     server = RawServer(listener.getsockname()[1])
 
@@ -87,27 +116,8 @@ def raw_serving(talk: Talk, context: ssl.SSLContext | None = None) -> Iterator[R
                         connection.sendall(piece)
                         over.wait(PIECE_SECONDS)
 
-    def accept() -> None:
-        while True:
-            connection, _ = listener.accept()
-            if over.is_set():
-                connection.close()
-                return
-            server.connections += 1
-            threads.append(threading.Thread(target=serve, args=(connection,)))
-            threads[-1].start()
-
-    accepting = threading.Thread(target=accept)
-    accepting.start()
-    try:
+    with _accepting(serve, server, over, listener):
         yield server
-    finally:
-        over.set()
-        with suppress(OSError):  # it wakes the thread that accepts
-            socket.create_connection(("127.0.0.1", server.port), 1.0).close()
-        for thread in [accepting, *threads]:
-            thread.join()
-        listener.close()
 
 
 @contextmanager
@@ -119,13 +129,8 @@ def relay(
     With ``connect`` it is a proxy, which is told the port first; with ``context`` that is reached by TLS.
     """
     over = threading.Event()
-    threads: list[threading.Thread] = []
     listener = socket.create_server(("127.0.0.1", 0))
     server = RawServer(listener.getsockname()[1])
-
-    def start(act: Callable[..., None], *given: object) -> None:
-        threads.append(threading.Thread(target=act, args=given))
-        threads[-1].start()
 
     def up(client: socket.socket, site: socket.socket) -> None:
         with suppress(OSError):
@@ -157,27 +162,8 @@ def relay(
                 down(site, client)
                 upward.join()
 
-    def accept() -> None:
-        while True:
-            connection, _ = listener.accept()
-            if over.is_set():
-                connection.close()
-                return
-            server.connections += 1
-            start(serve, connection)
-
-    accepting = threading.Thread(target=accept)
-    accepting.start()
-    try:
+    with _accepting(serve, server, over, listener):
         yield server
-    finally:
-        over.set()
-        with suppress(OSError):  # it wakes the thread that accepts
-            socket.create_connection(("127.0.0.1", server.port), 1.0).close()
-        accepting.join()
-        for thread in threads:
-            thread.join()
-        listener.close()
 
 
 def certificate(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pipeline.stores import Proxy, environment, proxy, server
+from pipeline.stores import Proxy, reachable
 from sources.contents import counts, standings
 from sources.fake_codeforces import FakeCodeforces, changes
 from sources.server import Server
@@ -21,10 +21,8 @@ NAME = "codeforces"
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    with server(tmp_path) as address, proxy(address) as made:
-        for name, value in environment(made.address).items():
-            monkeypatch.setenv(name, value)
+def store(tmp_path: Path) -> Iterator[Proxy]:
+    with reachable(tmp_path) as made:
         s3fs.S3FileSystem(skip_instance_cache=True).mkdir("bucket")
         yield made
 
