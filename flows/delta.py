@@ -11,10 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from storage import DamagedError, Lake, LakeError
 from storage.errors import NoSpaceError, UnreachableError
+from storage.fence import Writer
 from storage.lease import Lease
 from storage.mending import damaged
 from storage.reserve import affordable
@@ -81,6 +82,7 @@ class PublishedTable:
     ) -> None:
         self._lake, self._folder, self._schema, self._partitions = lake, folder, schema, list(partitions)
         self._lease = lease
+        self._files: Writer = lake if lease is None else lease
         self._uri = lake.uri(folder)
         self._options = _options(lake, self._uri)
         self._table: DeltaTable | None = None
@@ -110,6 +112,19 @@ class PublishedTable:
         with self._reading():
             newer = self._table.history(max(self.version - version, 1)) if version < self.version else []
         return version <= self.version and all(commit.get("operation") in _UNCHANGED for commit in newer)
+
+    def create(self) -> None:
+        """Make the table, empty, unless it is there.
+
+        A write that makes a table would be added to one that another process has made meanwhile. A write to a table
+        that was read conflicts with every version since.
+        """
+        if self._table is None:
+            with self._writing():
+                self._table = DeltaTable.create(
+                    self._uri, self._schema, mode="ignore", partition_by=self._partitions, storage_options=self._options
+                )
+                self._table = self._open()
 
     def append(self, rows: Iterable[pa.RecordBatch], state: Mapping[str, Any]) -> None:
         """Add rows, in one commit."""
@@ -143,7 +158,7 @@ class PublishedTable:
             with self._reading():
                 removed = self._open().vacuum(_KEPT_HOURS, dry_run=True, full=True)
             for path in removed:
-                (self._lease or self._lake).delete(f"{self._folder}/{path}")
+                self._files.delete(f"{self._folder}/{path}")
         return len(removed)
 
     def merge_files(self) -> int:
@@ -181,16 +196,16 @@ class PublishedTable:
                 failures.append(error)
                 raise
 
+        assert self._table is not None  # see `create`
         reader = pa.RecordBatchReader.from_batches(self._schema, guarded())
         how |= {"writer_properties": self._writer, "commit_properties": self._said(state)}
         with self._writing():
             try:
-                write_deltalake(self._table or self._uri, reader, storage_options=self._options, **how)
+                write_deltalake(self._table, reader, storage_options=self._options, **how)
             except Exception:
                 if failures:
                     raise failures[0] from None
                 raise
-            self._table = self._table or self._open()
         self.state = dict(state)
 
     def _open(self) -> DeltaTable:
@@ -240,7 +255,7 @@ class PublishedTable:
             live = {} if self._table is None else self._live()
             for path in self._lake.sizes_below(self._folder).keys() - set(before) - live.keys():
                 if not path.startswith("_delta_log/"):
-                    (self._lease or self._lake).delete(f"{self._folder}/{path}")
+                    self._files.delete(f"{self._folder}/{path}")
 
     def _damaged(self, reason: str) -> DamagedError:
         return damaged(self._folder, f"damaged table, {reason}")
@@ -260,6 +275,8 @@ class PublishedTable:
             yield
         except (DeltaError, pa.ArrowException, OSError, ValueError) as error:
             self._refuse_store_fault(error)
+            if self._lease is not None and isinstance(error, CommitFailedError):
+                self._lease.check()  # a lost lease is the cause; what it raises says who has taken over
             if self._lake.local and (is_full(error) or says_full(str(error))):
                 self._discard(before)
                 free = f"No space left on device ({room(self._lake.uri(''))}); {FREES_SPACE}"

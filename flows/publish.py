@@ -229,6 +229,7 @@ class _Publisher:
 
     def _commit(self, name: str) -> PublishedTable:
         """The table, about to have a new version."""
-        self._lease.check()
+        self._tables[name].create()
+        self._lease.check()  # after the table was read: what a successor commits later conflicts with the new version
         self._new.append(name)
         return self._tables[name]

@@ -8,11 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import s3fs
+from deltalake import DeltaTable
 from pipeline.crew import Crew, Ended, crew
-from pipeline.life import COMMANDS, CONTESTS, RATE, SETTINGS, Step, live, what_counts
-from pipeline.stores import PATIENCE, Proxy, environment, proxy, server
+from pipeline.lakes import same_tables
+from pipeline.life import COMMANDS, CONTESTS, PUBLISH, RATE, SETTINGS, Step, live, what_counts
+from pipeline.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, reachable
+from pipeline.tables import ORDER, TABLES
 
 from storage import Dataset, Lake, MissingError, Run
 
@@ -23,26 +27,18 @@ OUT = CONTESTS[16].handles[0].as_py()
 CORRECT = ("amend", "16", "--remove", OUT, "--dataset", "games")
 DELETE_RUN = ("delete", "--run", "run", "--yes")
 DELETE = ("delete", "--dataset", "games", "--with-runs", "--yes")
-ALIKE = "import s3fs, deltalake\nimport flows.commit\nflows.commit.REMOTE_SEGMENT_ROWS = flows.commit.SEGMENT_ROWS\n"
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    """What every client of this process and of those it starts talks to."""
-    with (
-        server(tmp_path_factory.mktemp("store")) as address,
-        proxy(address) as made,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        for name, value in environment(made.address).items():
-            patch.setenv(name, value)
+    with reachable(tmp_path_factory.mktemp("store")) as made:
         s3fs.S3FileSystem(skip_instance_cache=True).mkdir("fencing")
         yield made
 
 
 @pytest.fixture(scope="module")
 def hands(store: Proxy) -> Iterator[Crew]:
-    with crew(SETTINGS + ALIKE) as made:
+    with crew(SETTINGS + "import deltalake\n" + SEGMENTS_AS_ON_A_DISK) as made:
         yield made
 
 
@@ -126,14 +122,27 @@ def arrive_late(
         hand = hands.start(*step.command, "--lake", url)
         assert come.wait(PATIENCE)
         take_over(hands, url, commands)
-        before = what_counts(url)
+        before, tables = what_counts(url), published(url)
         go_on.set()
         ended = hand.wait()
     lake, told = Lake.open(url), (step.command, number, ended)
     assert what_counts(url) == before, told
+    assert all(same_tables(published(url)[name], table) for name, table in tables.items()), told
     assert hands.done("verify", "--lake", url).out.startswith("all is well"), told  # the proxy is in this process
     assert OUT in Dataset.open(lake, "games").log().disqualified["16"], told
     return ended
+
+
+def published(url: str) -> dict[str, pa.Table]:
+    """The published tables, each in order; empty if nothing was published."""
+    if not Lake.open(url).list("published/run"):
+        return {}
+    options = {"allow_http": "true"}
+    tables = {name: DeltaTable(f"{url}/published/run/{name}", storage_options=options) for name in TABLES}
+    return {
+        name: table.to_pyarrow_table().sort_by([(column, "ascending") for column in ORDER[name]])
+        for name, table in tables.items()
+    }
 
 
 def successors(step: Step, steps: Sequence[Step]) -> list[tuple[str, ...]]:
@@ -181,3 +190,16 @@ def test_run__that_a_successor_deleted_is_not_made_again(hands: Crew, store: Pro
         hands.done("verify", "--lake", url)
         hands.done(*step.command, "--lake", url)
         assert Run.open(lake, "other").segments().stop_round == 32
+
+
+@pytest.mark.parametrize("number", [4, 9], ids=["first", "replacing"])
+def test_publish__whose_requests_arrive_late_changes_nothing(
+    hands: Crew, store: Proxy, tmp_path_factory: pytest.TempPathFactory, number: int
+) -> None:
+    step = live(hands, tmp_path_factory.mktemp("published"), COMMANDS[: number + 1])[number]
+    seen = changes(hands, store, step, f"counted-publish-{number}")
+    logs = [at for at in seen if "/_delta_log/" in store.seen[at]]
+    assert len(logs) >= 2
+    again = [CORRECT, (*RATE, "--steal"), (*PUBLISH, "--steal")]
+    for at in (seen[0], logs[0], seen[-1]):  # the first file, the first commit of a table, the last change
+        assert_lost(arrive_late(hands, store, step, f"publish-{number}-{at}", at, again))

@@ -93,7 +93,7 @@ def test_publish__tables_hold_what_the_run_holds(lake: Lake) -> None:
     assert report.tables == (*TABLES, "latest.parquet")
     assert (report.rounds, report.kept) == (30, 0)
     assert report.added == Run.open(lake, "run").read_rounds().num_rows
-    assert {name: delta(lake, name).version() for name in TABLES} == dict.fromkeys(TABLES, 0)
+    assert {name: delta(lake, name).version() for name in TABLES} == dict.fromkeys(TABLES, 1)
 
 
 def test_publish__deviations_change_the_ratings_that_are_shown_everywhere(lake: Lake) -> None:
@@ -170,12 +170,12 @@ def test_publish__only_new_rounds_are_added(lake: Lake) -> None:
     report = go_on(lake, CONTESTS[:31])
     assert_published(lake)
     assert (report.rounds, report.kept, report.added) == (31, 30, len(CONTESTS[30].handles))
-    assert versions(lake) == {"players": 0, "contests": 1, "ratings": 1, "leaderboard": 1}
+    assert versions(lake) == {"players": 1, "contests": 2, "ratings": 2, "leaderboard": 2}
     after = stamps(folder(lake, "ratings"))
     assert before.items() <= after.items()
     added = [name for name in after.keys() - before.keys() if name.endswith(".parquet")]
     assert [name.partition("/")[0] for name in added] == ["year=1972"]
-    assert len(delta(lake, "leaderboard").history()) == 2
+    assert len(delta(lake, "leaderboard").history()) == 3
 
 
 def test_publish__new_players_are_added_to_those_there_are(lake: Lake) -> None:
@@ -203,7 +203,7 @@ def test_publish__after_a_correction_replaces_what_follows_it_in_one_commit(lake
     assert_published(lake)
     assert (report.rounds, report.kept) == (30, 27)
     assert report.added == Run.open(lake, "run").read_rounds(27).num_rows
-    assert versions(lake) == {"players": 0, "contests": 1, "ratings": 1, "leaderboard": 1}
+    assert versions(lake) == {"players": 1, "contests": 2, "ratings": 2, "leaderboard": 2}
     (commit,) = delta(lake, "ratings").history(1)
     assert commit["operationParameters"]["predicate"] == "round_index >= 27"
     files_now = {str(Path(uri).relative_to(folder(lake, "ratings"))) for uri in delta(lake, "ratings").file_uris()}
@@ -245,7 +245,7 @@ def test_publish__versions_of_before_can_be_read(lake: Lake) -> None:
     for stop in (30, 33, 36):
         go_on(lake, CONTESTS[:stop])
         told.append(contents(lake))
-    for version, then in enumerate(told):
+    for version, then in enumerate(told, 1):
         for name in ("contests", "ratings", "leaderboard"):
             assert same_tables(read(lake, name, version), then[name])
     assert len({table["ratings"].num_rows for table in told}) == 3
@@ -346,7 +346,7 @@ def test_publish__a_column_that_a_later_release_adds_is_null_in_what_was_publish
     kept = rows.filter(pc.less(rows.column("round_index"), report.kept)).select(old.column_names)
     assert same_tables(kept, old.filter(pc.less(old.column("round_index"), report.kept)))
     assert all((row["surprise"] is None) == (row["round_index"] < report.kept) for row in rows.to_pylist())
-    assert same_tables(read(lake, "ratings", 0), old)
+    assert same_tables(read(lake, "ratings", 1), old)
     assert publish(lake, "run", maintain=True).tables == ()
     assert same_tables(read(lake, "ratings"), rows)
 
@@ -408,7 +408,7 @@ def test_maintain__merges_small_files_and_changes_nothing_for_readers(lake: Lake
     assert f"{report.merged} small files merged" in report.line()
     assert len(delta(lake, "ratings").file_uris()) == 3 < n_files
     assert same_content(contents(lake), before)
-    assert same_tables(read(lake, "ratings", 3), before["ratings"])  # this week's versions stay
+    assert same_tables(read(lake, "ratings", 4), before["ratings"])  # this week's versions stay
     stamped = stamps(folder(lake))
     report = publish(lake, "run", maintain=True)
     assert (report.merged, report.removed, report.tables) == (0, 0, ())
@@ -654,7 +654,7 @@ def test_publish__who_lost_the_run_to_another_publishes_no_more(lake: Lake, monk
     monkeypatch.setattr(flows.delta, "write_deltalake", write_deltalake)
     with pytest.raises(LeaseHeldError, match="took over"):
         publish(lake, "run")
-    assert versions(lake) == dict.fromkeys(TABLES, 0)
+    assert versions(lake) == dict.fromkeys(TABLES, 1)
     assert_published(lake)
 
 
