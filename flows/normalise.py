@@ -53,6 +53,7 @@ T = TypeVar("T")
 _REFERENCE = msgspec.json.Decoder(_Reference)
 _TIME = msgspec.json.Decoder(_Time)
 _PLAIN_ROWS = msgspec.json.Decoder(_PlainRows)
+_UNDECODED = (msgspec.DecodeError, ValueError, RecursionError)
 
 
 def parse_reference(
@@ -142,26 +143,30 @@ def reference_time(raw: bytes | bytearray, contest_id: str, *, source: str = "",
 def _decode(decoder: msgspec.json.Decoder[T], raw: bytes | bytearray, contest_id: str, source: str, member: str) -> T:
     try:
         return decoder.decode(raw)
-    except msgspec.ValidationError as error:
-        words = str(error)
-        if "$" not in words:
+    except _UNDECODED as error:
+        fault = error
+        if isinstance(error, msgspec.ValidationError) and "$" not in str(error):
             # A row that is too long is told without its place; plain tuples tell it.
             try:
                 _PLAIN_ROWS.decode(raw)
-            except msgspec.ValidationError as placed:
-                words = str(placed)
-        at = re.search(r"\$\.standings\[(\d+)\]", words)
-        rows = (int(at[1]),) if at else ()
-        rule = f"not the reference format: {words.replace('`', '').replace('$.', '')}"
-    except msgspec.DecodeError as error:
-        rule, rows = f"not JSON: {error}", ()
-    except UnicodeDecodeError as error:
-        rule, rows = f"not UTF-8: byte 0x{error.object[error.start]:02x}, {error.reason}", ()
-    except ValueError as error:  # an integer with more digits than Python converts
-        rule, rows = f"not JSON that can be read: {error}", ()
-    except RecursionError:
-        rule, rows = "not JSON that can be read: nested too deeply", ()
-    raise SourceError(rule, source, contest_id, member, rows)
+            except _UNDECODED as placed:
+                fault = placed
+    at = re.search(r"\$\.standings\[(\d+)\]", str(fault))
+    raise SourceError(_rule(fault), source, contest_id, member, (int(at[1]),) if at else ())
+
+
+def _rule(fault: Exception) -> str:
+    """What a decoder says of a contest, as a rule that the contest breaks."""
+    match fault:
+        case msgspec.ValidationError():
+            return f"not the reference format: {str(fault).replace('`', '').replace('$.', '')}"
+        case msgspec.DecodeError():
+            return f"not JSON: {fault}"
+        case UnicodeDecodeError():
+            return f"not UTF-8: byte 0x{fault.object[fault.start]:02x}, {fault.reason}"
+        case RecursionError():
+            return "not JSON that can be read: nested too deeply"
+    return f"not JSON that can be read: {fault}"  # an integer with more digits than Python converts
 
 
 def check_standings(lo: npt.NDArray[np.integer], hi: npt.NDArray[np.integer]) -> None:

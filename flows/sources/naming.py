@@ -197,6 +197,7 @@ class Columns:
 
 _KEYS = tuple(field.name for field in fields(Columns) if field.name != "named")
 _PLACES = ("rank", "lo", "hi", "score")
+_OFFERED = 80  # characters of a column's name that a message repeats whole, for it to be copied
 
 
 def plain_name(column: str) -> str:
@@ -220,4 +221,4 @@ def _near(key: str, columns: Iterable[str], taken: Iterable[str] = ()) -> str | 
     near = next((name for name in known if name in reduced), None)
     if near is None and len(key) > 3:
         near = next(iter(get_close_matches(key.replace("_", ""), list(reduced), 1, 0.8)), None)
-    return None if near is None else reduced[near]
+    return reduced[near] if near is not None and len(reduced[near]) <= _OFFERED else None

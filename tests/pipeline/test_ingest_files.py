@@ -203,6 +203,7 @@ RULES = {
 BROKEN = {
     "truncated": (contest()[:-9], "not JSON: Input data was truncated"),
     "empty": (b"", "not JSON"),
+    "incomplete, with a tail": (b'{"standings":[["ann",0,0]]} x', "not JSON: JSON is malformed: trailing characters"),
     "a list": (b"[]", "Expected object, got array"),
     "byte order mark": (b"\xef\xbb\xbf" + contest(), "not JSON"),
     "invalid UTF-8": (contest().replace(b"bob", b"b\xffb"), "not UTF-8: byte 0xff"),

@@ -92,6 +92,14 @@ def test_near_names_are_offered_and_what_is_offered_works(
     assert len(read(path, *settings)[0]) == 1
 
 
+@pytest.mark.parametrize("name", ["p\0" * 300, "player" + "-" * 3_000], ids=["unreadable", "long"])
+def test_a_name_nobody_would_copy_is_not_offered(tmp_path: Path, name: str) -> None:
+    message = refusal(write(tmp_path, f"contest,{name},rank", "1,ann,1"))
+    assert "there is no column player" in message
+    assert "--column player=...?" in message or message.endswith("say which it is with --column player=...")
+    assert len(message) < 400
+
+
 def test_a_column_that_may_be_the_time_is_offered(tmp_path: Path) -> None:
     _, notes = read(write(tmp_path, "contest,player,rank,Date,title", "1,ann,1,2024-01-15,x"))
     assert "ignored: Date, title; to use Date as time: --column time=Date; to use title as name: " in notes[0]
