@@ -299,9 +299,8 @@ def main() -> None:
         say(_INTERRUPTED, err=True)
         sys.exit(1)
     except Exception as error:
-        asked = itertools.takewhile(
-            lambda word: word.startswith("-"), sys.argv[1:]
-        )  # behind the command, words are its
+        # Behind the command, words are its own.
+        asked = itertools.takewhile(lambda word: word.startswith("-"), sys.argv[1:])
         if "--debug" in asked or not expected(error):
             say_traceback(error)
             sys.exit(1)

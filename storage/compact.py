@@ -23,7 +23,7 @@ from storage.roots import begin_epoch, epoch_of
 from storage.rows import Row, rows_of, table_of
 from storage.space import merging_needs
 from storage.standings import standings_name, stretches
-from storage.sweep import commit, discard, referenced, replaced, sweep
+from storage.sweep import FACTS, commit, discard, referenced, replaced, sweep
 
 __all__ = ["ROWS", "compact_dataset", "compact_run", "sweep_snapshots"]
 
@@ -123,7 +123,7 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
                 row.file, row.row_start = file, end - row.n_rows
         after = {row.file for row in members}
         if after != before:
-            facts = {key: facts[key] for key in ("player_parts", "n_players", "log") if key in facts}
+            facts = {key: facts[key] for key in FACTS if key in facts}
             facts |= {"epoch": str(epoch)} if epoch else {}
             facts |= replaced(stays, referenced(name, after, facts))
             commit(lake, name, table_of(members), facts, written, lease, dataset.version)

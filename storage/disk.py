@@ -2,8 +2,7 @@
 
 File systems differ. FAT, exFAT, some network mounts and FUSE have no hard links. Windows cannot flush a folder, and
 refuses to replace or remove a file that another program has open. What a file system cannot do is done another way if
-there is one; what is lost by that is logged when the first
-lease is taken, before any work, once a process and lake.
+there is one; what is lost by that is logged when the first lease is taken, before any work, once a process and lake.
 """
 
 from __future__ import annotations

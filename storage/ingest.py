@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from storage import layout, parquet
 from storage.contests import Contest
 from storage.corrector import Corrector
+from storage.fence import Writer
 from storage.lake import Lake
 from storage.lease import Lease
 from storage.log import Log
@@ -22,7 +23,7 @@ from storage.players import PlayerIndex, encode_part, parts_that_stay
 from storage.roots import begin_epoch, epoch_of
 from storage.rows import Row, rows_of, table_of
 from storage.standings import standings_name
-from storage.sweep import commit, discard, referenced, replaced, sweep
+from storage.sweep import FACTS, commit, discard, referenced, replaced, sweep
 
 __all__ = ["Ingest", "IngestOrder"]
 
@@ -30,7 +31,6 @@ IngestOrder: TypeAlias = Literal["source", "time"]
 
 # Consecutive contests share a standings file until it has this many rows: a million small games are few files.
 _FILE_ROWS = 2_000
-_FACTS = ("player_parts", "n_players", "log", "epoch")  # that say which files count
 
 
 class Ingest(Corrector):
@@ -69,6 +69,7 @@ class Ingest(Corrector):
         self.moved = 0
         self._order, self._mirror, self._rewrite = order, mirror, rewrite
         self._lease, self._version = lease, version
+        self._writer: Writer = lake if lease is None else lease
         facts = self._facts_before = metadata_of(contests.schema)
         self._epoch = begin_epoch(lease, epoch_of(facts))
         self._order_before = list(rows)  # rated order
@@ -99,7 +100,7 @@ class Ingest(Corrector):
             discard(self._lake, self._name, self._written, self._lease)
             raise
         for path, (data, version) in self._records.items():
-            (self._lease or self._lake).replace_bytes(path, data, version)
+            self._writer.replace_bytes(path, data, version)
         if kept is not None:
             sweep(self._lake, self._name, kept | self._files_before, self._lease)
 
@@ -228,7 +229,7 @@ class Ingest(Corrector):
 
     def _write(self, path: str, data: pa.Buffer) -> None:
         self._written.append(path)
-        (self._lease or self._lake).write_bytes(path, data)
+        self._writer.write_bytes(path, data)
 
     def _commit(self) -> set[str] | None:
         """Make it count; returns the files it refers to, None if all was written again as it had been."""
@@ -259,4 +260,4 @@ class Ingest(Corrector):
     def _is_as_before(self, table: pa.Table, facts: Mapping[str, str]) -> bool:
         """Whether a commit would put there what was read: contests were written again, and have not changed."""
         known = self._contests_before is not None and table.equals(self._contests_before)
-        return known and all(facts.get(key) == self._facts_before.get(key) for key in _FACTS)
+        return known and all(facts.get(key) == self._facts_before.get(key) for key in FACTS)

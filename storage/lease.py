@@ -109,11 +109,9 @@ class Lease:
         Highest number of an older lease whose holder may come back; -1 if there is none, or a fence keeps it out.
     """
 
-    def __init__(
-        self, lake: Lake, folder: str, number: int, mine: Holder, beat_seconds: float, rival: int = -1
-    ) -> None:
+    def __init__(self, lake: Lake, folder: str, number: int, mine: Holder, beat_seconds: float) -> None:
         self._lake, self._folder, self._mine = lake, folder, mine
-        self.number, self.rival = number, rival
+        self.number, self.rival = number, -1
         self._fence = fence_folder(folder, number) if lake.local else ""
         self._ended = threading.Event()
         self._heart = threading.Thread(target=self._beat, args=(beat_seconds,), name="ranklake-lease", daemon=True)

@@ -14,8 +14,9 @@ from storage.lease import Lease
 from storage.parquet import metadata_of
 from storage.roots import read_root
 
-__all__ = ["commit", "discard", "n_replaced", "referenced", "replaced", "strays", "sweep"]
+__all__ = ["FACTS", "commit", "discard", "n_replaced", "referenced", "replaced", "strays", "sweep"]
 
+FACTS = ("player_parts", "n_players", "log", "epoch")  # of a table of contests: which files count beside standings
 _REPLACED = "replaced"
 
 
