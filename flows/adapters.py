@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rating_kernels import Outcome, Rounds, count_events
-from rating_kernels.standings import ROUND_LIMITS
-from storage import Dataset, LakeError, StandingsPart
-from storage.schemas import ROUNDS
+from ranklake.rating_kernels import Outcome, Rounds, count_events
+from ranklake.rating_kernels.standings import ROUND_LIMITS
+from ranklake.storage import Dataset, LakeError, StandingsPart
+from ranklake.storage.schemas import ROUNDS
 
 __all__ = ["Occasions", "check_contests", "to_table"]
 

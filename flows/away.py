@@ -14,8 +14,8 @@ from dataclasses import fields
 from types import TracebackType
 from typing import Any, Self
 
-from rating_kernels import SYSTEMS, Outcome, Rounds, System
-from rating_kernels.warm import warm
+from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
+from ranklake.rating_kernels.warm import warm
 
 from .engines.base import Order, Remote
 from .engines.serial import Serial

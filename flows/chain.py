@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from storage import Chain, Dataset
+from ranklake.storage import Chain, Dataset
 
 __all__ = ["BESIDE", "NUMERICS", "config_digest", "first_break", "round_digests"]
 

@@ -21,7 +21,9 @@ from .cpus import available_cpus
 __all__ = ["CHILD", "SHARED", "Child", "discard", "end", "started_ahead", "take"]
 
 # The child has this process' import path, and reads nothing from the folder it is started in.
-CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from rating_kernels.warm import serve; serve()"
+CHILD = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from ranklake.rating_kernels.warm import serve; serve()"
+)
 SHARED = ("elo-mmr",)  # systems whose kernel for small rounds two processes compile
 _CHILDREN = 2  # that one system keeps busy
 _END_SECONDS = 10.0  # for a child that was asked to end

@@ -135,7 +135,7 @@ def rate(
     if scheduler is None and engine != "dask" and not dry_run:
         click.get_current_context().with_resource(started_ahead(systems or SHARED))
 
-    from storage import Lake
+    from ranklake.storage import Lake
 
     from .compiling import announce
     from .engines.base import Remote, open_engine
@@ -195,8 +195,8 @@ def leaderboard(
     lake: str,
 ) -> None:
     """Who stands where after a run, best first."""
-    from storage import Lake
-    from storage.layout import run_file
+    from ranklake.storage import Lake
+    from ranklake.storage.layout import run_file
 
     from .leaderboard import leaderboard as of_run
     from .leaderboard import rating_format
@@ -229,8 +229,8 @@ def player(
     handle: str, run: str, form: str, safe: bool, deviations: float | None, titles: TitlesChoice, lake: str
 ) -> None:
     """Every rated round of one player, in order; an old name leads to the new one."""
-    from storage import Lake
-    from storage.layout import run_file
+    from ranklake.storage import Lake
+    from ranklake.storage.layout import run_file
 
     from .leaderboard import player_history
 
@@ -268,8 +268,8 @@ def publish(
     lake: str,
 ) -> None:
     """Publish a run as tables that any data tool reads: leaderboard, ratings, players, contests."""
-    from storage import Lake
-    from storage.layout import run_file
+    from ranklake.storage import Lake
+    from ranklake.storage.layout import run_file
 
     from .publish import publish as publish_run
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from storage import RoundEntry, Run
+from ranklake.storage import RoundEntry, Run
 
 from .adapters import to_table
 from .schedule import Schedule

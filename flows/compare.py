@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from storage import LakeError
+from ranklake.storage import LakeError
 
 from .evaluate import Evaluation
 from .scores import METRICS, is_better

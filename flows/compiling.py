@@ -1,8 +1,8 @@
 """Compile what a run needs before it rates, in processes side by side, and say so: once for each release and machine.
 
-The compiled kernels go into the user's cache folder (:mod:`rating_kernels.cache_folder`), from which this process loads
-them. The child processes run ``rating_kernels.warm`` and nothing of the program that called us. They end with this
-process, however it ends.
+The compiled kernels go into the user's cache folder (:mod:`ranklake.rating_kernels.cache_folder`), from which this
+process loads them. The child processes run ``ranklake.rating_kernels.warm`` and nothing of the program that called us.
+They end with this process, however it ends.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from numba.core import event
 
-from rating_kernels import SYSTEMS, cache_folder
-from rating_kernels.warm import PARTS, counted, is_warm, warm_part
+from ranklake.rating_kernels import SYSTEMS, cache_folder
+from ranklake.rating_kernels.warm import PARTS, counted, is_warm, warm_part
 
 from . import children
 from .cpus import available_cpus

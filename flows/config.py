@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rating_kernels import SYSTEMS, System
-from storage import Run
-from storage.layout import run_file
-from storage.mending import damaged
+from ranklake.rating_kernels import SYSTEMS, System
+from ranklake.storage import Run
+from ranklake.storage.layout import run_file
+from ranklake.storage.mending import damaged
 
 from .chain import NUMERICS, config_digest
 from .skipping import Skipping

@@ -23,7 +23,7 @@ from .terminal import (
 )
 
 if TYPE_CHECKING:
-    from storage import Dataset, Entry, Ingest, Log
+    from ranklake.storage import Dataset, Entry, Ingest, Log
 
 __all__ = ["COMMANDS"]
 
@@ -143,8 +143,8 @@ COMMANDS = (remove, amend, alias, unalias, log)
 
 
 def _open(lake: str, dataset: str) -> Dataset:
-    from storage import Dataset, Lake
-    from storage.layout import contests_file
+    from ranklake.storage import Dataset, Lake
+    from ranklake.storage.layout import contests_file
 
     with usage():
         contests_file(dataset)
@@ -153,7 +153,7 @@ def _open(lake: str, dataset: str) -> Dataset:
 
 def _changing(lake: str, dataset: str) -> AbstractContextManager[Ingest]:
     """A data set that must be there, to be changed in full or not at all."""
-    from storage import Dataset
+    from ranklake.storage import Dataset
 
     return Dataset.ingest(_open(lake, dataset).lake, dataset, on_wait=tell_wait)
 
@@ -167,14 +167,14 @@ def _tell(lake: str, dataset: str, ingest: Ingest) -> None:
 
 def _tell_runs(lake: str, dataset: str) -> None:
     """Which runs no longer hold, each with the command that rates them again."""
-    from storage import Lake, Run
+    from ranklake.storage import Lake, Run
 
     opened = Lake.open(lake)
     tell_freshness(opened, *Run.over(opened, dataset))
 
 
 def _list_amendments(dataset: Dataset, contest: str) -> None:
-    from storage import LakeError
+    from ranklake.storage import LakeError
 
     from .show import log_table
 

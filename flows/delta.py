@@ -13,13 +13,13 @@ import pyarrow as pa
 from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from storage import DamagedError, Lake, LakeError
-from storage.errors import NoSpaceError, UnreachableError
-from storage.fence import Writer
-from storage.lease import Lease
-from storage.mending import damaged
-from storage.reserve import affordable
-from storage.space import FREES_SPACE, is_full, merging_needs, room, says_full
+from ranklake.storage import DamagedError, Lake, LakeError
+from ranklake.storage.errors import NoSpaceError, UnreachableError
+from ranklake.storage.fence import Writer
+from ranklake.storage.lease import Lease
+from ranklake.storage.mending import damaged
+from ranklake.storage.reserve import affordable
+from ranklake.storage.space import FREES_SPACE, is_full, merging_needs, room, says_full
 
 __all__ = ["PublishedTable", "check_lake"]
 
@@ -58,7 +58,7 @@ class PublishedTable:
     folder
         Its place in the lake.
     schema
-        Its columns; see ``storage.schemas.PUBLISHED``.
+        Its columns; see ``ranklake.storage.schemas.PUBLISHED``.
     partitions
         Names of the columns by which its files are parted.
     lease

@@ -1,7 +1,7 @@
 """The Prefect flows: what the commands do, with a schedule, retries of what goes over the network, and a page to read.
 
 Tasks are whole stages and are handed names, never tables. Nothing is cached: the lake says what is done. A task is not
-retried inside its run, the run is rescheduled (:mod:`flows.flow_errors`).
+retried inside its run, the run is rescheduled (:mod:`ranklake.flows.flow_errors`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from prefect.artifacts import create_markdown_artifact, create_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from pydantic import AfterValidator, Field
 
-from storage import Lake
-from storage.layout import check_dataset_name, check_run_name
+from ranklake.storage import Lake
+from ranklake.storage.layout import check_dataset_name, check_run_name
 
 from .engines.base import ENGINES, choose_engine, open_engine
 from .flow_errors import plain_errors, reschedules

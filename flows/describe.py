@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from rating_kernels import System
-from rating_kernels.limits import Limits, limits_of
+from ranklake.rating_kernels import System
+from ranklake.rating_kernels.limits import Limits, limits_of
 
 __all__ = ["Description", "Parameter", "describe", "near_names"]
 

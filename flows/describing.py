@@ -23,7 +23,7 @@ def systems(name: str | None, form: str) -> None:
 
     Each hyperparameter has its default, its range or choices, its unit and what it means.
     """
-    from rating_kernels import SYSTEMS
+    from ranklake.rating_kernels import SYSTEMS
 
     from .config import find_system
     from .describe import describe

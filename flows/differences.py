@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rating_kernels.metrics import HIGHER_IS_BETTER
-from rating_kernels.standings import Floats
+from ranklake.rating_kernels.metrics import HIGHER_IS_BETTER
+from ranklake.rating_kernels.standings import Floats
 
 from .evaluate import Evaluation
 from .scores import METRICS, RoundScores
@@ -39,7 +39,7 @@ def differences(found: Sequence[Evaluation], filters: Sequence[str]) -> Iterator
     Parameters
     ----------
     found
-        Evaluations of the same rounds; see :func:`flows.compare.check_comparable`.
+        Evaluations of the same rounds; see :func:`ranklake.flows.compare.check_comparable`.
 
     Notes
     -----

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rating_kernels.limits import POINTS, positive
-from rating_kernels.metrics import SCALE, keep, score
-from rating_kernels.rank_errors import RankErrors, rank_errors, total
-from rating_kernels.system import check_value
-from rating_kernels.warm import SCORES
-from storage import Chain, Dataset, Lake, LakeError, Run, Segment
+from ranklake.rating_kernels.limits import POINTS, positive
+from ranklake.rating_kernels.metrics import SCALE, keep, score
+from ranklake.rating_kernels.rank_errors import RankErrors, rank_errors, total
+from ranklake.rating_kernels.system import check_value
+from ranklake.rating_kernels.warm import SCORES
+from ranklake.storage import Chain, Dataset, Lake, LakeError, Run, Segment
 
 from .compiling import compile_parts
 from .finite import finite_json, finite_rows
@@ -47,7 +47,7 @@ class Evaluation:
     filters : dict of str to RoundScores
         Under each filter.
     errors : float64[r, rows, 4]
-        Log2 rank errors; see :func:`rating_kernels.rank_errors.rank_errors`.
+        Log2 rank errors; see :func:`ranklake.rating_kernels.rank_errors.rank_errors`.
     damage : str
         Why rounds that lie in the lake beyond these are not part of the run; empty if there are none.
     """

@@ -78,10 +78,10 @@ def evaluate(
     Elo-MMR paper; the neutral rule beside it counts them half. Of several runs the best value is marked, and the
     others have their difference to it with a 95 % confidence interval.
     """
-    from rating_kernels.limits import POINTS, positive
-    from rating_kernels.system import check_value
-    from storage import Lake
-    from storage.layout import run_file
+    from ranklake.rating_kernels.limits import POINTS, positive
+    from ranklake.rating_kernels.system import check_value
+    from ranklake.storage import Lake
+    from ranklake.storage.layout import run_file
 
     from .compare import check_comparable, win_rates
     from .differences import CONFIDENCE, differences
@@ -180,7 +180,7 @@ def search(
 
     What was tried stays in the lake: the same command goes on with an interrupted search, and --trials may grow.
     """
-    from storage import Lake
+    from ranklake.storage import Lake
 
     from .hands import open_hands
     from .search import SearchConfig

@@ -129,7 +129,7 @@ def _histories(
     ValueError, LakeError
         There is none where one is needed, two have the same name, or one has too few contests.
     """
-    from storage import Dataset, Lake
+    from ranklake.storage import Dataset, Lake
 
     from .experiments.data import from_file, from_lake, made_up, name_of
 

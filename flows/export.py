@@ -1,6 +1,6 @@
 """Export: the published tables of a run as one CSV, Parquet or JSON Lines file, in bounded memory.
 
-The rows are those of :class:`flows.published.Content`, so an export has the columns of the published table.
+The rows are those of :class:`ranklake.flows.published.Content`, so an export has the columns of the published table.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import Lake
-from storage.disk import sync
-from storage.schemas import PUBLISHED
+from ranklake.storage import Lake
+from ranklake.storage.disk import sync
+from ranklake.storage.schemas import PUBLISHED
 
 from .finite import finite_rows
 from .published import Content

@@ -55,8 +55,8 @@ def export(
 
     The columns are those of the published tables. The file appears when it is whole.
     """
-    from storage import Lake
-    from storage.layout import run_file
+    from ranklake.storage import Lake
+    from ranklake.storage.layout import run_file
 
     from .export import atomic_file, export_rows, write_export
 

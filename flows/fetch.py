@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from flows.client import Client
-from flows.folder import Folder
-from flows.raw import Document, Entry, Key, Raw
-from flows.sources.base import SourceError
-from flows.sources.site import Site, Wanted
+from .client import Client
+from .folder import Folder
+from .raw import Document, Entry, Key, Raw
+from .sources.base import SourceError
+from .sources.site import Site, Wanted
 
 __all__ = ["Told", "fetch"]
 
@@ -105,12 +105,12 @@ class _Desk:
         return entry is None or (entry.version >= 0 and entry.about != wanted.about)
 
     def about(self, key: Key) -> dict[str, Any] | None:
-        """See :class:`flows.sources.site.Ask`."""
+        """See :class:`ranklake.flows.sources.site.Ask`."""
         entry = self._raw.find(key)
         return None if entry is None or entry.version < 0 else entry.about
 
     def __call__(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
-        """See :class:`flows.sources.site.Ask`."""
+        """See :class:`ranklake.flows.sources.site.Ask`."""
         answered = self._get(Wanted(key, path, 0))
         document = answered or self._raw.read(key)
         try:

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import msgspec
 
-from flows.sources.base import SourceError
-from storage import Ingest, Lake, layout
-from storage.errors import MissingError
+from ranklake.storage import Ingest, Lake, layout
+from ranklake.storage.errors import MissingError
+
+from .sources.base import SourceError
 
 __all__ = ["FileState", "Watched", "watch"]
 

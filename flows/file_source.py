@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from flows.fetch import Told
-from flows.sources.base import IngestReport, SourceError
-from flows.sources.files import read_contests
-from flows.sources.options import ReadOptions
-from flows.taking import SourceReport
-from storage import Contest, Dataset, Ingest, Lake, layout
-from storage.ingest import IngestOrder
-from storage.lease import Holder
+from ranklake.storage import Contest, Dataset, Ingest, Lake, layout
+from ranklake.storage.ingest import IngestOrder
+from ranklake.storage.lease import Holder
+
+from .fetch import Told
+from .sources.base import IngestReport, SourceError
+from .sources.files import read_contests
+from .sources.options import ReadOptions
+from .taking import SourceReport
 
 __all__ = ["FILES", "FilesReport", "check_options", "chosen", "ingest_contests", "ingest_files"]
 
@@ -99,10 +100,10 @@ def ingest_files(
     Parameters
     ----------
     path
-        As for :func:`flows.sources.files.read_contests`.
+        As for :func:`ranklake.flows.sources.files.read_contests`.
     options
         ``columns`` (a list of KEY=COLUMN), ``limits`` (a list of KEY=NUMBER), the other fields of
-        :class:`flows.sources.options.ReadOptions`, and ``mirror``.
+        :class:`ranklake.flows.sources.options.ReadOptions`, and ``mirror``.
     before_commit
         Called with the ingest when everything is read; what it raises leaves the data set as it was.
     how

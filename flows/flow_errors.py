@@ -21,7 +21,7 @@ from prefect.context import FlowRunContext
 from prefect.exceptions import Abort, ParameterTypeError
 from prefect.states import AwaitingRetry
 
-from storage.errors import LeaseHeldError
+from ranklake.storage.errors import LeaseHeldError
 
 from .sources.base import SourceError
 from .terminal import expected

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from flows.client import Answer, Clock
-from flows.sources.base import SourceError
+from .client import Answer, Clock
+from .sources.base import SourceError
 
 __all__ = ["Folder"]
 

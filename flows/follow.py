@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from storage import Lake, Run
+from ranklake.storage import Lake, Run
 
 from .config import RunConfig
 from .engines.base import Engine
@@ -43,7 +43,7 @@ Show = Callable[[str, str], AbstractContextManager[Tell]]  # what is being done,
 
 @contextmanager
 def unseen(what: str, units: str) -> Iterator[Tell]:
-    """Progress that nobody looks at; see :func:`flows.terminal.progress` for one that is seen."""
+    """Progress that nobody looks at; see :func:`ranklake.flows.terminal.progress` for one that is seen."""
     yield lambda done, total, told: None
 
 
@@ -135,9 +135,10 @@ def follow(
     Parameters
     ----------
     runs
-        At least one, all over the data set that the source goes into, as :func:`~flows.resolve.wanted_runs` gives them.
+        At least one, all over the data set that the source goes into, as :func:`~ranklake.flows.resolve.wanted_runs`
+        gives them.
     where
-        ``since``, ``base_url``, ``path`` and ``file_options``, as :func:`flows.source_update.update` has them.
+        ``since``, ``base_url``, ``path`` and ``file_options``, as :func:`ranklake.flows.source_update.update` has them.
     publish
         Publish each run, too.
     show
@@ -170,14 +171,14 @@ def catch_up(lake: Lake, config: RunConfig, engine: Engine, *, publish: bool = T
     Raises
     ------
     LakeError
-        As for :func:`~flows.rate.rate` and :func:`~flows.publish.publish`.
+        As for :func:`~ranklake.flows.rate.rate` and :func:`~ranklake.flows.publish.publish`.
     """
     rated = rate_shown(lake, config, engine, show)
     return Followed(config.run, rated, publish_rated(lake, config.run) if publish else None)
 
 
 def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unseen) -> RateReport:
-    """As :func:`~flows.rate.rate`, with its progress shown."""
+    """As :func:`~ranklake.flows.rate.rate`, with its progress shown."""
     with show(f"rating {config.run}", "contests") as tell:
 
         def on_progress(progress: Progress) -> None:
@@ -187,7 +188,7 @@ def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unsee
 
 
 def publish_rated(lake: Lake, run: str, maintain: bool = False) -> PublishReport | None:
-    """As :func:`~flows.publish.publish`; None if the run has rated nobody yet."""
+    """As :func:`~ranklake.flows.publish.publish`; None if the run has rated nobody yet."""
     return publish_run(lake, run, maintain=maintain) if has_ratings(lake, run) else None
 
 

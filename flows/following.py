@@ -75,7 +75,7 @@ def follow(
 
     An error of one source does not stop the others. Exit code 1: one of them failed; with --every, 0 when stopped.
     """
-    from storage import Lake, MissingError
+    from ranklake.storage import Lake, MissingError
 
     from .engines.base import choose_engine, open_engine
     from .file_source import FILES, chosen

@@ -10,8 +10,8 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from storage import Chain, Dataset, Lake, LakeError, Run, layout
-from storage.lease import holder
+from ranklake.storage import Chain, Dataset, Lake, LakeError, Run, layout
+from ranklake.storage.lease import holder
 
 from .chain import BESIDE, NUMERICS, config_digest, first_break, round_digests
 

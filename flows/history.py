@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from rating_kernels import Beliefs, Outcome, Rounds, System
-from rating_kernels.limits import LARGEST
+from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
+from ranklake.rating_kernels.limits import LARGEST
 
 from .compiling import compile_kernels
 from .config import build_params, find_system
@@ -53,7 +53,7 @@ def rate_history(
         (dates or datetimes), ``weight, perf_ceiling``. Other columns are ignored. Rows of a contest may come in any
         order; contests are rated in order of appearance.
     system
-        A key of ``rating_kernels.SYSTEMS``; ``hyperparameters`` are its parameters.
+        A key of ``ranklake.rating_kernels.SYSTEMS``; ``hyperparameters`` are its parameters.
     engine, workers
         ``serial``, ``threads`` or ``dask``, and how many hands; or a Dask client, whose workers they then are. The same
         bits in any case.

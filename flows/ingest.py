@@ -8,18 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flows.client import Client
-from flows.fetch import Told, fetch
-from flows.folder import Folder
-from flows.raw import Raw
-from flows.sources.base import SourceError
-from flows.sources.site import Site, find_site
-from flows.taking import SourceReport, take_in
-from flows.times import parse_time
-from storage import Dataset, Ingest, Lake, layout
-from storage.errors import MissingError
-from storage.lease import Holder, hold
-from storage.naming import check_folder
+from ranklake.storage import Dataset, Ingest, Lake, layout
+from ranklake.storage.errors import MissingError
+from ranklake.storage.lease import Holder, hold
+from ranklake.storage.naming import check_folder
+
+from .client import Client
+from .fetch import Told, fetch
+from .folder import Folder
+from .raw import Raw
+from .sources.base import SourceError
+from .sources.site import Site, find_site
+from .taking import SourceReport, take_in
+from .times import parse_time
 
 __all__ = ["KAGGLE", "SourceReport", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
 
@@ -49,8 +50,8 @@ def ingest_source(
     Parameters
     ----------
     source
-        Name of the site, a key of ``flows.sources.site.SITES``; or ``kaggle``, whose files are read where they are,
-        in the folder ``base_url``, and not kept once more.
+        Name of the site, a key of ``ranklake.flows.sources.site.SITES``; or ``kaggle``, whose files are read where they
+        are, in the folder ``base_url``, and not kept once more.
     dataset
         Name of the data set, made if need be; by default that of the site.
     since
@@ -70,7 +71,7 @@ def ingest_source(
     steal, on_wait
         As ``Dataset.ingest`` has them: nobody else asks the site, or changes the data set, at the same time.
     choices
-        What a site can be told beside, see its class in ``flows.sources``.
+        What a site can be told beside, see its class in ``ranklake.flows.sources``.
 
     Raises
     ------
@@ -187,7 +188,7 @@ def ingest_kaggle(
 
     ``before_commit`` is called with the ingest when everything is read; what it raises leaves the data set as it was.
     """
-    from flows.sources.kaggle import read_meta_kaggle
+    from .sources.kaggle import read_meta_kaggle
 
     if folder is None or not Path(folder).is_dir():
         raise ValueError(f"say with --base-url in which folder the files of Meta Kaggle are, got {folder!r}")

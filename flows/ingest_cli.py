@@ -12,8 +12,8 @@ from .reading import read_options, table_options
 from .terminal import dataset_option, lake_option, progress, say, steal_option, tell_wait, usage
 
 if TYPE_CHECKING:
-    from storage import Contest
-    from storage.ingest import IngestOrder
+    from ranklake.storage import Contest
+    from ranklake.storage.ingest import IngestOrder
 
     from .ingest import SourceReport
     from .sources.base import IngestReport
@@ -114,7 +114,7 @@ def ingest_files(
       zcat rows.gz | ranklake ingest files - --input-format jsonl \\
           --dataset chess --lake lake
     """
-    from storage.layout import contests_file
+    from ranklake.storage.layout import contests_file
 
     from .sources.base import IngestReport
     from .sources.files import read_contests
@@ -226,8 +226,8 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
     """
     from pathlib import Path
 
-    from storage import Lake
-    from storage.layout import contests_file
+    from ranklake.storage import Lake
+    from ranklake.storage.layout import contests_file
 
     from .ingest import ingest_source
     from .times import parse_time
@@ -254,8 +254,8 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
 @lake_option
 def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake: str) -> None:
     """Read all answers again that the lake keeps of a site, and bring the data set up to date; asks nobody."""
-    from storage import Lake
-    from storage.layout import contests_file
+    from ranklake.storage import Lake
+    from ranklake.storage.layout import contests_file
 
     from .ingest import normalise_source
     from .sources.site import find_site
@@ -274,8 +274,8 @@ COMMANDS = (ingest, normalise)
 
 def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | None, **choices: Any) -> None:
     """Bring a data set up to date with a site, and tell what came of it."""
-    from storage import Lake
-    from storage.layout import contests_file
+    from ranklake.storage import Lake
+    from ranklake.storage.layout import contests_file
 
     from .ingest import ingest_source, open_client
     from .sources.site import find_site
@@ -311,8 +311,8 @@ def _ingest(
     **how: Any,
 ) -> None:
     """Add contests to a data set, all or none, and tell what came of it."""
-    from storage import Lake
-    from storage.layout import contests_file
+    from ranklake.storage import Lake
+    from ranklake.storage.layout import contests_file
 
     from .file_source import FILES, FilesReport, ingest_contests
     from .taking import counted

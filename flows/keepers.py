@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from rating_kernels import Beliefs, Outcome, Rounds, System
-from rating_kernels.beliefs import Column, Ragged
+from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
+from ranklake.rating_kernels.beliefs import Column, Ragged
 
 from .engines.base import Engine, Local, Remote
 from .rounds import rate_rounds

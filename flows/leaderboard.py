@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rating_kernels import System
-from rating_kernels.limits import finite
-from rating_kernels.system import check_value
-from storage import Chain, Dataset, Lake, LakeError, Run
-from storage.aliases import NEVER, turning_point
-from storage.schemas import PUBLISHED
+from ranklake.rating_kernels import System
+from ranklake.rating_kernels.limits import finite
+from ranklake.rating_kernels.system import check_value
+from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
+from ranklake.storage.aliases import NEVER, turning_point
+from ranklake.storage.schemas import PUBLISHED
 
 from .config import build_params, find_system
 from .times import utc
@@ -149,7 +149,7 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titl
     deviations
         The rating shown is mu - deviations (sigma - its limit); by default as the system has it.
     titles
-        By default those of the run; see :func:`flows.titles.titles_of`.
+        By default those of the run; see :func:`ranklake.flows.titles.titles_of`.
 
     Returns
     -------

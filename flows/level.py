@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rating_kernels import Outcome, Rounds
+from ranklake.rating_kernels import Outcome, Rounds
 
 __all__ = ["LARGEST_DRIFT", "LEAST_YEARS", "Level"]
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from threading import Event
 
-from storage import Lake
+from ranklake.storage import Lake
 
 from .away import Apart
 from .compiling import Announce, announce

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from storage import Lake, layout
+from ranklake.storage import Lake, layout
 
 from .ingest import SourceReport
 from .leaderboard import leaderboard, rating_format

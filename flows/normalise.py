@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flows.sources.base import SourceError, shown
-from flows.sources.limits import Limits, check_contest, check_participants
-from rating_kernels.standings import ROUND_LIMITS, StandingsError, check_places
-from storage.contests import Contest
+from ranklake.rating_kernels.standings import ROUND_LIMITS, StandingsError, check_places
+from ranklake.storage.contests import Contest
+
+from .sources.base import SourceError, shown
+from .sources.limits import Limits, check_contest, check_participants
 
 __all__ = ["check_standings", "parse_reference", "reference_time"]
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from rating_kernels import ConvergenceError, Outcome, Rounds, System
-from rating_kernels.limits import LARGEST
+from ranklake.rating_kernels import ConvergenceError, Outcome, Rounds, System
+from ranklake.rating_kernels.limits import LARGEST
 
 __all__ = ["RoundError", "checked", "in_full"]
 
@@ -73,7 +73,7 @@ def checked(system: System, params: Any, rounds: Rounds, outcome: Outcome, first
     Raises
     ------
     RoundError
-        A root was not found, or a number is not one that :mod:`flows.outcomes` allows.
+        A root was not found, or a number is not one that :mod:`ranklake.flows.outcomes` allows.
 
     Notes
     -----

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from storage import DamagedError, Dataset, Lake, MissingError, Run
+from ranklake.storage import DamagedError, Dataset, Lake, MissingError, Run
 
 from .chain import BESIDE, first_break, round_digests
 from .config import RunConfig

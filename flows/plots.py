@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage import Dataset, Lake, Run
+from ranklake.storage import Dataset, Lake, Run
 
 from .figures import SERIES, legible, new_figure, title_bands
 from .leaderboard import FOLDED, Display, PlayerHistory, Standing, check_rated, rated_contests

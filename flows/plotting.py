@@ -45,7 +45,7 @@ def player(
             raise ValueError(f"a figure has room for {MOST_PLAYERS} players, got {len(handles)}")
 
     def draw() -> Figure:
-        from storage import Lake
+        from ranklake.storage import Lake
 
         from .leaderboard import player_history
 
@@ -67,7 +67,7 @@ def distribution(run: str, output: str, deviations: float | None, titles: Titles
     """How the ratings of a run are distributed, over time and at its end."""
 
     def draw() -> Figure:
-        from storage import Lake
+        from ranklake.storage import Lake
 
         from .plots import distribution_figure
 
@@ -83,8 +83,8 @@ def _write(lake: str, run: str, output: str, draw: Callable[[], Figure]) -> None
     """Draw, once everything that can be known to be wrong is known to be right, and write the file whole."""
     from pathlib import Path
 
-    from storage import Lake
-    from storage.layout import run_file
+    from ranklake.storage import Lake
+    from ranklake.storage.layout import run_file
 
     from .figures import check_path, drawing, encode
 

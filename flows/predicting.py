@@ -68,9 +68,9 @@ def predict(
     With --of: what each place would make of a rating, the others in the order of theirs; with --target: the place
     needed. Chances count a tie half.
     """
-    from rating_kernels.limits import TIME_SECONDS, WEIGHT
-    from storage import Lake
-    from storage.layout import run_file
+    from ranklake.rating_kernels.limits import TIME_SECONDS, WEIGHT
+    from ranklake.storage import Lake
+    from ranklake.storage.layout import run_file
 
     from .prediction import of_run
 

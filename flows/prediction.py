@@ -17,10 +17,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rating_kernels import Beliefs, Prior, Rounds, System, count_events
-from rating_kernels.beliefs import NEVER, Column, Ragged
-from rating_kernels.limits import LARGEST
-from storage import Dataset, Lake, LakeError, Run
+from ranklake.rating_kernels import Beliefs, Prior, Rounds, System, count_events
+from ranklake.rating_kernels.beliefs import NEVER, Column, Ragged
+from ranklake.rating_kernels.limits import LARGEST
+from ranklake.storage import Dataset, Lake, LakeError, Run
 
 from .compiling import announced, compile_kernels
 from .config import build_params, find_system
@@ -52,11 +52,11 @@ def predict(
     Parameters
     ----------
     beliefs
-        As :func:`flows.rate_history` gives them with ``return_beliefs=True``, or takes them.
+        As :func:`ranklake.flows.rate_history` gives them with ``return_beliefs=True``, or takes them.
     players
         Who takes part, at least two; those of whom nothing is believed are newcomers.
     system
-        A key of ``rating_kernels.SYSTEMS``; ``hyperparameters`` are its parameters.
+        A key of ``ranklake.rating_kernels.SYSTEMS``; ``hyperparameters`` are its parameters.
     time_seconds
         End of the round, UTC; by default that of the last round anybody was rated in.
     weight, perf_ceiling

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from storage import Lake, MissingError, Run, layout
-from storage.errors import NoSpaceError
-from storage.lake import digest_of
-from storage.lease import Lease, hold
-from storage.parquet import plain
-from storage.schemas import PUBLISHED
+from ranklake.storage import Lake, MissingError, Run, layout
+from ranklake.storage.errors import NoSpaceError
+from ranklake.storage.lake import digest_of
+from ranklake.storage.lease import Lease, hold
+from ranklake.storage.parquet import plain
+from ranklake.storage.schemas import PUBLISHED
 
 from .extras import need
 from .published import Content

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage import Dataset, Lake, Run
-from storage.schemas import PUBLISHED, ROUNDS
+from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage.schemas import PUBLISHED, ROUNDS
 
 from .leaderboard import FOLDED, Display, Standing, check_rated, rated_contests
 from .marks import Marks, as_bytes, digest_of_rows

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from storage import Lake, layout
-from storage.lease import Lease
-from storage.schemas import PUBLISHED
+from ranklake.storage import Lake, layout
+from ranklake.storage.lease import Lease
+from ranklake.storage.schemas import PUBLISHED
 
 __all__ = ["LATEST", "LATEST_OF", "WRITTEN", "delete_published"]
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from storage import Dataset, Lake, LakeError, MissingError, Run, layout
-from storage.lease import Lease, hold
+from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, layout
+from ranklake.storage.lease import Lease, hold
 
 from .adapters import check_contests
 from .chain import NUMERICS

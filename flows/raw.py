@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from flows.client import Answer
-from storage import Lake, layout
-from storage.errors import LakeError, MissingError
-from storage.fence import Writer
-from storage.lake import digest_of
-from storage.lease import Lease
-from storage.mending import damaged
-from storage.prefetch import prefetch
+from ranklake.storage import Lake, layout
+from ranklake.storage.errors import LakeError, MissingError
+from ranklake.storage.fence import Writer
+from ranklake.storage.lake import digest_of
+from ranklake.storage.lease import Lease
+from ranklake.storage.mending import damaged
+from ranklake.storage.prefetch import prefetch
 
+from .client import Answer
 from .text import LONGEST_QUOTED, visible
 
 __all__ = ["Document", "Entry", "Key", "Raw"]
@@ -140,7 +140,9 @@ class Raw:
             # To read is one request to a store; to ask whether a file exists may be two, one of them a listing.
             for path in self._names(key, 0):
                 with suppress(MissingError):
-                    if self._lake.read_bytes(path):  # an empty one holds no answer yet: see storage.disk.Disk.create
+                    if self._lake.read_bytes(
+                        path
+                    ):  # an empty one holds no answer yet: see ranklake.storage.disk.Disk.create
                         self._adopt(self._read(path), 0)
         return self._entries.get(key)
 

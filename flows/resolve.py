@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from storage import DamagedError, Lake, MissingError, Run, layout
+from ranklake.storage import DamagedError, Lake, MissingError, Run, layout
 
 from .config import RunConfig, build_params, convert_fields, default_run, find_system, parse_settings
 

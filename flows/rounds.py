@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rating_kernels import Beliefs, Outcome, Rounds, System
+from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 
 from .engines.base import Local
 from .outcomes import checked

@@ -9,8 +9,18 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from rating_kernels.metrics import FILTERS, HIGHER_IS_BETTER, PER_ROW, SCALE, Filter, Kept, Scores, keep, score
-from rating_kernels.standings import Floats, Ints, Longs
+from ranklake.rating_kernels.metrics import (
+    FILTERS,
+    HIGHER_IS_BETTER,
+    PER_ROW,
+    SCALE,
+    Filter,
+    Kept,
+    Scores,
+    keep,
+    score,
+)
+from ranklake.rating_kernels.standings import Floats, Ints, Longs
 
 __all__ = ["EXPERIENCE", "METRICS", "RoundScores", "is_better", "score_rounds"]
 
@@ -114,11 +124,11 @@ def score_rounds(
     Parameters
     ----------
     offsets, lo
-        As in :class:`rating_kernels.Rounds`.
+        As in :class:`ranklake.rating_kernels.Rounds`.
     mu, n_before
         One entry a row: rating before the round (``mu_prior``), rounds rated before.
     scale, chances
-        As for :func:`rating_kernels.metrics.score`.
+        As for :func:`ranklake.rating_kernels.metrics.score`.
     """
     found = {}
     for one in filters:

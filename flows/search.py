@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from rating_kernels.metrics import FILTERS, HIGHER_IS_BETTER
-from rating_kernels.warm import SCORES
-from storage import DamagedError, Dataset, Lake, LakeError, MissingError, layout
-from storage.lake import digest_of
-from storage.naming import check_folder
+from ranklake.rating_kernels.metrics import FILTERS, HIGHER_IS_BETTER
+from ranklake.rating_kernels.warm import SCORES
+from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError, layout
+from ranklake.storage.lake import digest_of
+from ranklake.storage.naming import check_folder
 
 from .chain import NUMERICS
 from .compiling import compile_parts, parts_for

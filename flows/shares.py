@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Prior, Rounds, System
-from rating_kernels.beliefs import Column, Ragged, at_once
-from rating_kernels.standings import Floats, Ints, Longs
-from rating_kernels.system import Summary, of_rows
-from rating_kernels.warm import warm
+from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Prior, Rounds, System
+from ranklake.rating_kernels.beliefs import Column, Ragged, at_once
+from ranklake.rating_kernels.standings import Floats, Ints, Longs
+from ranklake.rating_kernels.system import Summary, of_rows
+from ranklake.rating_kernels.warm import warm
 
 from .engines.base import Order
 

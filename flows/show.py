@@ -9,7 +9,7 @@ import pyarrow as pa
 from rich.table import Table
 from rich.text import Text
 
-from storage import Entry
+from ranklake.storage import Entry
 
 from .status import DatasetStatus, LakeStatus, RunStatus
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rating_kernels import Rounds, System
-from storage import Dataset
+from ranklake.rating_kernels import Rounds, System
+from ranklake.storage import Dataset
 
 __all__ = ["ALL_TIED", "ANY_SYSTEM", "ONE_PARTICIPANT", "REASONS", "TWO_TIED", "Skipping", "differ"]
 

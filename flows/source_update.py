@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from storage import Dataset, Lake, MissingError, layout
+from ranklake.storage import Dataset, Lake, MissingError, layout
 
 from .fetch import Told
 from .file_changes import watch
@@ -76,9 +76,9 @@ def update(
     source
         One of :data:`SOURCES`.
     since, base_url
-        As for :func:`flows.ingest.ingest_source`.
+        As for :func:`ranklake.flows.ingest.ingest_source`.
     path, file_options
-        Of ``files``: as for :func:`flows.file_source.ingest_files`. Of ``kaggle``: the folder.
+        Of ``files``: as for :func:`ranklake.flows.file_source.ingest_files`. Of ``kaggle``: the folder.
 
     Raises
     ------

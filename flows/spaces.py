@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rating_kernels import System
+from ranklake.rating_kernels import System
 
 from .config import build_params, convert_fields, parse_settings
 

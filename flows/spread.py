@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rating_kernels import Outcome, Rounds, System
-from rating_kernels.beliefs import Column, Ragged
-from rating_kernels.standings import Ints, Longs
+from ranklake.rating_kernels import Outcome, Rounds, System
+from ranklake.rating_kernels.beliefs import Column, Ragged
+from ranklake.rating_kernels.standings import Ints, Longs
 
 from .engines.base import Crew, Order, Remote
 from .keepers import Held

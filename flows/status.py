@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from storage import Dataset, Lake, LakeError, MissingError, Run, layout
-from storage.lease import holder
-from storage.mending import damaged, for_sources
+from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, layout
+from ranklake.storage.lease import holder
+from ranklake.storage.mending import damaged, for_sources
 
 from .freshness import Freshness, freshness
 

@@ -10,17 +10,18 @@ from typing import Literal
 import msgspec
 import pyarrow as pa
 
-from flows.fetch import Told
-from flows.names import Names
-from flows.raw import Document, Key, Raw
-from flows.sources.base import SourceError, contest_number
-from flows.sources.site import Site
-from storage import Dataset, Lake, layout
-from storage.contests import Contest
-from storage.errors import MissingError
-from storage.ingest import Ingest
-from storage.lease import Holder
-from storage.mending import damaged
+from ranklake.storage import Dataset, Lake, layout
+from ranklake.storage.contests import Contest
+from ranklake.storage.errors import MissingError
+from ranklake.storage.ingest import Ingest
+from ranklake.storage.lease import Holder
+from ranklake.storage.mending import damaged
+
+from .fetch import Told
+from .names import Names
+from .raw import Document, Key, Raw
+from .sources.base import SourceError, contest_number
+from .sources.site import Site
 
 __all__ = ["SourceReport", "counted", "take_in"]
 

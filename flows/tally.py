@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from rating_kernels import System
+from ranklake.rating_kernels import System
 
 from .level import Level
 from .skipping import REASONS

@@ -20,8 +20,8 @@ from .times import parse_time
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from storage import Lake
-    from storage.lease import Holder
+    from ranklake.storage import Lake
+    from ranklake.storage.lease import Holder
 
     from .titles import TitlesChoice
 
@@ -151,7 +151,7 @@ def usage() -> Iterator[None]:
 
 def expected(error: Exception) -> bool:
     """Whether an error was put into words for a person; any other is our bug and shows its traceback."""
-    from storage import LakeError
+    from ranklake.storage import LakeError
 
     from .engines.base import EngineError
     from .extras import MissingExtraError

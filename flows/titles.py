@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage import DamagedError, Dataset, Run
-from storage.layout import run_file
+from ranklake.storage import DamagedError, Dataset, Run
+from ranklake.storage.layout import run_file
 
 __all__ = [
     "AUTO",

@@ -13,8 +13,8 @@ from typing import Literal
 import httpcore
 import httpx
 
-from flows.bounded import Backend, Budget, BytesSpentError, TimeSpentError
-from flows.decoding import ACCEPTED, BodyTooLongError, CodingError, Decoder, DecoderError
+from .bounded import Backend, Budget, BytesSpentError, TimeSpentError
+from .decoding import ACCEPTED, BodyTooLongError, CodingError, Decoder, DecoderError
 
 __all__ = ["ExchangeError", "Part", "Response", "Transport"]
 

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from rating_kernels import Outcome, Rounds
-from rating_kernels.metrics import FILTERS
-from rating_kernels.standings import Ints
-from storage import Dataset
+from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.rating_kernels.metrics import FILTERS
+from ranklake.rating_kernels.standings import Ints
+from ranklake.storage import Dataset
 
 from .adapters import Occasions, check_contests
 from .config import build_params, find_system

@@ -15,8 +15,8 @@ import click
 from .terminal import lake_option, print_table, say, steal_option, tell_wait, usage, wide_option, write_json
 
 if TYPE_CHECKING:
-    from storage import Lake
-    from storage.lease import Lease
+    from ranklake.storage import Lake
+    from ranklake.storage.lease import Lease
 
     from .verify import Verifier
 
@@ -34,7 +34,7 @@ some_dataset_option = click.option("--dataset", help="Only this data set.")
 @lake_option
 def runs(form: str, lake: str) -> None:
     """The data sets and runs of a lake: how far each has come, what it takes on disk, and who is writing it."""
-    from storage import Lake
+    from ranklake.storage import Lake
 
     from .freshness import update_command
     from .status import status
@@ -66,7 +66,7 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) 
 
     Exits with 1 if there is any. Published tables are checked, too; that they are behind the run is a note.
     """
-    from storage import Lake, Run
+    from ranklake.storage import Lake, Run
 
     from .engines.base import open_engine
     from .verify import Verifier
@@ -107,9 +107,9 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
     Files that were merged stay until the next commit, for those who are reading them. Snapshots that are damaged or of
     no more use are removed.
     """
-    from storage import Dataset, Lake, Run
-    from storage.compact import compact_dataset, compact_run, sweep_snapshots
-    from storage.layout import dataset_folder, run_folder
+    from ranklake.storage import Dataset, Lake, Run
+    from ranklake.storage.compact import compact_dataset, compact_run, sweep_snapshots
+    from ranklake.storage.layout import dataset_folder, run_folder
 
     with usage():
         _check_one(run, dataset)
@@ -150,8 +150,8 @@ def delete(
     run: str | None, dataset: str | None, with_runs: bool, with_published: bool, yes: bool, steal: bool, lake: str
 ) -> None:
     """Delete a run or a data set, or what is left of one that was half deleted."""
-    from storage import Dataset, Lake, LakeError, Run
-    from storage.layout import dataset_folder, published_folder, run_folder
+    from ranklake.storage import Dataset, Lake, LakeError, Run
+    from ranklake.storage.layout import dataset_folder, published_folder, run_folder
 
     from .published_files import delete_published
 
@@ -205,7 +205,7 @@ def _tell_each(problems: Iterator[str]) -> int:
 
 def _do_what_fits(tasks: Sequence[Callable[[], None]]) -> None:
     """Do what the disk has space for; once more what it had none for, as the other tasks may have freed some."""
-    from storage.errors import NoSpaceError
+    from ranklake.storage.errors import NoSpaceError
 
     short: list[NoSpaceError] = []
     for _ in range(2):
@@ -226,7 +226,7 @@ def _do_what_fits(tasks: Sequence[Callable[[], None]]) -> None:
 
 def _check_one(run: str | None, dataset: str | None) -> None:
     """A run or a data set, with a name that a folder can have."""
-    from storage.layout import check_dataset_name, check_run_name
+    from ranklake.storage.layout import check_dataset_name, check_run_name
 
     if run is not None and dataset is not None:
         raise ValueError("give --run or --dataset, not both")
@@ -256,7 +256,7 @@ def _problems(verifier: Verifier, run: str | None, dataset: str | None) -> Itera
 
 @contextmanager
 def _holding(lake: Lake, folder: str, purpose: str, steal: bool) -> Iterator[Lease]:
-    from storage.lease import hold
+    from ranklake.storage.lease import hold
 
     with hold(
         lake,
@@ -272,9 +272,9 @@ def _holding(lake: Lake, folder: str, purpose: str, steal: bool) -> Iterator[Lea
 
 def _run_told(lake: Lake, name: str) -> str:
     """What deleting a run deletes; empty if there is nothing of it."""
-    from storage import LakeError, Run
-    from storage.layout import run_file, run_folder
-    from storage.roots import has_root
+    from ranklake.storage import LakeError, Run
+    from ranklake.storage.layout import run_file, run_folder
+    from ranklake.storage.roots import has_root
 
     size = _size_of(lake, run_folder(name))
     if has_root(lake, run_file(name)):
@@ -289,9 +289,9 @@ def _run_told(lake: Lake, name: str) -> str:
 
 def _dataset_told(lake: Lake, name: str | None) -> str:
     """What deleting a data set deletes; empty if there is nothing of it."""
-    from storage import Dataset, LakeError
-    from storage.layout import contests_file, dataset_folder, players_folder, standings_folder
-    from storage.roots import has_root
+    from ranklake.storage import Dataset, LakeError
+    from ranklake.storage.layout import contests_file, dataset_folder, players_folder, standings_folder
+    from ranklake.storage.roots import has_root
 
     if name is None:
         return ""
@@ -306,7 +306,7 @@ def _dataset_told(lake: Lake, name: str | None) -> str:
 
 
 def _refuse_with_runs(dataset: str | None, over: list[str]) -> None:
-    from storage import LakeError
+    from ranklake.storage import LakeError
 
     if over:
         way_out = f"`ranklake delete --dataset {dataset} --with-runs` deletes them, too"
@@ -320,7 +320,7 @@ def _size_of(lake: Lake, folder: str) -> str:
 
 
 def _confirm(doomed: list[str], yes: bool) -> None:
-    from storage import LakeError
+    from ranklake.storage import LakeError
 
     for part in doomed:
         say(part, err=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from storage import Dataset, Lake, LakeError, Run, layout
-from storage.lease import holder
-from storage.mending import damaged, for_sources
-from storage.verify import verify_dataset, verify_rows, verify_run
+from ranklake.storage import Dataset, Lake, LakeError, Run, layout
+from ranklake.storage.lease import holder
+from ranklake.storage.mending import damaged, for_sources
+from ranklake.storage.verify import verify_dataset, verify_rows, verify_run
 
 from .engines.base import Engine
 from .freshness import Freshness, update_command

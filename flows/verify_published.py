@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from storage import Lake, LakeError, MissingError, layout
-from storage.errors import UnreachableError
-from storage.lake import digest_of
-from storage.mending import damaged
-from storage.schemas import PUBLISHED
+from ranklake.storage import Lake, LakeError, MissingError, layout
+from ranklake.storage.errors import UnreachableError
+from ranklake.storage.lake import digest_of
+from ranklake.storage.mending import damaged
+from ranklake.storage.schemas import PUBLISHED
 
 from .extras import MissingExtraError, need
 from .published import Content

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rating_kernels import ConvergenceError, Outcome, Rounds, System
-from storage import DamagedError, Dataset, LakeError, Run, Segment, StandingsPart
-from storage.mending import way_out
-from storage.prefetch import prefetch
+from ranklake.rating_kernels import ConvergenceError, Outcome, Rounds, System
+from ranklake.storage import DamagedError, Dataset, LakeError, Run, Segment, StandingsPart
+from ranklake.storage.mending import way_out
+from ranklake.storage.prefetch import prefetch
 
 from .adapters import Occasions
 from .engines.base import Engine

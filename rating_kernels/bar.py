@@ -31,13 +31,7 @@ from .pair_field import KINDS, direct_sums, pair_sums
 from .performance import group_starts
 from .rank_scan import direct_worse_sums, worse_sums
 from .standings import Floats, Longs, Rounds
-from .system import (
-    Map,
-    Outcome,
-    Prior,
-    System,
-    check_limits,
-)
+from .system import Map, Outcome, Prior, System, check_limits
 
 __all__ = ["BAR", "DEFAULTS", "SYSTEM", "Duels"]
 

@@ -22,14 +22,7 @@ from .needs import TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
 from .numerics import C3
 from .performance import group_starts
 from .standings import Floats, Longs, Rounds
-from .system import (
-    ConvergenceError,
-    Map,
-    Outcome,
-    Prior,
-    System,
-    check_limits,
-)
+from .system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "CFGeneral"]
 

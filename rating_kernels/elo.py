@@ -29,13 +29,7 @@ from .pair_field import KINDS, pair_sums
 from .pair_field import direct_sums as pair_sums_direct
 from .performance import group_starts
 from .standings import Floats, Longs, Rounds
-from .system import (
-    Map,
-    Outcome,
-    Prior,
-    System,
-    check_limits,
-)
+from .system import Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "Elo", "curve", "expected_score", "factor_of", "move", "rule", "store", "surplus_of"]
 

@@ -23,14 +23,7 @@ from .limits import POINTS, choice, finite, non_negative, positive, whole
 from .numerics import C3
 from .performance import bracket, group_starts, solve_groups, weigh_groups
 from .standings import Floats, Longs, Rounds
-from .system import (
-    ConvergenceError,
-    Map,
-    Outcome,
-    Prior,
-    System,
-    check_limits,
-)
+from .system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "EloMMR", "Rates", "check_rates", "delta", "rates", "sigma_limit"]
 

@@ -36,14 +36,7 @@ from .numerics import C3
 from .performance import bracket, group_starts, solve_groups, weigh_groups
 from .queues import absorb_rows
 from .standings import Floats, Longs, Rounds
-from .system import (
-    ConvergenceError,
-    Map,
-    Outcome,
-    Prior,
-    System,
-    check_limits,
-)
+from .system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "EloR"]
 

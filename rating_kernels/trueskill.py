@@ -23,14 +23,7 @@ from .limits import POINTS, choice, finite, fraction, non_negative, positive
 from .message_chain import propagate
 from .performance import group_starts
 from .standings import Floats, Longs, Rounds
-from .system import (
-    ConvergenceError,
-    Map,
-    Outcome,
-    Prior,
-    System,
-    check_limits,
-)
+from .system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "TrueSkill"]
 

@@ -1,4 +1,4 @@
-"""Compile the kernels of systems, so that processes to come load them: ``python -m rating_kernels.warm [SYSTEM ...]``.
+"""Compile the kernels of systems into the cache: ``python -m ranklake.rating_kernels.warm [SYSTEM ...]``.
 
 The kernels of a system come in parts, so that two processes can compile one system. ``small`` is the one kernel that
 rates small rounds: it has all steps compiled into it. ``large`` are the steps by themselves and the store of beliefs,

@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage import layout, parquet, snapshots
-from storage.errors import DamagedError, LakeError, MissingError
-from storage.fence import Writer
-from storage.lake import Lake, digest_of
-from storage.lease import Lease
-from storage.mending import damaged
-from storage.roots import begin_epoch, delete_root, has_root, read_root
-from storage.schemas import FORMAT_VERSION, ROUNDS, check_format
-from storage.segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file, read_chain, read_newest
-from storage.snapshots import SNAPSHOT_MANIFEST, Column
+from . import layout, parquet, snapshots
+from .errors import DamagedError, LakeError, MissingError
+from .fence import Writer
+from .lake import Lake, digest_of
+from .lease import Lease
+from .mending import damaged
+from .roots import begin_epoch, delete_root, has_root, read_root
+from .schemas import FORMAT_VERSION, ROUNDS, check_format
+from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file, read_chain, read_newest
+from .snapshots import SNAPSHOT_MANIFEST, Column
 
 __all__ = ["Run"]
 
@@ -95,7 +95,7 @@ class Run:
 
     @classmethod
     def take_over(cls, lake: Lake, name: str, lease: Lease) -> None:
-        """Begin an epoch of a run in an object store if a writer of it may come back; see ``storage.roots``.
+        """Begin an epoch of a run in an object store if a writer of it may come back; see ``ranklake.storage.roots``.
 
         Its rounds and its newest sound snapshot are copied to where that writer does not write.
 

@@ -10,20 +10,20 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from storage import layout, parquet
-from storage.checkpoints import Run
-from storage.datasets import Dataset
-from storage.errors import DamagedError, MissingError, NoSpaceError
-from storage.lake import Lake
-from storage.lease import Lease
-from storage.mending import advised, damaged
-from storage.parquet import metadata_of
-from storage.reserve import affordable
-from storage.roots import begin_epoch, epoch_of
-from storage.rows import Row, rows_of, table_of
-from storage.space import merging_needs
-from storage.standings import standings_name, stretches
-from storage.sweep import FACTS, commit, discard, referenced, replaced, sweep
+from . import layout, parquet
+from .checkpoints import Run
+from .datasets import Dataset
+from .errors import DamagedError, MissingError, NoSpaceError
+from .lake import Lake
+from .lease import Lease
+from .mending import advised, damaged
+from .parquet import metadata_of
+from .reserve import affordable
+from .roots import begin_epoch, epoch_of
+from .rows import Row, rows_of, table_of
+from .space import merging_needs
+from .standings import standings_name, stretches
+from .sweep import FACTS, commit, discard, referenced, replaced, sweep
 
 __all__ = ["ROWS", "compact_dataset", "compact_run", "sweep_snapshots"]
 

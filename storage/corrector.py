@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from storage.aliases import Alias, check_alias
-from storage.effective import Corrections
-from storage.errors import MissingError
-from storage.lake import Lake
-from storage.log import Entry, Log
-from storage.players import PlayerIndex
-from storage.rows import Row, table_of
-from storage.settle import contests_at, contests_with, renamed, settle
-from storage.standings import StoredStandings
+from .aliases import Alias, check_alias
+from .effective import Corrections
+from .errors import MissingError
+from .lake import Lake
+from .log import Entry, Log
+from .players import PlayerIndex
+from .rows import Row, table_of
+from .settle import contests_at, contests_with, renamed, settle
+from .standings import StoredStandings
 
 __all__ = ["Corrector"]
 

@@ -10,20 +10,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import layout, parquet
-from storage.checkpoints import Run
-from storage.effective import Corrections, took_part
-from storage.errors import MissingError
-from storage.ingest import Ingest, IngestOrder
-from storage.lake import Lake
-from storage.lease import Holder, Lease, hold
-from storage.log import Log
-from storage.mending import advised, damaged
-from storage.parquet import metadata_of
-from storage.players import read_handles
-from storage.roots import delete_root, has_root, read_root
-from storage.standings import StandingsPart, StoredStandings
-from storage.sweep import n_replaced, referenced, strays
+from . import layout, parquet
+from .checkpoints import Run
+from .effective import Corrections, took_part
+from .errors import MissingError
+from .ingest import Ingest, IngestOrder
+from .lake import Lake
+from .lease import Holder, Lease, hold
+from .log import Log
+from .mending import advised, damaged
+from .parquet import metadata_of
+from .players import read_handles
+from .roots import delete_root, has_root, read_root
+from .standings import StandingsPart, StoredStandings
+from .sweep import n_replaced, referenced, strays
 
 __all__ = ["Dataset"]
 

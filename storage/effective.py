@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.aliases import Alias, canonical, turning_point
-from storage.log import Log
-from storage.standings import StandingsPart
+from .aliases import Alias, canonical, turning_point
+from .log import Log
+from .standings import StandingsPart
 
 __all__ = ["Corrections", "took_part"]
 

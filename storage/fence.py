@@ -21,7 +21,7 @@ created after that look, and its holder finds the fence.
 
 On Windows a folder with an open file in it cannot be renamed. Then the next holder fails and says so.
 
-In an object store there are no renames; see ``storage.roots``.
+In an object store there are no renames; see ``ranklake.storage.roots``.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from storage.lake import Lake, Written
-from storage.layout import fence_folder, fence_number
+from .lake import Lake, Written
+from .layout import fence_folder, fence_number
 
 __all__ = ["Writer", "open_fence"]
 

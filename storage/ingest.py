@@ -10,20 +10,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import layout, parquet
-from storage.contests import Contest
-from storage.corrector import Corrector
-from storage.fence import Writer
-from storage.lake import Lake
-from storage.lease import Lease
-from storage.log import Log
-from storage.order import merge_order, n_moved
-from storage.parquet import metadata_of
-from storage.players import PlayerIndex, encode_part, parts_that_stay
-from storage.roots import begin_epoch, epoch_of
-from storage.rows import Row, rows_of, table_of
-from storage.standings import standings_name
-from storage.sweep import FACTS, commit, discard, referenced, replaced, sweep
+from . import layout, parquet
+from .contests import Contest
+from .corrector import Corrector
+from .fence import Writer
+from .lake import Lake
+from .lease import Lease
+from .log import Log
+from .order import merge_order, n_moved
+from .parquet import metadata_of
+from .players import PlayerIndex, encode_part, parts_that_stay
+from .roots import begin_epoch, epoch_of
+from .rows import Row, rows_of, table_of
+from .standings import standings_name
+from .sweep import FACTS, commit, discard, referenced, replaced, sweep
 
 __all__ = ["Ingest", "IngestOrder"]
 

@@ -14,12 +14,12 @@ import fsspec
 import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
-from storage import parquet
-from storage.disk import Disk, too_long
-from storage.errors import AddressError, ConflictError, LakeError, MissingError, NoSpaceError
-from storage.mending import advised
-from storage.prefetch import prefetch
-from storage.stores import Conditional, bucket_of, connect, explained
+from . import parquet
+from .disk import Disk, too_long
+from .errors import AddressError, ConflictError, LakeError, MissingError, NoSpaceError
+from .mending import advised
+from .prefetch import prefetch
+from .stores import Conditional, bucket_of, connect, explained
 
 __all__ = ["Lake", "Written", "digest_of"]
 
@@ -140,8 +140,8 @@ class Lake:
     def write_bytes(self, path: str, data: bytes | pa.Buffer, *, fence: str = "") -> None:
         """Make or replace a file in one step; parents are made as needed.
 
-        ``fence`` is the folder of a lease on a disk, see ``storage.fence``: for :class:`storage.lease.Lease`, through
-        which all is changed that is under a lease.
+        ``fence`` is the folder of a lease on a disk, see ``ranklake.storage.fence``: for
+        :class:`ranklake.storage.lease.Lease`, through which all is changed that is under a lease.
         """
         full = self._full(path)
         with self._explained("write", path):

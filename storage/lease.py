@@ -3,8 +3,8 @@
 A lease is a numbered file, ``lease-000007.json``, that can be created only once; the highest number holds. Taking over
 from the dead is creating the next number, so of two who try one succeeds and none removes the other's. A holder who was
 taken for dead (suspended, cut off) finds the higher number before his next commit and stops. If he is suspended between
-that look and the commit, a fence (see ``storage.fence``) makes the commit fail. All that is changed under a lease is
-therefore changed through :class:`Lease`.
+that look and the commit, a fence (see ``ranklake.storage.fence``) makes the commit fail. All that is changed under a
+lease is therefore changed through :class:`Lease`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from functools import partial
 
 import pyarrow as pa
 
-from storage import parquet
-from storage.errors import ConflictError, FencedError, LakeError, LeaseHeldError, MissingError
-from storage.fence import open_fence
-from storage.lake import Lake, Written, digest_of
-from storage.layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder, number_of, numbered
-from storage.mending import damaged
-from storage.naming import check_folder
-from storage.people import author
-from storage.processes import machine, started, state
-from storage.reserve import keep, with_reserve
+from . import parquet
+from .errors import ConflictError, FencedError, LakeError, LeaseHeldError, MissingError
+from .fence import open_fence
+from .lake import Lake, Written, digest_of
+from .layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder, number_of, numbered
+from .mending import damaged
+from .naming import check_folder
+from .people import author
+from .processes import machine, started, state
+from .reserve import keep, with_reserve
 
 __all__ = ["BEAT_SECONDS", "EXPIRY_BEATS", "Holder", "Lease", "hold", "holder"]
 
@@ -38,7 +38,7 @@ BEAT_SECONDS = 10.0
 EXPIRY_BEATS = 6  # a heart that missed so many has stopped
 _BYTES = 512  # a lease is padded to one sector, so that a full disk can take its heartbeats in place
 _FORGOTTEN_SECONDS = 30 * 86_400.0  # after which nobody comes back
-_JUST_TAKEN = "a process that is just taking it"  # of an empty file, see storage.disk.Disk.create
+_JUST_TAKEN = "a process that is just taking it"  # of an empty file, see ranklake.storage.disk.Disk.create
 _HELD: set[str] = set()  # tokens of what this process holds
 _PREFIX = "lease-"
 _SUFFIX = ".json"
@@ -324,7 +324,9 @@ def _take(lake: Lake, folder: str, number: int, mine: Holder) -> bool:
                 with suppress(LakeError):
                     lake.delete(_path(folder, number))
                 raise
-            taken = max(_numbers(lake, folder)) == number  # looked at after the fence is there, see storage.fence
+            taken = (
+                max(_numbers(lake, folder)) == number
+            )  # looked at after the fence is there, see ranklake.storage.fence
             if not taken:
                 lake.delete(_path(folder, number))  # it had been held, given back and swept since we looked
                 if fence:

@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from storage import layout
-from storage.aliases import Alias
-from storage.lake import Lake, digest_of
-from storage.people import author
-from storage.schemas import LOG
+from . import layout
+from .aliases import Alias
+from .lake import Lake, digest_of
+from .people import author
+from .schemas import LOG
 
 __all__ = ["Entry", "Kind", "Log"]
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from storage.errors import DamagedError, LakeError
-from storage.layout import PUBLISHED, RAW, RUNS, raw_index, sources_folder
+from .errors import DamagedError, LakeError
+from .layout import PUBLISHED, RAW, RUNS, raw_index, sources_folder
 
 if TYPE_CHECKING:
-    from storage.lake import Lake
+    from .lake import Lake
 
 __all__ = ["advised", "damaged", "for_sources", "way_out"]
 
@@ -85,7 +85,7 @@ def for_sources(lake: Lake, message: str, path: str) -> str:
 def _of_run(run: str, kind: str = "", file: str = "", *_: str) -> str:
     if kind == "run.json":
         return f"`ranklake delete --run {run}` and rate again"
-    kind = kind.partition("-")[0]  # an epoch follows, see storage.roots
+    kind = kind.partition("-")[0]  # an epoch follows, see ranklake.storage.roots
     if kind == "rounds" and (number := re.match("[0-9]+", file)):
         return f"`ranklake rate --run {run} --from {int(number[0])}` rates it again"
     if kind == "snapshots":

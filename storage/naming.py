@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from storage import layout
-from storage.errors import NameRefusedError
-from storage.lake import Lake
+from . import layout
+from .errors import NameRefusedError
+from .lake import Lake
 
 __all__ = ["check_folder"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from storage.mending import damaged
-from storage.schemas import FORMAT_VERSION, TABLES, check_format, conform
+from .mending import damaged
+from .schemas import FORMAT_VERSION, TABLES, check_format, conform
 
 __all__ = ["decode", "encode", "metadata_of", "plain"]
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage import layout, parquet
-from storage.errors import LakeError
-from storage.lake import Lake, digest_of
-from storage.mending import damaged
+from . import layout, parquet
+from .errors import LakeError
+from .lake import Lake, digest_of
+from .mending import damaged
 
 __all__ = ["PlayerIndex", "encode_part", "parts_that_stay", "read_handles"]
 
@@ -71,7 +71,7 @@ def encode_part(first_player: int, handles: pa.StringArray, epoch: int = 0) -> t
     """File name and bytes of a part: ``handles`` of the players from ``first_player`` on.
 
     The name tells the bytes, so that no writer ever puts other players in the place of those that a data set has.
-    ``epoch`` is that of the data set, see ``storage.roots``.
+    ``epoch`` is that of the data set, see ``ranklake.storage.roots``.
     """
     players = np.arange(first_player, first_player + len(handles), dtype=np.int32)
     data = parquet.encode(pa.table({"player": players, "handle": handles}), "players")

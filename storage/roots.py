@@ -1,7 +1,8 @@
 """Roots: the two files whose replacement is a commit, ``contests.parquet`` and ``run.json``, in an object store.
 
-An object store has no renames, so there is no fence as on a disk (``storage.fence``). A request may also arrive late:
-it is not only the process that can be suspended. Here it is the data that exclude a writer who has lost the lease:
+An object store has no renames, so there is no fence as on a disk (``ranklake.storage.fence``). A request may also
+arrive late: it is not only the process that can be suspended. Here it is the data that exclude a writer who has lost
+the lease:
 
 * **A root is replaced only if it is still what its writer read.** That is a conditional put, ``If-Match`` with the
   ETag of the object that was read; a new root is made only if there is none, ``If-None-Match``. So a commit that is
@@ -27,7 +28,7 @@ What this cannot do: between its conditional puts to several roots a store knows
 records of what was taken from a source are replaced conditionally, too, but they have no epoch. Both are derived and
 are made again.
 
-Stores without conditional puts: see ``storage.stores.conditional``.
+Stores without conditional puts: see ``ranklake.storage.stores.conditional``.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from storage.errors import MissingError
-from storage.lake import Lake
-from storage.lease import Lease
+from .errors import MissingError
+from .lake import Lake
+from .lease import Lease
 
 __all__ = ["begin_epoch", "delete_root", "epoch_of", "has_root", "read_root"]
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage.contests import Contest
-from storage.schemas import CONTESTS
+from .contests import Contest
+from .schemas import CONTESTS
 
 __all__ = ["Row", "rows_of", "table_of"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from storage.errors import FormatError
-from storage.mending import damaged, way_out
+from .errors import FormatError
+from .mending import damaged, way_out
 
 __all__ = [
     "CONTESTS",

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from storage.errors import DamagedError, LakeError, MissingError
-from storage.lake import Lake, Written
-from storage.layout import number_of, numbered
-from storage.mending import damaged
-from storage.schemas import FORMAT_VERSION, check_format
+from .errors import DamagedError, LakeError, MissingError
+from .lake import Lake, Written
+from .layout import number_of, numbered
+from .mending import damaged
+from .schemas import FORMAT_VERSION, check_format
 
 __all__ = ["DATA", "MANIFEST", "Chain", "RoundEntry", "Segment", "merged_file", "read_chain", "read_newest"]
 

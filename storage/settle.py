@@ -9,12 +9,12 @@ from shlex import quote
 import numpy as np
 import pyarrow as pa
 
-from storage.aliases import Alias, canonical, turning_point
-from storage.effective import Corrections, took_part
-from storage.errors import LakeError
-from storage.log import Log
-from storage.rows import Row
-from storage.standings import StandingsPart, StoredStandings
+from .aliases import Alias, canonical, turning_point
+from .effective import Corrections, took_part
+from .errors import LakeError
+from .log import Log
+from .rows import Row
+from .standings import StandingsPart, StoredStandings
 
 __all__ = ["contests_at", "contests_with", "renamed", "settle"]
 

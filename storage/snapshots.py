@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage.errors import DamagedError, LakeError
-from storage.fence import Writer
-from storage.lake import Lake, digest_of
-from storage.mending import damaged
-from storage.schemas import FORMAT_VERSION, check_format
+from .errors import DamagedError, LakeError
+from .fence import Writer
+from .lake import Lake, digest_of
+from .mending import damaged
+from .schemas import FORMAT_VERSION, check_format
 
 __all__ = ["SNAPSHOT_MANIFEST", "Column", "read_digest", "read_snapshot", "superfluous", "write_snapshot"]
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import layout
-from storage.lake import Lake, digest_of
-from storage.mending import advised, damaged
+from . import layout
+from .lake import Lake, digest_of
+from .mending import advised, damaged
 
 __all__ = ["StandingsPart", "StoredStandings", "standings_name", "stretches"]
 
@@ -64,7 +64,7 @@ class StandingsPart:
 def standings_name(data: pa.Buffer, epoch: int = 0) -> str:
     """File name of standings: it tells the bytes, so that no writer ever puts others in their place.
 
-    ``epoch`` is that of the data set, see ``storage.roots``.
+    ``epoch`` is that of the data set, see ``ranklake.storage.roots``.
     """
     return f"{digest_of(data)}{layout.epoch_suffix(epoch)}.parquet"
 

@@ -11,10 +11,10 @@ from fsspec.asyn import sync
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.utils import get_protocol
 
-from storage.addresses import FORMS, check_address
-from storage.errors import AddressError, LakeError, MissingError, NoSpaceError
-from storage.mending import way_out
-from storage.space import FREES_SPACE, is_full, room
+from .addresses import FORMS, check_address
+from .errors import AddressError, LakeError, MissingError, NoSpaceError
+from .mending import way_out
+from .space import FREES_SPACE, is_full, room
 
 __all__ = ["Conditional", "bucket_of", "connect", "explained"]
 

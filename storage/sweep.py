@@ -7,12 +7,12 @@ from contextlib import suppress
 
 import pyarrow as pa
 
-from storage import layout, parquet
-from storage.errors import LakeError, MissingError
-from storage.lake import Lake
-from storage.lease import Lease
-from storage.parquet import metadata_of
-from storage.roots import read_root
+from . import layout, parquet
+from .errors import LakeError, MissingError
+from .lake import Lake
+from .lease import Lease
+from .parquet import metadata_of
+from .roots import read_root
 
 __all__ = ["FACTS", "commit", "discard", "n_replaced", "referenced", "replaced", "strays", "sweep"]
 

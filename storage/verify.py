@@ -9,15 +9,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import layout, parquet
-from storage.checkpoints import Run
-from storage.datasets import Dataset
-from storage.errors import LakeError
-from storage.lake import digest_of
-from storage.mending import damaged, way_out
-from storage.rows import Row, rows_of
-from storage.segments import Segment
-from storage.standings import Longs, stretches
+from . import layout, parquet
+from .checkpoints import Run
+from .datasets import Dataset
+from .errors import LakeError
+from .lake import digest_of
+from .mending import damaged, way_out
+from .rows import Row, rows_of
+from .segments import Segment
+from .standings import Longs, stretches
 
 __all__ = ["verify_dataset", "verify_rows", "verify_run"]
 

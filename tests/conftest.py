@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from platforms import reason_to_skip
 
-from flows.compiling import compile_parts
-from flows.engines.base import Engine
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from rating_kernels import SYSTEMS
-from rating_kernels.warm import PARTS, SCORES
+from ranklake.flows.compiling import compile_parts
+from ranklake.flows.engines.base import Engine
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.warm import PARTS, SCORES
 
 ENGINES = {
     "serial": Serial,

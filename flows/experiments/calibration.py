@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rating_kernels import SYSTEMS, Outcome, Prior, Rounds
+from ranklake.rating_kernels import SYSTEMS, Outcome, Prior, Rounds
 
 from ..figures import SERIES, new_figure
 from ..paper import TUNED

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rating_kernels import SYSTEMS, Rounds
+from ranklake.rating_kernels import SYSTEMS, Rounds
 
 from ..compiling import compile_kernels
 from ..engines.threads import Threads
@@ -89,7 +89,7 @@ def _course(name: str, rounds: Rounds, skills: Floats) -> tuple[Floats, Floats, 
 
 def _ordered(mu: Floats, skill: Floats) -> float:
     """Percent of pairs that are ordered alike; equal ratings count half."""
-    from rating_kernels.metrics import keep, score
+    from ranklake.rating_kernels.metrics import keep, score
 
     rows = np.argsort(-skill)
     n = len(mu)

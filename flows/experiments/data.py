@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rating_kernels import Beliefs, Outcome, Rounds
-from storage import Contest, Dataset, Lake, LakeError
+from ranklake.rating_kernels import Beliefs, Outcome, Rounds
+from ranklake.storage import Contest, Dataset, Lake, LakeError
 
 from ..compiling import compile_kernels
 from ..config import build_params, find_system
@@ -46,7 +46,7 @@ class History:
     n_contests, mean_participants : int, float
         Of all contests.
     rounds : Rounds
-        Those that every system rates: :data:`~flows.skipping.ANY_SYSTEM`.
+        Those that every system rates: :data:`~ranklake.flows.skipping.ANY_SYSTEM`.
     index : int64[r]
         Of each, how many contests came before.
     titles : list of str

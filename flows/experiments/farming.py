@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rating_kernels import Rounds
+from ranklake.rating_kernels import Rounds
 
 from ..config import build_params, find_system
 from ..figures import SERIES, legible, new_figure

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rating_kernels import SYSTEMS, Rounds
+from ranklake.rating_kernels import SYSTEMS, Rounds
 
 from ..figures import SERIES, new_figure
 from .base import Experiment, Picture, Report, Setting, Table

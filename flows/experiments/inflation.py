@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rating_kernels import SYSTEMS
+from ranklake.rating_kernels import SYSTEMS
 
 from ..figures import SERIES, new_figure
 from ..text import slug as slug_of

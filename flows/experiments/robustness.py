@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rating_kernels import Beliefs, Outcome, Rounds
-from rating_kernels.beliefs import at_once
-from rating_kernels.performance import group_starts
+from ranklake.rating_kernels import Beliefs, Outcome, Rounds
+from ranklake.rating_kernels.beliefs import at_once
+from ranklake.rating_kernels.performance import group_starts
 
 from ..config import build_params, find_system
 from ..figures import SERIES, new_figure

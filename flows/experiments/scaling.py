@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rating_kernels import SYSTEMS, Rounds
+from ranklake.rating_kernels import SYSTEMS, Rounds
 
 from ..compiling import compile_kernels
 from ..engines.threads import Threads

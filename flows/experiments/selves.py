@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rating_kernels import Beliefs, Rounds, System
-from rating_kernels.beliefs import Column, Ragged
+from ranklake.rating_kernels import Beliefs, Rounds, System
+from ranklake.rating_kernels.beliefs import Column, Ragged
 
 from ..engines.serial import Serial
 from ..rounds import rate_rounds

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rating_kernels.elo_srm import PRESETS
-from rating_kernels.metrics import keep, score
-from rating_kernels.rank_errors import rank_errors, total
+from ranklake.rating_kernels.elo_srm import PRESETS
+from ranklake.rating_kernels.metrics import keep, score
+from ranklake.rating_kernels.rank_errors import rank_errors, total
 
 from ..evaluate import division_of
 from ..figures import SERIES, legible, new_figure

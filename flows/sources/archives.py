@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
-from flows.sources.base import IngestReport, SourceError
-from flows.sources.limits import BoundedReader, Limits
-from flows.sources.members import CHUNK_BYTES, Member, Members, damage_in_words, read_all
-from flows.sources.spool import Spool
-from flows.sources.zips import open_zip
+from .base import IngestReport, SourceError
+from .limits import BoundedReader, Limits
+from .members import CHUNK_BYTES, Member, Members, damage_in_words, read_all
+from .spool import Spool
+from .zips import open_zip
 
 __all__ = ["ARCHIVES", "Member", "open_members"]
 

@@ -11,10 +11,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from flows.raw import Document, Key
-from flows.sources.base import SourceError
-from flows.sources.site import Answers, Ask, Wanted, contest_of, decode
-from storage.contests import Contest
+from ranklake.storage.contests import Contest
+
+from ..raw import Document, Key
+from .base import SourceError
+from .site import Answers, Ask, Wanted, contest_of, decode
 
 __all__ = ["AtCoder"]
 
@@ -43,7 +44,7 @@ _RESULTS = msgspec.json.Decoder(list[_Row])
 
 
 class AtCoder:
-    """See :class:`flows.sources.site.Site`."""
+    """See :class:`ranklake.flows.sources.site.Site`."""
 
     name = "atcoder"
     base_url = HOME

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 import numpy as np
 
-from flows.raw import Document, Key
-from flows.sources.base import SourceError, shown
-from flows.sources.site import Answers, Ask, Wanted, contest_of, decode
-from storage.contests import Contest
+from ranklake.storage.contests import Contest
+
+from ..raw import Document, Key
+from .base import SourceError, shown
+from .site import Answers, Ask, Wanted, contest_of, decode
 
 __all__ = ["Codeforces"]
 
@@ -62,7 +63,7 @@ _CHANGES: msgspec.json.Decoder[_Changes | _Failed] = msgspec.json.Decoder(_Chang
 
 
 class Codeforces:
-    """See :class:`flows.sources.site.Site`."""
+    """See :class:`ranklake.flows.sources.site.Site`."""
 
     name = "codeforces"
     base_url = HOME

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flows.sources.base import SourceError
+from .base import SourceError
 
 __all__ = [
     "Bools",

@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from flows.raw import Document, Key
-from flows.sources.base import SourceError
-from flows.sources.site import Answers, Ask, Wanted, contest_of, decode
-from storage.contests import Contest
+from ranklake.storage.contests import Contest
+
+from ..raw import Document, Key
+from .base import SourceError
+from .site import Answers, Ask, Wanted, contest_of, decode
 
 __all__ = ["CTFtime"]
 
@@ -50,7 +51,7 @@ _TEAM = msgspec.json.Decoder(_Team)
 
 
 class CTFtime:
-    """See :class:`flows.sources.site.Site`."""
+    """See :class:`ranklake.flows.sources.site.Site`."""
 
     name = "ctftime"
     base_url = HOME

@@ -13,10 +13,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from flows.raw import Document, Key
-from flows.sources.base import SourceError, shown
-from flows.sources.site import Answers, Ask, Wanted, contest_of, decode
-from storage.contests import Contest
+from ranklake.storage.contests import Contest
+
+from ..raw import Document, Key
+from .base import SourceError, shown
+from .site import Answers, Ask, Wanted, contest_of, decode
 
 __all__ = ["DMOJ"]
 
@@ -73,7 +74,7 @@ _ONE = msgspec.json.Decoder(_One)
 
 
 class DMOJ:
-    """See :class:`flows.sources.site.Site`."""
+    """See :class:`ranklake.flows.sources.site.Site`."""
 
     name = "dmoj"
     base_url = HOME

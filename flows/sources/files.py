@@ -9,16 +9,17 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from flows.normalise import parse_reference, reference_time
-from flows.sources.archives import ARCHIVES, open_members
-from flows.sources.base import IngestReport, OnError, Order, SourceError, screen
-from flows.sources.inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
-from flows.sources.json_tables import contests_in
-from flows.sources.limits import Limits
-from flows.sources.members import Member
-from flows.sources.options import ReadOptions
-from flows.sources.tables import Columns, read_tables
-from storage.contests import Contest
+from ranklake.storage.contests import Contest
+
+from ..normalise import parse_reference, reference_time
+from .archives import ARCHIVES, open_members
+from .base import IngestReport, OnError, Order, SourceError, screen
+from .inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
+from .json_tables import contests_in
+from .limits import Limits
+from .members import Member
+from .options import ReadOptions
+from .tables import Columns, read_tables
 
 __all__ = ["Columns", "ReadOptions", "read_contests"]
 
@@ -54,7 +55,7 @@ def read_contests(
         ``stop`` at the first contest with a fault (the default), or ``skip`` it and list it in the report. Damage to
         the file as a whole always stops.
     dedupe
-        Drop contests that repeat an earlier one, see :func:`flows.sources.base.screen`.
+        Drop contests that repeat an earlier one, see :func:`ranklake.flows.sources.base.screen`.
     report
         Filled while contests are read.
     options

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from flows.sources.base import SourceError
-from flows.sources.inputs import Input, damage_of
-from flows.sources.limits import byte_count
-from flows.sources.options import ReadOptions
-from flows.sources.parts import Reading
+from .base import SourceError
+from .inputs import Input, damage_of
+from .limits import byte_count
+from .options import ReadOptions
+from .parts import Reading
 
 __all__ = ["fault_of", "items_of", "place_of"]
 

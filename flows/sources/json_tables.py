@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 
-from flows.sources.base import IngestReport, SourceError, shown
-from flows.sources.inputs import Input
-from flows.sources.json_items import fault_of, items_of, place_of
-from flows.sources.members import Member
-from flows.sources.options import ReadOptions
-from flows.sources.parts import Reading, TablePart
-from flows.sources.spool import Spool
+from .base import IngestReport, SourceError, shown
+from .inputs import Input
+from .json_items import fault_of, items_of, place_of
+from .members import Member
+from .options import ReadOptions
+from .parts import Reading, TablePart
+from .spool import Spool
 
 __all__ = ["contests_in", "read_json"]
 
@@ -66,7 +66,7 @@ def contests_in(source: Input, options: ReadOptions, report: IngestReport) -> li
 
 
 def read_json(source: Input, reading: Reading) -> TablePart:
-    """The columns of a table in JSON that are used, as text; see :func:`flows.sources.text_tables.read_text`.
+    """The columns of a table in JSON that are used, as text; see :func:`ranklake.flows.sources.text_tables.read_text`.
 
     Raises
     ------

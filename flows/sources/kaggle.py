@@ -14,9 +14,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from flows.sources.base import SourceError, shown
-from flows.sources.results import contests_from_results
-from storage.contests import Contest
+from ranklake.storage.contests import Contest
+
+from .base import SourceError, shown
+from .results import contests_from_results
 
 __all__ = ["read_meta_kaggle"]
 

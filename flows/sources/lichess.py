@@ -13,10 +13,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from flows.raw import Document, Key
-from flows.sources.base import SourceError
-from flows.sources.site import Answers, Ask, Wanted, contest_of, decode
-from storage.contests import Contest
+from ranklake.storage.contests import Contest
+
+from ..raw import Document, Key
+from .base import SourceError
+from .site import Answers, Ask, Wanted, contest_of, decode
 
 __all__ = ["Lichess"]
 
@@ -77,7 +78,7 @@ class _Over:
 
 
 class Lichess:
-    """See :class:`flows.sources.site.Site`.
+    """See :class:`ranklake.flows.sources.site.Site`.
 
     Parameters
     ----------

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import IO, Any
 
-from flows.sources.base import SourceError
-from storage.contests import Contest
+from ranklake.storage.contests import Contest
+
+from .base import SourceError
 
 __all__ = ["BoundedReader", "Limits", "byte_count", "check_contest", "check_participants"]
 

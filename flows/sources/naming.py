@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any
 
-from flows.sources.base import SourceError, shown
+from .base import SourceError, shown
 
 __all__ = ["Columns", "plain_name"]
 

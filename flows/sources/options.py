@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from flows.sources.base import OnError, Order
-from flows.sources.limits import Limits
-from flows.sources.naming import Columns
-from flows.sources.time_columns import check_time_format
+from .base import OnError, Order
+from .limits import Limits
+from .naming import Columns
+from .time_columns import check_time_format
 
 __all__ = ["FORMATS", "Duplicates", "ReadOptions"]
 
@@ -21,7 +21,7 @@ _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """All settings with which :func:`flows.sources.files.read_contests` reads a path.
+    """All settings with which :func:`ranklake.flows.sources.files.read_contests` reads a path.
 
     Parameters
     ----------

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from flows.sources.base import SourceError, shown
-from flows.sources.columns import is_text, without_invalid
-from flows.sources.inputs import Input
-from flows.sources.limits import MAX_TEXT, byte_count
-from flows.sources.parts import Reading, TablePart
+from .base import SourceError, shown
+from .columns import is_text, without_invalid
+from .inputs import Input
+from .limits import MAX_TEXT, byte_count
+from .parts import Reading, TablePart
 
 __all__ = ["read_parquet"]
 

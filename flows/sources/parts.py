@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from flows.sources.base import IngestReport, LeftOut, SourceError
-from flows.sources.limits import Limits, byte_count
-from flows.sources.options import ReadOptions
+from .base import IngestReport, LeftOut, SourceError
+from .limits import Limits, byte_count
+from .options import ReadOptions
 
 __all__ = ["Reading", "TablePart"]
 

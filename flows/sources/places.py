@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flows.sources.columns import Bools, Longs
+from .columns import Bools, Longs
 
 __all__ = ["Ints", "dropped_rows", "places_of", "ranks_of_scores", "repeated_rows"]
 

@@ -12,15 +12,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flows.normalise import check_standings
-from flows.sources.base import Order, SourceError, contest_number, shown
-from flows.sources.columns import Bools, Longs, as_names, as_numbers, is_blank
-from flows.sources.naming import plain_name
-from flows.sources.options import ReadOptions
-from flows.sources.places import Ints, dropped_rows, places_of, ranks_of_scores, repeated_rows
-from flows.sources.time_columns import as_seconds
-from rating_kernels.limits import PERF_CEILING, TIME_SECONDS, WEIGHT
-from rating_kernels.standings import StandingsError, check_places
+from ranklake.rating_kernels.limits import PERF_CEILING, TIME_SECONDS, WEIGHT
+from ranklake.rating_kernels.standings import StandingsError, check_places
+
+from ..normalise import check_standings
+from .base import Order, SourceError, contest_number, shown
+from .columns import Bools, Longs, as_names, as_numbers, is_blank
+from .naming import plain_name
+from .options import ReadOptions
+from .places import Ints, dropped_rows, places_of, ranks_of_scores, repeated_rows
+from .time_columns import as_seconds
 
 __all__ = ["ResultTable", "encode"]
 

@@ -12,14 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flows.sources.base import Order, SourceError
-from flows.sources.columns import Longs, as_names
-from flows.sources.limits import Limits, check_contest, check_participants
-from flows.sources.options import ReadOptions
-from flows.sources.places import Ints
-from flows.sources.result_table import ResultTable, encode
-from rating_kernels.standings import Rounds, count_events
-from storage.contests import Contest
+from ranklake.rating_kernels.standings import Rounds, count_events
+from ranklake.storage.contests import Contest
+
+from .base import Order, SourceError
+from .columns import Longs, as_names
+from .limits import Limits, check_contest, check_participants
+from .options import ReadOptions
+from .places import Ints
+from .result_table import ResultTable, encode
 
 __all__ = ["contests_from_results", "rounds_from_results"]
 

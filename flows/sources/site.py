@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flows.raw import Document, Key
-from flows.sources.base import SourceError, shown
-from rating_kernels.standings import places_from_ranks
-from storage.contests import Contest
+from ranklake.rating_kernels.standings import places_from_ranks
+from ranklake.storage.contests import Contest
+
+from ..raw import Document, Key
+from .base import SourceError, shown
 
 __all__ = ["SITES", "Answers", "Ask", "Site", "Wanted", "contest_of", "decode", "find_site", "misfit"]
 
@@ -148,7 +149,7 @@ def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:
     """
     if name not in SITES:
         raise ValueError(f"source must be one of {', '.join(SITES)}, got {name!r}")
-    site: Site = getattr(import_module(f"flows.sources.{name}"), SITES[name])(**choices)
+    site: Site = getattr(import_module(f"ranklake.flows.sources.{name}"), SITES[name])(**choices)
     if base_url is not None:
         site.base_url = base_url
     return site

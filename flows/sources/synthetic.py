@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from rating_kernels.standings import places_from_ranks
-from storage.contests import Contest
+from ranklake.rating_kernels.standings import places_from_ranks
+from ranklake.storage.contests import Contest
 
 __all__ = ["PRESETS", "Preset", "generate", "performances"]
 

@@ -9,17 +9,18 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from flows.sources.base import IngestReport, SourceError
-from flows.sources.columns import decoded
-from flows.sources.inputs import Input, damage_of
-from flows.sources.json_tables import read_json
-from flows.sources.naming import Columns
-from flows.sources.options import ReadOptions
-from flows.sources.parquet_tables import read_parquet
-from flows.sources.parts import Reading, TablePart
-from flows.sources.results import contests_from_results
-from flows.sources.text_tables import read_text
-from storage.contests import Contest
+from ranklake.storage.contests import Contest
+
+from .base import IngestReport, SourceError
+from .columns import decoded
+from .inputs import Input, damage_of
+from .json_tables import read_json
+from .naming import Columns
+from .options import ReadOptions
+from .parquet_tables import read_parquet
+from .parts import Reading, TablePart
+from .results import contests_from_results
+from .text_tables import read_text
 
 __all__ = ["Columns", "read_tables"]
 
@@ -43,8 +44,8 @@ def read_tables(
     Raises
     ------
     SourceError
-        As for :func:`flows.sources.results.contests_from_results`; and a file that cannot be read, lacks a column or
-        has one of another type than the others.
+        As for :func:`ranklake.flows.sources.results.contests_from_results`; and a file that cannot be read, lacks a
+        column or has one of another type than the others.
     """
     table, columns, parts, offsets = _read(inputs, options, report)
     notes: list[str] = []

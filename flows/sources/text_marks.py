@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flows.sources.inputs import Input
+from .inputs import Input
 
 __all__ = ["MarkedText", "has_marks", "is_utf8", "without_marks"]
 

@@ -14,12 +14,12 @@ from typing import IO, Any, cast
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from flows.sources.base import SourceError
-from flows.sources.inputs import Input
-from flows.sources.limits import byte_count
-from flows.sources.naming import Columns
-from flows.sources.parts import Reading, TablePart
-from flows.sources.text_marks import MarkedText, has_marks, is_utf8, without_marks
+from .base import SourceError
+from .inputs import Input
+from .limits import byte_count
+from .naming import Columns
+from .parts import Reading, TablePart
+from .text_marks import MarkedText, has_marks, is_utf8, without_marks
 
 __all__ = ["Lines", "read_text"]
 

@@ -15,18 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flows.sources.base import SourceError, shown
-from flows.sources.columns import (
-    Bools,
-    Longs,
-    as_names,
-    as_numbers,
-    check_text,
-    decoded,
-    is_blank,
-    is_text,
-    numbers_from_text,
-)
+from .base import SourceError, shown
+from .columns import Bools, Longs, as_names, as_numbers, check_text, decoded, is_blank, is_text, numbers_from_text
 
 __all__ = ["TIME_FORMATS", "Seconds", "as_seconds", "check_time_format"]
 

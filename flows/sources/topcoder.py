@@ -14,10 +14,11 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from flows.raw import Document, Key
-from flows.sources.base import SourceError, shown
-from flows.sources.site import Answers, Ask, Wanted, contest_of, misfit
-from storage.contests import Contest
+from ranklake.storage.contests import Contest
+
+from ..raw import Document, Key
+from .base import SourceError, shown
+from .site import Answers, Ask, Wanted, contest_of, misfit
 
 __all__ = ["TopCoder"]
 
@@ -39,7 +40,7 @@ class _Result(msgspec.Struct):
 
 
 class TopCoder:
-    """See :class:`flows.sources.site.Site`."""
+    """See :class:`ranklake.flows.sources.site.Site`."""
 
     name = "topcoder"
     base_url = ""  # the feed is closed: whoever has its files says where

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
-from flows.sources.base import IngestReport, SourceError
-from flows.sources.limits import Limits, byte_count
-from flows.sources.members import CHUNK_BYTES, Member, Members, damage_in_words, read_all
+from .base import IngestReport, SourceError
+from .limits import Limits, byte_count
+from .members import CHUNK_BYTES, Member, Members, damage_in_words, read_all
 
 __all__ = ["open_zip"]
 
@@ -28,7 +28,7 @@ _STEP = 2**12
 
 @contextmanager
 def open_zip(path: Path, report: IngestReport, limits: Limits) -> Iterator[list[Member]]:
-    """The contest files of a zip; see :func:`flows.sources.archives.open_members`."""
+    """The contest files of a zip; see :func:`ranklake.flows.sources.archives.open_members`."""
     members = Members(path, report, limits)
     with _File(path, members) as file:
         with damage_in_words(path.name):

@@ -10,7 +10,7 @@ from pathlib import Path
 from history import TENNIS_COLUMNS, History, largest_difference, load, peer_rater, rate_warm
 from timing import Options, Result, best_of, run_command
 
-from rating_kernels import Beliefs
+from ranklake.rating_kernels import Beliefs
 
 __all__ = ["CODEFORCES", "TENNIS", "codeforces_200", "codeforces_all", "ctf", "rate_all", "reddit", "tennis"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from against_peer import CODEFORCES
-from timing import Command, Options, Result, ranklake, reported, run_command
+from timing import Command, Options, Result, invoke, reported, run_command
 
-from storage import Dataset, Lake
+from ranklake.storage import Dataset, Lake
 
 __all__ = ["corrections", "publish"]
 
@@ -31,9 +31,9 @@ def corrections(options: Options) -> Iterator[Result]:
             for turn in range(REPEATS):
                 _rate(lake, f"{RUN}{share}-{turn}", place)
                 after.append(reported(_rate(lake, f"{RUN}{share}-{turn}", n_rounds)))
-                run_command(ranklake(), "delete", "--run", f"{RUN}{share}-{turn}", "--yes", "--lake", lake)
+                run_command(invoke(), "delete", "--run", f"{RUN}{share}-{turn}", "--yes", "--lake", lake)
                 undo = ("--undo",) if turn % 2 else ()
-                run_command(ranklake(), "amend", contest, "--remove", loser, *undo, "--dataset", "d", "--lake", lake)
+                run_command(invoke(), "amend", contest, "--remove", loser, *undo, "--dataset", "d", "--lake", lake)
                 again.append(_rate(lake, RUN, n_rounds))
                 nothing.append(_rate(lake, RUN, n_rounds))
             best, bound = min(again, key=reported), min(after) + 0.5
@@ -85,15 +85,15 @@ def _lake(options: Options) -> Iterator[tuple[str, Dataset, int]]:
     """A lake with the contests of Codeforces, and how many of them are to be rated."""
     path = options.file(CODEFORCES)
     with tempfile.TemporaryDirectory() as lake:
-        run_command(ranklake(), "ingest", "files", path, "--dataset", "d", "--lake", lake)
+        run_command(invoke(), "ingest", "files", path, "--dataset", "d", "--lake", lake)
         data = Dataset.open(Lake.open(lake), "d")
         yield lake, data, options.least(data.contests.num_rows)
 
 
 def _rate(lake: str, run: str, n_rounds: int) -> Command:
     bound = ("--max-rounds", str(n_rounds))
-    return run_command(ranklake(), "rate", "--dataset", "d", "--run", run, "--lake", lake, *bound)
+    return run_command(invoke(), "rate", "--dataset", "d", "--run", run, "--lake", lake, *bound)
 
 
 def _publish(lake: str, run: str) -> Command:
-    return run_command(ranklake(), "publish", "--run", run, "--lake", lake)
+    return run_command(invoke(), "publish", "--run", run, "--lake", lake)

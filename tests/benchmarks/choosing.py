@@ -11,15 +11,15 @@ from against_peer import CODEFORCES, TENNIS
 from history import TENNIS_COLUMNS, load
 from timing import Options, Result
 
-from flows.config import build_params
-from flows.engines.base import open_engine
-from flows.level import Level
-from flows.rounds import rate_rounds
-from flows.scores import score_rounds
-from flows.skipping import Skipping
-from flows.spaces import as_texts
-from rating_kernels import SYSTEMS
-from rating_kernels.metrics import FILTERS
+from ranklake.flows.config import build_params
+from ranklake.flows.engines.base import open_engine
+from ranklake.flows.level import Level
+from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.scores import score_rounds
+from ranklake.flows.skipping import Skipping
+from ranklake.flows.spaces import as_texts
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.metrics import FILTERS
 
 __all__ = ["choosing"]
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from itertools import islice
 
 from against_peer import CODEFORCES
-from timing import Options, Result, ranklake, reported, run_command
+from timing import Options, Result, invoke, reported, run_command
 
-from flows.client import Answer
-from flows.raw import Document, Key, Raw
-from flows.sources.files import read_contests
-from storage import Lake
-from storage.contests import Contest
+from ranklake.flows.client import Answer
+from ranklake.flows.raw import Document, Key, Raw
+from ranklake.flows.sources.files import read_contests
+from ranklake.storage import Lake
+from ranklake.storage.contests import Contest
 
 __all__ = ["normalise"]
 
@@ -34,7 +34,7 @@ def normalise(options: Options) -> Iterator[Result]:
             raw.keep(Document(Key("rating-changes", number), Answer(contest.url, 200, body, 0)))
             rows, size = rows + len(contest), size + len(body)
         raw.save()
-        command = (ranklake(), "normalise", "--source", "codeforces", "--lake", folder)
+        command = (invoke(), "normalise", "--source", "codeforces", "--lake", folder)
         done = [run_command(*command, "--dataset", f"d{turn}") for turn in range(REPEATS)]
     best = min(done, key=reported)
     yield Result(

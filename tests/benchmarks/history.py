@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 from timing import SkippedRow
 
-from flows.engines.base import open_engine
-from flows.rounds import rate_rounds
-from flows.sources.files import Columns, read_contests
-from rating_kernels import SYSTEMS, Beliefs, Rounds
+from ranklake.flows.engines.base import open_engine
+from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.sources.files import Columns, read_contests
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
 
 __all__ = ["TENNIS_COLUMNS", "History", "largest_difference", "load", "peer_rater", "rate_pieces", "rate_warm"]
 

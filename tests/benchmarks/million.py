@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from timing import Options, Result, best_of
 
-from flows.engines.base import open_engine
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Rounds, System
+from ranklake.flows.engines.base import open_engine
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds, System
 
 __all__ = ["million", "systems_million"]
 

@@ -20,13 +20,13 @@ from history import History, load
 from memory import forget_peaks, peak_bytes
 from timing import Options, Result, SkippedRow
 
-from flows.away import Apart
-from flows.engines.base import Engine, Order, Remote, open_engine
-from flows.engines.threads import Threads
-from flows.extras import MissingExtraError
-from flows.keepers import Keeper, keep
-from flows.spread import Spread
-from rating_kernels import SYSTEMS, Outcome, Rounds, System
+from ranklake.flows.away import Apart
+from ranklake.flows.engines.base import Engine, Order, Remote, open_engine
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.extras import MissingExtraError
+from ranklake.flows.keepers import Keeper, keep
+from ranklake.flows.spread import Spread
+from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 
 __all__ = ["cluster"]
 

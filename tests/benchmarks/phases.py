@@ -15,9 +15,9 @@ from against_peer import CODEFORCES
 from history import load, rate_pieces
 from timing import Options, Result
 
-from flows.engines.serial import Serial
-from rating_kernels import elo_mmr, field
-from rating_kernels.field import LEVEL_RATIO, NODES
+from ranklake.flows.engines.serial import Serial
+from ranklake.rating_kernels import elo_mmr, field
+from ranklake.rating_kernels.field import LEVEL_RATIO, NODES
 
 __all__ = ["profile"]
 

@@ -11,17 +11,17 @@ from itertools import islice
 
 import numpy as np
 from against_peer import CODEFORCES
-from timing import Options, Result, best_of, ranklake, run_command
+from timing import Options, Result, best_of, invoke, run_command
 
-from flows.engines.base import open_engine
-from flows.grids import published_grid
-from flows.hands import open_hands
-from flows.paper import PRINTED, table_2
-from flows.search import SearchConfig, SearchReport, search
-from flows.sources.files import read_contests
-from flows.spaces import as_texts
-from flows.trials import load_history, run_trial
-from storage import Dataset, Lake
+from ranklake.flows.engines.base import open_engine
+from ranklake.flows.grids import published_grid
+from ranklake.flows.hands import open_hands
+from ranklake.flows.paper import PRINTED, table_2
+from ranklake.flows.search import SearchConfig, SearchReport, search
+from ranklake.flows.sources.files import read_contests
+from ranklake.flows.spaces import as_texts
+from ranklake.flows.trials import load_history, run_trial
+from ranklake.storage import Dataset, Lake
 
 __all__ = ["evaluation", "grid_search", "paper_table_2"]
 
@@ -58,8 +58,8 @@ def grid_search(options: Options) -> Iterator[Result]:
 def evaluation(options: Options) -> Iterator[Result]:
     """`ranklake evaluate` of a full Codeforces run, the whole command."""
     with _lake(options, None) as lake:
-        run_command(ranklake(), "rate", "--dataset", "d", "--run", "r", "--lake", lake.url)
-        words = (ranklake(), "evaluate", "--run", "r", "--format", "json", "--lake", lake.url)
+        run_command(invoke(), "rate", "--dataset", "d", "--run", "r", "--lake", lake.url)
+        words = (invoke(), "evaluate", "--run", "r", "--format", "json", "--lake", lake.url)
         done = min((run_command(*words) for _ in range(3)), key=lambda command: command.seconds)
     weight = json.loads(done.output[done.output.index("{") :])["filters"]["everyone"]["weight"]
     yield Result(

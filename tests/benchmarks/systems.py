@@ -9,7 +9,7 @@ from against_peer import CODEFORCES, TENNIS
 from history import TENNIS_COLUMNS, History, largest_difference, load, peer_rater, rate_warm
 from timing import Options, Result, best_of
 
-from rating_kernels import SYSTEMS
+from ranklake.rating_kernels import SYSTEMS
 
 __all__ = ["systems_200", "systems_all", "systems_others"]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["Command", "Options", "Result", "SkippedRow", "best_of", "ranklake", "reported", "run_command"]
+__all__ = ["Command", "Options", "Result", "SkippedRow", "best_of", "invoke", "reported", "run_command"]
 
 T = TypeVar("T")
 
@@ -135,7 +135,7 @@ def run_command(*command: str | os.PathLike[str], env: Mapping[str, str] | None 
     return Command(done["output"], done["seconds"], done["cpu_seconds"], done["peak_bytes"])
 
 
-def ranklake() -> str:
+def invoke() -> str:
     """The installed command, this interpreter's own if it has one."""
     found = shutil.which("ranklake", path=Path(sys.executable).parent) or shutil.which("ranklake")
     if found is None:

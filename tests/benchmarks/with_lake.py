@@ -11,7 +11,7 @@ from pathlib import Path
 
 from against_peer import CODEFORCES, TENNIS, rate_all
 from history import TENNIS_COLUMNS
-from timing import Command, Options, Result, ranklake, run_command
+from timing import Command, Options, Result, invoke, run_command
 
 __all__ = ["codeforces_lake", "start", "tennis_lake"]
 
@@ -40,17 +40,17 @@ def tennis_lake(options: Options) -> Iterator[Result]:
 
 def start(options: Options) -> Iterator[Result]:
     """How soon the command answers, what it compiles, and that it compiles once."""
-    helped = min(run_command(ranklake(), "--help").seconds for _ in range(5))
+    helped = min(run_command(invoke(), "--help").seconds for _ in range(5))
     yield Result("start", "ranklake --help", helped, targets={f"at most 0.5 s: {helped:.2f} s": helped <= 0.5})
     with tempfile.TemporaryDirectory() as folder:
         lake, cache = Path(folder, "lake"), Path(folder, "cache")
         for preset, size in TINY.items():
-            run_command(ranklake(), "ingest", "synthetic", "--preset", preset, "--set", size, "--lake", lake)
+            run_command(invoke(), "ingest", "synthetic", "--preset", preset, "--set", size, "--lake", lake)
 
         def rate(preset: str, run: str, system: str = "elo-mmr") -> tuple[float, int]:
             """Seconds, and files that are new in the cache."""
             before = _files(cache)
-            command = (ranklake(), "rate", "--dataset", preset, "--system", system, "--run", f"{preset}-{run}")
+            command = (invoke(), "rate", "--dataset", preset, "--system", system, "--run", f"{preset}-{run}")
             seconds = run_command(*command, "--lake", lake, env={"NUMBA_CACHE_DIR": os.fspath(cache)}).seconds
             return seconds, len(_files(cache) - before)
 
@@ -77,10 +77,10 @@ def _rate_into_lake(path: Path, options: Options, columns: tuple[str, ...]) -> t
     """The fastest of a few `ranklake rate` into new runs, and the seconds it reports of itself. Ingest is not timed."""
     with tempfile.TemporaryDirectory() as lake:
         named = [word for column in columns for word in ("--column", column)]
-        run_command(ranklake(), "ingest", "files", path, "--dataset", "d", "--lake", lake, "--on-error", "skip", *named)
+        run_command(invoke(), "ingest", "files", path, "--dataset", "d", "--lake", lake, "--on-error", "skip", *named)
         bound = [] if options.limit is None else ["--max-rounds", str(options.limit)]
         done = [
-            run_command(ranklake(), "rate", "--dataset", "d", "--run", f"r{turn}", "--lake", lake, *bound)
+            run_command(invoke(), "rate", "--dataset", "d", "--run", f"r{turn}", "--lake", lake, *bound)
             for turn in range(REPEATS)
         ]
     best = min(done, key=lambda command: command.seconds)

@@ -17,12 +17,12 @@ from chaos.replies import reply
 from chaos.world import World
 from pipeline.life import what_counts
 
-import flows.client
-from flows.client import Client, Clock
-from flows.ingest import ingest_source
-from flows.sources.base import SourceError
-from flows.verify import Verifier
-from storage import Dataset, Lake, LakeError
+import ranklake.flows.client
+from ranklake.flows.client import Client, Clock
+from ranklake.flows.ingest import ingest_source
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.verify import Verifier
+from ranklake.storage import Dataset, Lake, LakeError
 
 __all__ = ["check", "draw"]
 
@@ -124,7 +124,7 @@ def _check_sound(lake: Lake) -> None:
 
 def _shorten() -> None:
     """Make the client wait for less than a second."""
-    client: Any = flows.client
+    client: Any = ranklake.flows.client
     client.MAX_SECONDS, client.ATTEMPTS = ATTEMPT_SECONDS, ATTEMPTS
     client.TIMEOUT = httpx.Timeout(QUIET_SECONDS)
 

@@ -26,9 +26,26 @@ SYSTEMS = ("elo-mmr", "elo", "glicko")
 
 # Every command imports what it needs when it runs: here it is there already.
 WARM = f"""
-import deltalake, flows.chain, flows.children, flows.engines.threads, flows.evaluate, flows.export, flows.file_source
-import flows.follow, flows.freshness, flows.ingest, flows.leaderboard, flows.many, flows.publish, flows.resolve
-import flows.show, flows.sources.files, flows.sources.topcoder, flows.status, flows.verify, flows.verify_published
+import deltalake
+import ranklake.flows.chain
+import ranklake.flows.children
+import ranklake.flows.engines.threads
+import ranklake.flows.evaluate
+import ranklake.flows.export
+import ranklake.flows.file_source
+import ranklake.flows.follow
+import ranklake.flows.freshness
+import ranklake.flows.ingest
+import ranklake.flows.leaderboard
+import ranklake.flows.many
+import ranklake.flows.publish
+import ranklake.flows.resolve
+import ranklake.flows.show
+import ranklake.flows.sources.files
+import ranklake.flows.sources.topcoder
+import ranklake.flows.status
+import ranklake.flows.verify
+import ranklake.flows.verify_published
 from pipeline.lakes import made_up, rated_in_memory
 for system in {SYSTEMS[1:]}:
     rated_in_memory(made_up(30), system=system)

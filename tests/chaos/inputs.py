@@ -21,9 +21,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flows.file_source import ingest_files
-from flows.sources.base import SourceError
-from storage import Lake, LakeError
+from ranklake.flows.file_source import ingest_files
+from ranklake.flows.sources.base import SourceError
+from ranklake.storage import Lake, LakeError
 
 __all__ = ["FORMATS", "check_input", "write_input"]
 

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from flows import rate_history
-from flows.config import RunConfig, build_params
-from flows.prediction import predict
-from rating_kernels import SYSTEMS, ConvergenceError, System
-from rating_kernels.limits import LARGEST, PERF_CEILING, TIME_SECONDS, WEIGHT, Limits, limits_of
+from ranklake.flows import rate_history
+from ranklake.flows.config import RunConfig, build_params
+from ranklake.flows.prediction import predict
+from ranklake.rating_kernels import SYSTEMS, ConvergenceError, System
+from ranklake.rating_kernels.limits import LARGEST, PERF_CEILING, TIME_SECONDS, WEIGHT, Limits, limits_of
 
 __all__ = ["check_numbers", "draw_settings"]
 

@@ -23,7 +23,7 @@ from pipeline.life import SETTINGS, what_counts
 from pipeline.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, environment, proxy, server
 from pipeline.tables import ORDER
 
-from storage import Lake
+from ranklake.storage import Lake
 
 __all__ = ["check", "draw"]
 

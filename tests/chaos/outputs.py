@@ -19,8 +19,8 @@ from typing import Any
 from pipeline.lakes import contest, lake_of, rate_run
 from rich.cells import cell_len
 
-from flows.cli import main
-from storage import Contest, Dataset, Lake
+from ranklake.flows.cli import main
+from ranklake.storage import Contest, Dataset, Lake
 
 __all__ = ["HOSTILE", "HostileLake", "Printed", "check_output", "command", "hostile_name", "make_lake", "violation"]
 
@@ -319,7 +319,7 @@ def _csv_rows(text: str) -> list[dict[str, Any]]:
 
 
 def _without_controls(value: str) -> str:
-    from flows.text import visible
+    from ranklake.flows.text import visible
 
     return visible(value)
 

@@ -13,7 +13,7 @@ from chaos.world import World
 from pipeline.lakes import rated, same_tables
 from pipeline.life import put
 
-from storage import Dataset, Lake, Run
+from ranklake.storage import Dataset, Lake, Run
 
 __all__ = ["check", "draw"]
 

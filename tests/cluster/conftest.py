@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flows.engines.actors import Actors
+from ranklake.flows.engines.actors import Actors
 
 Strike = Callable[[str, Callable[[], object]], None]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from flows.engines.base import EngineError, HandsLostError, Order
+from ranklake.flows.engines.base import EngineError, HandsLostError, Order
 
 __all__ = ["Bench", "BenchCrew"]
 

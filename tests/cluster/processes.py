@@ -18,9 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from flows.engines.actors import Member
-from flows.engines.base import EngineError, HandsLostError, Order
-from flows.engines.freight import enclose, load, unload
+from ranklake.flows.engines.actors import Member
+from ranklake.flows.engines.base import EngineError, HandsLostError, Order
+from ranklake.flows.engines.freight import enclose, load, unload
 
 __all__ = ["Processes"]
 

@@ -21,27 +21,27 @@ import pytest
 from benchmarks.memory import forget_peaks, peak_bytes
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
-import flows.commit
-import flows.spread
-from flows import rate_history
-from flows.away import Whole
-from flows.engines.base import EngineError, open_engine
-from flows.engines.serial import Serial
-from flows.keepers import Here
-from flows.many import rate_many
-from flows.resolve import wanted_runs
-from flows.spread import Spread
-from rating_kernels import SYSTEMS as KERNELS
-from rating_kernels import Rounds
-from storage import Lake
+import ranklake.flows.commit
+import ranklake.flows.spread
+from ranklake.flows import rate_history
+from ranklake.flows.away import Whole
+from ranklake.flows.engines.base import EngineError, open_engine
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.keepers import Here
+from ranklake.flows.many import rate_many
+from ranklake.flows.resolve import wanted_runs
+from ranklake.flows.spread import Spread
+from ranklake.rating_kernels import SYSTEMS as KERNELS
+from ranklake.rating_kernels import Rounds
+from ranklake.storage import Lake
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 import dask.config  # noqa: E402
 from cluster.sites import START_SECONDS, Site  # noqa: E402
 
-from flows.engines import cluster as engine_module  # noqa: E402
-from flows.engines.actors import Actors  # noqa: E402
-from flows.engines.cluster import Cluster  # noqa: E402
+from ranklake.flows.engines import cluster as engine_module  # noqa: E402
+from ranklake.flows.engines.actors import Actors  # noqa: E402
+from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 CONTESTS = made_up(60, large=9)
 SYSTEMS = ["elo-mmr", pytest.param("codeforces", marks=pytest.mark.slow), pytest.param("bar", marks=pytest.mark.slow)]
@@ -50,10 +50,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows.commit, "SEGMENT_ROWS", 30)
-    monkeypatch.setattr(flows.commit, "SEGMENT_SECONDS", np.inf)
-    monkeypatch.setattr(flows.spread, "WIDE", 1000)
-    monkeypatch.setattr(flows.spread, "LONG", 0)
+    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 30)
+    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.spread, "WIDE", 1000)
+    monkeypatch.setattr(ranklake.flows.spread, "LONG", 0)
     monkeypatch.setattr(engine_module, "RETURN_SECONDS", 8.0)
 
 
@@ -228,7 +228,9 @@ def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: t
     """A terminal sends it to every process of the command."""
     lake = lake_of(tmp_path, made_up(400, n_players=3000, size=2900, spice=False))
     words = ["rate", "--dataset", "games", "--engine", "dask", "--workers", "2", "--lake", lake.url]
-    program = "import flows.progress_log as p; p.FIRST_SECONDS = 0.0; from flows.cli import main; main()"
+    program = (
+        "import ranklake.flows.progress_log as p; p.FIRST_SECONDS = 0.0; from ranklake.flows.cli import main; main()"
+    )
     told = [word for system in systems for word in ("--system", system)]
     with subprocess.Popen(
         [sys.executable, "-c", program, *words, *told],

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
-from flows.engines.serial import Serial
+from ranklake.flows.engines.serial import Serial
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 
-from flows.engines.cluster import Cluster  # noqa: E402
+from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 

@@ -16,10 +16,10 @@ import psutil
 import pytest
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
-import flows.spread
-from flows.engines.base import EngineError, open_engine
-from flows.engines.serial import Serial
-from flows.extras import MissingExtraError
+import ranklake.flows.spread
+from ranklake.flows.engines.base import EngineError, open_engine
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.extras import MissingExtraError
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 pytest.importorskip("cryptography", reason="the extra cluster is not installed: no certificates to test with")
@@ -49,8 +49,8 @@ def processes() -> list[int]:
 def test_local_cluster__lets_nobody_in_without_its_certificate(
     strike: Callable[..., None], tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flows.spread, "WIDE", 1000)
-    monkeypatch.setattr(flows.spread, "LONG", 0)
+    monkeypatch.setattr(ranklake.flows.spread, "WIDE", 1000)
+    monkeypatch.setattr(ranklake.flows.spread, "LONG", 0)
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     before, found = listening(processes()), {}
     stranger = context_of(distributed.Security.temporary())
@@ -139,7 +139,7 @@ def test_local_cluster__leaves_the_settings_of_this_process_alone(scratch: Path)
 def rate_in_a_process(lake: str, **environ: str) -> subprocess.Popen[str]:
     words = ["rate", "--dataset", "games", "--engine", "dask", "--workers", "2", "--lake", lake]
     return subprocess.Popen(
-        [sys.executable, "-c", "from flows.cli import main; main()", *words],
+        [sys.executable, "-c", "from ranklake.flows.cli import main; main()", *words],
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])} | environ,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

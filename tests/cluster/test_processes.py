@@ -13,11 +13,11 @@ import pytest
 from cluster.processes import Processes
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
-import flows.commit
-import flows.spread
-from flows.engines.base import EngineError
-from flows.engines.serial import Serial
-from storage import Lake
+import ranklake.flows.commit
+import ranklake.flows.spread
+from ranklake.flows.engines.base import EngineError
+from ranklake.flows.engines.serial import Serial
+from ranklake.storage import Lake
 
 CONTESTS = made_up(24, large=9)
 PHASES = [
@@ -29,9 +29,9 @@ PHASES = [
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows.commit, "SEGMENT_ROWS", 30)
-    monkeypatch.setattr(flows.commit, "SEGMENT_SECONDS", np.inf)
-    monkeypatch.setattr(flows.spread, "WIDE", 1000)
+    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 30)
+    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.spread, "WIDE", 1000)
 
 
 @pytest.fixture(scope="module")

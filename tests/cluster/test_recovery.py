@@ -12,15 +12,15 @@ import pytest
 from cluster.crews import Bench
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_beliefs, same_tables
 
-import flows.commit
-import flows.history
-import flows.rate
-import flows.schedule
-import flows.spread
-from flows import rate_history
-from flows.engines.base import EngineError
-from flows.engines.serial import Serial
-from storage import Lake, Run
+import ranklake.flows.commit
+import ranklake.flows.history
+import ranklake.flows.rate
+import ranklake.flows.schedule
+import ranklake.flows.spread
+from ranklake.flows import rate_history
+from ranklake.flows.engines.base import EngineError
+from ranklake.flows.engines.serial import Serial
+from ranklake.storage import Lake, Run
 
 CONTESTS = made_up(24, large=9)
 SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
@@ -28,11 +28,11 @@ SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
 
 @pytest.fixture(autouse=True, params=[0, 10**9], ids=["long", "short"])
 def many_small_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows.commit, "SEGMENT_ROWS", 30)
-    monkeypatch.setattr(flows.commit, "SEGMENT_SECONDS", np.inf)
-    monkeypatch.setattr(flows.schedule, "SNAPSHOT_ROWS", 60)
-    monkeypatch.setattr(flows.spread, "WIDE", 1000)
-    monkeypatch.setattr(flows.spread, "LONG", request.param)
+    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 30)
+    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 60)
+    monkeypatch.setattr(ranklake.flows.spread, "WIDE", 1000)
+    monkeypatch.setattr(ranklake.flows.spread, "LONG", request.param)
 
 
 def last_beliefs(lake: Lake) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def test_rate__goes_on_through_loss_upon_loss(tmp_path: Path) -> None:
     contests = made_up(150)
     lake, bench = lake_of(tmp_path, contests), Bench(3, range(20, 400, 20), then=[1, 4, 2, 3])
     report = rate_run(lake, engine=bench)
-    assert report.recoveries > flows.rate.RECOVERIES  # there were new rounds in between
+    assert report.recoveries > ranklake.flows.rate.RECOVERIES  # there were new rounds in between
     other = lake_of(tmp_path / "other", contests)
     rate_run(other, engine=Serial())
     assert same_tables(rated(lake), rated(other))
@@ -104,7 +104,7 @@ def test_rate__keeps_an_exclusion_through_a_recovery(tmp_path: Path) -> None:
 
 def test_history__starts_again_when_workers_are_lost(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
     results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
-    monkeypatch.setattr(flows.history, "open_engine", lambda name, workers: Bench(2, {2, 5}))
+    monkeypatch.setattr(ranklake.flows.history, "open_engine", lambda name, workers: Bench(2, {2, 5}))
     history = rate_history(results, engine="dask")
     assert len(caplog.messages) == 2
     pd.testing.assert_frame_equal(history, rate_history_here(results, monkeypatch))

@@ -20,11 +20,11 @@ import pytest
 from deploy.commands import ROOT, shell_lines
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
-from flows import rate_history
-from flows.engines.base import EngineError
-from flows.engines.serial import Serial
-from flows.hands import open_hands
-from storage import Lake
+from ranklake.flows import rate_history
+from ranklake.flows.engines.base import EngineError
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.hands import open_hands
+from ranklake.storage import Lake
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 pytest.importorskip("cryptography", reason="the extra cluster is not installed: no certificates to test with")
@@ -33,8 +33,8 @@ from cluster.certificates import Authority, Certificates  # noqa: E402
 from cluster.ports import context_of  # noqa: E402
 from cluster.sites import START_SECONDS, Site  # noqa: E402
 
-from flows.engines import connecting  # noqa: E402
-from flows.engines.cluster import Cluster  # noqa: E402
+from ranklake.flows.engines import connecting  # noqa: E402
+from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 CONTESTS = made_up(20, large=9)
 SECONDS = 5.0  # until an error must be said
@@ -66,9 +66,9 @@ def open_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     opened.close()
 
 
-def ranklake(*words: str, environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def invoke(*words: str, environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", "from flows.cli import main; main()", *words],
+        [sys.executable, "-c", "from ranklake.flows.cli import main; main()", *words],
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])} | environ,
         capture_output=True,
         text=True,
@@ -78,7 +78,7 @@ def ranklake(*words: str, environ: Mapping[str, str]) -> subprocess.CompletedPro
 
 
 def rate(lake: Lake, scheduler: str, environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    return ranklake("rate", "--dataset", "games", "--scheduler", scheduler, "--lake", lake.url, environ=environ)
+    return invoke("rate", "--dataset", "games", "--scheduler", scheduler, "--lake", lake.url, environ=environ)
 
 
 def test_rate__works_with_the_certificates_of_dasks_settings(site: Site, authority: Authority, tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_rate__says_that_settings_of_dask_cannot_be_read(tmp_path: Path) -> None
     lake, file = lake_of(tmp_path / "lake", CONTESTS[:3]), tmp_path / "settings.yaml"
     file.write_text("distributed: [\n")
     for words in (["--scheduler", "tls://127.0.0.1:1"], ["--engine", "dask"]):
-        done = ranklake("rate", "--dataset", "games", *words, "--lake", lake.url, environ={"DASK_CONFIG": str(file)})
+        done = invoke("rate", "--dataset", "games", *words, "--lake", lake.url, environ={"DASK_CONFIG": str(file)})
         assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
         assert done.stderr.startswith("Error: Dask's settings cannot be read: ")
         assert str(file) in done.stderr

@@ -19,9 +19,9 @@ from click.testing import CliRunner
 from documents import TEXT, blocks
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 
-from flows.cli import cli
-from flows.leaderboard import leaderboard, player_history
-from storage import Contest, Dataset, Lake, Run
+from ranklake.flows.cli import cli
+from ranklake.flows.leaderboard import leaderboard, player_history
+from ranklake.storage import Contest, Dataset, Lake, Run
 
 RUN, PLAYER, YEAR = "codeforces-elo-mmr", "tourist", 2020  # as the README calls them
 THREE_WEEKS = 21 * 86_400

@@ -25,8 +25,8 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.flows import load_flow_from_entrypoint
 from prefect.settings import Settings
 
-from flows.engines.local_cluster import WORKER_ENVIRON
-from flows.source_update import SOURCES, check_source
+from ranklake.flows.engines.local_cluster import WORKER_ENVIRON
+from ranklake.flows.source_update import SOURCES, check_source
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -128,7 +128,7 @@ def test_image__what_is_copied_is_there_and_not_ignored() -> None:
         assert (ROOT / path).exists(), path
         assert path in let_in, path
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    packages = {one.rstrip("*") for one in project["tool"]["setuptools"]["packages"]["find"]["include"]}
+    packages = set(project["tool"]["setuptools"]["package-dir"].values())
     assert packages | {"pyproject.toml", project["project"]["readme"]} <= set(copied)
 
 

@@ -3,39 +3,49 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
 import venv
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import platformdirs
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("flows", "rating_kernels", "storage")
+FOLDERS = ("ranklake", "flows", "rating_kernels", "storage")  # all of them are installed inside of the first one
 RATE = (
     "import pandas as pd\n"
-    "from flows.history import rate_history\n"
+    "from ranklake.flows.history import rate_history\n"
     "results = pd.DataFrame({'contest': ['a', 'a'], 'player': ['x', 'y'], 'rank': [1, 2]})\n"
     "print(list(rate_history(results, 'glicko', engine='serial').mu))\n"
-    "import rating_kernels; print(rating_kernels.__file__)\n"
+    "import ranklake.rating_kernels; print(ranklake.rating_kernels.__file__)\n"
 )
+
+
+def sources() -> Iterator[tuple[Path, str]]:
+    """The modules of the clone, and their paths in an installation."""
+    for name in FOLDERS:
+        for file in sorted((ROOT / name).rglob("*.py")):
+            path = file.relative_to(ROOT).as_posix()
+            yield file, path if name == "ranklake" else f"ranklake/{path}"
 
 
 def wheel(folder: Path) -> Path:
     """The packages as a wheel, made without a build tool or the network."""
     path = folder / "ranklake-0-py3-none-any.whl"
-    files = [file for name in PACKAGES for file in sorted((ROOT / name).rglob("*.py"))]
+    files = dict(sources())
     info = {
         "METADATA": "Metadata-Version: 2.1\nName: ranklake\nVersion: 0\n",
         "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
-    names = [file.relative_to(ROOT).as_posix() for file in files] + [f"ranklake-0.dist-info/{name}" for name in info]
+    names = [*files.values(), *(f"ranklake-0.dist-info/{name}" for name in info)]
     with zipfile.ZipFile(path, "w") as archive:
-        for file in files:
-            archive.write(file, file.relative_to(ROOT).as_posix())
+        for file, name in files.items():
+            archive.write(file, name)
         for name, text in info.items():
             archive.writestr(f"ranklake-0.dist-info/{name}", text)
         record = "".join(f"{name},,\n" for name in [*names, "ranklake-0.dist-info/RECORD"])
@@ -66,11 +76,15 @@ def test_uninstall__leaves_nothing_and_another_installation_works(tmp_path: Path
     run("-m", "pip", "install", "--no-index", "--no-deps", str(wheel(tmp_path)))
     first = run("-c", RATE).splitlines()
     assert Path(first[1]).is_relative_to(packages)
-    assert list((packages / "rating_kernels" / "__pycache__").glob("*.pyc"))
+    assert list((packages / "ranklake" / "rating_kernels").rglob("*.pyc"))
     run("-m", "pip", "uninstall", "--yes", "ranklake")
-    assert not [name for name in PACKAGES if (packages / name).exists()]
-    (packages / "clone.pth").write_text(f"import sys; sys.path.insert(0, {str(ROOT)!r})\n")  # as an editable one
+    assert not (packages / "ranklake").exists()
+    clone = tmp_path / "clone"
+    for file, name in sources():
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, clone / name)
+    (packages / "clone.pth").write_text(f"import sys; sys.path.insert(0, {str(clone)!r})\n")  # as an editable one
     again = run("-c", RATE).splitlines()
     assert again[0] == first[0]
-    assert Path(again[1]).is_relative_to(ROOT)
+    assert Path(again[1]).is_relative_to(clone)
     assert not list((tmp_path / "cache").rglob("*.tmp"))

@@ -10,8 +10,8 @@ import click
 import pytest
 from deploy.commands import ROOT, check
 
-from flows.cli import cli
-from storage.mending import way_out
+from ranklake.flows.cli import cli
+from ranklake.storage.mending import way_out
 
 RUN_TIME = "7"  # in place of what is put into a message at run time: a name as well as a number
 COMMAND = re.compile(r"`ranklake ([^`]+)`")
@@ -44,7 +44,7 @@ def texts(node: ast.AST) -> Iterator[str]:
 
 def advised() -> Iterator[tuple[str, str]]:
     """The commands in all messages, docstrings and help texts, each with its module."""
-    for folder in ("flows", "storage", "rating_kernels"):
+    for folder in ("ranklake", "flows", "storage", "rating_kernels"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for text in texts(ast.parse(path.read_text(encoding="utf-8"))):
                 for command in COMMAND.findall(text):

@@ -8,9 +8,9 @@ from golden.runner import ABOUT, Answers, Vector, known
 from kernels.histories import four_steps, know
 from twins.bar import Twin
 
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels import BAR, SYSTEMS, Rounds
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import BAR, SYSTEMS, Rounds
 
 __all__ = ["INNER", "package", "params_of", "twin"]
 

@@ -10,11 +10,11 @@ from golden.runner import ABOUT, Answers, Vector, known
 from kernels.histories import know
 from twins.codeforces import CFTwin, CodeforcesTwin, Outcome
 
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Rounds, System
-from rating_kernels import Outcome as Rated
-from rating_kernels.needs import TIE_SHARE
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds, System
+from ranklake.rating_kernels import Outcome as Rated
+from ranklake.rating_kernels.needs import TIE_SHARE
 
 __all__ = ["INNER", "package", "twin"]
 

@@ -9,10 +9,10 @@ from golden.runner import ABOUT, Answers, Vector, known
 from kernels.histories import four_steps, know
 from twins.elo import Twin
 
-from flows.engines.serial import Serial
-from rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds
-from rating_kernels.elo import Elo
-from rating_kernels.elo_games import IMPORTANCE, rate_games
+from ranklake.flows.engines.serial import Serial
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds
+from ranklake.rating_kernels.elo import Elo
+from ranklake.rating_kernels.elo_games import IMPORTANCE, rate_games
 
 __all__ = ["package", "params_of", "twin"]
 

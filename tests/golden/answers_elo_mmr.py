@@ -9,9 +9,9 @@ from golden.runner import ABOUT, Answers, Vector, known
 from kernels.histories import factors, four_steps, know
 from twins.elo_mmr import Twin
 
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Rounds
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
 
 __all__ = ["package", "params_of", "twin"]
 

@@ -11,9 +11,9 @@ from golden.runner import ABOUT, Answers, Vector, known
 from kernels.histories import four_steps
 from twins.elo_r import Factor, Player, Twin
 
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds
 
 __all__ = ["package", "params_of", "queue", "remember", "twin"]
 

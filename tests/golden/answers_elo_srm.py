@@ -8,10 +8,10 @@ from golden.runner import ABOUT, Answers, Vector, known
 from kernels.histories import four_steps, know
 from twins.elo_srm import Twin
 
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Outcome, Rounds
-from rating_kernels.elo_srm import K0, EloSRM, newcomer
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
+from ranklake.rating_kernels.elo_srm import K0, EloSRM, newcomer
 
 __all__ = ["INNER", "package", "params_of", "twin"]
 

@@ -11,9 +11,9 @@ from kernels.histories import four_steps, know
 from twins.glicko import AllPairs, Glicko
 from twins.glicko2 import Glicko2
 
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Rounds, glicko, glicko2
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Rounds, glicko, glicko2
 
 __all__ = ["INNER", "package", "twin"]
 

@@ -9,10 +9,10 @@ from golden.runner import ABOUT, Answers, Vector, known
 from kernels.histories import know
 from twins.topcoder import Twin
 
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, TopCoder
-from rating_kernels.topcoder import VETERANS, Field, step_size
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, TopCoder
+from ranklake.rating_kernels.topcoder import VETERANS, Field, step_size
 
 __all__ = ["INNER", "package", "params_of", "twin"]
 

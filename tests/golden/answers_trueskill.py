@@ -8,9 +8,9 @@ from golden.runner import ABOUT, Answers, Vector, known
 from kernels.histories import four_steps, know
 from twins.trueskill import Twin
 
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Rounds
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Rounds
 
 __all__ = ["package", "params_of", "twin"]
 

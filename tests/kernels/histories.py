@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from strategies import POOL, Belief, Contest
 
-from flows.engines.base import Engine
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
+from ranklake.flows.engines.base import Engine
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 
 __all__ = [
     "C3",

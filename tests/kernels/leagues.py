@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kernels.histories import know
 from strategies import POOL, Belief
 
-from rating_kernels import Beliefs, Rounds, System
+from ranklake.rating_kernels import Beliefs, Rounds, System
 
 __all__ = ["Field", "believed", "crowd", "direct_duels", "games", "round_of", "thrown"]
 

@@ -13,9 +13,9 @@ from kernels.histories import four_steps, know, ladder, same_bits, to_rounds
 from strategies import POOL, histories, places, ratings, repeatable
 from twins.codeforces import CFTwin
 
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, CFGeneral, Codeforces, Outcome, Rounds
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, CFGeneral, Codeforces, Outcome, Rounds
 
 SYSTEM = SYSTEMS["cf-general"]
 POINTS = 1e-9  # what a root may be off

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import repeatable
 
-from rating_kernels import (
+from ranklake.rating_kernels import (
     BAR,
     SYSTEMS,
     CFGeneral,
@@ -25,8 +25,8 @@ from rating_kernels import (
     TopCoder,
     TrueSkill,
 )
-from rating_kernels.chances import logistic_duel, normal
-from rating_kernels.system import Prior
+from ranklake.rating_kernels.chances import logistic_duel, normal
+from ranklake.rating_kernels.system import Prior
 
 C3 = math.pi / math.sqrt(3.0)
 N_DRAWN = 1_000_000

@@ -13,11 +13,11 @@ from kernels.histories import four_steps, know, ladder, same_bits, to_rounds
 from strategies import POOL, histories, places, repeatable
 from twins.codeforces import CodeforcesTwin, broken_promises
 
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Codeforces, Outcome, Prior, Rounds
-from rating_kernels.needs import needs, solve_directly
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Codeforces, Outcome, Prior, Rounds
+from ranklake.rating_kernels.needs import needs, solve_directly
 
 SYSTEM = SYSTEMS["codeforces"]
 OVERTAKEN, OUTGAINED = "overtaken by the beaten", "outgained by the beaten"

@@ -18,12 +18,12 @@ from kernels.histories import four_steps, know, ladder, same_bits, to_rounds
 from strategies import POOL, histories, places, ratings, repeatable
 from twins.elo import Twin
 
-from flows.engines.base import Engine
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from flows.rounds import rate_rounds
-from rating_kernels import IMPORTANCE, SYSTEMS, Beliefs, Elo, Games, Outcome, Rounds, rate_games
-from rating_kernels.elo import SMALL
+from ranklake.flows.engines.base import Engine
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import IMPORTANCE, SYSTEMS, Beliefs, Elo, Games, Outcome, Rounds, rate_games
+from ranklake.rating_kernels.elo import SMALL
 
 SYSTEM = SYSTEMS["elo"]
 POINTS = 1e-9

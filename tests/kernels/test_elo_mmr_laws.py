@@ -38,9 +38,9 @@ from strategies import (
     standings,
 )
 
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels import Beliefs, EloMMR, Outcome, Rounds
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import Beliefs, EloMMR, Outcome, Rounds
 
 RHOS = [0.0, 0.04, 1.0, 5.0, math.inf]
 ONE = ladder(1)

@@ -20,9 +20,9 @@ from kernels.histories import C3, SYSTEM, factors, four_steps, know, rate, to_ro
 from strategies import POOL, Belief, Contest, elo_mmr_params, histories, populations, repeatable
 from twins.elo_mmr import Outcome, Twin
 
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels.performance import bracket, solve_groups
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels.performance import bracket, solve_groups
 
 RELATIVE = 1e-12  # of max(1, |rating|): some ten roundings of an epsilon a round, over a handful of rounds
 EPSILON = 2.0**-52

@@ -18,12 +18,12 @@ from kernels.histories import four_steps, know, ladder, same_bits, to_rounds
 from strategies import POOL, Belief, Contest, elo_mmr_params, histories, places, populations, repeatable
 from twins.elo_mmr import Twin
 
-from flows.engines.base import Engine
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, EloMMX, Outcome, Rounds, gaussian, gaussian_field
-from rating_kernels.numerics import hazard, hazards, upper_hazard
+from ranklake.flows.engines.base import Engine
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, EloMMX, Outcome, Rounds, gaussian, gaussian_field
+from ranklake.rating_kernels.numerics import hazard, hazards, upper_hazard
 
 SYSTEM = SYSTEMS["elo-mmx"]
 VECTORS = sorted(FOLDER.glob("elo_mmr-gauss-*.json"))

@@ -16,12 +16,12 @@ from kernels.histories import four_steps, know, ladder, same_bits, to_rounds
 from strategies import POOL, Belief, histories, places, populations, ratings, repeatable
 from twins.elo_r import Player, Twin
 
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, EloR, Outcome, Rounds
-from rating_kernels.elo_r import spread
-from rating_kernels.noise import _zeta
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, EloR, Outcome, Rounds
+from ranklake.rating_kernels.elo_r import spread
+from ranklake.rating_kernels.noise import _zeta
 
 SYSTEM = SYSTEMS["elo-r"]
 POINTS = 1e-9  # what a root may be off

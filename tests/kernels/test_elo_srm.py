@@ -14,13 +14,13 @@ from kernels.histories import four_steps, know, ladder, same_bits
 from strategies import POOL, places, ratings, repeatable, standings
 from twins.elo_srm import K0, Twin
 
-from flows.engines.base import Engine
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, EloSRM, Outcome, Rounds
-from rating_kernels.elo_srm import SMALL, Surprises, newcomer
-from rating_kernels.field import BLOCK, DIRECT
+from ranklake.flows.engines.base import Engine
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, EloSRM, Outcome, Rounds
+from ranklake.rating_kernels.elo_srm import SMALL, Surprises, newcomer
+from ranklake.rating_kernels.field import BLOCK, DIRECT
 
 SYSTEM = SYSTEMS["elo-srm"]
 POINTS = 1e-9

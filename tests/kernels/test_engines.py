@@ -13,11 +13,11 @@ from hypothesis import given
 from kernels.histories import ladder, same_bits, to_rounds
 from strategies import POOL, histories, repeatable
 
-from flows.engines.base import ENGINES, Engine, open_engine
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
+from ranklake.flows.engines.base import ENGINES, Engine, open_engine
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 
 N_PLAYERS = 6000
 

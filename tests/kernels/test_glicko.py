@@ -15,10 +15,10 @@ from strategies import DAY, POOL, histories, places, populations, repeatable
 from twins.glicko import AllPairs, games_of
 from twins.glicko import Glicko as Twin
 
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Glicko, GlickoAllPairs, Rounds, duels, field_sums, glicko
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Glicko, GlickoAllPairs, Rounds, duels, field_sums, glicko
 
 GLICKO, ALLPAIRS = SYSTEMS["glicko"], SYSTEMS["glicko-allpairs"]
 TWINS = {"glicko": Twin, "glicko-allpairs": AllPairs}

@@ -15,10 +15,10 @@ from strategies import DAY, POOL, histories, populations, repeatable
 from twins.glicko2 import Glicko2 as Twin
 from twins.glicko2 import new_volatility
 
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Glicko2, Rounds, duels, glicko2
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Glicko2, Rounds, duels, glicko2
 
 SYSTEM = SYSTEMS["glicko2"]
 POINTS = 1e-9

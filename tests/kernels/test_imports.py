@@ -9,17 +9,21 @@ import pytest
 
 
 def loaded(modules: str) -> set[str]:
-    """Top-level modules that a fresh interpreter has after importing these."""
-    code = f"import sys, {modules}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    """Top-level modules, and packages of ours, that a fresh interpreter has after importing these."""
+    code = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split()) - sys.stdlib_module_names
+    names = {name.removeprefix("ranklake.").partition(".")[0] for name in done.stdout.split()}
+    return names - sys.stdlib_module_names - {"ranklake"}
 
 
 @pytest.mark.parametrize(
     ("modules", "ours"),
     [
-        ("rating_kernels", {"rating_kernels"}),
-        ("flows.rounds, flows.engines.serial, flows.engines.threads", {"flows", "rating_kernels"}),
+        ("ranklake.rating_kernels", {"rating_kernels"}),
+        (
+            "ranklake.flows.rounds, ranklake.flows.engines.serial, ranklake.flows.engines.threads",
+            {"flows", "rating_kernels"},
+        ),
     ],
     ids=["kernels", "local-engines"],
 )

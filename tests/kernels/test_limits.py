@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flows.outcomes import RoundError
-from rating_kernels import SYSTEMS, Elo, EloMMR, Rounds
-from rating_kernels.limits import POINTS, TIME_SECONDS, WEIGHT, limits_of, positive
-from rating_kernels.system import ConvergenceError
+from ranklake.flows.outcomes import RoundError
+from ranklake.rating_kernels import SYSTEMS, Elo, EloMMR, Rounds
+from ranklake.rating_kernels.limits import POINTS, TIME_SECONDS, WEIGHT, limits_of, positive
+from ranklake.rating_kernels.system import ConvergenceError
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import repeatable
 
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from rating_kernels import pair_field
-from rating_kernels.pair_field import KINDS, SETUP, direct_sums, pair_sums
-from rating_kernels.pair_table import SPACING, Nodes, _fast_length
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.rating_kernels import pair_field
+from ranklake.rating_kernels.pair_field import KINDS, SETUP, direct_sums, pair_sums
+from ranklake.rating_kernels.pair_table import SPACING, Nodes, _fast_length
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Players = tuple[Floats, Floats]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from kernels.histories import four_steps, know, ladder, same_bits
 
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 
 
 @pytest.fixture(params=list(SYSTEMS))

@@ -16,11 +16,11 @@ from kernels.histories import four_steps, know, ladder, same_bits, to_rounds
 from strategies import POOL, histories, populations, repeatable
 from twins.topcoder import Twin
 
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Rounds, System, TopCoder, pair_field
-from rating_kernels.topcoder import SMALL, step_size
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Rounds, System, TopCoder, pair_field
+from ranklake.rating_kernels.topcoder import SMALL, step_size
 
 SYSTEM = SYSTEMS["topcoder"]
 POINTS = 1e-8  # rounding of chances to win, times competition factors of thousands of points
@@ -127,7 +127,7 @@ def test_topcoder__by_table_agrees_with_sums_term_by_term_in_a_round_of_thousand
     (one, round), (other, _) = crowd(4000, (80, 350), "usual", 0.2), crowd(4000, (80, 350), "usual", 0.2)
     params = TopCoder.published()
     tabulated = rated(params, one, round)
-    monkeypatch.setattr("rating_kernels.topcoder.pair_sums", term_by_term)
+    monkeypatch.setattr("ranklake.rating_kernels.topcoder.pair_sums", term_by_term)
     direct = rated(params, other, round)
     for name in ("perf", "mu", "sigma"):
         assert getattr(tabulated, name) == pytest.approx(getattr(direct, name), rel=1e-10)

@@ -15,11 +15,11 @@ from kernels.histories import four_steps, know, ladder, same_bits, to_rounds
 from strategies import POOL, Belief, histories, places, populations, repeatable
 from twins.trueskill import Twin, _quantile
 
-from flows.engines.serial import Serial
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Rounds, TrueSkill
-from rating_kernels.message_chain import propagate
-from rating_kernels.trueskill import SMALL, margin
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Rounds, TrueSkill
+from ranklake.rating_kernels.message_chain import propagate
+from ranklake.rating_kernels.trueskill import SMALL, margin
 
 SYSTEM = SYSTEMS["trueskill"]
 MODELS = [

@@ -1,6 +1,6 @@
 import pytest
 
-from storage import Lake
+from ranklake.storage import Lake
 
 
 @pytest.fixture

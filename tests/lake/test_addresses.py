@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from lake.builders import contest, ingest
 
-from storage import Dataset, Lake, LakeError
-from storage.errors import AddressError
+from ranklake.storage import Dataset, Lake, LakeError
+from ranklake.storage.errors import AddressError
 
 WRONG = {
     "": "is empty, got ''",

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from lake.builders import Killed, WatchedLake, digest, rounds, run_of, tree
 
-from storage import DamagedError, FormatError, LakeError, MissingError, Run
+from ranklake.storage import DamagedError, FormatError, LakeError, MissingError, Run
 
 ROUNDS = "runs/run/rounds"
 

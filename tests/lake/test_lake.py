@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from lake.builders import Killed, content, contest, expected, ingest, rounds, run_of, tree
 
-from storage import DamagedError, FormatError, Lake, LakeError, MissingError
+from ranklake.storage import DamagedError, FormatError, Lake, LakeError, MissingError
 
 
 def test_open__a_missing_folder_says_how_to_make_one(tmp_path):

@@ -17,18 +17,18 @@ from typing import IO
 
 import pytest
 
-from storage import Lake, LakeError
-from storage.errors import DamagedError, LeaseHeldError
-from storage.layout import TEMPORARY_PREFIX
-from storage.lease import EXPIRY_BEATS, Holder, hold, holder
+from ranklake.storage import Lake, LakeError
+from ranklake.storage.errors import DamagedError, LeaseHeldError
+from ranklake.storage.layout import TEMPORARY_PREFIX
+from ranklake.storage.lease import EXPIRY_BEATS, Holder, hold, holder
 
 FOLDER = "runs/run"
 BEAT = 0.02
 PATIENCE = 60.0
 HOLD = """
 import sys, time
-from storage import Lake
-from storage.lease import hold
+from ranklake.storage import Lake
+from ranklake.storage.lease import hold
 with hold(Lake.open(sys.argv[1]), "runs/run", "rate run", beat_seconds=0.02):
     print("held", flush=True)
     sys.stdin.read()
@@ -310,7 +310,7 @@ def test_create_bytes__that_fails_leaves_nothing_behind(tmp_path: Path, monkeypa
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("storage.disk.open", full, raising=False)
+        patch.setattr("ranklake.storage.disk.open", full, raising=False)
         with pytest.raises(LakeError, match=r"a/b\.json: cannot create: No space left on device \([0-9]"):
             lake.create_bytes("a/b.json", b"one")
     assert lake.list("a") == ["c.json"]

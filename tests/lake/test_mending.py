@@ -2,8 +2,8 @@
 
 import pytest
 
-from storage import DamagedError
-from storage.mending import damaged, way_out
+from ranklake.storage import DamagedError
+from ranklake.storage.mending import damaged, way_out
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,17 @@ from types import SimpleNamespace
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from flows.interrupts import interruptible
-from flows.markdown import place
-from flows.times import utc
-from storage import processes
-from storage.people import author
-from storage.stores import connect
+from ranklake.flows.interrupts import interruptible
+from ranklake.flows.markdown import place
+from ranklake.flows.times import utc
+from ranklake.storage import processes
+from ranklake.storage.people import author
+from ranklake.storage.stores import connect
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = [path for part in ("flows", "storage", "rating_kernels") for path in sorted((ROOT / part).rglob("*.py"))]
+SOURCES = [
+    path for part in ("ranklake", "flows", "storage", "rating_kernels") for path in sorted((ROOT / part).rglob("*.py"))
+]
 
 ONE_PLACE = {  # a call, and the modules that may make it
     "os.kill": {"storage/processes.py"},  # ends any process on Windows
@@ -166,7 +168,7 @@ def test_interruptible__puts_back_a_handler_that_is_not_of_python(monkeypatch: p
 @pytest.mark.parametrize("platform", ["posix", "windows"])
 def test_follow__ends_with_the_signal_that_the_platform_sends(monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
     """Windows never sends SIGTERM, but SIGBREAK; another signal stands for it here."""
-    from flows import following
+    from ranklake.flows import following
 
     if platform == "windows":
         monkeypatch.setattr(signal, "SIGBREAK", signal.SIGABRT, raising=False)

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from storage.prefetch import prefetch
+from ranklake.storage.prefetch import prefetch
 
 ANY = "ranklake-test"
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from lake.builders import WatchedLake, tree
 
-from storage import DamagedError, FormatError, LakeError, MissingError, Run, snapshots
+from ranklake.storage import DamagedError, FormatError, LakeError, MissingError, Run, snapshots
 
 FOLDER = "runs/run/snapshots/000007"
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
-from storage import Contest, Dataset, Lake, LakeError
+from ranklake.storage import Contest, Dataset, Lake, LakeError
 
 __all__ = ["FIRST", "IDS", "Refused", "Twin", "changes"]
 

@@ -36,7 +36,7 @@ def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
 
 
 @pytest.fixture
-def ranklake(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     for name in ("FORCE_COLOR", "COLUMNS", "RANKLAKE_LAKE"):
         monkeypatch.delenv(name, raising=False)
     return Command(monkeypatch, capsys)

@@ -197,11 +197,11 @@ def serve(settings: str) -> None:
 def _warm_up() -> None:
     from pipeline.lakes import made_up, rated_in_memory
 
-    import storage.compact
-    import storage.log
+    import ranklake.storage.compact
+    import ranklake.storage.log
 
     rated_in_memory(made_up(30))
-    storage.log.time = SimpleNamespace(time=lambda: NOW)  # type: ignore[assignment]
+    ranklake.storage.log.time = SimpleNamespace(time=lambda: NOW)  # type: ignore[assignment]
     gc.freeze()  # collecting would copy pages that are shared
 
 
@@ -233,7 +233,7 @@ def _work(logs: str, arguments: list[str], at: int, how: str, before: str) -> No
         sys.argv = ["ranklake", *arguments]
         operations = _watch(arguments[arguments.index("--lake") + 1], at, how)
         exec(before, {})
-        from flows.cli import main
+        from ranklake.flows.cli import main
 
         try:
             main()
@@ -251,7 +251,7 @@ def _work(logs: str, arguments: list[str], at: int, how: str, before: str) -> No
 
 def _watch(lake: str, at: int, how: str) -> list[str]:
     """Note all that is done to files below a lake, and let one of the operations fail."""
-    import storage.disk
+    import ranklake.storage.disk
 
     operations: list[str] = []
     numbers, dice, room = itertools.count(), random.Random(at), [0]
@@ -303,7 +303,7 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
 
         return _File(file, written)
 
-    storage.disk.open = opened  # type: ignore[attr-defined]
+    ranklake.storage.disk.open = opened  # type: ignore[attr-defined]
     sys.addaudithook(hook)
     return operations
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flows.config import RunConfig, build_params, find_system
-from flows.engines.base import Engine
-from flows.engines.serial import Serial
-from flows.rate import Progress, RateReport, rate
-from flows.rounds import rate_rounds
-from rating_kernels import Outcome, Rounds
-from storage import Contest, Dataset, Lake, Run
-from storage.reserve import RESERVE
+from ranklake.flows.config import RunConfig, build_params, find_system
+from ranklake.flows.engines.base import Engine
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rate import Progress, RateReport, rate
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.storage import Contest, Dataset, Lake, Run
+from ranklake.storage.reserve import RESERVE
 
 __all__ = [
     "NUMBERS",
@@ -212,6 +212,6 @@ def _below(folder: Path) -> list[Path]:
 
 def start(*arguments: str, before: str = "", **options: Any) -> subprocess.Popen[bytes]:
     """The command in a process of its own, which first runs the Python of ``before``; end it by its handle."""
-    program = f"import sys; sys.argv[0] = 'ranklake'\n{before}\nfrom flows.cli import main\nmain()\n"
+    program = f"import sys; sys.argv[0] = 'ranklake'\n{before}\nfrom ranklake.flows.cli import main\nmain()\n"
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     return subprocess.Popen([sys.executable, "-c", program, *arguments], **options)

@@ -17,12 +17,12 @@ from pipeline.crew import Crew, Ended
 from pipeline.lakes import made_up, same_tables
 from pipeline.tables import contents, over_years
 
-from flows.verify import Verifier
-from storage import Contest, Dataset, Lake, Run
-from storage.layout import run_file
-from storage.parquet import metadata_of
-from storage.schemas import ROUNDS
-from storage.sweep import referenced
+from ranklake.flows.verify import Verifier
+from ranklake.storage import Contest, Dataset, Lake, Run
+from ranklake.storage.layout import run_file
+from ranklake.storage.parquet import metadata_of
+from ranklake.storage.schemas import ROUNDS
+from ranklake.storage.sweep import referenced
 
 __all__ = [
     "COMMANDS",
@@ -42,10 +42,10 @@ __all__ = [
 
 # Many small files; sized alone, as a stalled machine would cut segments by time.
 SETTINGS = """
-import flows.commit, flows.schedule, storage.ingest
-flows.commit.SEGMENT_ROWS, flows.commit.SEGMENT_SECONDS = 40, float("inf")
-flows.schedule.SNAPSHOT_ROWS, flows.schedule.SNAPSHOT_SECONDS = 120, 1e9
-storage.ingest._FILE_ROWS = 60
+import ranklake.flows.commit, ranklake.flows.schedule, ranklake.storage.ingest
+ranklake.flows.commit.SEGMENT_ROWS, ranklake.flows.commit.SEGMENT_SECONDS = 40, float("inf")
+ranklake.flows.schedule.SNAPSHOT_ROWS, ranklake.flows.schedule.SNAPSHOT_SECONDS = 120, 1e9
+ranklake.storage.ingest._FILE_ROWS = 60
 """
 CONTESTS = over_years(made_up(42))
 _OUT = CONTESTS[14].handles[0].as_py()

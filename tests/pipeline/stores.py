@@ -21,9 +21,11 @@ __all__ = ["PATIENCE", "SEGMENTS_AS_ON_A_DISK", "Proxy", "environment", "proxy",
 
 PATIENCE = 60.0
 # Python that a command runs first: its lake in a store is to be compared with one on a disk
-SEGMENTS_AS_ON_A_DISK = (
-    "import s3fs\nimport flows.commit\nflows.commit.REMOTE_SEGMENT_ROWS = flows.commit.SEGMENT_ROWS\n"
-)
+SEGMENTS_AS_ON_A_DISK = """
+import s3fs
+from ranklake.flows import commit
+commit.REMOTE_SEGMENT_ROWS = commit.SEGMENT_ROWS
+"""
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "date", "server"}
 
 

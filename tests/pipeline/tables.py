@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from pipeline.lakes import same_tables
 
-from flows.leaderboard import Display, leaderboard
-from storage import Contest, Dataset, Lake, Run
+from ranklake.flows.leaderboard import Display, leaderboard
+from ranklake.storage import Contest, Dataset, Lake, Run
 
 __all__ = [
     "ORDER",

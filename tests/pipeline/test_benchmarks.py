@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rating_kernels import Rounds
-from rating_kernels.field import NODES
+from ranklake.rating_kernels import Rounds
+from ranklake.rating_kernels.field import NODES
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 

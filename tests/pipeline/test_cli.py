@@ -18,7 +18,7 @@ import pytest
 from pipeline.commands import Command
 from pipeline.lakes import contest, files, ingest, lake_of, made_up, rate_run, rated, start
 
-from storage import Contest, Dataset, Lake, Run
+from ranklake.storage import Contest, Dataset, Lake, Run
 
 PATIENCE = 120.0
 COMMANDS = [(), ("ingest",), ("ingest", "files"), ("ingest", "synthetic"), ("rate",), ("leaderboard",), ("player",)]
@@ -68,16 +68,16 @@ def frame_of(contests: list[Contest]) -> pd.DataFrame:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("flag", ["--help", "-h"])
-def test_help__tells_usage_of_every_command(ranklake: Command, command: tuple[str, ...], flag: str) -> None:
-    answer = ranklake(*command, flag)
+def test_help__tells_usage_of_every_command(invoke: Command, command: tuple[str, ...], flag: str) -> None:
+    answer = invoke(*command, flag)
     assert (answer.code, answer.err) == (0, "")
     assert answer.out.startswith("Usage: ")
     assert " ".join((*command, "[OPTIONS]")) in answer.out.splitlines()[0]
     assert max(map(len, answer.out.splitlines())) <= 110
 
 
-def test_version__is_told(ranklake: Command) -> None:
-    assert re.search(r", version \d+\.\d+", ranklake("--version").out)
+def test_version__is_told(invoke: Command) -> None:
+    assert re.search(r", version \d+\.\d+", invoke("--version").out)
 
 
 @pytest.mark.parametrize("command", [(), ("rate",), ("leaderboard",)], ids=" ".join)
@@ -86,7 +86,7 @@ def test_help__imports_nothing_heavy(command: tuple[str, ...]) -> None:
     with start(*command, "--help", before=report) as process:
         _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
-    roots = {name.partition(".")[0] for name in err.decode().split()}
+    roots = {name.removeprefix("ranklake.").partition(".")[0] for name in err.decode().split()}
     assert "click" in roots
     assert not roots & {"numba", "pandas", "pyarrow", "prefect", "numpy", "dask", "rich", "storage", "rating_kernels"}
 
@@ -104,8 +104,8 @@ def test_help__answers_in_half_a_second() -> None:
 # Wrong use: 2
 
 
-def test_usage__nothing_to_do_shows_help_and_ends_with_2(ranklake: Command) -> None:
-    answer = ranklake()
+def test_usage__nothing_to_do_shows_help_and_ends_with_2(invoke: Command) -> None:
+    answer = invoke()
     assert answer.code == 2
     assert "Commands:" in answer.out + answer.err
 
@@ -152,22 +152,22 @@ def test_usage__nothing_to_do_shows_help_and_ends_with_2(ranklake: Command) -> N
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_usage__what_is_typed_wrong_is_told_in_a_line_and_ends_with_2(
-    ranklake: Command, lake: Lake, tmp_path: Path, arguments: list[str], said: str
+    invoke: Command, lake: Lake, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     before = files(Path(lake.url))
     arguments = [str(tmp_path) if argument is FOLDER else argument for argument in arguments]
     if arguments != ["fly"]:
         arguments = [*arguments, "--lake", lake.url]
-    assert said in " ".join(ranklake.refuses(*arguments, code=2).split())
+    assert said in " ".join(invoke.refuses(*arguments, code=2).split())
     assert files(Path(lake.url)) == before
 
 
 def test_usage__a_lake_must_be_named_or_come_from_the_environment(
-    ranklake: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch
+    invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "Missing option '--lake'" in ranklake.refuses("runs", code=2)
+    assert "Missing option '--lake'" in invoke.refuses("runs", code=2)
     monkeypatch.setenv("RANKLAKE_LAKE", lake.url)
-    assert "games" in ranklake("runs").out
+    assert "games" in invoke("runs").out
 
 
 @pytest.mark.parametrize(
@@ -182,9 +182,9 @@ def test_usage__a_lake_must_be_named_or_come_from_the_environment(
     ids=" ".join,
 )
 def test_usage__names_and_seeds_that_cannot_be_are_wrong_use_too(
-    ranklake: Command, lake: Lake, arguments: list[str]
+    invoke: Command, lake: Lake, arguments: list[str]
 ) -> None:
-    ranklake.refuses(*arguments, "--lake", lake.url, code=2)
+    invoke.refuses(*arguments, "--lake", lake.url, code=2)
 
 
 # Failures: 1
@@ -205,32 +205,32 @@ def test_usage__names_and_seeds_that_cannot_be_are_wrong_use_too(
     ids=lambda value: " ".join(value).encode("ascii", "replace").decode() if isinstance(value, list) else "",
 )
 def test_failure__is_told_in_a_line_with_the_way_out_and_ends_with_1(
-    ranklake: Command, lake: Lake, arguments: list[str], said: str
+    invoke: Command, lake: Lake, arguments: list[str], said: str
 ) -> None:
     before = files(Path(lake.url))
-    assert said.format(lake=lake.url) in ranklake.refuses(*arguments, "--lake", lake.url)
+    assert said.format(lake=lake.url) in invoke.refuses(*arguments, "--lake", lake.url)
     assert files(Path(lake.url)) == before
 
 
 @pytest.mark.parametrize("command", [["runs"], ["rate", "--dataset", "games"], ["leaderboard", "--run", "run"]])
-def test_failure__a_lake_that_is_not_there_is_not_made(ranklake: Command, tmp_path: Path, command: list[str]) -> None:
+def test_failure__a_lake_that_is_not_there_is_not_made(invoke: Command, tmp_path: Path, command: list[str]) -> None:
     assert (
-        ranklake.refuses(*command, "--lake", tmp_path / "no")
+        invoke.refuses(*command, "--lake", tmp_path / "no")
         == f"no lake at {tmp_path / 'no'}; `ranklake ingest` makes one"
     )
     assert not (tmp_path / "no").exists()
 
 
-def test_failure__a_run_without_rounds_has_no_leaderboard(ranklake: Command, lake: Lake) -> None:
-    assert ranklake("rate", "--dataset", "games", "--run", "new", "--max-rounds", 0, "--lake", lake.url).code == 0
-    assert "no rated rounds yet" in ranklake.refuses("leaderboard", "--run", "new", "--lake", lake.url)
+def test_failure__a_run_without_rounds_has_no_leaderboard(invoke: Command, lake: Lake) -> None:
+    assert invoke("rate", "--dataset", "games", "--run", "new", "--max-rounds", 0, "--lake", lake.url).code == 0
+    assert "no rated rounds yet" in invoke.refuses("leaderboard", "--run", "new", "--lake", lake.url)
 
 
 def test_failure__a_player_who_was_not_rated_yet_is_told_apart_from_one_who_is_unknown(
-    ranklake: Command, lake: Lake
+    invoke: Command, lake: Lake
 ) -> None:
     ingest(lake, [contest("new", "newcomer", "player 1")])
-    assert "player 'newcomer' has no rated rounds in run run" in ranklake.refuses(
+    assert "player 'newcomer' has no rated rounds in run run" in invoke.refuses(
         "player", "newcomer", "--run", "run", "--lake", lake.url
     )
 
@@ -244,15 +244,15 @@ def test_failure__shows_its_traceback_with_debug_only(lake: Lake) -> None:
         assert b"no run 'no'" in err
 
 
-def test_failure__of_a_run_called_as_the_option_shows_no_traceback(ranklake: Command, lake: Lake) -> None:
-    assert "no run '--debug'" in ranklake.refuses("leaderboard", "--run", "--debug", "--lake", lake.url)
+def test_failure__of_a_run_called_as_the_option_shows_no_traceback(invoke: Command, lake: Lake) -> None:
+    assert "no run '--debug'" in invoke.refuses("leaderboard", "--run", "--debug", "--lake", lake.url)
 
 
 # Ingest
 
 
 @pytest.mark.parametrize("kind", ["folder", "tar.xz", "zip", "csv", "parquet"])
-def test_ingest__files_of_every_kind_are_rated_alike(ranklake: Command, tmp_path: Path, kind: str) -> None:
+def test_ingest__files_of_every_kind_are_rated_alike(invoke: Command, tmp_path: Path, kind: str) -> None:
     import shutil
 
     contests = made_up(12, spice=False)
@@ -266,13 +266,13 @@ def test_ingest__files_of_every_kind_are_rated_alike(ranklake: Command, tmp_path
         forms = {"tar.xz": "xztar", "zip": "zip"}
         path = folder if kind == "folder" else Path(shutil.make_archive(str(folder), forms[kind], tmp_path, "games"))
     url = str(tmp_path / "lake")
-    answer = ranklake("ingest", "files", path, "--dataset", "games", "--lake", url)
+    answer = invoke("ingest", "files", path, "--dataset", "games", "--lake", url)
     rows = sum(map(len, contests))
     assert (answer.code, answer.out) == (
         0,
         f"read 12 contests, {rows} participations\ndata set games: 12 new contests\n",
     )
-    answer = ranklake("rate", "--dataset", "games", "--lake", url)
+    answer = invoke("rate", "--dataset", "games", "--lake", url)
     told = [line for line in answer.err.splitlines() if not line.startswith("rating: ")]  # if compiling takes its time
     assert (answer.code, told) == (0, [])
     assert answer.out.startswith(f"run games-elo-mmr: rated 12 rounds with {rows} participations in ")
@@ -282,38 +282,36 @@ def test_ingest__files_of_every_kind_are_rated_alike(ranklake: Command, tmp_path
     assert one.equals(rated(other).select(["contest_id", "player", "mu", "sigma"]))
 
 
-def test_ingest__again_changes_nothing_and_a_correction_is_counted(ranklake: Command, tmp_path: Path) -> None:
+def test_ingest__again_changes_nothing_and_a_correction_is_counted(invoke: Command, tmp_path: Path) -> None:
     contests = made_up(5, spice=False)
     folder, url = write_folder(tmp_path / "games", contests), str(tmp_path / "lake")
     arguments = ("ingest", "files", folder, "--dataset", "games", "--lake", url)
-    ranklake(*arguments)
+    invoke(*arguments)
     before = files(Path(url))
-    assert ranklake(*arguments).out.endswith("data set games: 5 unchanged contests\n")
+    assert invoke(*arguments).out.endswith("data set games: 5 unchanged contests\n")
     assert files(Path(url)) == before
     (folder / "3.json").write_text(json.dumps({**reference(contests[3]), "time_seconds": 5}))
     (folder / "5.json").write_text(json.dumps(reference(contest("5", "ann", "bob"))))
-    assert ranklake(*arguments).out.endswith("data set games: 1 new, 1 corrected, 4 unchanged contests\n")
+    assert invoke(*arguments).out.endswith("data set games: 1 new, 1 corrected, 4 unchanged contests\n")
 
 
-def test_ingest__a_contest_with_a_fault_leaves_the_lake_as_it_was(
-    ranklake: Command, lake: Lake, tmp_path: Path
-) -> None:
+def test_ingest__a_contest_with_a_fault_leaves_the_lake_as_it_was(invoke: Command, lake: Lake, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "more", [contest(str(i), *"abcdef") for i in range(100, 105)])
     (folder / "104.json").write_text('{"name": "x", "time_seconds": 0, "standings": [["ann", 0, 1]]}')
     before = files(Path(lake.url))
-    message = ranklake.refuses("ingest", "files", folder, "--dataset", "games", "--lake", lake.url)
+    message = invoke.refuses("ingest", "files", folder, "--dataset", "games", "--lake", lake.url)
     assert "more, contest 104 (104.json)" in message
     assert files(Path(lake.url)) == before
-    message = ranklake.refuses("ingest", "files", folder, "--dataset", "new", "--lake", lake.url)
+    message = invoke.refuses("ingest", "files", folder, "--dataset", "new", "--lake", lake.url)
     assert Dataset.names(Lake.open(lake.url)) == ["games"]
 
 
-def test_ingest__contests_with_a_fault_can_be_left_out_and_are_listed(ranklake: Command, tmp_path: Path) -> None:
+def test_ingest__contests_with_a_fault_can_be_left_out_and_are_listed(invoke: Command, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "games", [contest(str(i), *"abc") for i in range(4)])
     (folder / "1.json").write_text("{")
     (folder / "2.json").write_text('{"name": "x", "time_seconds": 0, "standings": []}')
     url = str(tmp_path / "lake")
-    answer = ranklake("ingest", "files", folder, "--dataset", "games", "--on-error", "skip", "--lake", url)
+    answer = invoke("ingest", "files", folder, "--dataset", "games", "--on-error", "skip", "--lake", url)
     assert answer.code == 0
     assert answer.out == "read 2 contests, 6 participations\ndata set games: 2 new contests\n"
     first, second = answer.err.splitlines()
@@ -321,50 +319,50 @@ def test_ingest__contests_with_a_fault_can_be_left_out_and_are_listed(ranklake: 
     assert second.startswith("left out: games, contest 2 (2.json): the standings are empty")
 
 
-def test_ingest__duplicates_are_dropped_where_that_is_asked_for(ranklake: Command, tmp_path: Path) -> None:
+def test_ingest__duplicates_are_dropped_where_that_is_asked_for(invoke: Command, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "games", [contest(str(i), *("abc" if i else "bca")) for i in range(3)])
     url = str(tmp_path / "lake")
-    answer = ranklake("ingest", "files", folder, "--dataset", "games", "--dedupe", "--lake", url)
+    answer = invoke("ingest", "files", folder, "--dataset", "games", "--dedupe", "--lake", url)
     assert answer.code == 0
     assert "data set games: 2 new" in answer.out
     assert answer.err == "duplicate dropped: contest 2 repeats 1\n"
-    assert "3 new" in ranklake("ingest", "files", folder, "--dataset", "all", "--lake", url).out
+    assert "3 new" in invoke("ingest", "files", folder, "--dataset", "all", "--lake", url).out
 
 
-def test_ingest__a_table_may_call_its_columns_otherwise(ranklake: Command, tmp_path: Path) -> None:
+def test_ingest__a_table_may_call_its_columns_otherwise(invoke: Command, tmp_path: Path) -> None:
     path, url = tmp_path / "games.csv", str(tmp_path / "lake")
     path.write_text(
         "match,who,place,on\n1,ann,1,2020-01-01\n1,bob,2,2020-01-01\n0,bob,1,2019-01-01\n0,ann,1,2019-01-01\n"
     )
     columns = [f"--column={setting}" for setting in ("contest=match", "player=who", "rank=place", "time=on")]
-    answer = ranklake("ingest", "files", path, *columns, "--order", "time", "--dataset", "games", "--lake", url)
+    answer = invoke("ingest", "files", path, *columns, "--order", "time", "--dataset", "games", "--lake", url)
     assert answer.code == 0, answer.err
     table = Dataset.open(Lake.open(url), "games").contests
     assert table.column("contest_id").to_pylist() == ["0", "1"]
     assert table.column("time_seconds").to_pylist() == [1_546_300_800, 1_577_836_800]
-    message = ranklake.refuses("ingest", "files", path, "--dataset", "other", "--lake", url)
+    message = invoke.refuses("ingest", "files", path, "--dataset", "other", "--lake", url)
     assert "there is no column contest, player, rank" in message
     assert message.endswith("; add --column contest=match --column rank=place --column player=...?")
 
 
-def test_ingest__synthetic_is_named_after_its_preset_and_the_seed_decides(ranklake: Command, tmp_path: Path) -> None:
+def test_ingest__synthetic_is_named_after_its_preset_and_the_seed_decides(invoke: Command, tmp_path: Path) -> None:
     url = str(tmp_path / "lake")
     small = ("--set", "n_rounds=3", "--set", "n_players=10", "--lake", url)
-    assert ranklake("ingest", "synthetic", "--preset", "paper", *small).out.endswith("data set paper: 3 new contests\n")
-    assert ranklake("ingest", "synthetic", "--preset", "paper", *small).out.endswith(
+    assert invoke("ingest", "synthetic", "--preset", "paper", *small).out.endswith("data set paper: 3 new contests\n")
+    assert invoke("ingest", "synthetic", "--preset", "paper", *small).out.endswith(
         "data set paper: 3 unchanged contests\n"
     )
-    answer = ranklake("ingest", "synthetic", "--preset", "paper", "--seed", 1, *small)
+    answer = invoke("ingest", "synthetic", "--preset", "paper", "--seed", 1, *small)
     assert answer.out.endswith("data set paper: 3 corrected contests\n")
 
 
 # Rate
 
 
-def test_rate__a_run_is_named_after_what_it_computes(ranklake: Command, lake: Lake) -> None:
+def test_rate__a_run_is_named_after_what_it_computes(invoke: Command, lake: Lake) -> None:
     names = []
     for more in ([], ["--set", "rho=0.04"], ["--set", "rho=5", "--set", "tie_mode=split"], ["--run", "mine"]):
-        answer = ranklake("rate", "--dataset", "games", "--lake", lake.url, "--engine", "serial", *more)
+        answer = invoke("rate", "--dataset", "games", "--lake", lake.url, "--engine", "serial", *more)
         assert answer.code == 0
         names.append(answer.out.partition(":")[0].removeprefix("run "))
     assert names[0] == "games-elo-mmr"
@@ -373,10 +371,10 @@ def test_rate__a_run_is_named_after_what_it_computes(ranklake: Command, lake: La
     assert Run.names(lake) == sorted(["run", *names])
 
 
-def test_rate__settings_arrive(ranklake: Command, lake: Lake) -> None:
+def test_rate__settings_arrive(invoke: Command, lake: Lake) -> None:
     settings = ["rho=inf", "noob_delay=0.6,0.8", "history_len=none", "tie_mode=split", "sig_limit=70"]
     arguments = [f"--set={setting}" for setting in settings]
-    assert ranklake("rate", "--dataset", "games", "--run", "new", *arguments, "--lake", lake.url).code == 0
+    assert invoke("rate", "--dataset", "games", "--run", "new", *arguments, "--lake", lake.url).code == 0
     params = Run.open(lake, "new").config["params"]
     assert {key: params[key] for key in ("rho", "noob_delay", "history_len", "tie_mode", "sig_limit")} == {
         "rho": "inf",
@@ -388,19 +386,19 @@ def test_rate__settings_arrive(ranklake: Command, lake: Lake) -> None:
     before = files(Path(lake.url))
     assert (
         "kept 40 rounds rated before, rated 0 rounds"
-        in ranklake("rate", "--dataset", "games", "--run", "new", *arguments, "--lake", lake.url).out
+        in invoke("rate", "--dataset", "games", "--run", "new", *arguments, "--lake", lake.url).out
     )
     assert files(Path(lake.url)) == before
-    assert ranklake("leaderboard", "--run", "new", "--lake", lake.url).code == 0
+    assert invoke("leaderboard", "--run", "new", "--lake", lake.url).code == 0
 
 
-def test_rate__max_rounds_and_the_uninformative_are_told(ranklake: Command, lake: Lake) -> None:
+def test_rate__max_rounds_and_the_uninformative_are_told(invoke: Command, lake: Lake) -> None:
     arguments = ("rate", "--dataset", "games", "--run", "new", "--lake", lake.url)
-    assert "rated 7 " in ranklake(*arguments, "--max-rounds", 7).out
-    answer = ranklake(*arguments)
+    assert "rated 7 " in invoke(*arguments, "--max-rounds", 7).out
+    answer = invoke(*arguments)
     assert "kept 7 rounds rated before, rated 33 rounds " in answer.out
     assert "contests skipped: one participant only" in answer.out
-    answer = ranklake(*arguments, "--keep-uninformative", "--workers", 1, "--replace")
+    answer = invoke(*arguments, "--keep-uninformative", "--workers", 1, "--replace")
     assert "kept 0 rounds rated before (other parameters), rated 40 rounds " in answer.out
     assert "skipped" not in answer.out
 
@@ -408,10 +406,10 @@ def test_rate__max_rounds_and_the_uninformative_are_told(ranklake: Command, lake
 # Leaderboard and player
 
 
-def test_leaderboard__json_has_every_bit(ranklake: Command, lake: Lake) -> None:
+def test_leaderboard__json_has_every_bit(invoke: Command, lake: Lake) -> None:
     rows = rated(lake).to_pylist()
     last = {row["player"]: row for row in rows}
-    answer = ranklake("leaderboard", "--run", "run", "--all", "--format", "json", "--lake", lake.url)
+    answer = invoke("leaderboard", "--run", "run", "--all", "--format", "json", "--lake", lake.url)
     assert (answer.code, answer.err) == (0, "")
     board = json.loads(answer.out)
     assert len(board) == len(last)
@@ -425,9 +423,9 @@ def test_leaderboard__json_has_every_bit(ranklake: Command, lake: Lake) -> None:
     assert [entry["place"] for entry in board] == [1 + sum(r > rating for r in ratings) for rating in ratings]
 
 
-def test_leaderboard__csv_has_every_bit(ranklake: Command, lake: Lake) -> None:
-    json_answer = ranklake("leaderboard", "--run", "run", "--all", "--format", "json", "--lake", lake.url)
-    answer = ranklake("leaderboard", "--run", "run", "--all", "--format", "csv", "--lake", lake.url)
+def test_leaderboard__csv_has_every_bit(invoke: Command, lake: Lake) -> None:
+    json_answer = invoke("leaderboard", "--run", "run", "--all", "--format", "json", "--lake", lake.url)
+    answer = invoke("leaderboard", "--run", "run", "--all", "--format", "csv", "--lake", lake.url)
     rows = list(csv.DictReader(io.StringIO(answer.out)))
     board = json.loads(json_answer.out)
     assert len(rows) == len(board)
@@ -437,35 +435,35 @@ def test_leaderboard__csv_has_every_bit(ranklake: Command, lake: Lake) -> None:
             assert (row[name] == "") if value is None else (type(value)(row[name]) == value)
 
 
-def test_leaderboard__shows_twenty_or_as_many_as_asked_for(ranklake: Command, lake: Lake) -> None:
+def test_leaderboard__shows_twenty_or_as_many_as_asked_for(invoke: Command, lake: Lake) -> None:
     n = len(set(rated(lake).column("player").to_pylist()))
     for more, expected in ((), 20), (("--top", 3), 3), (("--top", 1000), n), (("--all",), n):
-        answer = ranklake("leaderboard", "--run", "run", *more, "--format", "json", "--lake", lake.url)
+        answer = invoke("leaderboard", "--run", "run", *more, "--format", "json", "--lake", lake.url)
         assert len(json.loads(answer.out)) == expected
-        answer = ranklake("leaderboard", "--run", "run", *more, "--lake", lake.url)
+        answer = invoke("leaderboard", "--run", "run", *more, "--lake", lake.url)
         assert f"{expected} of {n} players" in answer.out
         assert answer.out.count("player ") == expected
 
 
-def test_leaderboard__deviations_decide_how_much_doubt_costs(ranklake: Command, lake: Lake) -> None:
-    answer = ranklake("leaderboard", "--run", "run", "--all", "--format", "json", "--deviations", 0, "--lake", lake.url)
+def test_leaderboard__deviations_decide_how_much_doubt_costs(invoke: Command, lake: Lake) -> None:
+    answer = invoke("leaderboard", "--run", "run", "--all", "--format", "json", "--deviations", 0, "--lake", lake.url)
     assert all(entry["rating"] == entry["mu"] for entry in json.loads(answer.out))
 
 
 @pytest.mark.parametrize("deviations", ["nan", "inf"])
-def test_leaderboard__deviations_must_be_finite(ranklake: Command, lake: Lake, deviations: str) -> None:
-    ranklake.refuses("leaderboard", "--run", "run", "--deviations", deviations, "--lake", lake.url, code=2)
+def test_leaderboard__deviations_must_be_finite(invoke: Command, lake: Lake, deviations: str) -> None:
+    invoke.refuses("leaderboard", "--run", "run", "--deviations", deviations, "--lake", lake.url, code=2)
 
 
-def test_leaderboard__equals_share_a_place(ranklake: Command, tmp_path: Path) -> None:
+def test_leaderboard__equals_share_a_place(invoke: Command, tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", [contest("0", "zoe", ["bob", "ann"], "cy")])
     rate_run(lake)
-    board = json.loads(ranklake("leaderboard", "--run", "run", "--format", "json", "--lake", lake.url).out)
+    board = json.loads(invoke("leaderboard", "--run", "run", "--format", "json", "--lake", lake.url).out)
     assert [(entry["place"], entry["handle"]) for entry in board] == [(1, "zoe"), (2, "ann"), (2, "bob"), (4, "cy")]
 
 
-def test_player__json_is_the_rounds_table(ranklake: Command, lake: Lake) -> None:
-    answer = ranklake("player", "player 1", "--run", "run", "--format", "json", "--lake", lake.url)
+def test_player__json_is_the_rounds_table(invoke: Command, lake: Lake) -> None:
+    answer = invoke("player", "player 1", "--run", "run", "--format", "json", "--lake", lake.url)
     assert (answer.code, answer.err) == (0, "")
     history = json.loads(answer.out)
     rows = [row for row in rated(lake).to_pylist() if row["player"] == "player 1"]
@@ -478,26 +476,26 @@ def test_player__json_is_the_rounds_table(ranklake: Command, lake: Lake) -> None
         one = contests[entry["round_index"]]
         assert (entry["contest_id"], entry["name"]) == (one.contest_id, one.name)
         assert (entry["time_seconds"], entry["n_players"]) == (one.time_seconds, len(one))
-    text = ranklake("player", "player 1", "--run", "run", "--lake", lake.url).out
+    text = invoke("player", "player 1", "--run", "run", "--lake", lake.url).out
     assert all(f"Contest {row['contest_id']}" in text for row in rows)
 
 
-def test_runs__lists_data_sets_and_how_far_runs_have_come(ranklake: Command, lake: Lake) -> None:
-    ranklake("rate", "--dataset", "games", "--run", "short", "--max-rounds", 7, "--lake", lake.url)
-    text = ranklake("runs", "--lake", lake.url).out
+def test_runs__lists_data_sets_and_how_far_runs_have_come(invoke: Command, lake: Lake) -> None:
+    invoke("rate", "--dataset", "games", "--run", "short", "--max-rounds", 7, "--lake", lake.url)
+    text = invoke("runs", "--lake", lake.url).out
     (line,) = [line for line in text.splitlines() if " short " in line]
     assert "behind by 33 rounds" in line
     (line,) = [line for line in text.splitlines() if " run " in line and "elo-mmr" in line]
     assert "complete" in line
     (Path(lake.url) / "runs" / "run" / "rounds" / "000000.parquet").unlink()
-    text = ranklake("runs", "--lake", lake.url).out
+    text = invoke("runs", "--lake", lake.url).out
     assert "damaged from round 0 on" in text
     assert "runs/run/rounds/000000.parquet: is missing, its manifest says" in text
 
 
-def test_runs__of_an_empty_lake_are_none(ranklake: Command, tmp_path: Path) -> None:
+def test_runs__of_an_empty_lake_are_none(invoke: Command, tmp_path: Path) -> None:
     Lake.open(tmp_path / "lake", create=True)
-    assert ranklake("runs", "--lake", tmp_path / "lake").code == 0
+    assert invoke("runs", "--lake", tmp_path / "lake").code == 0
 
 
 # Strange names
@@ -527,16 +525,14 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("handle", STRANGE.values(), ids=STRANGE)
-def test_tables__no_name_breaks_them_or_reaches_the_terminal_raw(
-    ranklake: Command, tmp_path: Path, handle: str
-) -> None:
+def test_tables__no_name_breaks_them_or_reaches_the_terminal_raw(invoke: Command, tmp_path: Path, handle: str) -> None:
     contests = [contest("0", handle, "bob"), contest("1", "bob", handle)]
     contests = [Contest(c.contest_id, handle, "", 0, c.handles, c.lo, c.hi) for c in contests]
     lake = lake_of(tmp_path / "lake", contests)
     rate_run(lake)
     for command in (("leaderboard",), ("player",)):
         end = () if command == ("leaderboard",) else ("--", handle)
-        answer = ranklake(*command, "--run", "run", "--lake", lake.url, *end)
+        answer = invoke(*command, "--run", "run", "--lake", lake.url, *end)
         assert (answer.code, answer.err) == (0, "")
         assert all(c.isprintable() or c in "\n\u00a0" for c in answer.out)
         assert len({len(line) for line in answer.out.splitlines() if line[:1] in "│┃"}) <= (
@@ -547,7 +543,7 @@ def test_tables__no_name_breaks_them_or_reaches_the_terminal_raw(
         elif handle.isprintable() and handle.strip() and handle.isascii():
             assert handle in answer.out
         for form in ("json", "csv"):
-            answer = ranklake(*command, "--run", "run", "--format", form, "--lake", lake.url, *end)
+            answer = invoke(*command, "--run", "run", "--format", form, "--lake", lake.url, *end)
             rows = (
                 json.loads(answer.out) if form == "json" else list(csv.DictReader(io.StringIO(answer.out, newline="")))
             )
@@ -555,10 +551,10 @@ def test_tables__no_name_breaks_them_or_reaches_the_terminal_raw(
 
 
 @pytest.mark.parametrize("handle", [":cat:", "x\\\\", "x\\\\\\"])
-def test_tables__names_stand_as_they_are(ranklake: Command, tmp_path: Path, handle: str) -> None:
+def test_tables__names_stand_as_they_are(invoke: Command, tmp_path: Path, handle: str) -> None:
     lake = lake_of(tmp_path / "lake", [contest("0", handle, "bob")])
     rate_run(lake)
-    text = ranklake("leaderboard", "--run", "run", "--lake", lake.url).out
+    text = invoke("leaderboard", "--run", "run", "--lake", lake.url).out
     assert f"│ {handle} " in text
 
 

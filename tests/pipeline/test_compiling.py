@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from pipeline.commands import Command
 
-from flows import children as processes
-from flows import compiling, predict, prediction, rate
-from flows.away import Apart
-from flows.compiling import announced, compile_kernels, compile_parts, parts_for
-from flows.config import RunConfig
-from rating_kernels import SYSTEMS, Glicko, cache_folder
-from rating_kernels._jit import exact
-from rating_kernels.duels import days_since
-from rating_kernels.warm import is_warm
+from ranklake.flows import children as processes
+from ranklake.flows import compiling, predict, prediction, rate
+from ranklake.flows.away import Apart
+from ranklake.flows.compiling import announced, compile_kernels, compile_parts, parts_for
+from ranklake.flows.config import RunConfig
+from ranklake.rating_kernels import SYSTEMS, Glicko, cache_folder
+from ranklake.rating_kernels._jit import exact
+from ranklake.rating_kernels.duels import days_since
+from ranklake.rating_kernels.warm import is_warm
 
 PATIENCE = 300.0  # seconds; a loaded machine may take a while
 PART = "glicko.small"  # compiled soonest
@@ -69,8 +69,8 @@ def test_parts__are_those_that_the_sizes_need() -> None:
 def test_compile__fills_the_cache_once_and_says_so(cache: Path) -> None:
     """In processes of their own: what this one has compiled before is in its memory."""
     code = f"""
-from flows.compiling import compile_parts
-from rating_kernels.warm import is_warm
+from ranklake.flows.compiling import compile_parts
+from ranklake.rating_kernels.warm import is_warm
 print(compile_parts([{PART!r}]) > 0.0, is_warm({PART!r}), is_warm("glicko.large"))
 """
 
@@ -101,7 +101,7 @@ def test_compile__interrupted_ends_its_children(children: list[subprocess.Popen[
 
 def test_compile__child_ends_with_its_parent(cache: Path) -> None:
     child = subprocess.Popen(
-        [sys.executable, "-c", "from rating_kernels.warm import serve; serve()"],
+        [sys.executable, "-c", "from ranklake.rating_kernels.warm import serve; serve()"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
@@ -119,7 +119,9 @@ def test_compile__child_ends_with_its_parent(cache: Path) -> None:
         child.stdout.close()
 
 
-@pytest.mark.parametrize("code", ["raise SystemExit(3)", "from rating_kernels.warm import serve; input(); serve()"])
+@pytest.mark.parametrize(
+    "code", ["raise SystemExit(3)", "from ranklake.rating_kernels.warm import serve; input(); serve()"]
+)
 def test_compile__without_children_it_is_done_here(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "CHILD", code)
     here = fallen_back(monkeypatch)
@@ -189,12 +191,12 @@ def test_cluster__local_one_compiles_in_the_driver_and_another_one_does_not(monk
     assert asked == [["glicko.large", PART]]
 
 
-def test_warm__compiles_nothing_twice_and_knows_the_systems(ranklake: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warm__compiles_nothing_twice_and_knows_the_systems(invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Sequence[str]] = []
     monkeypatch.setattr(compiling, "compile_parts", lambda parts, tell: asked.append(list(parts)) or 1.0)
-    monkeypatch.setattr("rating_kernels.warm.is_warm", lambda part: part == PART)
-    told = ranklake("warm", "glicko", "glicko")
+    monkeypatch.setattr("ranklake.rating_kernels.warm.is_warm", lambda part: part == PART)
+    told = invoke("warm", "glicko", "glicko")
     assert asked == [["glicko.large", "metrics"]]
     assert "glicko: compiled\n" in told.out
     assert os.environ["NUMBA_CACHE_DIR"] in told.out
-    assert "glickoo" in ranklake.refuses("warm", "glickoo", code=2)
+    assert "glickoo" in invoke.refuses("warm", "glickoo", code=2)

@@ -10,9 +10,9 @@ import pytest
 from pipeline.commands import Command
 from pipeline.lakes import files, lake_of, made_up, rate_run, rated, same_tables
 
-from flows.config import RunConfig
-from flows.resolve import wanted_runs
-from storage import DamagedError, FormatError, Lake, LakeError, Run
+from ranklake.flows.config import RunConfig
+from ranklake.flows.resolve import wanted_runs
+from ranklake.storage import DamagedError, FormatError, Lake, LakeError, Run
 
 CONTESTS = made_up(14, n_players=12)
 
@@ -44,9 +44,9 @@ def recorded(lake: Lake) -> RunConfig:
         "--set k=16.0",
     ],
 )
-def test_rate__of_a_run_that_is_there_goes_on_as_it_is(lake: Lake, ranklake: Command, more: str) -> None:
+def test_rate__of_a_run_that_is_there_goes_on_as_it_is(lake: Lake, invoke: Command, more: str) -> None:
     before = files(Path(lake.url))
-    answer = ranklake("rate", "--run", "mine", *more.split(), "--lake", lake.url)
+    answer = invoke("rate", "--run", "mine", *more.split(), "--lake", lake.url)
     assert (answer.code, answer.err) == (0, "")
     assert "kept 14 rounds rated before, rated 0" in answer.out
     assert files(Path(lake.url)) == before
@@ -63,10 +63,10 @@ def test_rate__of_a_run_that_is_there_goes_on_as_it_is(lake: Lake, ranklake: Com
 )
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)], ids=["", "dry"])
 def test_rate__something_else_than_recorded_is_refused_and_the_run_left_alone(
-    lake: Lake, ranklake: Command, more: str, is_there: str, asked: str, dry: tuple[str, ...]
+    lake: Lake, invoke: Command, more: str, is_there: str, asked: str, dry: tuple[str, ...]
 ) -> None:
     before = files(Path(lake.url))
-    message = ranklake.refuses("rate", "--run", "mine", *more.split(), *dry, "--lake", lake.url, code=2)
+    message = invoke.refuses("rate", "--run", "mine", *more.split(), *dry, "--lake", lake.url, code=2)
     assert message == (
         f"run mine is there with {is_there}; asked for was {asked}. Add --replace to discard its ratings and rate it "
         "anew with that, or give another --run"
@@ -74,30 +74,30 @@ def test_rate__something_else_than_recorded_is_refused_and_the_run_left_alone(
     assert files(Path(lake.url)) == before
 
 
-def test_rate__replace_rates_it_anew_and_what_is_not_given_stays(lake: Lake, ranklake: Command) -> None:
-    answer = ranklake("rate", "--run", "mine", "--set", "n=300", "--replace", "--lake", lake.url)
+def test_rate__replace_rates_it_anew_and_what_is_not_given_stays(lake: Lake, invoke: Command) -> None:
+    answer = invoke("rate", "--run", "mine", "--set", "n=300", "--replace", "--lake", lake.url)
     assert "kept 0 rounds rated before (other parameters), rated 14" in answer.out
     assert (recorded(lake).params.k, recorded(lake).params.n) == (16.0, 300.0)
     rate_run(lake, run="beside", system="elo", k=16.0, n=300.0)
     assert same_tables(rated(lake, "mine"), rated(lake, "beside"))
     assert (
-        "kept 14 rounds rated before, rated 0" in ranklake("rate", "--run", "mine", "--replace", "--lake", lake.url).out
+        "kept 14 rounds rated before, rated 0" in invoke("rate", "--run", "mine", "--replace", "--lake", lake.url).out
     )
 
 
-def test_rate__replace_by_another_system_takes_nothing_of_the_old_one(lake: Lake, ranklake: Command) -> None:
-    answer = ranklake("rate", "--run", "mine", "--system", "elo-mmr", "--replace", "--lake", lake.url)
+def test_rate__replace_by_another_system_takes_nothing_of_the_old_one(lake: Lake, invoke: Command) -> None:
+    answer = invoke("rate", "--run", "mine", "--system", "elo-mmr", "--replace", "--lake", lake.url)
     assert "kept 0 rounds rated before (other parameters), rated 14" in answer.out
     rate_run(lake, run="beside")
     assert same_tables(rated(lake, "mine"), rated(lake, "beside"))
 
 
-def test_rate__the_name_that_rate_would_give_goes_on_as_what_it_is(lake: Lake, ranklake: Command) -> None:
+def test_rate__the_name_that_rate_would_give_goes_on_as_what_it_is(lake: Lake, invoke: Command) -> None:
     rate_run(lake, run="games-elo-mmr", system="elo")
-    answer = ranklake("rate", "--dataset", "games", "--lake", lake.url)
+    answer = invoke("rate", "--dataset", "games", "--lake", lake.url)
     assert answer.out.startswith("run games-elo-mmr: kept 14 rounds rated before, rated 0")
     several = ("rate", "--dataset", "games", "--system", "elo-mmr", "--system", "elo", "--lake", lake.url)
-    assert "run games-elo-mmr is there with system elo;" in ranklake.refuses(*several, code=2)
+    assert "run games-elo-mmr is there with system elo;" in invoke.refuses(*several, code=2)
     assert Run.names(lake) == ["games-elo-mmr", "mine"]  # none was made, the other neither
 
 
@@ -110,18 +110,18 @@ def test_rate__the_python_door_refuses_what_the_command_refuses(lake: Lake) -> N
     assert rate_run(lake, run="mine", system="elo", k=16.0).kept == 14
 
 
-def test_rate__the_exclusions_of_a_run_stay_but_not_over_another_data_set(lake: Lake, ranklake: Command) -> None:
+def test_rate__the_exclusions_of_a_run_stay_but_not_over_another_data_set(lake: Lake, invoke: Command) -> None:
     rate_run(lake, run="mine", system="elo", k=16.0, exclude=("3",))
-    assert "kept 14 rounds" in ranklake("rate", "--run", "mine", "--lake", lake.url).out
+    assert "kept 14 rounds" in invoke("rate", "--run", "mine", "--lake", lake.url).out
     assert Run.open(lake, "mine").config["exclude"] == ["3"]
     lake_of(Path(lake.url), CONTESTS[:5], "other")
-    answer = ranklake("rate", "--run", "mine", "--dataset", "other", "--replace", "--lake", lake.url)
+    answer = invoke("rate", "--run", "mine", "--dataset", "other", "--replace", "--lake", lake.url)
     assert answer.code == 0, answer.err
     assert "exclude" not in Run.open(lake, "mine").config
 
 
-def test_rate__max_rounds_keeps_what_lies_beyond(lake: Lake, ranklake: Command) -> None:
-    answer = ranklake("rate", "--run", "mine", "--max-rounds", 5, "--lake", lake.url)
+def test_rate__max_rounds_keeps_what_lies_beyond(lake: Lake, invoke: Command) -> None:
+    answer = invoke("rate", "--run", "mine", "--max-rounds", 5, "--lake", lake.url)
     assert "kept 14 rounds rated before, rated 0" in answer.out
     assert Run.open(lake, "mine").segments().stop_round == 14
 
@@ -134,23 +134,23 @@ def edit(lake: Lake, **facts: object) -> None:
 def rate_by_release(lake: Lake, numerics: int) -> None:
     """Rate the run as a release does whose numbers are others."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("flows.config.NUMERICS", numerics)
+        patch.setattr("ranklake.flows.config.NUMERICS", numerics)
         rate_run(lake, run="mine", system="elo", k=16.0)
 
 
-def test_rate__a_run_of_a_newer_release_is_left_alone_unless_replaced(lake: Lake, ranklake: Command) -> None:
+def test_rate__a_run_of_a_newer_release_is_left_alone_unless_replaced(lake: Lake, invoke: Command) -> None:
     rate_by_release(lake, 999)
     before = files(Path(lake.url))
-    message = ranklake.refuses("rate", "--run", "mine", "--lake", lake.url)
+    message = invoke.refuses("rate", "--run", "mine", "--lake", lake.url)
     assert message.startswith("run mine: a newer release of ranklake rated it; update ranklake")
     assert files(Path(lake.url)) == before
-    answer = ranklake("rate", "--run", "mine", "--replace", "--lake", lake.url)
+    answer = invoke("rate", "--run", "mine", "--replace", "--lake", lake.url)
     assert "kept 0 rounds rated before (another release rated it), rated 14" in answer.out
 
 
-def test_rate__a_run_of_an_older_release_is_rated_anew(lake: Lake, ranklake: Command) -> None:
+def test_rate__a_run_of_an_older_release_is_rated_anew(lake: Lake, invoke: Command) -> None:
     rate_by_release(lake, 1)
-    answer = ranklake("rate", "--run", "mine", "--lake", lake.url)
+    answer = invoke("rate", "--run", "mine", "--lake", lake.url)
     assert "kept 0 rounds rated before (another release rated it), rated 14" in answer.out
 
 
@@ -173,8 +173,8 @@ def test_wanted_runs__without_a_lake_are_those_that_would_be_made() -> None:
         wanted_runs(None, None, ["x"])
 
 
-def test_rate__of_a_run_whose_data_set_is_gone_says_so(lake: Lake, ranklake: Command) -> None:
+def test_rate__of_a_run_whose_data_set_is_gone_says_so(lake: Lake, invoke: Command) -> None:
     (Path(lake.url) / "games" / "contests" / "contests.parquet").unlink()
     with pytest.raises(LakeError):
         rate_run(lake, run="mine", system="elo", k=16.0)
-    assert "no data set 'games'" in ranklake.refuses("rate", "--run", "mine", "--lake", lake.url)
+    assert "no data set 'games'" in invoke.refuses("rate", "--run", "mine", "--lake", lake.url)

@@ -17,14 +17,14 @@ from pipeline.lakes import contest, files, ingest, lake_of, made_up, rate_run, r
 from pipeline.test_cli import reference, write_folder
 from strategies import repeatable
 
-import flows.commit
-import flows.rate
-import flows.schedule
-import storage.ingest
-from flows.adapters import Occasions
-from flows.leaderboard import leaderboard, player_history
-from flows.rate import RateReport
-from storage import Dataset, Lake, LakeError, MissingError, Run
+import ranklake.flows.commit
+import ranklake.flows.rate
+import ranklake.flows.schedule
+import ranklake.storage.ingest
+from ranklake.flows.adapters import Occasions
+from ranklake.flows.leaderboard import leaderboard, player_history
+from ranklake.flows.rate import RateReport
+from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 
 SEGMENT_ROWS = 30
 CONTESTS = made_up(40, spice=False)
@@ -33,10 +33,10 @@ CONTESTS = made_up(40, spice=False)
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments, snapshots and standings files of a few rounds."""
-    monkeypatch.setattr(flows.commit, "SEGMENT_ROWS", SEGMENT_ROWS)
-    monkeypatch.setattr(flows.commit, "SEGMENT_SECONDS", float("inf"))
-    monkeypatch.setattr(flows.schedule, "SNAPSHOT_ROWS", 60)
-    monkeypatch.setattr(storage.ingest, "_FILE_ROWS", 24)
+    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", SEGMENT_ROWS)
+    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", float("inf"))
+    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 60)
+    monkeypatch.setattr(ranklake.storage.ingest, "_FILE_ROWS", 24)
 
 
 @pytest.fixture
@@ -74,9 +74,9 @@ def test_rate__whatever_was_corrected_and_taken_back_is_that_of_the_final_histor
     path = tmp_path_factory.mktemp("any")
     system = data.draw(st.sampled_from(["elo-mmr", "elo-srm", "glicko2", "trueskill"]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.commit, "SEGMENT_ROWS", 4)
-        patch.setattr(flows.schedule, "SNAPSHOT_ROWS", 8)
-        patch.setattr(storage.ingest, "_FILE_ROWS", 5)
+        patch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 4)
+        patch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 8)
+        patch.setattr(ranklake.storage.ingest, "_FILE_ROWS", 5)
         lake, twin = Lake.open(path / "lake", create=True), Twin()
         excluded: set[str] = set()
         twin.change(lake, data.draw(FIRST))
@@ -314,41 +314,41 @@ def test_player__a_name_that_changed_hands_shows_whoever_has_it_now(lake: Lake) 
 # Commands
 
 
-def test_commands__correct_and_tell(ranklake: Command, lake: Lake) -> None:
+def test_commands__correct_and_tell(invoke: Command, lake: Lake) -> None:
     there = ("--dataset", "games", "--lake", lake.url)
     handle = CONTESTS[20].handles[0].as_py()
-    answer = ranklake("amend", "20", "--remove", handle, "--why", "[two] accounts", *there)
+    answer = invoke("amend", "20", "--remove", handle, "--why", "[two] accounts", *there)
     said = "data set games: 1 contest changed\n"
     assert (answer.code, answer.out) == (0, said)
     command = f"ranklake rate --dataset games --run run --lake {lake.url}"
     assert answer.err == (f"run run is stale from round 20 (contest 20, changed): `{command}` brings it up to date\n")
-    answer = ranklake("amend", "20", "--remove", handle, *there)
+    answer = invoke("amend", "20", "--remove", handle, *there)
     assert answer.out == f"contest 20: {handle!r} is out already\ndata set games: 0 contests changed\n"
-    text = ranklake("amend", "20", *there).out
+    text = invoke("amend", "20", *there).out
     assert all(word in text for word in (handle, "[two] accounts", "in force"))
-    assert ranklake("amend", "21", *there).out == "contest 21: nothing on record\n"
-    answer = ranklake("rate", "--run", "run", "--dry-run", *there)
+    assert invoke("amend", "21", *there).out == "contest 21: nothing on record\n"
+    answer = invoke("rate", "--run", "run", "--dry-run", *there)
     assert "run run: would keep" in answer.out
     assert "(round 20, contest 20, changed), replay" in answer.out
-    assert ranklake("amend", "20", "--remove", handle, "--undo", *there).out == said
-    assert "taken back" in ranklake("amend", "20", *there).out
-    assert "kept 40 rounds rated before, rated 0 rounds" in ranklake("rate", "--run", "run", *there).out
+    assert invoke("amend", "20", "--remove", handle, "--undo", *there).out == said
+    assert "taken back" in invoke("amend", "20", *there).out
+    assert "kept 40 rounds rated before, rated 0 rounds" in invoke("rate", "--run", "run", *there).out
 
-    assert ranklake("remove", "5", "6", "5", "--why", "tests", *there).out == "data set games: 2 contests removed\n"
-    assert "changed" in ranklake("alias", "player 3", "zed", "--since", "1970-01-20", *there).out
-    assert "'player 3' is 'zed' already" in ranklake("alias", "player 3", "zed", "--since", "1970-01-20", *there).out
-    text = ranklake("alias", "--list", *there).out
+    assert invoke("remove", "5", "6", "5", "--why", "tests", *there).out == "data set games: 2 contests removed\n"
+    assert "changed" in invoke("alias", "player 3", "zed", "--since", "1970-01-20", *there).out
+    assert "'player 3' is 'zed' already" in invoke("alias", "player 3", "zed", "--since", "1970-01-20", *there).out
+    text = invoke("alias", "--list", *there).out
     assert all(word in text for word in ("player 3", "zed", "1970-01-20"))
-    assert ranklake("rate", "--run", "run", "--exclude", "7", *there).code == 0
-    assert "'player 3' is 'zed' before 1970-01-20 00:00:00 UTC" in ranklake("player", "player 3", *of_run(lake)).err
-    assert ranklake("unalias", "player 3", *there).code == 0
-    assert "player 3" not in ranklake("alias", "--list", *there).out
-    log = json.loads(ranklake("log", "--format", "json", *there).out)
+    assert invoke("rate", "--run", "run", "--exclude", "7", *there).code == 0
+    assert "'player 3' is 'zed' before 1970-01-20 00:00:00 UTC" in invoke("player", "player 3", *of_run(lake)).err
+    assert invoke("unalias", "player 3", *there).code == 0
+    assert "player 3" not in invoke("alias", "--list", *there).out
+    log = json.loads(invoke("log", "--format", "json", *there).out)
     kinds = ["disqualify", "reinstate", "remove", "remove", "alias", "unalias"]
     assert [entry["kind"] for entry in log] == kinds
     assert log[2]["why"] == "tests"
     assert log[4]["since_seconds"] == 19 * 86_400
-    assert "reinstate" in ranklake("log", *there).out
+    assert "reinstate" in invoke("log", *there).out
 
 
 def of_run(lake: Lake) -> tuple[str, ...]:
@@ -376,46 +376,46 @@ def of_run(lake: Lake) -> tuple[str, ...]:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_commands__what_cannot_be_is_told_in_a_line_and_leaves_the_lake_as_it_was(
-    ranklake: Command,
+    invoke: Command,
     lake: Lake,
     arguments: tuple[str, ...],
     said: str,
     code: int,
 ) -> None:
     before = files(Path(lake.url))
-    assert said in ranklake.refuses(*arguments, "--dataset", "games", "--lake", lake.url, code=code)
+    assert said in invoke.refuses(*arguments, "--dataset", "games", "--lake", lake.url, code=code)
     assert files(Path(lake.url)) == before
 
 
 @pytest.mark.parametrize("command", ["amend", "remove", "alias", "unalias", "log"])
-def test_commands__explain_themselves_and_make_no_data_set(ranklake: Command, lake: Lake, command: str) -> None:
-    text = ranklake(command, "--help").out
+def test_commands__explain_themselves_and_make_no_data_set(invoke: Command, lake: Lake, command: str) -> None:
+    text = invoke(command, "--help").out
     assert f"ranklake {command} [OPTIONS]" in text.splitlines()[0]
     assert max(map(len, text.splitlines())) <= 110
     names = {"alias": ("a", "b"), "amend": ("20",), "log": ()}.get(command, ("20",))
-    assert "no data set 'gamse'" in ranklake.refuses(command, *names, "--dataset", "gamse", "--lake", lake.url)
+    assert "no data set 'gamse'" in invoke.refuses(command, *names, "--dataset", "gamse", "--lake", lake.url)
 
 
-def test_ingest__mirror_and_order_by_time_are_counted(ranklake: Command, tmp_path: Path) -> None:
+def test_ingest__mirror_and_order_by_time_are_counted(invoke: Command, tmp_path: Path) -> None:
     contests = made_up(5, spice=False)
     folder, url = write_folder(tmp_path / "games", contests), str(tmp_path / "lake")
     arguments = ("ingest", "files", folder, "--dataset", "games", "--lake", url)
-    ranklake(*arguments)
+    invoke(*arguments)
     (folder / "2.json").unlink()
     (folder / "3.json").write_text("{")
     (folder / "9.json").write_text(json.dumps(reference(contest("9", "ann", "bob", time_seconds=5))))
-    answer = ranklake(*arguments, "--mirror", "--on-error", "skip", "--order", "time")
+    answer = invoke(*arguments, "--mirror", "--on-error", "skip", "--order", "time")
     assert answer.out.endswith("data set games: 1 new, 1 removed, 3 unchanged contests\n")
     table = Dataset.open(Lake.open(url), "games").contests
     assert table.column("contest_id").to_pylist() == ["9", "0", "1", "3", "4"]
     (folder / "2.json").write_text(json.dumps(reference(contests[2])))
     (folder / "3.json").write_text(json.dumps({**reference(contests[3]), "time_seconds": 1}))
-    answer = ranklake(*arguments, "--order", "time")
+    answer = invoke(*arguments, "--order", "time")
     assert answer.out.endswith("data set games: 1 new, 1 corrected, 4 unchanged contests; 1 of them moved\n")
     for path in folder.iterdir():
         path.unlink()
     (folder / "note.json").write_text("{")
     before = files(Path(url))
-    answer = ranklake(*arguments, "--mirror", "--on-error", "skip")
+    answer = invoke(*arguments, "--mirror", "--on-error", "skip")
     assert (answer.code, "the source has no contests: a mirror of it" in answer.err) == (1, True)
     assert files(Path(url)) == before

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from pipeline.test_cli import Command
 
-from flows.config import build_params
-from flows.describe import Parameter, describe, near_names
-from rating_kernels import SYSTEMS, System
-from rating_kernels.limits import Limits, limits_of
+from ranklake.flows.config import build_params
+from ranklake.flows.describe import Parameter, describe, near_names
+from ranklake.rating_kernels import SYSTEMS, System
+from ranklake.rating_kernels.limits import Limits, limits_of
 
 EVERY = [(name, field.name) for name, system in SYSTEMS.items() for field in dataclasses.fields(system.params)]
 # What else must be chosen for a hyperparameter to be allowed at all.
@@ -36,7 +36,7 @@ BESIDE: dict[tuple[str, str], dict[str, Any]] = {
 
 
 @pytest.fixture
-def ranklake(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     for name in ("FORCE_COLOR", "COLUMNS", "RANKLAKE_LAKE"):
         monkeypatch.delenv(name, raising=False)
     return Command(monkeypatch, capsys)
@@ -129,20 +129,20 @@ def test_system__has_a_line_and_a_source(name: str) -> None:
     assert isinstance(described.parameters[0], Parameter)
 
 
-def test_command__lists_the_systems(ranklake: Command) -> None:
-    answer = ranklake("systems")
+def test_command__lists_the_systems(invoke: Command) -> None:
+    answer = invoke("systems")
     assert answer.code == 0
     assert all(f" {name} " in answer.out for name in SYSTEMS)
-    told = json.loads(ranklake("systems", "--format", "json").out)
+    told = json.loads(invoke("systems", "--format", "json").out)
     assert [one["name"] for one in told] == list(SYSTEMS)
     assert set(told[0]) == {"name", "description", "source"}
 
 
-def test_command__tells_the_hyperparameters_of_one(ranklake: Command) -> None:
-    answer = ranklake("systems", "elo-mmr")
+def test_command__tells_the_hyperparameters_of_one(invoke: Command) -> None:
+    answer = invoke("systems", "elo-mmr")
     assert "arXiv:2101.00400" in answer.out
     assert "transfer rate" in answer.out.lower()
-    told = json.loads(ranklake("systems", "elo-mmr", "--format", "json").out)
+    told = json.loads(invoke("systems", "elo-mmr", "--format", "json").out)
     (rho,) = [one for one in told["parameters"] if one["name"] == "rho"]
     names = ("default", "range", "low", "high", "closed", "infinite", "kind", "optional")
     assert {name: rho[name] for name in names} == {
@@ -152,9 +152,9 @@ def test_command__tells_the_hyperparameters_of_one(ranklake: Command) -> None:
 
 
 @pytest.mark.parametrize("given", ["elommr", "elo_mmr", "ELO-MMR"])
-def test_command__names_the_systems_near_an_unknown_one(ranklake: Command, given: str) -> None:
-    said = ranklake.refuses("systems", given, code=2)
+def test_command__names_the_systems_near_an_unknown_one(invoke: Command, given: str) -> None:
+    said = invoke.refuses("systems", given, code=2)
     assert "system must be one of elo-mmr, elo-mmx" in said
     assert "did you mean elo-mmr" in said
-    assert "did you mean" not in ranklake.refuses("systems", "chess", code=2)
+    assert "did you mean" not in invoke.refuses("systems", "chess", code=2)
     assert near_names("glicko3", SYSTEMS)[0] in ("glicko", "glicko2")

@@ -11,17 +11,17 @@ import pandas as pd
 import pytest
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run, rated, stamps
 
-from flows import rate_history
-from flows.config import RunConfig, build_params, default_run, find_system
-from flows.engines.serial import Serial
-from flows.evaluate import evaluate
-from flows.rate import RateReport, rate
-from flows.rounds import rate_rounds
-from flows.search import SearchConfig, search
-from flows.skipping import Skipping
-from flows.trials import load_history
-from rating_kernels import SYSTEMS, Rounds
-from storage import Contest, Dataset, Lake
+from ranklake.flows import rate_history
+from ranklake.flows.config import RunConfig, build_params, default_run, find_system
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.evaluate import evaluate
+from ranklake.flows.rate import RateReport, rate
+from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.search import SearchConfig, search
+from ranklake.flows.skipping import Skipping
+from ranklake.flows.trials import load_history
+from ranklake.rating_kernels import SYSTEMS, Rounds
+from ranklake.storage import Contest, Dataset, Lake
 
 SKIP_TIES = ("elo-mmr", "elo-mmx", "elo-r")
 OLD = Skipping(True, True, True)  # what release 0.1 recorded as "skip_uninformative": true
@@ -176,7 +176,7 @@ def test_default_run__is_named_by_what_was_chosen() -> None:
 
 
 def test_search__rates_what_the_system_rates(tmp_path: Path) -> None:
-    from flows.hands import open_hands
+    from ranklake.flows.hands import open_hands
 
     lake = lake_of(tmp_path / "lake", league(150))
     n_draws = sum(int(one.hi[0]) for one in league(150))

@@ -16,13 +16,13 @@ import twins.metrics as slow
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 from pipeline.test_cli import Command
 
-from flows import evaluate as module
-from flows.compare import check_comparable, win_rates
-from flows.differences import differences, half_width, student_quantile
-from flows.evaluate import division_of, evaluate, rounds_to_skip
-from flows.scores import METRICS, PER_ROUND, RoundScores
-from rating_kernels.metrics import HIGHER_IS_BETTER, PER_ROW
-from storage import Dataset, Lake, LakeError, Run
+from ranklake.flows import evaluate as module
+from ranklake.flows.compare import check_comparable, win_rates
+from ranklake.flows.differences import differences, half_width, student_quantile
+from ranklake.flows.evaluate import division_of, evaluate, rounds_to_skip
+from ranklake.flows.scores import METRICS, PER_ROUND, RoundScores
+from ranklake.rating_kernels.metrics import HIGHER_IS_BETTER, PER_ROW
+from ranklake.storage import Dataset, Lake, LakeError, Run
 
 N_ROUNDS = 30
 LEAST = {"everyone": 1, "experienced": 5, "top100": 1}
@@ -37,7 +37,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 
 @pytest.fixture
-def ranklake(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     return Command(monkeypatch, capsys)
 
 
@@ -102,7 +102,7 @@ def test_evaluate__rates_nothing_and_writes_nothing(lake: Lake, monkeypatch: pyt
 
     for name in ("write_bytes", "create_bytes", "delete", "delete_folder"):
         monkeypatch.setattr(Lake, name, refuse)
-    monkeypatch.setattr("flows.rounds.rate_rounds", refuse)
+    monkeypatch.setattr("ranklake.flows.rounds.rate_rounds", refuse)
     assert len(evaluate(lake, "run")) == N_ROUNDS
 
 
@@ -119,13 +119,13 @@ def test_evaluate__tells_what_is_missing(lake: Lake, tmp_path: Path) -> None:
         evaluate(other, "run")
 
 
-def test_command__says_where_a_damaged_run_ends(ranklake: Command, tmp_path: Path) -> None:
+def test_command__says_where_a_damaged_run_ends(invoke: Command, tmp_path: Path) -> None:
     made = lake_of(tmp_path / "lake", made_up(500))
     rate_run(made)
     first, *_, last = sorted((tmp_path / "lake" / "runs" / "run" / "rounds").glob("*.parquet"))
     assert first != last
     last.unlink()
-    answer = ranklake("evaluate", "--run", "run", "--format", "json", "--lake", made.url)
+    answer = invoke("evaluate", "--run", "run", "--format", "json", "--lake", made.url)
     assert json.loads(answer.out)["rounds"] == int(last.stem)
     assert f"scored up to round {int(last.stem) - 1}; runs/run/rounds/{last.name}: is missing" in answer.err
 
@@ -175,35 +175,35 @@ def test_check_comparable__names_the_first_round_that_differs(lake: Lake) -> Non
         check_comparable(one, evaluate(lake, "others"))
 
 
-def test_command__prints_json_as_agreed(ranklake: Command, lake: Lake) -> None:
-    answer = ranklake("evaluate", "--run", "run", "--skip-rounds", "3", "--format", "json", "--lake", lake.url)
+def test_command__prints_json_as_agreed(invoke: Command, lake: Lake) -> None:
+    answer = invoke("evaluate", "--run", "run", "--skip-rounds", "3", "--format", "json", "--lake", lake.url)
     told = json.loads(answer.out)
     assert (answer.code, told["run"], told["rounds"]) == (0, "run", N_ROUNDS - 3)
     assert set(told["filters"]) == {"everyone", "experienced", "top100"}
     expected = by_hand(lake, "run", 3, "experienced")
     assert told["filters"]["experienced"] == pytest.approx(expected, rel=1e-10)
-    share = ranklake("evaluate", "--run", "run", "--skip-share", "0.1", "--format", "json", "--lake", lake.url)
+    share = invoke("evaluate", "--run", "run", "--skip-share", "0.1", "--format", "json", "--lake", lake.url)
     assert json.loads(share.out) == told
-    two = ranklake("evaluate", "--run", "run", "--run", "elo", "--format", "json", "--lake", lake.url)
+    two = invoke("evaluate", "--run", "run", "--run", "elo", "--format", "json", "--lake", lake.url)
     both = json.loads(two.out)
     assert [one["run"] for one in both["runs"]] == ["run", "elo"]
     assert {(rate["run"], rate["other"]) for rate in both["win_rates"]} == {("run", "elo")}
 
 
-def test_command__tells_of_rounds_that_foretell_nothing_with_nulls(ranklake: Command, tmp_path: Path) -> None:
+def test_command__tells_of_rounds_that_foretell_nothing_with_nulls(invoke: Command, tmp_path: Path) -> None:
     made = lake_of(tmp_path / "lake", [contest("a", "ada", "grace")])
     rate_run(made)
-    told = json.loads(ranklake("evaluate", "--run", "run", "--format", "json", "--lake", made.url).out)
+    told = json.loads(invoke("evaluate", "--run", "run", "--format", "json", "--lake", made.url).out)
     assert told["filters"]["everyone"] == {"weight": 0} | dict.fromkeys(METRICS)
-    assert "everyone" in ranklake("evaluate", "--run", "run", "--lake", made.url).out
+    assert "everyone" in invoke("evaluate", "--run", "run", "--lake", made.url).out
 
 
-def test_command__prints_tables_and_writes_every_round(ranklake: Command, lake: Lake, tmp_path: Path) -> None:
+def test_command__prints_tables_and_writes_every_round(invoke: Command, lake: Lake, tmp_path: Path) -> None:
     target = tmp_path / "scores.parquet"
     breakdowns = [word for name in ("era", "size", "experience", "rank-error") for word in ("--by", name)]
     runs = ("--run", "run", "--run", "elo")
     told = ("--pairs", "--output", target, "--workers", 2)
-    answer = ranklake("evaluate", *runs, *breakdowns, *told, "--lake", lake.url)
+    answer = invoke("evaluate", *runs, *breakdowns, *told, "--lake", lake.url)
     assert answer.code == 0, answer.err
     for part in ("equal half", "by year", "by players", "by rounds before", "existing", "predicted better than elo"):
         assert part in answer.out, part
@@ -229,9 +229,9 @@ def test_command__prints_tables_and_writes_every_round(ranklake: Command, lake: 
     ],
 )
 def test_command__explains_what_is_wrong_in_one_line(
-    ranklake: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
+    invoke: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
 ) -> None:
-    assert says in ranklake.refuses("evaluate", *arguments, "--lake", lake.url, code=code)
+    assert says in invoke.refuses("evaluate", *arguments, "--lake", lake.url, code=code)
 
 
 # Several runs in one table
@@ -306,9 +306,9 @@ def test_differences__are_to_the_best_in_the_direction_of_the_metric(lake: Lake)
         assert (row.low + row.high) / 2 == pytest.approx(row.difference)
 
 
-def test_command__compares_runs_in_one_table_with_the_best_marked(ranklake: Command, lake: Lake) -> None:
+def test_command__compares_runs_in_one_table_with_the_best_marked(invoke: Command, lake: Lake) -> None:
     runs = ("--run", "run", "--run", "elo", "--lake", lake.url)
-    text = ranklake("evaluate", *runs).out
+    text = invoke("evaluate", *runs).out
     assert text.count("┏") == 1
     assert "everyone" in text
     assert "predicted better" not in text
@@ -321,21 +321,21 @@ def test_command__compares_runs_in_one_table_with_the_best_marked(ranklake: Comm
         assert f"{scores.mean('pair_inversion'):.2f} " in rows[run]
         assert f"{scores.mean('cross_entropy'):.4f} " in rows[run]
     assert len(re.findall(r"[+-][0-9.]+ ±[0-9.]+", text)) == len(METRICS)
-    both = ranklake("evaluate", *runs, "--filter", "top100", "--filter", "experienced").out
+    both = invoke("evaluate", *runs, "--filter", "top100", "--filter", "experienced").out
     assert both.count("┏") == 2
     assert "experienced" in both
     assert "everyone" not in both
-    assert ranklake("evaluate", *runs, "--pairs").out.count("┏") == 2
-    assert "give at least two --run" in ranklake.refuses("evaluate", *runs[2:], "--pairs", code=2)
-    assert text == ranklake("evaluate", *runs).out
+    assert invoke("evaluate", *runs, "--pairs").out.count("┏") == 2
+    assert "give at least two --run" in invoke.refuses("evaluate", *runs[2:], "--pairs", code=2)
+    assert text == invoke("evaluate", *runs).out
 
 
-def test_command__json_of_several_has_every_difference(ranklake: Command, lake: Lake) -> None:
+def test_command__json_of_several_has_every_difference(invoke: Command, lake: Lake) -> None:
     runs = ("--run", "run", "--run", "elo", "--lake", lake.url)
-    told = json.loads(ranklake("evaluate", *runs, "--format", "json").out)
+    told = json.loads(invoke("evaluate", *runs, "--format", "json").out)
     assert list(told) == ["runs", "win_rates", "differences", "confidence"]
     assert len(told["differences"]) == 2 * len(METRICS) * len(LEAST)
     assert set(told["differences"][0]) == {"filter", "metric", "run", "best", "difference", "low", "high"}
     few = ("--skip-rounds", N_ROUNDS - 2, "--format", "json")
-    told = json.loads(ranklake("evaluate", *runs, *few).out, parse_constant=pytest.fail)
+    told = json.loads(invoke("evaluate", *runs, *few).out, parse_constant=pytest.fail)
     assert None in [one["low"] for one in told["differences"]]

@@ -24,24 +24,32 @@ from strategies import repeatable
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from flows.config import build_params
-from flows.engines.serial import Serial
-from flows.experiments import EXPERIMENTS, calibration, convergence, farming, find_experiment, incentives, robustness
-from flows.experiments.base import Experiment, Picture, Report, Setting, Table
-from flows.experiments.data import History, from_file, from_lake, play
-from flows.experiments.paper import NAMES, SECONDS, SHAPES, contenders
-from flows.experiments.render import to_html
-from flows.experiments.selves import move, other_self
-from flows.figures import drawing, new_figure
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Rounds
+from ranklake.flows.config import build_params
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.experiments import (
+    EXPERIMENTS,
+    calibration,
+    convergence,
+    farming,
+    find_experiment,
+    incentives,
+    robustness,
+)
+from ranklake.flows.experiments.base import Experiment, Picture, Report, Setting, Table
+from ranklake.flows.experiments.data import History, from_file, from_lake, play
+from ranklake.flows.experiments.paper import NAMES, SECONDS, SHAPES, contenders
+from ranklake.flows.experiments.render import to_html
+from ranklake.flows.experiments.selves import move, other_self
+from ranklake.flows.figures import drawing, new_figure
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Rounds
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "elo-datasets"
 real = pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not here: ../shared/data/elo-datasets")
 
 
 @pytest.fixture
-def ranklake(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     monkeypatch.delenv("RANKLAKE_LAKE", raising=False)
     return Command(monkeypatch, capsys)
 
@@ -243,7 +251,7 @@ def test_calibration__of_a_true_model_is_good_and_of_a_bold_one_is_not() -> None
     mu = np.where(won[:, None], skill, skill[:, ::-1])
     places = np.tile([0, 1], n)
     rounds = Rounds.from_columns(size * np.arange(n + 1), np.tile([0, 1], n), places, places)
-    from rating_kernels import Outcome
+    from ranklake.rating_kernels import Outcome
 
     outcome = Outcome.empty(size * n)
     outcome.mu_prior[:], outcome.sigma_prior[:], outcome.n_before[:] = mu.ravel(), 0.0, 9
@@ -373,8 +381,8 @@ def test_report__shows_numbers_as_people_read_them_and_escapes_names() -> None:
     assert len(page.images) == 1
 
 
-def test_command__writes_a_page_and_its_numbers(ranklake: Command, folder: Path, tmp_path: Path) -> None:
-    told = ranklake("experiment", "transfer", "--data", folder, "-o", tmp_path / "new" / "out")
+def test_command__writes_a_page_and_its_numbers(invoke: Command, folder: Path, tmp_path: Path) -> None:
+    told = invoke("experiment", "transfer", "--data", folder, "-o", tmp_path / "new" / "out")
     assert told.code == 0, told.err
     assert told.out == f"wrote {tmp_path / 'new' / 'out' / 'transfer.html'} and 1 tables\n"
     numbers = pq.read_table(tmp_path / "new" / "out" / "transfer-transfer.parquet").to_pylist()
@@ -384,18 +392,18 @@ def test_command__writes_a_page_and_its_numbers(ranklake: Command, folder: Path,
     assert f"{numbers[0]['pair inversion, %']:.3f}" in text
 
 
-def test_command__takes_data_sets_of_a_lake(ranklake: Command, tmp_path: Path) -> None:
+def test_command__takes_data_sets_of_a_lake(invoke: Command, tmp_path: Path) -> None:
     lake_of(tmp_path / "lake", made_up(30, spice=False), "one")
     lake_of(tmp_path / "lake", made_up(30, seed=2, spice=False), "two")
     there = ("--lake", tmp_path / "lake", "-o", tmp_path)
-    assert ranklake("experiment", "datasets", *there).code == 0
+    assert invoke("experiment", "datasets", *there).code == 0
     assert pq.read_table(tmp_path / "datasets-shapes.parquet").column("data set").to_pylist() == ["one", "two", "paper"]
-    assert ranklake("experiment", "datasets", "--dataset", "two", *there).code == 0
+    assert invoke("experiment", "datasets", "--dataset", "two", *there).code == 0
     assert pq.read_table(tmp_path / "datasets-shapes.parquet").column("data set").to_pylist() == ["two", "paper"]
 
 
-def test_command__lists_all_experiments(ranklake: Command) -> None:
-    told = ranklake("experiment", "--list")
+def test_command__lists_all_experiments(invoke: Command) -> None:
+    told = invoke("experiment", "--list")
     assert told.code == 0
     assert all(re.search(rf"│ {name} +│", told.out) for name in EXPERIMENTS)
 
@@ -429,35 +437,35 @@ WRONG: list[tuple[list[str], int, str]] = [
 
 @pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
 def test_command__says_what_is_wrong_before_any_work(
-    ranklake: Command, folder: Path, tmp_path: Path, arguments: list[str], code: int, told: str
+    invoke: Command, folder: Path, tmp_path: Path, arguments: list[str], code: int, told: str
 ) -> None:
     few = tmp_path / "few"
     if "FEW" in arguments:
         write_folder(few, made_up(5, spice=False))
     given = [{"FOLDER": str(folder), "FEW": str(few)}.get(one, one) for one in arguments]
-    assert told in ranklake.refuses("experiment", *given, "-o", tmp_path / "out", code=code)
+    assert told in invoke.refuses("experiment", *given, "-o", tmp_path / "out", code=code)
     assert not (tmp_path / "out").exists()
 
 
-def test_command__knows_before_any_work_that_it_cannot_write(ranklake: Command, tmp_path: Path) -> None:
+def test_command__knows_before_any_work_that_it_cannot_write(invoke: Command, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    told = ranklake("experiment", "convergence", "-o", tmp_path / "file" / "reports")
+    told = invoke("experiment", "convergence", "-o", tmp_path / "file" / "reports")
     assert told.code == 1
     assert "Not a directory" in told.err
-    assert ranklake("experiment", "convergence", "-o", tmp_path / "file").code == 2
+    assert invoke("experiment", "convergence", "-o", tmp_path / "file").code == 2
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
 def test_command__without_the_extra_says_what_to_install(
-    ranklake: Command, monkeypatch: pytest.MonkeyPatch, package: str
+    invoke: Command, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    told = ranklake.refuses("experiment", "robustness")
+    told = invoke.refuses("experiment", "robustness")
     assert told == f"an experiment's report needs the package {package}: pip install 'ranklake[report]'"
 
 
 def test_help__does_not_import_experiments() -> None:
-    program = "import sys; sys.argv = ['ranklake', 'experiment', '--help']\nfrom flows.cli import cli\n"
+    program = "import sys; sys.argv = ['ranklake', 'experiment', '--help']\nfrom ranklake.flows.cli import cli\n"
     program += "cli.main(standalone_mode=False)\nprint([m for m in sys.modules if 'experiments' in m or m == 'numpy'])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.endswith("[]\n")

@@ -18,12 +18,12 @@ import pytest
 from pipeline.commands import Command
 from pipeline.lakes import contest, lake_of, made_up, rate_run, same_tables, start
 
-import flows.commit
-import flows.export
-from flows.export import atomic_file, export_rows, write_export
-from flows.published import Content
-from storage import Lake
-from storage.schemas import PUBLISHED
+import ranklake.flows.commit
+import ranklake.flows.export
+from ranklake.flows.export import atomic_file, export_rows, write_export
+from ranklake.flows.published import Content
+from ranklake.storage import Lake
+from ranklake.storage.schemas import PUBLISHED
 
 PATIENCE = 120.0  # seconds
 STRANGE = ['a,"b",c', "line\nbreak\r\n", "选手 \U0001f98a", "\x00\x1b[31m\x7f", "\\", " ", "null", "=1+1"]
@@ -33,7 +33,7 @@ STRANGE = ['a,"b",c', "line\nbreak\r\n", "选手 \U0001f98a", "\x00\x1b[31m\x7f"
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """A run of many small segments, with strange names and contests without a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.commit, "SEGMENT_ROWS", 20)
+        patch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 20)
         lake = lake_of(tmp_path_factory.mktemp("lake"), [contest("first", *STRANGE), *made_up(40)])
         rate_run(lake)
         rate_run(lake, run="elo", system="elo")
@@ -70,13 +70,13 @@ def nulled(table: pa.Table) -> list[dict[str, object]]:
 @pytest.mark.parametrize("what", ["ratings", "leaderboard"])
 @pytest.mark.parametrize("run", ["run", "elo"])
 def test_export__has_the_rows_of_the_published_table_to_the_bit(
-    ranklake: Command, lake: Lake, tmp_path: Path, what: str, run: str
+    invoke: Command, lake: Lake, tmp_path: Path, what: str, run: str
 ) -> None:
     expected = published(lake, what, run)
     at = ("export", "--run", run, "--what", what, "--lake", lake.url)
     for form in ("csv", "parquet", "jsonl"):
         path = tmp_path / f"rows.{form}"
-        answer = ranklake(*at, "--output", path)
+        answer = invoke(*at, "--output", path)
         assert (answer.code, answer.err) == (0, "")
         assert f"{expected.num_rows:,} rows" in answer.out
         if form == "parquet":
@@ -85,15 +85,15 @@ def test_export__has_the_rows_of_the_published_table_to_the_bit(
         text = path.read_bytes().decode()
         found = from_csv(text, what) if form == "csv" else from_json(text, what)
         assert nulled(found) == nulled(expected)
-        assert ranklake(*at, "--format", form).out.encode() == text.encode()
+        assert invoke(*at, "--format", form).out.encode() == text.encode()
     assert len(os.listdir(tmp_path)) == 3
 
 
-def test_export__titles_and_deviations_are_those_asked_for(ranklake: Command, lake: Lake) -> None:
+def test_export__titles_and_deviations_are_those_asked_for(invoke: Command, lake: Lake) -> None:
     at = ("export", "--run", "run", "--what", "leaderboard", "--format", "jsonl", "--lake", lake.url)
-    plain = from_json(ranklake(*at).out, "leaderboard")
+    plain = from_json(invoke(*at).out, "leaderboard")
     assert plain.column("title").null_count == plain.num_rows
-    titled = from_json(ranklake(*at, "--titles", "codeforces", "--deviations", 0).out, "leaderboard")
+    titled = from_json(invoke(*at, "--titles", "codeforces", "--deviations", 0).out, "leaderboard")
     assert titled.column("title").null_count == 0
     assert titled.column("rating").to_pylist() == titled.column("mu").to_pylist()
 
@@ -110,7 +110,7 @@ def test_export__json_has_null_for_what_is_no_number() -> None:
 def test_export__reads_small_segments_and_writes_large_chunks(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     n = published(lake, "ratings").num_rows
     assert [batch.num_rows for batch in export_rows(lake, "run", "ratings")] == [n]
-    monkeypatch.setattr(flows.export, "_CHUNK_ROWS", 50)
+    monkeypatch.setattr(ranklake.flows.export, "_CHUNK_ROWS", 50)
     sizes = [batch.num_rows for batch in export_rows(lake, "run", "ratings")]
     assert (sum(sizes), max(sizes)) == (n, 50)
 
@@ -158,7 +158,7 @@ def test_file__goes_where_a_link_leads_and_into_what_is_no_ordinary_file(tmp_pat
 def test_command__interrupted_leaves_no_file(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     stop = (
-        "import os, signal, flows.export as e\n"
+        "import os, signal, ranklake.flows.export as e\n"
         "chunks = e._chunks\n"
         "def stopped(batches):\n"
         "    yield from chunks(batches)\n"
@@ -176,8 +176,8 @@ def test_command__interrupted_leaves_no_file(lake: Lake, tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
-def test_command__a_full_disk_is_told_in_one_line(ranklake: Command, lake: Lake) -> None:
-    says = ranklake.refuses("export", "--run", "run", "--what", "ratings", "-o", "/dev/full", "--lake", lake.url)
+def test_command__a_full_disk_is_told_in_one_line(invoke: Command, lake: Lake) -> None:
+    says = invoke.refuses("export", "--run", "run", "--what", "ratings", "-o", "/dev/full", "--lake", lake.url)
     assert "No space left on device" in says
     assert Path("/dev/full").is_char_device()
 
@@ -205,12 +205,12 @@ def test_command__parquet_goes_through_a_pipe(lake: Lake) -> None:
     assert same_tables(pq.read_table(io.BytesIO(out)), published(lake, "leaderboard"))
 
 
-def test_command__refuses_parquet_on_a_terminal(ranklake: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command__refuses_parquet_on_a_terminal(invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda stream: stream is sys.stdout, raising=False)
     at = ("export", "--run", "run", "--what", "ratings", "--lake", lake.url)
-    assert "Parquet is not for a terminal" in ranklake.refuses(*at, "--format", "parquet", code=2)
+    assert "Parquet is not for a terminal" in invoke.refuses(*at, "--format", "parquet", code=2)
 
 
 @pytest.mark.parametrize(
@@ -224,6 +224,6 @@ def test_command__refuses_parquet_on_a_terminal(ranklake: Command, lake: Lake, m
     ],
 )  # fmt: skip
 def test_command__wrong_use_is_told_in_a_line(
-    ranklake: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
+    invoke: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
 ) -> None:
-    assert says in ranklake.refuses("export", *arguments, "--lake", lake.url, code=code)
+    assert says in invoke.refuses("export", *arguments, "--lake", lake.url, code=code)

@@ -11,9 +11,9 @@ import pytest
 from pipeline.crew import Crew, Ended
 from pipeline.life import COMMANDS, CONTESTS, RATE, Step, put, what_counts
 
-from flows.verify import Verifier
-from storage import Dataset, Lake
-from storage.lease import holder
+from ranklake.flows.verify import Verifier
+from ranklake.storage import Dataset, Lake
+from ranklake.storage.lease import holder
 
 LOST = "took over from this process"
 OUT = CONTESTS[16].handles[0].as_py()
@@ -57,7 +57,7 @@ def take_over(hands: Crew, lake: Path, commands: Sequence[tuple[str, ...]]) -> N
     """Run commands one after the other, in one process to save time."""
     before = f"""
 import sys
-from flows.cli import main
+from ranklake.flows.cli import main
 for command in {list(commands)!r}:
     sys.argv = ["ranklake", *command, "--lake", {str(lake)!r}]
     try:

@@ -18,7 +18,7 @@ from pipeline.life import COMMANDS, CONTESTS, PUBLISH, RATE, SETTINGS, Step, liv
 from pipeline.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, reachable
 from pipeline.tables import ORDER, TABLES
 
-from storage import Dataset, Lake, MissingError, Run
+from ranklake.storage import Dataset, Lake, MissingError, Run
 
 pytestmark = pytest.mark.slow
 
@@ -87,7 +87,7 @@ def held(store: Proxy, number: int) -> Iterator[tuple[threading.Event, threading
 def take_over(hands: Crew, url: str, commands: Sequence[tuple[str, ...]]) -> None:
     before = f"""
 import sys
-from flows.cli import main
+from ranklake.flows.cli import main
 last = sys.argv
 for command in {list(commands)!r}:
     sys.argv = ["ranklake", *command, "--lake", {url!r}]

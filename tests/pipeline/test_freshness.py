@@ -15,11 +15,11 @@ import pytest
 from pipeline.commands import Command
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run, stamps
 
-import flows.commit
-from flows.freshness import Freshness, freshness, note
-from flows.status import status
-from storage import Dataset, Lake, Run
-from storage.lease import hold
+import ranklake.flows.commit
+from ranklake.flows.freshness import Freshness, freshness, note
+from ranklake.flows.status import status
+from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage.lease import hold
 
 CONTESTS = made_up(30, n_players=12)
 TURNED = contest("21", *CONTESTS[21].handles.to_pylist()[::-1], time_seconds=CONTESTS[21].time_seconds)
@@ -29,7 +29,7 @@ TURNED = contest("21", *CONTESTS[21].handles.to_pylist()[::-1], time_seconds=CON
 def rated_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("rated") / "the lake"  # a name that a shell takes in quotes
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.commit, "SEGMENT_ROWS", 40)
+        patch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 40)
         rate_run(lake_of(path, CONTESTS), system="elo", k=16.0)
     return path
 
@@ -97,8 +97,8 @@ def test_freshness__of_a_run_that_another_release_rated(lake: Lake) -> None:
     assert (found(lake).state, found(lake).why) == ("stale from round 0", "another release of ranklake rated it")
 
 
-def test_freshness__of_merged_segments(lake: Lake, ranklake: Command) -> None:
-    assert ranklake("compact", "--run", "run", "--lake", lake.url).code == 0
+def test_freshness__of_merged_segments(lake: Lake, invoke: Command) -> None:
+    assert invoke("compact", "--run", "run", "--lake", lake.url).code == 0
     assert found(lake).state == "complete"
     make_stale(lake)
     assert found(lake).stale_from == 21
@@ -126,7 +126,7 @@ def test_freshness__reads_one_manifest_of_a_complete_run_and_no_rating(
 
 
 def test_runs__imports_no_kernel() -> None:
-    program = "import sys, flows.status, flows.freshness; sys.exit('rating_kernels' in sys.modules)"
+    program = "import sys, ranklake.flows.status, ranklake.flows.freshness; sys.exit('rating_kernels' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
@@ -141,20 +141,20 @@ READERS = {
 @pytest.mark.parametrize("change", [make_stale, make_behind], ids=["stale", "behind"])
 @pytest.mark.parametrize("command", READERS.values(), ids=READERS)
 def test_readers__say_in_one_line_what_a_run_is_and_what_helps(
-    lake: Lake, ranklake: Command, command: tuple[str, ...], change: Any
+    lake: Lake, invoke: Command, command: tuple[str, ...], change: Any
 ) -> None:
-    assert ranklake(*command, "--lake", lake.url).err == ""
+    assert invoke(*command, "--lake", lake.url).err == ""
     change(lake)
     before = stamps(Path(lake.url))
-    answer = ranklake(*command, "--lake", lake.url)
+    answer = invoke(*command, "--lake", lake.url)
     assert answer.code == 0
     assert stamps(Path(lake.url)) == before
     (line,) = answer.err.splitlines()
     what = "stale from round 21 (contest 21, changed)" if change is make_stale else "behind by 3 rounds"
     assert line.startswith(f"run run is {what}: `ranklake rate ")
     (advised,) = re.findall("`ranklake (.*)`", line)
-    assert ranklake(*shlex.split(advised)).code == 0
-    assert ranklake(*command, "--lake", lake.url).err == ""
+    assert invoke(*shlex.split(advised)).code == 0
+    assert invoke(*command, "--lake", lake.url).err == ""
     assert settings_of(lake) == ("elo", 16.0)
 
 
@@ -163,40 +163,40 @@ def settings_of(lake: Lake) -> tuple[str, float]:
     return config["system"], config["params"]["k"]
 
 
-def test_readers__publish_and_plot_say_it_too(lake: Lake, tmp_path: Path, ranklake: Command) -> None:
+def test_readers__publish_and_plot_say_it_too(lake: Lake, tmp_path: Path, invoke: Command) -> None:
     pytest.importorskip("deltalake")
     pytest.importorskip("matplotlib")
     make_stale(lake)
     picture = ("plot", "distribution", "--run", "run", "-o", tmp_path / "picture.svg")
     for command in (("publish", "--run", "run"), picture):
-        answer = ranklake(*command, "--lake", lake.url)
+        answer = invoke(*command, "--lake", lake.url)
         assert answer.code == 0, answer.err
         assert answer.err.splitlines()[0].startswith("run run is stale from round 21 (contest 21, changed): `")
 
 
-def test_runs__tells_stale_behind_and_complete_apart(lake: Lake, ranklake: Command) -> None:
+def test_runs__tells_stale_behind_and_complete_apart(lake: Lake, invoke: Command) -> None:
     make_behind(lake)
-    run = json.loads(ranklake("runs", "--format", "json", "--lake", lake.url).out)["runs"][0]
+    run = json.loads(invoke("runs", "--format", "json", "--lake", lake.url).out)["runs"][0]
     assert (run["state"], run["rounds_to_rate"], run["stale_from_round"]) == ("behind by 3 rounds", 3, None)
     make_stale(lake)
-    run = json.loads(ranklake("runs", "--format", "json", "--lake", lake.url).out)["runs"][0]
+    run = json.loads(invoke("runs", "--format", "json", "--lake", lake.url).out)["runs"][0]
     assert (run["state"], run["rounds_to_rate"], run["stale_from_round"]) == ("stale from round 21", 12, 21)
     assert run["stale_because"] == "contest 21, changed"
-    text = ranklake("runs", "--lake", lake.url).out
+    text = invoke("runs", "--lake", lake.url).out
     assert "stale from round 21" in text
     line = text.splitlines()[-1]
     assert line.startswith("run run is stale from round 21 (contest 21, changed): `ranklake rate ")
     (advised,) = re.findall("`ranklake (.*)`", line)
-    assert ranklake(*shlex.split(advised)).code == 0
+    assert invoke(*shlex.split(advised)).code == 0
     assert status(lake).runs[0].state == "complete"
 
 
-def test_runs__whose_data_set_is_gone_say_so(lake: Lake, ranklake: Command) -> None:
+def test_runs__whose_data_set_is_gone_say_so(lake: Lake, invoke: Command) -> None:
     (Path(lake.url) / "games" / "contests" / "contests.parquet").unlink()
-    run = json.loads(ranklake("runs", "--format", "json", "--lake", lake.url).out)["runs"][0]
+    run = json.loads(invoke("runs", "--format", "json", "--lake", lake.url).out)["runs"][0]
     assert (run["state"], run["rounds_to_rate"], run["stale_from_round"]) == ("no data set games", None, None)
     assert note(lake, "run") == ""
-    assert "no data set 'games'" in ranklake.refuses("leaderboard", "--run", "run", "--lake", lake.url)
+    assert "no data set 'games'" in invoke.refuses("leaderboard", "--run", "run", "--lake", lake.url)
 
 
 def test_note__of_what_cannot_be_read_is_left_to_who_reads_it(lake: Lake) -> None:
@@ -213,20 +213,20 @@ def test_note__of_a_run_that_is_being_rated_names_the_writer_instead_of_a_comman
         assert note(lake, "run").endswith(" is at work there")
 
 
-def test_corrections__name_the_runs_that_no_longer_hold(lake: Lake, ranklake: Command) -> None:
-    answer = ranklake("remove", "7", "--dataset", "games", "--lake", lake.url)
+def test_corrections__name_the_runs_that_no_longer_hold(lake: Lake, invoke: Command) -> None:
+    answer = invoke("remove", "7", "--dataset", "games", "--lake", lake.url)
     command = f"ranklake rate --dataset games --run run --lake {shlex.quote(lake.url)}"
     assert answer.err == (
         f"run run is stale from round 7 (contest 7, is no longer there): `{command}` brings it up to date\n"
     )
 
 
-def test_compact_and_delete__take_a_stale_run_as_any_other(lake: Lake, ranklake: Command) -> None:
+def test_compact_and_delete__take_a_stale_run_as_any_other(lake: Lake, invoke: Command) -> None:
     make_stale(lake)
-    assert ranklake("compact", "--run", "run", "--lake", lake.url).code == 0
+    assert invoke("compact", "--run", "run", "--lake", lake.url).code == 0
     assert found(lake).state == "stale from round 21"
-    answer = ranklake("verify", "--run", "run", "--lake", lake.url)
+    answer = invoke("verify", "--run", "run", "--lake", lake.url)
     assert answer.code == 0
     assert "note: run run is stale from round 21 (contest 21, changed): `ranklake rate " in answer.err
-    assert ranklake("delete", "--run", "run", "--yes", "--lake", lake.url).code == 0
+    assert invoke("delete", "--run", "run", "--yes", "--lake", lake.url).code == 0
     assert Run.names(lake) == []

@@ -14,9 +14,9 @@ from pipeline.crew import Crew
 from pipeline.lakes import ingest, lake_of, made_up, rate_run
 from pipeline.life import Step, assert_finishes, assert_sound, put, write_source
 
-from flows.publish import publish
-from storage import Lake, Run
-from storage.reserve import PARTS, RESERVE
+from ranklake.flows.publish import publish
+from ranklake.storage import Lake, Run
+from ranklake.storage.reserve import PARTS, RESERVE
 
 CONTESTS = made_up(24)
 FREES = ("publish --run RUN --maintain", "compact", "delete --run RUN")  # in the order of the messages
@@ -27,7 +27,7 @@ SIZES = {"bytes": "size=4m", "inodes": "size=64m,nr_inodes=400"}
 def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake with two runs in several segments, both published more than once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("flows.commit.SEGMENT_ROWS", 40)
+        patch.setattr("ranklake.flows.commit.SEGMENT_ROWS", 40)
         folder = tmp_path_factory.mktemp("pattern") / "lake"
         lake = lake_of(folder, CONTESTS[:12])
         for stop in (12, 18, 24):
@@ -58,8 +58,8 @@ def old(lake: Path) -> int:
     return left.stat().st_size
 
 
-def assert_sound_without_notes(ranklake: Command, lake: Path) -> None:
-    answer = ranklake("verify", "--lake", lake)
+def assert_sound_without_notes(invoke: Command, lake: Path) -> None:
+    answer = invoke("verify", "--lake", lake)
     assert (answer.code, answer.err, answer.out.startswith("all is well")) == (0, "", True), answer
 
 
@@ -74,7 +74,7 @@ def assert_tells(message: str) -> None:
 
 @pytest.mark.parametrize("kind", SIZES)
 def test_full_disk__is_told_by_writers_and_every_step_of_the_runbook_works(
-    ranklake: Command, small_disk: SmallDisk, pattern: Path, tmp_path: Path, kind: str
+    invoke: Command, small_disk: SmallDisk, pattern: Path, tmp_path: Path, kind: str
 ) -> None:
     disk = small_disk(SIZES[kind])
     lake = disk / "lake"
@@ -86,103 +86,99 @@ def test_full_disk__is_told_by_writers_and_every_step_of_the_runbook_works(
         ("rate", "--dataset", "games", "--run", "three", "--system", "elo"),
         ("ingest", "files", tmp_path / "more", "--dataset", "more"),
     ):
-        message = ranklake.refuses(*command, "--lake", lake)
+        message = invoke.refuses(*command, "--lake", lake)
         assert_tells(message)
         assert ("0 of 400 inodes free" in message) == (kind == "inodes")
     assert len(list((lake / RESERVE).iterdir())) == PARTS
     # the commands that the line names, in its order
-    answer = ranklake("publish", "--run", "one", "--maintain", "--lake", lake)
+    answer = invoke("publish", "--run", "one", "--maintain", "--lake", lake)
     assert "1 old file" in answer.out or "old files removed: 1" in answer.err, answer
     fill(disk)
-    answer = ranklake("compact", "--lake", lake)
+    answer = invoke("compact", "--lake", lake)
     assert answer.code == 0 or "no space to merge more files, which takes" in answer.err, answer
     fill(disk)
-    answer = ranklake("delete", "--run", "two", "--with-published", "--yes", "--lake", lake)
+    answer = invoke("delete", "--run", "two", "--with-published", "--yes", "--lake", lake)
     assert (answer.code, answer.out) == (0, "run two: deleted\n")
-    assert ranklake("rate", "--dataset", "games", "--run", "three", "--system", "elo", "--lake", lake).code == 0
-    assert_sound_without_notes(ranklake, lake)
+    assert invoke("rate", "--dataset", "games", "--run", "three", "--system", "elo", "--lake", lake).code == 0
+    assert_sound_without_notes(invoke, lake)
     assert len(list((lake / RESERVE).iterdir())) == PARTS
     shutil.rmtree(disk / "ballast")
     for command in ("compact", "publish --run one --maintain", "publish --run three", "compact"):
-        assert ranklake(*command.split(), "--lake", lake).code == 0
-    assert_sound_without_notes(ranklake, lake)
+        assert invoke(*command.split(), "--lake", lake).code == 0
+    assert_sound_without_notes(invoke, lake)
 
 
-def test_full_disk__deletes_a_data_set_with_its_runs(ranklake: Command, small_disk: SmallDisk, pattern: Path) -> None:
+def test_full_disk__deletes_a_data_set_with_its_runs(invoke: Command, small_disk: SmallDisk, pattern: Path) -> None:
     disk = small_disk("size=4m")
     lake = disk / "lake"
     shutil.copytree(pattern, lake)
     fill(disk)
-    assert (
-        ranklake("delete", "--dataset", "games", "--with-runs", "--with-published", "--yes", "--lake", lake).code == 0
-    )
-    assert "the lake is empty" in ranklake("verify", "--lake", lake).out
+    assert invoke("delete", "--dataset", "games", "--with-runs", "--with-published", "--yes", "--lake", lake).code == 0
+    assert "the lake is empty" in invoke("verify", "--lake", lake).out
     assert len(list((lake / RESERVE).iterdir())) == PARTS
 
 
-def test_full_disk__of_a_lake_without_a_reserve_is_told(
-    ranklake: Command, small_disk: SmallDisk, pattern: Path
-) -> None:
+def test_full_disk__of_a_lake_without_a_reserve_is_told(invoke: Command, small_disk: SmallDisk, pattern: Path) -> None:
     """As those of 0.1: some room elsewhere on the disk is all that is needed, and the reserve is made then."""
     disk = small_disk("size=4m")
     lake = disk / "lake"
     shutil.copytree(pattern, lake)
     shutil.rmtree(lake / RESERVE)
     fill(disk)
-    message = ranklake.refuses("delete", "--run", "two", "--yes", "--lake", lake).splitlines()[-1]
+    message = invoke.refuses("delete", "--run", "two", "--yes", "--lake", lake).splitlines()[-1]
     assert_tells(message)
     (disk / "ballast" / "bytes").write_bytes(b"")
-    assert ranklake("delete", "--run", "two", "--yes", "--lake", lake).code == 0
+    assert invoke("delete", "--run", "two", "--yes", "--lake", lake).code == 0
     assert len(list((lake / RESERVE).iterdir())) == PARTS
 
 
 @pytest.mark.parametrize("leave", [0, 8_192, 65_536])
 def test_compact__short_of_space_ends_sound_and_says_what_it_takes(
-    ranklake: Command, small_disk: SmallDisk, pattern: Path, leave: int
+    invoke: Command, small_disk: SmallDisk, pattern: Path, leave: int
 ) -> None:
     disk = small_disk("size=4m")
     lake = disk / "lake"
     shutil.copytree(pattern, lake)
     n_segments = [len(Run.open(Lake.open(lake), run).segments().segments) for run in ("one", "two")]
     fill(disk, leave)
-    answer = ranklake("compact", "--lake", lake)
+    answer = invoke("compact", "--lake", lake)
     if answer.code:
         lines = answer.err.splitlines()
         assert all(line.startswith("Error: ") and "no space to merge more files, which takes" in line for line in lines)
     assert leave or answer.code == 1
-    assert_sound_without_notes(ranklake, lake)
+    assert_sound_without_notes(invoke, lake)
     shutil.rmtree(disk / "ballast")
-    assert ranklake("compact", "--lake", lake).code == 0
+    assert invoke("compact", "--lake", lake).code == 0
     for run, before in zip(("one", "two"), n_segments, strict=True):
         assert len(Run.open(Lake.open(lake), run).segments().segments) == 1 < before
-    assert_sound_without_notes(ranklake, lake)
+    assert_sound_without_notes(invoke, lake)
 
 
 def test_publish__on_a_full_disk_leaves_no_files_that_would_wait_for_a_week(
-    ranklake: Command, small_disk: SmallDisk, pattern: Path
+    invoke: Command, small_disk: SmallDisk, pattern: Path
 ) -> None:
     disk = small_disk("size=4m")
     lake = disk / "lake"
     shutil.copytree(pattern, lake)
-    assert ranklake("delete", "--run", "two", "--with-published", "--yes", "--lake", lake).code == 0
+    assert invoke("delete", "--run", "two", "--with-published", "--yes", "--lake", lake).code == 0
     ingest(Lake.open(lake), made_up(30))
-    assert ranklake("rate", "--run", "one", "--lake", lake).code == 0
+    assert invoke("rate", "--run", "one", "--lake", lake).code == 0
     tables = lake / "published" / "one"
     for leave in (0, 4_096, 12_288, 20_480, 40_960):
         before = {path for path in tables.rglob("*.parquet") if path.name != "latest.parquet"}
         versions = {path: len(list((path / "_delta_log").glob("*.json"))) for path in tables.iterdir() if path.is_dir()}
         fill(disk, leave)
-        answer = ranklake("publish", "--run", "one", "--lake", lake)
+        answer = invoke("publish", "--run", "one", "--lake", lake)
         after = {path for path in tables.rglob("*.parquet") if path.name != "latest.parquet"}
         if answer.code:
             (line,) = [line for line in answer.err.splitlines() if line.startswith("Error: ")]
             assert_tells(line)
         changed = {path for path, n in versions.items() if len(list((path / "_delta_log").glob("*.json"))) > n}
         assert all(any(path.is_relative_to(table) for table in changed) for path in after - before)
-        assert ranklake("verify", "--lake", lake).code == 0
+        assert invoke("verify", "--lake", lake).code == 0
         shutil.rmtree(disk / "ballast")
-    assert ranklake("publish", "--run", "one", "--lake", lake).code == 0
-    assert_sound_without_notes(ranklake, lake)
+    assert invoke("publish", "--run", "one", "--lake", lake).code == 0
+    assert_sound_without_notes(invoke, lake)
 
 
 # Injected, on any file system

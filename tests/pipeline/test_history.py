@@ -17,9 +17,9 @@ from pipeline.lakes import NUMBERS, lake_of, made_up, rate_run, rated
 from strategies import Contest as Round
 from strategies import elo_mmr_params, histories, repeatable
 
-import flows
-from flows import rate_history
-from storage import Contest
+import ranklake.flows
+from ranklake.flows import rate_history
+from ranklake.storage import Contest
 
 COLUMNS = {
     "round_index": "int32",
@@ -434,6 +434,6 @@ def test_history__beliefs_that_are_none_are_one_clear_sentence(given: Any, said:
 
 
 def test_history__is_found_in_flows_and_nothing_else_is() -> None:
-    assert flows.rate_history is rate_history
+    assert ranklake.flows.rate_history is rate_history
     with pytest.raises(AttributeError, match="no attribute 'rate_histori'"):
-        flows.rate_histori  # noqa: B018
+        ranklake.flows.rate_histori  # noqa: B018

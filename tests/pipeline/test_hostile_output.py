@@ -19,11 +19,11 @@ from pipeline.commands import Command
 from pipeline.lakes import start
 from rich.console import Console
 
-import flows.status
-from flows.experiments.base import Report, Table
-from flows.experiments.render import to_html
-from flows.terminal import progress
-from flows.text import LONGEST_CELL, LONGEST_MESSAGE, visible
+import ranklake.flows.status
+from ranklake.flows.experiments.base import Report, Table
+from ranklake.flows.experiments.render import to_html
+from ranklake.flows.terminal import progress
+from ranklake.flows.text import LONGEST_CELL, LONGEST_MESSAGE, visible
 
 ESCAPE = "\x1b]0;owned\x07\u202e"
 pty_only = pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals")
@@ -103,11 +103,11 @@ def test_safe__no_cell_of_text_is_a_formula_and_numbers_stay(made: HostileLake, 
                 assert after[key].replace("'", "") == before[key].replace("'", "")
 
 
-def test_safe__is_refused_where_it_does_nothing(ranklake: Command, made: HostileLake) -> None:
+def test_safe__is_refused_where_it_does_nothing(invoke: Command, made: HostileLake) -> None:
     lake = ("--lake", made.lake.url, *RUN, "--safe")
     for arguments in (("leaderboard",), ("player", "x", "--format", "json"), ("predict", "x", "y")):
-        assert "--safe is for --format csv" in ranklake.refuses(*arguments, *lake, code=2)
-    assert "--safe is for --format csv" in ranklake.refuses("export", "--what", "ratings", "--format", "jsonl", *lake,
+        assert "--safe is for --format csv" in invoke.refuses(*arguments, *lake, code=2)
+    assert "--safe is for --format csv" in invoke.refuses("export", "--what", "ratings", "--format", "jsonl", *lake,
                                                             code=2)  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def test_errors__of_ours_show_their_traceback_without_control_characters(
     def fail(lake: object) -> None:
         raise RuntimeError(f"a fault {ESCAPE}")
 
-    monkeypatch.setattr(flows.status, "status", fail)
+    monkeypatch.setattr(ranklake.flows.status, "status", fail)
     printed = command("runs", lake=made.lake, terminal=False)
     assert printed.code == 1
     assert "Traceback" in printed.err
@@ -202,12 +202,14 @@ def test_progress__shows_names_as_they_are_on_a_terminal(monkeypatch: pytest.Mon
 
 def test_tables__take_no_name_for_markup(made: HostileLake, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system and the data set of a run are read from a file of the lake."""
-    found = flows.status.status(made.lake)
+    found = ranklake.flows.status.status(made.lake)
     run = found.runs[0]
-    odd = flows.status.RunStatus(
+    odd = ranklake.flows.status.RunStatus(
         run.run, "[/nothing]", f"[red]{ESCAPE}", *(getattr(run, name) for name in list(run.__dataclass_fields__)[3:])
     )
-    monkeypatch.setattr(flows.status, "status", lambda lake: flows.status.LakeStatus(found.datasets, [odd]))
+    monkeypatch.setattr(
+        ranklake.flows.status, "status", lambda lake: ranklake.flows.status.LakeStatus(found.datasets, [odd])
+    )
     printed = command("runs", lake=made.lake, terminal=False)
     assert (printed.code, printed.err) == (0, "")
     assert "[/nothing]" in printed.out

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flows.sources.base import Duplicate, IngestReport, SourceError
-from flows.sources.files import read_contests
-from flows.sources.limits import Limits
-from flows.sources.options import ReadOptions
-from storage.contests import Contest
+from ranklake.flows.sources.base import Duplicate, IngestReport, SourceError
+from ranklake.flows.sources.files import read_contests
+from ranklake.flows.sources.limits import Limits
+from ranklake.flows.sources.options import ReadOptions
+from ranklake.storage.contests import Contest
 
 Files = list[tuple[str, bytes]]
 

@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 from pipeline.commands import Command
 
-from flows import rate_history
-from flows.sources.base import IngestReport, SourceError
-from flows.sources.files import Columns, ReadOptions, read_contests
-from storage import Dataset, Lake
-from storage.contests import Contest
+from ranklake.flows import rate_history
+from ranklake.flows.sources.base import IngestReport, SourceError
+from ranklake.flows.sources.files import Columns, ReadOptions, read_contests
+from ranklake.storage import Dataset, Lake
+from ranklake.storage.contests import Contest
 
 DAY = 1_705_276_800  # 2024-01-15
 
@@ -337,19 +337,19 @@ def test_json_may_hold_contests_of_the_reference_format(tmp_path: Path) -> None:
         read(path, time_format="unix")
 
 
-def test_several_paths_are_one_table_in_the_given_order(ranklake: Command, tmp_path: Path) -> None:
+def test_several_paths_are_one_table_in_the_given_order(invoke: Command, tmp_path: Path) -> None:
     """As a shell gives the files of a pattern that is not quoted."""
     for name, contest in (("b.csv", "first"), ("a.csv", "second")):
         (tmp_path / name).write_text(f"contest,player,rank\n{contest},ada,1\n{contest},grace,2\n", encoding="utf-8")
     where = ("--dataset", "games", "--lake", tmp_path / "lake")
-    answer = ranklake("ingest", "files", tmp_path / "b.csv", tmp_path / "a.csv", *where)
+    answer = invoke("ingest", "files", tmp_path / "b.csv", tmp_path / "a.csv", *where)
     assert (answer.code, answer.out) == (0, "read 2 contests, 4 participations\ndata set games: 2 new contests\n")
     contests = Dataset.open(Lake.open(tmp_path / "lake"), "games").contests
     assert contests.column("contest_id").to_pylist() == ["first", "second"]
     (tmp_path / "folder").mkdir()
-    message = ranklake.refuses("ingest", "files", tmp_path / "a.csv", tmp_path / "folder", *where)
+    message = invoke.refuses("ingest", "files", tmp_path / "a.csv", tmp_path / "folder", *where)
     assert "several paths must all be tables" in message
-    assert "Missing argument" in ranklake.refuses("ingest", "files", *where, code=2)
+    assert "Missing argument" in invoke.refuses("ingest", "files", *where, code=2)
 
 
 def test_a_folder_or_a_pattern_of_tables_is_one_table(tmp_path: Path) -> None:
@@ -456,32 +456,32 @@ def test_a_setting_that_cannot_be_is_wrong_use(settings: dict[str, Any], words: 
 # --- the doors ----------------------------------------------------------------------------------------------------
 
 
-def test_the_command_lists_the_columns_and_refuses_an_address(ranklake: Command, tmp_path: Path) -> None:
+def test_the_command_lists_the_columns_and_refuses_an_address(invoke: Command, tmp_path: Path) -> None:
     path, where = write(tmp_path, *LINES), ("--dataset", "games", "--lake", tmp_path / "lake")
-    answer = ranklake("ingest", "files", path, *where)
+    answer = invoke("ingest", "files", path, *where)
     assert (answer.code, answer.out) == (0, "read 2 contests, 3 participations\ndata set games: 2 new contests\n")
     assert answer.err.splitlines()[0] == "columns used: contest, player, rank, time"
-    assert "got an address postgresql://...;" in ranklake.refuses("ingest", "files", "postgresql://h/d", *where, code=2)
-    assert "got 'soon'" in ranklake.refuses("ingest", "files", path, "--time-format", "soon", *where, code=2)
+    assert "got an address postgresql://...;" in invoke.refuses("ingest", "files", "postgresql://h/d", *where, code=2)
+    assert "got 'soon'" in invoke.refuses("ingest", "files", path, "--time-format", "soon", *where, code=2)
 
 
-def test_the_help_of_the_command_fits_a_narrow_terminal(ranklake: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_help_of_the_command_fits_a_narrow_terminal(invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    told = ranklake("ingest", "files", "--help").out
+    told = invoke("ingest", "files", "--help").out
     assert max(map(len, told.splitlines())) <= 80
     for option in ("--column", "--time-format", "--duplicates", "--input-format", "--delimiter", "--encoding"):
         assert option in told
 
 
-def test_an_experiment_reads_a_table_with_the_same_options(ranklake: Command, tmp_path: Path) -> None:
-    from flows.experiments.data import from_file, name_of
+def test_an_experiment_reads_a_table_with_the_same_options(invoke: Command, tmp_path: Path) -> None:
+    from ranklake.flows.experiments.data import from_file, name_of
 
     path = write(tmp_path, "event;player;points;time", "1;ann;1;15/01/2024", "1;bob;2;15/01/2024", name="club.csv.txt")
     options = ReadOptions.parse(["contest=event", "score=points"], time_format="%d/%m/%Y")
     history = from_file(path, options)
     assert (history.rounds.time_seconds.tolist(), history.handles.to_pylist()) == ([DAY], ["bob", "ann"])
     assert name_of(path) == "club"
-    message = ranklake.refuses("experiment", "robustness", "--data", path, "--time-format", "soon", code=2)
+    message = invoke.refuses("experiment", "robustness", "--data", path, "--time-format", "soon", code=2)
     assert "time format must be one of" in message
 
 

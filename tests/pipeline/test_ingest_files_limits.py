@@ -22,14 +22,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows.file_changes import watch
-from flows.file_source import ingest_files
-from flows.sources import json_items, spool, text_tables
-from flows.sources.base import IngestReport, SourceError
-from flows.sources.files import read_contests
-from flows.sources.limits import LEAST_EXPANDED, MAX_HANDLE, Limits, byte_count
-from flows.sources.options import ReadOptions
-from storage import Lake
+from ranklake.flows.file_changes import watch
+from ranklake.flows.file_source import ingest_files
+from ranklake.flows.sources import json_items, spool, text_tables
+from ranklake.flows.sources.base import IngestReport, SourceError
+from ranklake.flows.sources.files import read_contests
+from ranklake.flows.sources.limits import LEAST_EXPANDED, MAX_HANDLE, Limits, byte_count
+from ranklake.flows.sources.options import ReadOptions
+from ranklake.storage import Lake
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -69,9 +69,9 @@ def write_zip(path: Path, files: list[tuple[str, bytes]], method: int = zipfile.
 
 PROBE = """
 import resource, sys
-from flows.sources.base import SourceError
-from flows.sources.files import read_contests
-from flows.sources.options import ReadOptions
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.sources.files import read_contests
+from ranklake.flows.sources.options import ReadOptions
 import pyarrow.csv, pyarrow.parquet
 def used():
     try:  # what getrusage says begins with the memory of the process that started this one
@@ -482,10 +482,13 @@ def test_too_little_memory_is_told_in_one_line(tmp_path: Path, name: str, error:
     path.write_bytes(b"contest,player,rank\na,x,1\n" if name == "t.csv" else row("a", "x"))
     if name == "set.zip":
         write_zip(path, [("0.json", contest())])
-    targets = {"t.csv": "flows.sources.text_tables.pa.Table", "t.jsonl": "flows.sources.json_tables._chunk"}
-    monkeypatch.setattr(targets.get(name, "flows.sources.files.parse_reference"), fail)
+    targets = {
+        "t.csv": "ranklake.flows.sources.text_tables.pa.Table",
+        "t.jsonl": "ranklake.flows.sources.json_tables._chunk",
+    }
+    monkeypatch.setattr(targets.get(name, "ranklake.flows.sources.files.parse_reference"), fail)
     if name == "t.csv":
-        monkeypatch.setattr("flows.sources.text_tables.pacsv.open_csv", fail)
+        monkeypatch.setattr("ranklake.flows.sources.text_tables.pacsv.open_csv", fail)
     for on_error in ("stop", "skip"):
         rule = refusal(path, on_error=on_error).rule
         assert rule.startswith("not enough memory to read it; use a machine with more memory")
@@ -496,7 +499,7 @@ def test_too_little_memory_while_a_lake_is_written_is_told_in_one_line(tmp_path:
         raise MemoryError
 
     path = write_zip(tmp_path / "set.zip", [("0.json", contest())])
-    monkeypatch.setattr("storage.ingest.Ingest.add", fail)
+    monkeypatch.setattr("ranklake.storage.ingest.Ingest.add", fail)
     with pytest.raises(SourceError, match=r"^data set d: not enough memory; nothing was ingested"):
         ingest_files(Lake.open(str(tmp_path / "lake"), create=True), path, "d")
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from flows.sources.base import Duplicate, IngestReport, SourceError
-from flows.sources.files import Columns, read_contests
+from ranklake.flows.sources.base import Duplicate, IngestReport, SourceError
+from ranklake.flows.sources.files import Columns, read_contests
 
 
 @pytest.fixture(scope="module")

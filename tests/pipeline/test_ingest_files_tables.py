@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.sources.base import IngestReport, SourceError
-from flows.sources.files import Columns, read_contests
-from flows.sources.results import contests_from_results
-from rating_kernels.standings import places_from_ranks
-from storage.contests import Contest
+from ranklake.flows.sources.base import IngestReport, SourceError
+from ranklake.flows.sources.files import Columns, read_contests
+from ranklake.flows.sources.results import contests_from_results
+from ranklake.rating_kernels.standings import places_from_ranks
+from ranklake.storage.contests import Contest
 
 Table = dict[str, list[Any]]
 
@@ -117,7 +117,7 @@ def test_any_valid_results_survive_in_csv_and_parquet(tmp_path_factory: pytest.T
 
 
 def test_many_contests_give_the_same_as_each_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.sources.results.CHUNK_ROWS", 7)
+    monkeypatch.setattr("ranklake.flows.sources.results.CHUNK_ROWS", 7)
     sizes = [1, 3, 20, 2, 2, 7, 8, 1]
     contest = [f"c{i}" for i, size in enumerate(sizes) for _ in range(size)]
     table = {"contest": contest, "player": list(range(44)), "rank": [p % 5 for p in range(44)]}

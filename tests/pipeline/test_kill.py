@@ -16,27 +16,27 @@ import pytest
 from lake.builders import Killed, WatchedLake
 from pipeline.lakes import files, lake_of, made_up, rate_run, rated_in_memory, same_beliefs, start
 
-import flows.commit
-import flows.rate
-import flows.schedule
-import storage.ingest
-from storage import Lake, LakeError, Run
-from storage.layout import TEMPORARY_PREFIX
+import ranklake.flows.commit
+import ranklake.flows.rate
+import ranklake.flows.schedule
+import ranklake.storage.ingest
+from ranklake.storage import Lake, LakeError, Run
+from ranklake.storage.layout import TEMPORARY_PREFIX
 
 PATIENCE = 120.0  # seconds until a process that should have done something is given up
 RATE = ("rate", "--dataset", "games", "--run", "run", "--lake")
 
 # A few rounds a segment and a snapshot now and then; sized alone, as a stalled machine would cut segments by time.
 SETTINGS = """
-import flows.commit, flows.schedule
-flows.commit.SEGMENT_ROWS, flows.commit.SEGMENT_SECONDS, flows.schedule.SNAPSHOT_ROWS = 20, float("inf"), 600
+from ranklake.flows import commit, schedule
+commit.SEGMENT_ROWS, commit.SEGMENT_SECONDS, schedule.SNAPSHOT_ROWS = 20, float("inf"), 600
 """
 
 # Dies of a signal at one write, counted from 0: before the file is made, halfway through, or when it is there.
 DIE = """
 import itertools, os, signal
-import storage.lake
-whole, writes = storage.lake.Lake.write_bytes, itertools.count()
+import ranklake.storage.lake
+whole, writes = ranklake.storage.lake.Lake.write_bytes, itertools.count()
 def write_bytes(self, path, data, **how):
     number = next(writes)
     if number == {write} and {how!r} == "halfway":
@@ -49,7 +49,7 @@ def write_bytes(self, path, data, **how):
     whole(self, path, data, **how)
     if number == {write} and {how!r} == "done":
         os.kill(os.getpid(), signal.{signal})
-storage.lake.Lake.write_bytes = write_bytes
+ranklake.storage.lake.Lake.write_bytes = write_bytes
 """
 
 
@@ -219,13 +219,13 @@ def test_rate__a_disk_that_fills_up_is_told_in_one_line_and_leaves_a_valid_prefi
 ) -> None:
     full = """
 import errno, itertools
-import storage.disk
-whole, writes = storage.disk.Disk.replace, itertools.count()
+import ranklake.storage.disk
+whole, writes = ranklake.storage.disk.Disk.replace, itertools.count()
 def replace(self, full, data, *fence):
     if next(writes) == 33:
         raise OSError(errno.ENOSPC, "No space left on device")
     whole(self, full, data, *fence)
-storage.disk.Disk.replace = replace
+ranklake.storage.disk.Disk.replace = replace
 """
     with rating(lake, before=full) as process:
         out, err = process.communicate(timeout=PATIENCE)
@@ -264,11 +264,11 @@ def test_rate__a_folder_that_may_not_be_written_is_told_in_one_line(lake: Path, 
 
 @pytest.fixture
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows.commit, "SEGMENT_ROWS", 15)
-    monkeypatch.setattr(flows.commit, "SEGMENT_SECONDS", np.inf)
-    monkeypatch.setattr(flows.schedule, "SNAPSHOT_ROWS", 30)
-    monkeypatch.setattr(flows.schedule, "SNAPSHOTS_KEPT", 3)
-    monkeypatch.setattr(storage.ingest, "_FILE_ROWS", 15)
+    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 15)
+    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 30)
+    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOTS_KEPT", 3)
+    monkeypatch.setattr(ranklake.storage.ingest, "_FILE_ROWS", 15)
 
 
 @pytest.mark.slow

@@ -13,20 +13,20 @@ import pytest
 from pipeline.lakes import contest, ingest, lake_of, rate_run
 from pipeline.test_cli import Command
 
-from flows.config import build_params
-from flows.engines.serial import Serial
-from flows.follow import Followed
-from flows.level import Level
-from flows.rate import RateReport
-from flows.rounds import rate_rounds
-from rating_kernels import SYSTEMS, Outcome, Rounds
-from storage import Contest
+from ranklake.flows.config import build_params
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.follow import Followed
+from ranklake.flows.level import Level
+from ranklake.flows.rate import RateReport
+from ranklake.flows.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
+from ranklake.storage import Contest
 
 YEAR = 31_556_952
 
 
 @pytest.fixture
-def ranklake(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     for name in ("FORCE_COLOR", "COLUMNS", "RANKLAKE_LAKE"):
         monkeypatch.delenv(name, raising=False)
     return Command(monkeypatch, capsys)
@@ -143,18 +143,18 @@ def of_season(contests: list[Contest], name: str, settings: dict[str, Any]) -> t
     return level.drift(), level.warning(name, params)
 
 
-def test_rate__tells_the_drift_of_what_it_rated(tmp_path: Path, ranklake: Command) -> None:
+def test_rate__tells_the_drift_of_what_it_rated(tmp_path: Path, invoke: Command) -> None:
     lake = lake_of(tmp_path / "lake", season(6))
     arguments = ("rate", "--dataset", "games", "--lake", lake.url)
-    first = ranklake(*arguments)
+    first = invoke(*arguments)
     assert "over 6 years" in first.err
     assert first.err.startswith("run games-elo-mmr: the mean rating of active players moved by +")
-    again = ranklake(*arguments)
+    again = invoke(*arguments)
     assert "rated 0" in again.out
     assert "mean rating" not in again.err
     ingest(lake, season(1, 6))
-    assert "mean rating" not in ranklake(*arguments).err  # a year is no slope
-    assert "mean rating" not in ranklake(*arguments, "--system", "glicko-allpairs").err
+    assert "mean rating" not in invoke(*arguments).err  # a year is no slope
+    assert "mean rating" not in invoke(*arguments, "--system", "glicko-allpairs").err
 
 
 def test_rate__that_was_stopped_tells_the_drift_of_the_rest(tmp_path: Path) -> None:

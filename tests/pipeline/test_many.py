@@ -10,11 +10,11 @@ from cluster.crews import Bench
 from pipeline.commands import Command
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
-from flows.engines.base import Engine, EngineError
-from flows.engines.serial import Serial
-from flows.many import ManyProgress, rate_many
-from flows.resolve import wanted_runs
-from storage import Lake
+from ranklake.flows.engines.base import Engine, EngineError
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.many import ManyProgress, rate_many
+from ranklake.flows.resolve import wanted_runs
+from ranklake.storage import Lake
 
 SYSTEMS = ("elo-mmr", "glicko", "elo")
 CONTESTS = made_up(30)
@@ -25,9 +25,9 @@ def lake(tmp_path: Path) -> Lake:
     return lake_of(tmp_path / "lake", CONTESTS)
 
 
-def test_rate__several_systems_make_a_run_each(ranklake: Command, lake: Lake) -> None:
+def test_rate__several_systems_make_a_run_each(invoke: Command, lake: Lake) -> None:
     systems = [word for system in SYSTEMS for word in ("--system", system)]
-    told = ranklake("rate", "--dataset", "games", *systems, "--set", "elo.n=300", "--lake", lake.url).out.splitlines()
+    told = invoke("rate", "--dataset", "games", *systems, "--set", "elo.n=300", "--lake", lake.url).out.splitlines()
     names = [line.split(":")[0].removeprefix("run ") for line in told]
     assert names[:2] == ["games-elo-mmr", "games-glicko"]
     rate_run(lake, run="alone", system="elo", n=300)
@@ -49,8 +49,8 @@ def test_rate__several_systems_make_a_run_each(ranklake: Command, lake: Lake) ->
         (("--engine", "abacus"), "engine must be one of serial, threads, dask, got 'abacus'"),
     ],
 )
-def test_rate__says_what_does_not_go_together(ranklake: Command, lake: Lake, arguments, message: str) -> None:
-    assert message in ranklake.refuses("rate", "--dataset", "games", *arguments, "--lake", lake.url, code=2)
+def test_rate__says_what_does_not_go_together(invoke: Command, lake: Lake, arguments, message: str) -> None:
+    assert message in invoke.refuses("rate", "--dataset", "games", *arguments, "--lake", lake.url, code=2)
 
 
 @pytest.mark.parametrize("make", [Serial, lambda: Bench(2)], ids=["serial", "bench"])

@@ -14,9 +14,9 @@ from pipeline.commands import Command
 from pipeline.lakes import lake_of, made_up, rate_run
 from pipeline.life import write_source
 
-from flows.compiling import compile_kernels
-from flows.publish import publish
-from rating_kernels import cache_folder
+from ranklake.flows.compiling import compile_kernels
+from ranklake.flows.publish import publish
+from ranklake.rating_kernels import cache_folder
 
 NOBODY = 65534
 PATIENCE = 600.0  # seconds; kernels may have to be compiled
@@ -31,7 +31,7 @@ WRITES = (
 )  # fmt: skip
 EACH = """
 import shlex, sys
-from flows.cli import main
+from ranklake.flows.cli import main
 lake, *commands = sys.argv[1:]
 for command in commands:
     sys.argv = ["ranklake", *shlex.split(command), "--lake", lake]
@@ -70,7 +70,7 @@ def test_imports__what_needs_no_rating_system_loads_no_kernels(pattern: Path, tm
 
 
 def test_cache__without_any_folder_to_write_to_is_said_once_and_stops_nothing(
-    ranklake: Command, pattern: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    invoke: Command, pattern: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As on a read-only root file system."""
 
@@ -83,7 +83,7 @@ def test_cache__without_any_folder_to_write_to_is_said_once_and_stops_nothing(
     monkeypatch.setattr(cache_folder.tempfile, "gettempdir", none)
     try:
         for command in ("runs", "verify", "leaderboard --run run", "rate --run run --dry-run"):
-            answer = ranklake(*command.split(), "--lake", pattern)
+            answer = invoke(*command.split(), "--lake", pattern)
             assert (answer.code, "Traceback" in answer.err) == (0, False), (command, answer.err)
         assert cache_folder.folders()[1] is None
         assert compile_kernels("elo", [5]) == 0.0  # as for `rate`, `evaluate` and `verify --replay`

@@ -18,22 +18,20 @@ from cluster.crews import Bench
 from pipeline.commands import Command
 from pipeline.lakes import contest, lake_of, made_up, rate_run, rated, same_tables
 
-import flows
-import storage
-from flows import rate_history
-from flows.away import Apart
-from flows.config import RunConfig, find_system
-from flows.engines.serial import Serial
-from flows.engines.threads import Threads
-from flows.evaluate import evaluate
-from flows.finite import finite_json, finite_rows
-from flows.outcomes import RoundError
-from flows.prediction import predict
-from flows.rate import rate
-from flows.rounds import rate_rounds
-from flows.trials import History, run_trial
-from rating_kernels import ConvergenceError, Elo, Rounds
-from storage import Dataset, Lake, LakeError, Run
+from ranklake.flows import rate_history
+from ranklake.flows.away import Apart
+from ranklake.flows.config import RunConfig, find_system
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.evaluate import evaluate
+from ranklake.flows.finite import finite_json, finite_rows
+from ranklake.flows.outcomes import RoundError
+from ranklake.flows.prediction import predict
+from ranklake.flows.rate import rate
+from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.trials import History, run_trial
+from ranklake.rating_kernels import ConvergenceError, Elo, Rounds
+from ranklake.storage import Dataset, Lake, LakeError, Run
 
 ENGINES = {
     "serial": Serial,
@@ -66,25 +64,25 @@ def table_of(weight: object) -> str:
 # --- at the doors ---
 
 
-def test_set__refuses_a_hyperparameter_out_of_its_range(tmp_path: Path, ranklake: Command) -> None:
+def test_set__refuses_a_hyperparameter_out_of_its_range(tmp_path: Path, invoke: Command) -> None:
     lake_of(tmp_path / "lake", GAMES)
     lake = ("--dataset", "games", "--lake", tmp_path / "lake")
-    said = ranklake.refuses("rate", *lake, "--system", "elo", "--set", "k=1e308", code=2)
+    said = invoke.refuses("rate", *lake, "--system", "elo", "--set", "k=1e308", code=2)
     assert said == "k must be within 0..1e+10 rating points, got 1e+308"
-    said = ranklake.refuses("search", *lake, "--system", "elo", "--space", "k=1,1e308", code=2)
+    said = invoke.refuses("search", *lake, "--system", "elo", "--space", "k=1,1e308", code=2)
     assert "k must be within 0..1e+10 rating points, got 1e+308" in said
     with pytest.raises(ValueError, match=r"k must be within 0\.\.1e\+10 rating points, got 1e\+308"):
         rate_history(pd.DataFrame({"contest": "a", "player": [1, 2], "rank": [1, 2]}), "elo", k=1e308)
 
 
 @pytest.mark.parametrize("weight", ["1e308", "0", "-1", "nan", "inf"])
-def test_ingest__blames_a_weight_out_of_range_in_a_table(tmp_path: Path, ranklake: Command, weight: str) -> None:
+def test_ingest__blames_a_weight_out_of_range_in_a_table(tmp_path: Path, invoke: Command, weight: str) -> None:
     (tmp_path / "games.csv").write_text(table_of(weight))
     where = (tmp_path / "games.csv", "--dataset", "games", "--order", "given", "--lake", tmp_path / "lake")
-    said = ranklake.refuses("ingest", "files", *where)
+    said = invoke.refuses("ingest", "files", *where)
     assert "games.csv, contest b, row 4" in said
     assert "a weight must be within 1e-09..1e+09, got weight = " in said
-    answer = ranklake("ingest", "files", *where, "--on-error", "skip")
+    answer = invoke("ingest", "files", *where, "--on-error", "skip")
     assert answer.code == 0
     assert Dataset.open(Lake.open(tmp_path / "lake"), "games").contests.column("contest_id").to_pylist() == ["a", "c"]
 
@@ -98,7 +96,7 @@ def test_ingest__blames_a_weight_out_of_range_in_a_table(tmp_path: Path, ranklak
     ],
 )
 def test_ingest__blames_a_number_out_of_range_in_reference_format(
-    tmp_path: Path, ranklake: Command, key: str, value: float, rule: str
+    tmp_path: Path, invoke: Command, key: str, value: float, rule: str
 ) -> None:
     folder = tmp_path / "games"
     folder.mkdir()
@@ -106,16 +104,16 @@ def test_ingest__blames_a_number_out_of_range_in_reference_format(
         told = {"name": name, "time_seconds": 5, "standings": [["ada", 0, 0], ["grace", 1, 1]]}
         (folder / f"{name}.json").write_text(json.dumps(told | ({key: value} if name == "2" else {})))
     where = (folder, "--dataset", "games", "--lake", tmp_path / "lake")
-    said = ranklake.refuses("ingest", "files", *where)
+    said = invoke.refuses("ingest", "files", *where)
     assert "2.json" in said
     assert rule in said
-    assert ranklake("ingest", "files", *where, "--on-error", "skip").code == 0
+    assert invoke("ingest", "files", *where, "--on-error", "skip").code == 0
 
 
-def test_table__blames_a_time_out_of_range(tmp_path: Path, ranklake: Command) -> None:
+def test_table__blames_a_time_out_of_range(tmp_path: Path, invoke: Command) -> None:
     (tmp_path / "games.csv").write_text(f"contest,rank,player,time\na,1,ada,{10**16}\na,2,grace,{10**16}\n")
     options = ("--dataset", "games", "--time-format", "unix", "--lake", tmp_path / "lake")
-    said = ranklake.refuses("ingest", "files", tmp_path / "games.csv", *options)
+    said = invoke.refuses("ingest", "files", tmp_path / "games.csv", *options)
     assert "a time must be a whole number within -1e+14..1e+14 seconds since 1970, got time = " in said
 
 
@@ -175,7 +173,7 @@ def test_rate__checks_large_rounds(tmp_path: Path, engine: str) -> None:
 
 def test_rate__goes_on_after_a_round_that_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same bits as without the attempt."""
-    monkeypatch.setattr("flows.outcomes.LARGEST", 1e15)  # legal hyperparameters do not get to the real bound
+    monkeypatch.setattr("ranklake.flows.outcomes.LARGEST", 1e15)  # legal hyperparameters do not get to the real bound
     games = [*GAMES[:3], contest("bad", "grace", "ada", time_seconds=10**6, weight=1e9)]
     lake, other = lake_of(tmp_path / "lake", games), lake_of(tmp_path / "other", games)
     with pytest.raises(ConvergenceError, match=r"contest bad, round 3: elo: player 'grace' gets mu = 1e\+19; likely"):
@@ -192,7 +190,7 @@ def test_rate_history__names_contest_and_player(monkeypatch: pytest.MonkeyPatch)
     assert np.isfinite(rate_history(frame, "elo", engine="serial", k=1e10, n=1e-9)["mu"]).all()
     with pytest.raises(ValueError, match=r"beliefs of player 'ada': mu must be within -1e\+60\.\.1e\+60"):
         rate_history(frame, "elo", engine="serial", beliefs={"ada": 1e61})
-    monkeypatch.setattr("flows.outcomes.LARGEST", 1e15)
+    monkeypatch.setattr("ranklake.flows.outcomes.LARGEST", 1e15)
     rule = (
         r"contest y, round 1: elo: player 'alan' gets mu = 1e\+19; likely too extreme together: n=1e-09, k=1e\+10, "
         r"weight=1e\+09; choose other hyperparameters, or leave the contest out"
@@ -202,7 +200,7 @@ def test_rate_history__names_contest_and_player(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_trial__with_ratings_that_are_no_numbers_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.trials.build_params", lambda system, settings: runaway(k=math.inf))
+    monkeypatch.setattr("ranklake.flows.trials.build_params", lambda system, settings: runaway(k=math.inf))
     rounds = Rounds.from_columns(np.arange(0, 18, 2), [0, 1] * 8, [0, 1] * 8, [0, 1] * 8)
     trial = run_trial(History.of(rounds), "elo", {"k": "inf"}, "pair_inversion", "everyone")
     assert trial.error.endswith("gets mu = inf")
@@ -222,8 +220,8 @@ def test_predict__names_the_player() -> None:
 def infinite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
     """A lake whose run has infinite ratings, as release 0.1 left it."""
     lake = lake_of(tmp_path / "lake", [*GAMES[:2], contest("c", "grace", "ada", time_seconds=10**6, weight=1e308)])
-    monkeypatch.setattr("flows.rate.check_contests", lambda *_: None)
-    monkeypatch.setattr("flows.outcomes._check", lambda *_: None)
+    monkeypatch.setattr("ranklake.flows.rate.check_contests", lambda *_: None)
+    monkeypatch.setattr("ranklake.flows.outcomes._check", lambda *_: None)
     rate_run(lake, system="elo", k=1e10)
     assert np.isinf(rated(lake)["mu"]).any()
     return lake
@@ -248,8 +246,9 @@ def test_check__leaves_ratings_alone_and_names_the_first_bad_row() -> None:
 def test_json__is_written_without_infinity_and_nan() -> None:
     """``json.dump`` and ``json.dumps`` write both unless they are told not to, and no other program reads them."""
     calls = 0
-    folder = Path(flows.__file__).parents[1]
-    for file in [path for part in ("flows", "storage", "rating_kernels") for path in (folder / part).rglob("*.py")]:
+    folder = Path(__file__).parents[2]
+    parts = ("ranklake", "flows", "storage", "rating_kernels")
+    for file in [path for part in parts for path in (folder / part).rglob("*.py")]:
         text = file.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(text)) if "json" in text else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("json.dump", "json.dumps"):
@@ -259,7 +258,6 @@ def test_json__is_written_without_infinity_and_nan() -> None:
             if isinstance(node, ast.ImportFrom) and node.module == "json":
                 raise AssertionError(f"{file}:{node.lineno}: import json, so that calls of dumps can be found")
     assert calls >= 15
-    assert storage
 
 
 def test_finite__numbers_become_null() -> None:
@@ -273,11 +271,11 @@ def test_finite__numbers_become_null() -> None:
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_export__has_null_for_ratings_that_are_no_numbers(
-    tmp_path: Path, infinite: Lake, ranklake: Command, form: str
+    tmp_path: Path, infinite: Lake, invoke: Command, form: str
 ) -> None:
     target = tmp_path / f"ratings.{form}"
     given = ("--run", "run", "--what", "ratings", "--output", target, "--lake", tmp_path / "lake")
-    assert ranklake("export", *given).code == 0
+    assert invoke("export", *given).code == 0
     if form == "parquet":
         read = pd.read_parquet(target)
         assert read["mu"].isna().any()

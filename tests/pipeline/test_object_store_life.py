@@ -18,7 +18,7 @@ from pipeline.life import COMMANDS, SETTINGS, Step, live, published, what_counts
 from pipeline.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, reachable
 from pipeline.tables import ORDER, TABLES
 
-from storage import Lake, Run
+from ranklake.storage import Lake, Run
 
 pytestmark = pytest.mark.slow
 
@@ -117,7 +117,7 @@ def test_rate__lists_as_often_for_one_segment_as_for_many(hands: Crew, store: Pr
     counts = []
     for run, rows in (("many", 20), ("one", 10**9)):
         store.seen.clear()
-        sizes = f"flows.commit.REMOTE_SEGMENT_ROWS, flows.schedule.SNAPSHOT_ROWS = {rows}, 10**9"
+        sizes = f"ranklake.flows.commit.REMOTE_SEGMENT_ROWS, ranklake.flows.schedule.SNAPSHOT_ROWS = {rows}, 10**9"
         ended = hands.run(
             "rate",
             "--dataset",
@@ -126,7 +126,7 @@ def test_rate__lists_as_often_for_one_segment_as_for_many(hands: Crew, store: Pr
             run,
             "--lake",
             url,
-            before=f"import flows.commit, flows.schedule\n{sizes}",
+            before=f"import ranklake.flows.commit, ranklake.flows.schedule\n{sizes}",
         )
         assert ended.code == 0, ended.err
         kinds = [request.split()[0] for request in store.seen]

@@ -16,15 +16,15 @@ import s3fs
 from pipeline.lakes import files, ingest, lake_of, made_up, rate_run, rated, same_tables, start
 from pipeline.stores import PATIENCE, Proxy, environment, proxy, server
 
-import flows.commit
-import flows.rate
-import flows.schedule
-from flows.leaderboard import leaderboard
-from flows.verify import Verifier
-from storage import Dataset, Lake, LakeError, MissingError, Run, Segment
-from storage.compact import compact_dataset, compact_run
-from storage.errors import LeaseHeldError
-from storage.lease import hold
+import ranklake.flows.commit
+import ranklake.flows.rate
+import ranklake.flows.schedule
+from ranklake.flows.leaderboard import leaderboard
+from ranklake.flows.verify import Verifier
+from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, Segment
+from ranklake.storage.compact import compact_dataset, compact_run
+from ranklake.storage.errors import LeaseHeldError
+from ranklake.storage.lease import hold
 
 pytestmark = pytest.mark.slow
 
@@ -57,11 +57,11 @@ def url(store: Proxy, tmp_path: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows.commit, "SEGMENT_ROWS", 60)
-    monkeypatch.setattr(flows.commit, "REMOTE_SEGMENT_ROWS", 60)
-    monkeypatch.setattr(flows.commit, "SEGMENT_SECONDS", float("inf"))
-    monkeypatch.setattr(flows.schedule, "SNAPSHOT_ROWS", 180)
-    monkeypatch.setattr("storage.ingest._FILE_ROWS", 60)
+    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 60)
+    monkeypatch.setattr(ranklake.flows.commit, "REMOTE_SEGMENT_ROWS", 60)
+    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", float("inf"))
+    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 180)
+    monkeypatch.setattr("ranklake.storage.ingest._FILE_ROWS", 60)
 
 
 def objects(url: str) -> dict[str, bytes]:
@@ -117,14 +117,15 @@ def test_life__ends_without_a_trace(url: str) -> None:
 
 DIE = """
 import itertools, os, signal
-import flows.commit, flows.schedule, storage.lake
-flows.commit.REMOTE_SEGMENT_ROWS, flows.commit.SEGMENT_SECONDS, flows.schedule.SNAPSHOT_ROWS = 60, float("inf"), 180
-whole, writes = storage.lake.Lake.write_bytes, itertools.count()
+import ranklake.storage.lake
+from ranklake.flows import commit, schedule
+commit.REMOTE_SEGMENT_ROWS, commit.SEGMENT_SECONDS, schedule.SNAPSHOT_ROWS = 60, float("inf"), 180
+whole, writes = ranklake.storage.lake.Lake.write_bytes, itertools.count()
 def write_bytes(self, path, data, **how):
     whole(self, path, data, **how)
     if "/lease-" not in path and next(writes) == {write}:
         os.kill(os.getpid(), signal.SIGKILL)
-storage.lake.Lake.write_bytes = write_bytes
+ranklake.storage.lake.Lake.write_bytes = write_bytes
 """
 
 
@@ -164,7 +165,7 @@ def test_rate__commits_a_segment_with_two_puts_and_a_look_at_the_lease(url: str,
             return segment
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flows.rate, "Run", Counted)
+        patch.setattr(ranklake.flows.rate, "Run", Counted)
         rate_run(lake)
     assert len(appended) > 3
     wanted = ["*.parquet", "lease-*.json", "*.json"]

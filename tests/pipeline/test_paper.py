@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from pipeline.lakes import lake_of, made_up, rate_run
 
-from flows.config import build_params, find_system
-from flows.engines.serial import Serial
-from flows.evaluate import evaluate
-from flows.paper import PRINTED, TUNED, table_2
-from flows.trials import load_history
-from storage import Dataset
+from ranklake.flows.config import build_params, find_system
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.evaluate import evaluate
+from ranklake.flows.paper import PRINTED, TUNED, table_2
+from ranklake.flows.trials import load_history
+from ranklake.storage import Dataset
 
 SYSTEMS = {"cf-general", "topcoder", "trueskill", "elo-mmx", "elo-mmr"}
 

@@ -16,11 +16,11 @@ from pipeline.test_cli import Command
 
 pytest.importorskip("matplotlib")
 
-from flows.figures import SERIES, drawing, encode, legible, new_figure
-from flows.leaderboard import leaderboard, player_history
-from flows.plots import MOMENTS, QUANTILES, distribution, distribution_figure, players_figure
-from rating_kernels import SYSTEMS
-from storage import Contest, Lake
+from ranklake.flows.figures import SERIES, drawing, encode, legible, new_figure
+from ranklake.flows.leaderboard import leaderboard, player_history
+from ranklake.flows.plots import MOMENTS, QUANTILES, distribution, distribution_figure, players_figure
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.storage import Contest, Lake
 
 DAY = 86_400
 HOSTILE = [
@@ -40,7 +40,7 @@ HOSTILE = [
 
 
 @pytest.fixture
-def ranklake(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     monkeypatch.delenv("RANKLAKE_LAKE", raising=False)
     return Command(monkeypatch, capsys)
 
@@ -192,24 +192,23 @@ def test_distribution__has_few_moments_whatever_the_history(n_rounds: int, tmp_p
     assert table.column("q25").to_numpy()[-1] <= table.column("q75").to_numpy()[-1]
 
 
-def test_command__writes_the_figure_asked_for(ranklake: Command, lake: Lake, tmp_path: Path) -> None:
+def test_command__writes_the_figure_asked_for(invoke: Command, lake: Lake, tmp_path: Path) -> None:
     there = ("--run", "run", "--lake", tmp_path / "lake", "-o")
-    assert ranklake("plot", "player", "player 1", "player 2", *there, tmp_path / "two.png").code == 0
+    assert invoke("plot", "player", "player 1", "player 2", *there, tmp_path / "two.png").code == 0
     assert size_of((tmp_path / "two.png").read_bytes()) == (1200, 675)
-    assert ranklake("plot", "distribution", *there, tmp_path / "all.svg").code == 0
+    assert invoke("plot", "distribution", *there, tmp_path / "all.svg").code == 0
     ElementTree.parse(tmp_path / "all.svg")
-    told = ranklake("plot", "player", "player 1", "player 1", *there, tmp_path / "one.PDF")
+    told = invoke("plot", "player", "player 1", "player 1", *there, tmp_path / "one.PDF")
     assert told.out.startswith("wrote ")
     assert (tmp_path / "one.PDF").read_bytes().startswith(b"%PDF")
 
 
-def test_command__leaves_a_persons_own_look_alone(ranklake: Command, lake: Lake, tmp_path: Path) -> None:
+def test_command__leaves_a_persons_own_look_alone(invoke: Command, lake: Lake, tmp_path: Path) -> None:
     import matplotlib
 
     before = dict(matplotlib.rcParams)
     assert (
-        ranklake("plot", "distribution", "--run", "run", "--lake", tmp_path / "lake", "-o", tmp_path / "x.png").code
-        == 0
+        invoke("plot", "distribution", "--run", "run", "--lake", tmp_path / "lake", "-o", tmp_path / "x.png").code == 0
     )
     assert dict(matplotlib.rcParams) == before
 
@@ -227,18 +226,18 @@ WRONG = [
 
 @pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
 def test_command__says_what_is_wrong(
-    ranklake: Command, lake: Lake, tmp_path: Path, arguments: list[str], code: int, told: str
+    invoke: Command, lake: Lake, tmp_path: Path, arguments: list[str], code: int, told: str
 ) -> None:
     run = [] if "--run" in arguments else ["--run", "run"]
-    assert told in ranklake.refuses("plot", *arguments, *run, "--lake", tmp_path / "lake", code=code)
+    assert told in invoke.refuses("plot", *arguments, *run, "--lake", tmp_path / "lake", code=code)
 
 
 def test_command__without_matplotlib_says_how_to_get_it(
-    ranklake: Command, lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    invoke: Command, lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     there = ("--run", "run", "--lake", tmp_path / "lake", "-o", tmp_path / "x.png")
-    told = ranklake.refuses("plot", "distribution", *there)
+    told = invoke.refuses("plot", "distribution", *there)
     assert told == "drawing needs the package matplotlib: pip install 'ranklake[report]'"
     assert not (tmp_path / "x.png").exists()
 

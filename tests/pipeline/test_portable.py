@@ -30,9 +30,9 @@ from pipeline.commands import Command
 from pipeline.lakes import made_up
 from pipeline.life import what_counts, write_source
 
-from storage import Lake, disk, layout, processes
-from storage.lease import Holder, hold
-from storage.reserve import RESERVE
+from ranklake.storage import Lake, disk, layout, processes
+from ranklake.storage.lease import Holder, hold
+from ranklake.storage.reserve import RESERVE
 
 NOW = 1_700_000_000.0
 CONTESTS = made_up(24)
@@ -187,7 +187,7 @@ SAID = {  # what is logged, once
 # The life
 
 
-def live(ranklake: Command, folder: Path) -> dict[str, Any]:
+def live(invoke: Command, folder: Path) -> dict[str, Any]:
     """Every kind of writing command, and what is there in the end."""
     for name, contests in (("first", CONTESTS[:16]), ("second", CONTESTS)):
         write_source(folder / name, contests)
@@ -196,7 +196,7 @@ def live(ranklake: Command, folder: Path) -> dict[str, Any]:
     rate = ("rate", "--dataset", "games", "--system", "elo", *run)
 
     def done(*arguments: object) -> str:
-        answer = ranklake(*arguments)
+        answer = invoke(*arguments)
         assert answer.code == 0, answer.err
         return answer.out
 
@@ -206,7 +206,7 @@ def live(ranklake: Command, folder: Path) -> dict[str, Any]:
     done(*rate)
     assert "kept 24 rounds" in done(*rate)
     done("amend", "9", "--remove", OUT, "--dataset", "games", "--lake", lake)
-    refused_while_another_writes(ranklake, lake, rate)
+    refused_while_another_writes(invoke, lake, rate)
     with ended_holder(lake):
         began = time.monotonic()
         done(*rate)
@@ -223,9 +223,9 @@ def live(ranklake: Command, folder: Path) -> dict[str, Any]:
     return found | {"paths": paths}
 
 
-def refused_while_another_writes(ranklake: Command, lake: Path, command: tuple[object, ...]) -> None:
+def refused_while_another_writes(invoke: Command, lake: Path, command: tuple[object, ...]) -> None:
     with hold(Lake.open(lake), "runs/run", "somebody else"):
-        assert "somebody else" in ranklake.refuses(*command)
+        assert "somebody else" in invoke.refuses(*command)
 
 
 @contextmanager
@@ -248,8 +248,8 @@ def ended_holder(lake: Path) -> Iterator[None]:
 @pytest.fixture
 def same_time(monkeypatch: Patch) -> None:
     """The log of corrections, which counts, tells who and when."""
-    monkeypatch.setattr("storage.log.time", SimpleNamespace(time=lambda: NOW))
-    monkeypatch.setattr("storage.log.author", lambda: "somebody@somewhere")
+    monkeypatch.setattr("ranklake.storage.log.time", SimpleNamespace(time=lambda: NOW))
+    monkeypatch.setattr("ranklake.storage.log.author", lambda: "somebody@somewhere")
 
 
 @pytest.fixture(scope="module")
@@ -263,17 +263,17 @@ def ordinary() -> dict[str, Any]:
 def test_life__is_the_same_to_the_bit(
     taken: str,
     ordinary: dict[str, Any],
-    ranklake: Command,
+    invoke: Command,
     monkeypatch: Patch,
     tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     if not ordinary:
-        ordinary |= live(ranklake, tmp_path_factory.mktemp("ordinary"))
+        ordinary |= live(invoke, tmp_path_factory.mktemp("ordinary"))
     caplog.clear()
     TAKEN[taken](monkeypatch)
-    found = live(ranklake, tmp_path)
+    found = live(invoke, tmp_path)
     assert {name for name in ordinary if found[name] != ordinary[name]} <= {"paths"}
     said = [record.getMessage() for record in caplog.records if record.name == "ranklake.lake"]
     lacks = {"folders"} if os.name == "nt" else {what for what, names in SAID.items() if taken in names}
@@ -282,8 +282,8 @@ def test_life__is_the_same_to_the_bit(
 
 
 @pytest.mark.usefixtures("same_time")
-def test_life__leaves_names_that_every_disk_can_have(ranklake: Command, tmp_path: Path) -> None:
-    paths = live(ranklake, tmp_path)["paths"]
+def test_life__leaves_names_that_every_disk_can_have(invoke: Command, tmp_path: Path) -> None:
+    paths = live(invoke, tmp_path)["paths"]
     assert len(paths) > 30
     assert len({path.lower() for path in paths}) == len(paths)
     for part in {part for path in paths for part in path.split("/")}:
@@ -305,45 +305,45 @@ def test_life__leaves_names_that_every_disk_can_have(ranklake: Command, tmp_path
     ],
 )
 def test_names__that_windows_cannot_have_are_refused_for_what_is_new(
-    ranklake: Command, tmp_path: Path, name: str, rule: str
+    invoke: Command, tmp_path: Path, name: str, rule: str
 ) -> None:
     write_source(tmp_path / "files", CONTESTS[:2])
     lake = ("--lake", tmp_path / "lake")
-    said = ranklake.refuses("ingest", "files", tmp_path / "files", "--dataset", name, *lake, code=2)
+    said = invoke.refuses("ingest", "files", tmp_path / "files", "--dataset", name, *lake, code=2)
     assert rule in said
     assert repr(name) in said
     assert not (tmp_path / "lake" / name).exists()
-    assert ranklake("ingest", "files", tmp_path / "files", "--dataset", "games", *lake).code == 0
-    assert rule in ranklake.refuses("rate", "--dataset", "games", "--system", "elo", "--run", name, *lake, code=2)
+    assert invoke("ingest", "files", tmp_path / "files", "--dataset", "games", *lake).code == 0
+    assert rule in invoke.refuses("rate", "--dataset", "games", "--system", "elo", "--run", name, *lake, code=2)
     assert not (tmp_path / "lake" / "runs" / name).exists()
 
 
-def test_names__that_differ_only_in_case_are_refused_for_what_is_new(ranklake: Command, tmp_path: Path) -> None:
+def test_names__that_differ_only_in_case_are_refused_for_what_is_new(invoke: Command, tmp_path: Path) -> None:
     write_source(tmp_path / "files", CONTESTS[:2])
     lake = ("--lake", tmp_path / "lake")
     ingest = ("ingest", "files", tmp_path / "files", *lake, "--dataset")
-    assert ranklake(*ingest, "Games").code == 0
-    said = ranklake.refuses(*ingest, "games", code=2)
+    assert invoke(*ingest, "Games").code == 0
+    said = invoke.refuses(*ingest, "games", code=2)
     assert said.startswith("the name of a new data set must differ from 'Games' in more than upper and lower case")
-    assert ranklake(*ingest, "Games").code == 0
+    assert invoke(*ingest, "Games").code == 0
     rate = ("rate", "--dataset", "Games", "--system", "elo", *lake, "--run")
-    assert ranklake(*rate, "run").code == 0
-    assert "use 'run' or another name" in ranklake.refuses(*rate, "RUN", code=2)
+    assert invoke(*rate, "run").code == 0
+    assert "use 'run' or another name" in invoke.refuses(*rate, "RUN", code=2)
     assert sorted(path.name for path in (tmp_path / "lake").iterdir()) == [RESERVE, "Games", "runs"]
 
 
-def test_names__of_lakes_made_before_stay_usable(ranklake: Command, tmp_path: Path) -> None:
+def test_names__of_lakes_made_before_stay_usable(invoke: Command, tmp_path: Path) -> None:
     write_source(tmp_path / "files", CONTESTS[:2])
     lake = tmp_path / "lake"
     for run in ("run", "RUN", "nul"):  # as release 0.1 made them
         (lake / "runs" / run).mkdir(parents=True)
     (lake / "aux").mkdir()
-    assert ranklake("ingest", "files", tmp_path / "files", "--dataset", "aux", "--lake", lake).code == 0
+    assert invoke("ingest", "files", tmp_path / "files", "--dataset", "aux", "--lake", lake).code == 0
     for run in ("run", "RUN", "nul"):
-        answer = ranklake("rate", "--dataset", "aux", "--system", "elo", "--run", run, "--lake", lake)
+        answer = invoke("rate", "--dataset", "aux", "--system", "elo", "--run", run, "--lake", lake)
         assert answer.code == 0, answer.err
-        assert ranklake("leaderboard", "--run", run, "--lake", lake).code == 0
-    assert ranklake("verify", "--lake", lake).code == 0
+        assert invoke("leaderboard", "--run", run, "--lake", lake).code == 0
+    assert invoke("verify", "--lake", lake).code == 0
 
 
 # Output
@@ -353,7 +353,7 @@ def test_names__of_lakes_made_before_stay_usable(ranklake: Command, tmp_path: Pa
 def test_output__to_a_pipe_is_utf8_whatever_the_locale_says(encoding: str, tmp_path: Path) -> None:
     import io
 
-    from flows.terminal import speak_utf8
+    from ranklake.flows.terminal import speak_utf8
 
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding, newline="\r\n")

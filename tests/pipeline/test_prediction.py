@@ -15,10 +15,10 @@ from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 from pipeline.test_cli import Command
 from pipeline.test_history import frame_of
 
-from flows import predict, rate_history
-from flows.prediction import Prediction
-from rating_kernels import SYSTEMS
-from storage import Contest, Lake
+from ranklake.flows import predict, rate_history
+from ranklake.flows.prediction import Prediction
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.storage import Contest, Lake
 
 FIELD = ["player 3", "player 0", "player 7", "nobody yet", "player 12", "player 5", "player 21"]
 
@@ -170,7 +170,7 @@ def test_prediction__refuses_strangers_and_places_beyond_the_field() -> None:
 
 
 @pytest.fixture
-def ranklake(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     for name in ("FORCE_COLOR", "COLUMNS", "RANKLAKE_LAKE"):
         monkeypatch.delenv(name, raising=False)
     return Command(monkeypatch, capsys)
@@ -184,48 +184,48 @@ def lake(tmp_path: Path, contests: list[Contest]) -> Lake:
 
 
 def test_command__tells_what_the_notebook_door_tells(
-    ranklake: Command, lake: Lake, contests: list[Contest], tmp_path: Path
+    invoke: Command, lake: Lake, contests: list[Contest], tmp_path: Path
 ) -> None:
     there = ("--run", "run", "--lake", tmp_path)
     handles = [handle for handle in FIELD if handle != "nobody yet"]
     door = predict(believed(contests, "elo-mmr"), [*handles, "newcomer 1"])
-    entrants = json.loads(ranklake("predict", *handles, "--newcomers", 1, "--format", "json", *there).out)
+    entrants = json.loads(invoke("predict", *handles, "--newcomers", 1, "--format", "json", *there).out)
     expected = door.table().sort_values("expected_place", kind="stable")
     assert [row["handle"] for row in entrants] == list(expected.index)
     assert [row["expected_place"] for row in entrants] == expected["expected_place"].tolist()
     assert [row["mu"] for row in entrants] == expected["mu"].tolist()
-    pairs = list(csv.DictReader(io.StringIO(ranklake("predict", *handles, "--pairs", "--format", "csv", *there).out)))
+    pairs = list(csv.DictReader(io.StringIO(invoke("predict", *handles, "--pairs", "--format", "csv", *there).out)))
     assert len(pairs) == len(handles) * (len(handles) - 1)
     assert float(pairs[0]["chance"]) == door.chance(pairs[0]["handle"], pairs[0]["against"])
-    told = ranklake("predict", *handles, "--newcomers", 1, "--of", handles[0], "--format", "json", *there).out
+    told = invoke("predict", *handles, "--newcomers", 1, "--of", handles[0], "--format", "json", *there).out
     assert [row["rating"] for row in json.loads(told)] == door.outcomes(handles[0])["rating"].tolist()
 
 
 def test_command__reads_a_field_from_a_file_and_finds_the_place_needed(
-    ranklake: Command, lake: Lake, tmp_path: Path, contests: list[Contest]
+    invoke: Command, lake: Lake, tmp_path: Path, contests: list[Contest]
 ) -> None:
     (tmp_path / "field.txt").write_text("player 1\nplayer 2\r\n\nplayer 4\n", encoding="utf-8")
     there = ("--run", "run", "--lake", tmp_path, "--field", tmp_path / "field.txt")
     door = predict(believed(contests, "elo-mmr"), ["player 9", "player 1", "player 2", "player 4"])
     second = door.outcomes("player 9")["rating"][1]
-    told = ranklake("predict", "--of", "player 9", "--target", second - 0.5, *there)
+    told = invoke("predict", "--of", "player 9", "--target", second - 0.5, *there)
     assert (told.code, told.err) == (0, "")
     assert "'player 9' needs place 2 or better of 4" in told.out
-    told = ranklake("predict", "--of", "player 9", "--target", 9999, *there)
+    told = invoke("predict", "--of", "player 9", "--target", 9999, *there)
     assert "does not come to a rating of 9999 in this round: the first place leads to" in told.out
-    assert ranklake("predict", "--of", "player 9", "--target", 9999, "--format", "csv", *there).out.count("\n") == 1
+    assert invoke("predict", "--of", "player 9", "--target", 9999, "--format", "csv", *there).out.count("\n") == 1
 
 
-def test_command__shows_tables_of_hostile_handles(ranklake: Command, tmp_path: Path) -> None:
+def test_command__shows_tables_of_hostile_handles(invoke: Command, tmp_path: Path) -> None:
     names = ["[red]x[/red]", "a\u202eb", "tab\there"]
     lake = lake_of(tmp_path, [contest("1", *names), contest("2", *reversed(names))])
     rate_run(lake)
-    told = ranklake("predict", *names, "--run", "run", "--lake", tmp_path)
+    told = invoke("predict", *names, "--run", "run", "--lake", tmp_path)
     assert told.code == 0
     assert "[red]x[/red]" in told.out
     assert "\u202e" not in told.out
-    assert ranklake("predict", *names, "--of", names[1], "--run", "run", "--lake", tmp_path).code == 0
-    assert "%" in ranklake("predict", *names, "--pairs", "--run", "run", "--lake", tmp_path).out
+    assert invoke("predict", *names, "--of", names[1], "--run", "run", "--lake", tmp_path).code == 0
+    assert "%" in invoke("predict", *names, "--pairs", "--run", "run", "--lake", tmp_path).out
 
 
 WRONG = [
@@ -242,26 +242,26 @@ WRONG = [
 
 @pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
 def test_command__says_what_is_wrong(
-    ranklake: Command, lake: Lake, arguments: list[str], code: int, told: str, tmp_path: Path
+    invoke: Command, lake: Lake, arguments: list[str], code: int, told: str, tmp_path: Path
 ) -> None:
-    assert told in ranklake.refuses("predict", *arguments, "--run", "run", "--lake", tmp_path, code=code)
+    assert told in invoke.refuses("predict", *arguments, "--run", "run", "--lake", tmp_path, code=code)
 
 
-def test_command__wants_a_run_that_was_finished(ranklake: Command, tmp_path: Path, contests: list[Contest]) -> None:
+def test_command__wants_a_run_that_was_finished(invoke: Command, tmp_path: Path, contests: list[Contest]) -> None:
     lake = lake_of(tmp_path, contests)
-    assert "no run" in ranklake.refuses("predict", "player 1", "player 2", "--run", "run", "--lake", tmp_path)
+    assert "no run" in invoke.refuses("predict", "player 1", "player 2", "--run", "run", "--lake", tmp_path)
     rate_run(lake)
     for snapshot in (tmp_path / "runs" / "run" / "snapshots").iterdir():
         (snapshot / "manifest.json").unlink()
-    told = ranklake.refuses("predict", "player 1", "player 2", "--run", "run", "--lake", tmp_path)
+    told = invoke.refuses("predict", "player 1", "player 2", "--run", "run", "--lake", tmp_path)
     assert "` finishes it" in told
 
 
 def test_command__takes_players_who_came_after_the_run_for_newcomers(
-    ranklake: Command, lake: Lake, contests: list[Contest], tmp_path: Path
+    invoke: Command, lake: Lake, contests: list[Contest], tmp_path: Path
 ) -> None:
     ingest(lake, [*contests, contest("late", "somebody else", "player 1")])
-    told = ranklake("predict", "player 1", "somebody else", "--format", "json", "--run", "run", "--lake", tmp_path)
+    told = invoke("predict", "player 1", "somebody else", "--format", "json", "--run", "run", "--lake", tmp_path)
     rows = {row["handle"]: row for row in json.loads(told.out)}
     assert (rows["somebody else"]["mu"], rows["somebody else"]["n_rounds"]) == (1500.0, 0)
 

@@ -12,9 +12,9 @@ from deltalake import DeltaTable
 from pipeline.lakes import ingest, lake_of, made_up, rate_run, same_tables
 from pipeline.tables import over_years
 
-from flows.leaderboard import leaderboard
-from flows.publish import publish
-from storage import Lake, Run
+from ranklake.flows.leaderboard import leaderboard
+from ranklake.flows.publish import publish
+from ranklake.storage import Lake, Run
 
 pytestmark = pytest.mark.slow
 

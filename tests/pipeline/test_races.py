@@ -18,8 +18,8 @@ from pipeline.life import (
     write_source,
 )
 
-from flows.verify import Verifier
-from storage import Dataset, Lake
+from ranklake.flows.verify import Verifier
+from ranklake.storage import Dataset, Lake
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ from documents import PAGES, README, ROOT, TEXT, blocks
 from sources.fake_codeforces import FakeCodeforces, changes
 from sources.server import serving
 
-from flows.sources.site import SITES
+from ranklake.flows.sources.site import SITES
 
 CODEFORCES = ROOT.parent / "shared" / "data" / "elo-datasets" / "codeforces.tar.xz"
 
@@ -31,7 +31,7 @@ def commands(containing: str) -> list[list[str]]:
 
 def run(arguments: list[str], folder: Path) -> str:
     """What a command prints; it must end well."""
-    program = [sys.executable, "-c", "from flows.cli import main; main()", *arguments]
+    program = [sys.executable, "-c", "from ranklake.flows.cli import main; main()", *arguments]
     env = os.environ | {"PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(program, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
@@ -80,7 +80,7 @@ def test_readme__prediction_example_prints_chances_and_places() -> None:
 
 
 def test_readme__experiments_are_those_there_are() -> None:
-    from flows.experiments import EXPERIMENTS
+    from ranklake.flows.experiments import EXPERIMENTS
 
     section = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
     rows = re.findall(r"\| ([`a-z, ]+) \|$", section, re.MULTILINE)
@@ -110,7 +110,7 @@ def test_readme__columns_of_a_table_are_listed_as_it_says(tmp_path: Path) -> Non
     (tmp_path / "results.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (arguments,) = commands("ingest files results.csv")
     (printed,) = [block for block in blocks("text") if block.startswith("read 2 contests")]
-    program = [sys.executable, "-c", "from flows.cli import main; main()", *arguments]
+    program = [sys.executable, "-c", "from ranklake.flows.cli import main; main()", *arguments]
     done = subprocess.run(
         program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True, timeout=600
     )
@@ -145,7 +145,7 @@ def test_readme__real_history_leads_to_a_leaderboard_and_a_player(tmp_path: Path
 
 
 def test_readme__systems_are_those_there_are() -> None:
-    from rating_kernels import SYSTEMS
+    from ranklake.rating_kernels import SYSTEMS
 
     tables = re.findall(r"^\| name \| what .*?\n\n", TEXT, re.MULTILINE | re.DOTALL)
     assert len(tables) == 2

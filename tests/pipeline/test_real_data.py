@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from pipeline.lakes import start
 
-from rating_kernels import SYSTEMS
-from storage import Dataset, Lake, Run
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.storage import Dataset, Lake, Run
 
 PATIENCE = 600.0
 

@@ -16,17 +16,17 @@ import pytest
 from pipeline.lakes import contest, files, lake_of, made_up, rate_run, start
 from pipeline.test_cli import Command
 
-from flows import search as module
-from flows.config import build_params
-from flows.evaluate import evaluate
-from flows.grids import GRIDS, RANGES, SPACES, published_grid
-from flows.hands import Hands, open_hands
-from flows.proposals import open_proposals
-from flows.search import SearchConfig, SearchReport, search
-from flows.spaces import Range, as_texts, draw, grid, parse_space
-from flows.trials import History, load_history, run_trial
-from rating_kernels import SYSTEMS
-from storage import DamagedError, Dataset, Lake, LakeError
+from ranklake.flows import search as module
+from ranklake.flows.config import build_params
+from ranklake.flows.evaluate import evaluate
+from ranklake.flows.grids import GRIDS, RANGES, SPACES, published_grid
+from ranklake.flows.hands import Hands, open_hands
+from ranklake.flows.proposals import open_proposals
+from ranklake.flows.search import SearchConfig, SearchReport, search
+from ranklake.flows.spaces import Range, as_texts, draw, grid, parse_space
+from ranklake.flows.trials import History, load_history, run_trial
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.storage import DamagedError, Dataset, Lake, LakeError
 
 N_ROUNDS = 60
 SPACE = ("weight_limit=0.05:0.8:log:3", "sig_limit=40,90")
@@ -39,7 +39,7 @@ def lake(tmp_path: Path) -> Lake:
 
 
 @pytest.fixture
-def ranklake(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     for name in ("FORCE_COLOR", "COLUMNS", "RANKLAKE_LAKE"):
         monkeypatch.delenv(name, raising=False)
     return Command(monkeypatch, capsys)
@@ -141,7 +141,7 @@ def test_search__once_done_rates_nothing_and_writes_nothing(lake: Lake, monkeypa
     def refuse(*_: Any) -> None:
         raise AssertionError("everything is on record")
 
-    monkeypatch.setattr("flows.trials.rate_rounds", refuse)
+    monkeypatch.setattr("ranklake.flows.trials.rate_rounds", refuse)
     again = searched(lake)
     assert (again.n_new, again.best) == (0, expected.best)
     assert files(Path(lake.url)) == before
@@ -166,9 +166,9 @@ def test_search__tells_of_trials_that_fail(lake: Lake, monkeypatch: pytest.Monke
             raise ArithmeticError("ratings ran away")
         return rate_rounds(*arguments)
 
-    from flows.trials import rate_rounds
+    from ranklake.flows.trials import rate_rounds
 
-    monkeypatch.setattr("flows.trials.rate_rounds", run_away)
+    monkeypatch.setattr("ranklake.flows.trials.rate_rounds", run_away)
     for method in ("grid", "bayes"):
         report = searched(lake, method=method, trials=24, name=method)
         failed = [trial for trial in report.trials if trial.error]
@@ -256,13 +256,11 @@ def test_hands__say_which_cluster_lost_a_trial(scheduler: str) -> None:
         list(hands.run(lambda shared, code: os._exit(code), "a history", [(1,)]))  # takes its worker down, every time
 
 
-def test_command__says_that_no_scheduler_answers(
-    ranklake: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command__says_that_no_scheduler_answers(invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="needs pip install 'ranklake[cluster]'")
-    monkeypatch.setattr("flows.hands.PATIENCE", 1.0)
+    monkeypatch.setattr("ranklake.flows.hands.PATIENCE", 1.0)
     words = ("--train-share", "0.5", "--scheduler", "tcp://127.0.0.1:9")
-    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in ranklake.refuses(
+    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in invoke.refuses(
         "search", "--dataset", "games", *words, "--lake", lake.url
     )
 
@@ -320,10 +318,10 @@ def test_default_space__of_every_system_holds_its_default_and_only_what_it_can_b
 @pytest.mark.parametrize(
     "name", [name if name in ("elo", "glicko") else pytest.param(name, marks=pytest.mark.slow) for name in SYSTEMS]
 )
-def test_command__searches_every_system_without_a_space(ranklake: Command, tmp_path: Path, name: str) -> None:
+def test_command__searches_every_system_without_a_space(invoke: Command, tmp_path: Path, name: str) -> None:
     lake = lake_of(tmp_path / "lake", made_up(24, n_players=9, size=5))
     arguments = ("--dataset", "games", "--system", name, "--trials", 2, "--train-share", 0.6, "--lake", lake.url)
-    answer = ranklake("search", *arguments)
+    answer = invoke("search", *arguments)
     assert answer.code == 0
     assert "2 trials, 2 of them now" in answer.out
     assert f"ranklake rate --dataset games --system {name} --set" in answer.out
@@ -366,10 +364,10 @@ def test_parse_space__takes_values_and_ranges() -> None:
     ],
 )
 def test_command__refuses_an_impossible_space_before_any_work(
-    ranklake: Command, lake: Lake, space: tuple[str, ...], says: str
+    invoke: Command, lake: Lake, space: tuple[str, ...], says: str
 ) -> None:
     words = [word for text in space for word in ("--space", text)]
-    assert says in ranklake.refuses("search", "--dataset", "games", *words, "--lake", lake.url, code=2)
+    assert says in invoke.refuses("search", "--dataset", "games", *words, "--lake", lake.url, code=2)
     assert not (Path(lake.url) / "searches").exists()
 
 
@@ -386,32 +384,30 @@ def test_command__refuses_an_impossible_space_before_any_work(
     ],
 )
 def test_command__explains_what_is_wrong_in_one_line(
-    ranklake: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
+    invoke: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
 ) -> None:
-    assert says in ranklake.refuses("search", "--dataset", "games", *arguments, "--lake", lake.url, code=code)
+    assert says in invoke.refuses("search", "--dataset", "games", *arguments, "--lake", lake.url, code=code)
 
 
-def test_command__prints_the_best_and_a_command_that_rates_with_it(ranklake: Command, lake: Lake) -> None:
+def test_command__prints_the_best_and_a_command_that_rates_with_it(invoke: Command, lake: Lake) -> None:
     words = ("--train-share", "0.5", "--space", "rho=0,1,inf", "--space", "tie_mode=full,split", "--best", "2")
-    answer = ranklake("search", "--dataset", "games", *words, "--lake", lake.url)
+    answer = invoke("search", "--dataset", "games", *words, "--lake", lake.url)
     assert answer.code == 0, answer.err
     assert "tuned on the first 30 of 60 contests" in answer.out
     assert "6 trials, 6 of them now" in answer.out
     last = answer.out.strip().splitlines()[-1]
     assert last.startswith("ranklake rate --dataset games --system elo-mmr --set rho=")
-    rated = ranklake(*shlex.split(last)[1:])
+    rated = invoke(*shlex.split(last)[1:])
     assert rated.code == 0, rated.err
     tested = re.findall(r"│ 1 .*?(\d+\.\d{3}) │ +(\d+\.\d{3}) │$", answer.out, re.MULTILINE)
     run = re.search(r"^run (\S+):", rated.out)[1]
-    told = json.loads(
-        ranklake("evaluate", "--run", run, "--skip-rounds", 30, "--format", "json", "--lake", lake.url).out
-    )
+    told = json.loads(invoke("evaluate", "--run", run, "--skip-rounds", 30, "--format", "json", "--lake", lake.url).out)
     scores = told["filters"]["experienced"]
     assert tested == [(f"{scores['pair_inversion']:.3f}", f"{scores['rank_deviation']:.3f}")]
 
 
 @pytest.mark.slow
-def test_command__interrupted_keeps_what_it_has(ranklake: Command, lake: Lake) -> None:
+def test_command__interrupted_keeps_what_it_has(invoke: Command, lake: Lake) -> None:
     """Ctrl-C in the middle of a batch: the next call does the rest."""
     words = (
         "search",
@@ -429,7 +425,7 @@ def test_command__interrupted_keeps_what_it_has(ranklake: Command, lake: Lake) -
     space = ("--space", "weight_limit=0.01:0.9:log:12")
     # the sixth trial sends what Ctrl-C sends
     before = (
-        "import os, signal, flows.trials as trials\n"
+        "import os, signal, ranklake.flows.trials as trials\n"
         "rate, count = trials.rate_rounds, [0]\n"
         "def counted(*arguments):\n"
         "    count[0] += 1\n"
@@ -444,5 +440,5 @@ def test_command__interrupted_keeps_what_it_has(ranklake: Command, lake: Lake) -
     assert b"interrupted" in err
     kept = json.loads((Path(lake.url) / "searches" / "cut" / "trials" / "000000.json").read_text())["trials"]
     assert 3 <= len(kept) < 12  # one that had come to its end may not have been heard of yet
-    answer = ranklake(*words, *space)
+    answer = invoke(*words, *space)
     assert f"12 trials, {12 - len(kept)} of them now" in answer.out, answer.err

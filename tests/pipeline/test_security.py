@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from documents import README, ROOT
 
-from storage.layout import check_dataset_name, check_run_name
+from ranklake.storage.layout import check_dataset_name, check_run_name
 
 PAGE = ROOT / "SECURITY.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ def bounds() -> Iterator[str]:
     """Every public bound of the code, by the names that bounds have."""
     for folder in ("flows", "storage"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            module = ".".join(("ranklake", *path.relative_to(ROOT).with_suffix("").parts))
             for name in re.findall(
                 r"^((?:MAX|LONGEST|MOST)_?[A-Z_]*)\b[^=\n]* = ", path.read_text("utf-8"), re.MULTILINE
             ):
@@ -79,7 +79,7 @@ def bounds() -> Iterator[str]:
 
 def test_limits__has_every_bound_of_the_code() -> None:
     listed = {row[2].strip("`") for row in LIMITS}
-    harmless = {"flows.marks.MOST"}  # how coarse a summary is, not how much is taken
+    harmless = {"ranklake.flows.marks.MOST"}  # how coarse a summary is, not how much is taken
     assert set(bounds()) - harmless <= listed
     assert len(listed) == len(LIMITS)
 

@@ -9,8 +9,8 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from flows.sources.synthetic import PRESETS, Preset, generate, performances
-from rating_kernels.standings import check_distinct, check_places
+from ranklake.flows.sources.synthetic import PRESETS, Preset, generate, performances
+from ranklake.rating_kernels.standings import check_distinct, check_places
 
 SMALL = Preset(40, 6, participants=12)
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from pipeline.lakes import NUMBERS, contest, lake_of, made_up, rate_run, rated, rated_in_memory, same_tables
 
-from flows import rate_history
-from flows.config import RunConfig, build_params
-from flows.leaderboard import leaderboard, player_history
-from rating_kernels import SYSTEMS
+from ranklake.flows import rate_history
+from ranklake.flows.config import RunConfig, build_params
+from ranklake.flows.leaderboard import leaderboard, player_history
+from ranklake.rating_kernels import SYSTEMS
 
 CONTESTS = made_up(40, seed=5, large=20)
 PERFORMERS = ("elo-mmr", "elo-mmx", "elo-r", "codeforces", "cf-general", "topcoder")

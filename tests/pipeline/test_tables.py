@@ -15,8 +15,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from strategies import repeatable
 
-from flows.tables import NAME, NUMBER, TEXT, WHOLE, fit, new_table
-from storage import Contest, Dataset, Lake
+from ranklake.flows.tables import NAME, NUMBER, TEXT, WHOLE, fit, new_table
+from ranklake.storage import Contest, Dataset, Lake
 
 NAMES = ["ada", "a player whose name has no end to it", "选手选手选手选手选手选手", "grace_hopper_1906"]
 AT_RUN = ("--run", "games-elo-mmr")
@@ -59,12 +59,12 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 
 @pytest.fixture
-def on_terminal(ranklake: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+def on_terminal(invoke: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """The command, with a standard output that is a terminal; its width is the environment's COLUMNS."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda stream: stream is sys.stdout, raising=False)
-    return ranklake
+    return invoke
 
 
 def output(answer: Answer) -> str:
@@ -108,14 +108,14 @@ def test_table__shows_numbers_whole_or_hides_their_column(
 
 @pytest.mark.parametrize("name", ["leaderboard", "runs", "compare", "predict"])
 def test_table__is_in_full_where_there_is_no_terminal(
-    ranklake: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch, name: str
+    invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    text = output(ranklake(*COMMANDS[name], "--lake", lake.url))
+    text = output(invoke(*COMMANDS[name], "--lake", lake.url))
     assert "hidden" not in text
     assert "…" not in text
     assert max(map(cell_len, text.splitlines())) > 80
-    assert text == output(ranklake(*COMMANDS[name], "--wide", "--lake", lake.url))
+    assert text == output(invoke(*COMMANDS[name], "--wide", "--lake", lake.url))
 
 
 def test_table__columns_of_least_interest_are_hidden_first(
@@ -129,11 +129,11 @@ def test_table__columns_of_least_interest_are_hidden_first(
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
 def test_table__is_printed_in_any_encoding(
-    ranklake: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch, encoding: str
+    invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch, encoding: str
 ) -> None:
     for name in ("compare", "trueskill"):
         monkeypatch.setattr(type(sys.stdout), "encoding", encoding, raising=False)
-        text = output(ranklake(*COMMANDS[name], "--lake", lake.url))
+        text = output(invoke(*COMMANDS[name], "--lake", lake.url))
         text.encode(encoding)
         assert ("pair inversion % ^" if name == "compare" else "\\u9009\\u624b") in text
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from strategies import repeatable
 
-from flows.sources.base import SourceError
-from flows.text import (
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.text import (
     LONGEST_CELL,
     LONGEST_MESSAGE,
     MAX_MARKS,
@@ -151,7 +151,7 @@ def test_text__is_printed_through_one_module_alone() -> None:
         "flows/exporting.py",  # sys.stdout.buffer, for write_export
     }
     prints = re.compile(r"(?<![\w.])(print|click\.s?echo|json\.dump|sys\.std(out|err)\.write)\(")
-    for folder in ("flows", "storage", "rating_kernels"):
+    for folder in ("ranklake", "flows", "storage", "rating_kernels"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if path.relative_to(ROOT).as_posix() in allowed:
                 continue

@@ -12,10 +12,10 @@ import pytest
 from pipeline.commands import Command
 from pipeline.lakes import contest, files, lake_of, rate_run
 
-from flows.leaderboard import leaderboard, player_history, rating_format
-from flows.titles import CODEFORCES, NONE, Title, Titles, of_data, parse_titles
-from rating_kernels import SYSTEMS
-from storage import Contest, DamagedError, Dataset, Lake, Run
+from ranklake.flows.leaderboard import leaderboard, player_history, rating_format
+from ranklake.flows.titles import CODEFORCES, NONE, Title, Titles, of_data, parse_titles
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.storage import Contest, DamagedError, Dataset, Lake, Run
 
 LADDER = Titles("two", (Title("slow", -math.inf, "#102030"), Title("fast", 1500.0, "#ff00ff")))
 
@@ -73,7 +73,7 @@ def test_titles__the_host_of_a_contest_decides(tmp_path: Path, url: str, has: bo
     assert not of_data(dataset, 25.0)  # TrueSkill's scale
 
 
-def test_titles__recorded_by_rate_are_those_of_every_command(ranklake: Command, lake: Lake, tmp_path: Path) -> None:
+def test_titles__recorded_by_rate_are_those_of_every_command(invoke: Command, lake: Lake, tmp_path: Path) -> None:
     before = files(Path(lake.url))
     digests = [segment.digests for segment in Run.open(lake, "run").segments().segments]
     ladder = tmp_path / "two.json"
@@ -81,33 +81,33 @@ def test_titles__recorded_by_rate_are_those_of_every_command(ranklake: Command, 
         json.dumps([{"name": "a", "colour": "#000001"}, {"name": "b", "minimum": 1, "colour": "#000002"}])
     )
     rate = ("rate", "--run", "run", "--lake", lake.url)
-    assert "kept 3 rounds rated before, rated 0" in ranklake(*rate, "--titles", ladder).out
+    assert "kept 3 rounds rated before, rated 0" in invoke(*rate, "--titles", ladder).out
     assert titles_in(lake) == ["b"] * 4
     assert rating_format(lake, "run").titles.name == "two.json"
     assert player_history(lake, "run", "ada").format.titles.ladder[1].name == "b"
-    assert "b" in ranklake("leaderboard", "--run", "run", "--lake", lake.url).out
+    assert "b" in invoke("leaderboard", "--run", "run", "--lake", lake.url).out
     assert titles_in(lake, titles=NONE) == [None] * 4  # an option counts more
     assert set(titles_in(lake, titles="auto")) <= {title.name for title in CODEFORCES.ladder}
 
-    assert "kept 3 rounds" in ranklake(*rate).out  # another `rate` leaves them
+    assert "kept 3 rounds" in invoke(*rate).out  # another `rate` leaves them
     assert titles_in(lake) == ["b"] * 4
-    assert "kept 3 rounds" in ranklake("rate", "--dataset", "games", "--run", "run", "--lake", lake.url).out
+    assert "kept 3 rounds" in invoke("rate", "--dataset", "games", "--run", "run", "--lake", lake.url).out
     assert titles_in(lake) == ["b"] * 4
     assert digests == [segment.digests for segment in Run.open(lake, "run").segments().segments]
     changed = {name for name, data in files(Path(lake.url)).items() if before.get(name) != data}
     assert changed == {"runs/run/run.json"}
 
-    ranklake(*rate, "--titles", "auto")
+    invoke(*rate, "--titles", "auto")
     assert files(Path(lake.url)) == before
 
 
-def test_titles__a_record_that_is_none_is_told_with_the_way_out(ranklake: Command, lake: Lake) -> None:
+def test_titles__a_record_that_is_none_is_told_with_the_way_out(invoke: Command, lake: Lake) -> None:
     run = Run.open(lake, "run")
     path = Path(lake.url) / "runs" / "run" / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"titles": "knights"}))
     with pytest.raises(DamagedError, match=r"run\.json: titles must be codeforces or none.*'knights'.*--titles auto"):
         leaderboard(lake, run.name)
-    assert ranklake("rate", "--run", "run", "--titles", "auto", "--lake", lake.url).code == 0
+    assert invoke("rate", "--run", "run", "--titles", "auto", "--lake", lake.url).code == 0
     assert titles_in(lake)[0] is not None
 
 
@@ -135,26 +135,24 @@ def test_format__has_the_decimals_of_the_scale(lake: Lake, system: str) -> None:
     assert bool(form.titles) is (system != "trueskill")
 
 
-def test_format__of_a_scale_of_ones_own_has_more_decimals(lake: Lake, ranklake: Command) -> None:
+def test_format__of_a_scale_of_ones_own_has_more_decimals(lake: Lake, invoke: Command) -> None:
     rate_run(lake, run="small", system="trueskill", mu_init=2.5, sigma_init=0.8333, beta=0.4, tau=0.008)
     form = rating_format(lake, "small")
     assert (form.decimals, form.rating(1.23456), form.change(0.5), form.belief(2.0)) == (3, "1.235", "+0.500", "2.000")
     assert (rating_format(lake, "run").rating(1234.5678), rating_format(lake, "run").belief(1.25)) == ("1235", "1.2")
-    (row,) = json.loads(
-        ranklake("leaderboard", "--run", "small", "--top", 1, "--format", "json", "--lake", lake.url).out
-    )
-    text = ranklake("leaderboard", "--run", "small", "--top", 1, "--lake", lake.url).out
+    (row,) = json.loads(invoke("leaderboard", "--run", "small", "--top", 1, "--format", "json", "--lake", lake.url).out)
+    text = invoke("leaderboard", "--run", "small", "--top", 1, "--lake", lake.url).out
     assert all(f" {row[name]:.3f} " in text for name in ("rating", "mu", "sigma", "max_rating"))
     assert "title" not in text
 
 
-def test_leaderboard__has_a_title_column_of_nulls_without_titles(ranklake: Command, elsewhere: Lake) -> None:
+def test_leaderboard__has_a_title_column_of_nulls_without_titles(invoke: Command, elsewhere: Lake) -> None:
     at_lake = ("--run", "run", "--lake", elsewhere.url)
-    told = json.loads(ranklake("leaderboard", *at_lake, "--format", "json").out)
+    told = json.loads(invoke("leaderboard", *at_lake, "--format", "json").out)
     assert [row["title"] for row in told] == [None] * 4
-    assert "title" not in ranklake("leaderboard", *at_lake).out
-    assert "master" not in ranklake("player", "ada", *at_lake).out
-    assert "title" in ranklake("leaderboard", *at_lake, "--titles", "codeforces").out
+    assert "title" not in invoke("leaderboard", *at_lake).out
+    assert "master" not in invoke("player", "ada", *at_lake).out
+    assert "title" in invoke("leaderboard", *at_lake, "--titles", "codeforces").out
 
 
 # Files
@@ -204,19 +202,19 @@ ROW = '{"name": "a", "minimum": 1, "colour": "#000000"}'
     ],
 )  # fmt: skip
 def test_file__what_is_wrong_is_told_in_one_line(
-    ranklake: Command, lake: Lake, tmp_path: Path, name: str, text: str, says: str
+    invoke: Command, lake: Lake, tmp_path: Path, name: str, text: str, says: str
 ) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     command = ("leaderboard", "--run", "run", "--lake", lake.url, "--titles", tmp_path / name)
-    assert says in " ".join(ranklake.refuses(*command, code=2).split())
+    assert says in " ".join(invoke.refuses(*command, code=2).split())
 
 
 @pytest.mark.parametrize("name", ["nobody.csv", "folder.csv", "bytes.csv", "knights"])
-def test_file__that_cannot_be_read_is_wrong_use(ranklake: Command, lake: Lake, tmp_path: Path, name: str) -> None:
+def test_file__that_cannot_be_read_is_wrong_use(invoke: Command, lake: Lake, tmp_path: Path, name: str) -> None:
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
     target = name if name == "knights" else tmp_path / name
-    says = ranklake.refuses("rate", "--run", "run", "--lake", lake.url, "--titles", target, code=2)
+    says = invoke.refuses("rate", "--run", "run", "--lake", lake.url, "--titles", target, code=2)
     assert name in says
 
 
@@ -225,7 +223,7 @@ def test_file__that_cannot_be_read_is_wrong_use(ranklake: Command, lake: Lake, t
 
 def test_publish__other_titles_are_a_new_version_of_the_leaderboard_alone(lake: Lake) -> None:
     pytest.importorskip("deltalake", reason="the extra publish is not installed")
-    from flows.publish import publish
+    from ranklake.flows.publish import publish
 
     publish(lake, "run")
     report = publish(lake, "run", titles=NONE)

@@ -16,15 +16,14 @@ import pytest
 from pipeline.commands import Command
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 
-import flows.verify_published
-from flows.extras import MissingExtraError
-from flows.publish import publish
-from flows.published_files import LATEST, delete_published
-from flows.verify import Verifier
-from storage import DamagedError, Lake
-from storage.errors import UnreachableError
-from storage.lease import Lease, hold
-from storage.schemas import PUBLISHED
+from ranklake.flows.extras import MissingExtraError
+from ranklake.flows.publish import publish
+from ranklake.flows.published_files import LATEST, delete_published
+from ranklake.flows.verify import Verifier
+from ranklake.storage import DamagedError, Lake
+from ranklake.storage.errors import UnreachableError
+from ranklake.storage.lease import Lease, hold
+from ranklake.storage.schemas import PUBLISHED
 
 pytest.importorskip("deltalake")
 
@@ -72,13 +71,13 @@ HARM: dict[str, tuple[Callable[[Path], None], str]] = {
 @pytest.mark.parametrize(("harm", "said"), HARM.values(), ids=HARM)
 @pytest.mark.parametrize("which", [(), ("--run", "run")], ids=["all", "run"])
 def test_verify__names_what_is_wrong_with_a_published_table_and_what_mends_it(
-    lake: Path, ranklake: Command, harm: Callable[[Path], None], said: str, which: tuple[str, ...]
+    lake: Path, invoke: Command, harm: Callable[[Path], None], said: str, which: tuple[str, ...]
 ) -> None:
-    answer = ranklake("verify", *which, "--lake", lake)
+    answer = invoke("verify", *which, "--lake", lake)
     assert (answer.code, answer.err) == (0, "")
     assert "the published tables of 1 run" in answer.out
     harm(lake / "published" / "run")
-    answer = ranklake("verify", *which, "--lake", lake)
+    answer = invoke("verify", *which, "--lake", lake)
     assert answer.code == 1
     (problem,) = answer.out.splitlines()
     assert problem.startswith("published/run/")
@@ -86,79 +85,79 @@ def test_verify__names_what_is_wrong_with_a_published_table_and_what_mends_it(
     if "delete it" in problem:
         (lake / problem.partition(": ")[0]).unlink(missing_ok=True)
     (command,) = re.findall("`ranklake (publish --run run[^`]*)`", problem)
-    assert ranklake(*shlex.split(command), "--lake", lake).code == 0
-    answer = ranklake("verify", *which, "--lake", lake)
+    assert invoke(*shlex.split(command), "--lake", lake).code == 0
+    answer = invoke("verify", *which, "--lake", lake)
     assert (answer.code, answer.err) == (0, "")
 
 
-def test_verify__that_published_tables_are_behind_the_run_is_a_note(lake: Path, ranklake: Command) -> None:
+def test_verify__that_published_tables_are_behind_the_run_is_a_note(lake: Path, invoke: Command) -> None:
     ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
     rate_run(Lake.open(lake), system="elo")
-    answer = ranklake("verify", "--lake", lake)
+    answer = invoke("verify", "--lake", lake)
     command = f"publish --run run --lake {lake}"
     said = f"note: published/run: is of an earlier state of the run; `ranklake {command}` brings it up to date\n"
     assert (answer.code, answer.err) == (0, said)
-    assert ranklake(*command.split(), "--maintain").code == 0  # files are merged, and the table reads the same
-    assert ranklake("verify", "--lake", lake).err == ""
+    assert invoke(*command.split(), "--maintain").code == 0  # files are merged, and the table reads the same
+    assert invoke("verify", "--lake", lake).err == ""
 
 
-def test_verify__knows_with_which_deviations_a_run_was_published(lake: Path, ranklake: Command) -> None:
-    assert ranklake("publish", "--run", "run", "--deviations", 1.5, "--lake", lake).code == 0
-    assert ranklake("verify", "--lake", lake).err == ""
+def test_verify__knows_with_which_deviations_a_run_was_published(lake: Path, invoke: Command) -> None:
+    assert invoke("publish", "--run", "run", "--deviations", 1.5, "--lake", lake).code == 0
+    assert invoke("verify", "--lake", lake).err == ""
     ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
     rate_run(Lake.open(lake), system="elo")
-    (command,) = re.findall("`ranklake (publish .*?)`", ranklake("verify", "--lake", lake).err)
+    (command,) = re.findall("`ranklake (publish .*?)`", invoke("verify", "--lake", lake).err)
     assert "--deviations 1.5" in command
-    assert ranklake(*shlex.split(command)).code == 0
-    assert ranklake("verify", "--lake", lake).err == ""
+    assert invoke(*shlex.split(command)).code == 0
+    assert invoke("verify", "--lake", lake).err == ""
 
 
-def test_verify__a_first_publish_that_did_not_end_is_a_note(lake: Path, ranklake: Command) -> None:
+def test_verify__a_first_publish_that_did_not_end_is_a_note(lake: Path, invoke: Command) -> None:
     """What is written last is missing, and nothing that is written after it is there."""
     folder = lake / "published" / "run"
     for part in ("latest.json", LATEST, "leaderboard"):
         (shutil.rmtree if (folder / part).is_dir() else Path.unlink)(folder / part)
-        answer = ranklake("verify", "--lake", lake)
+        answer = invoke("verify", "--lake", lake)
         command = f"publish --run run --lake {lake}"
         assert (answer.code, answer.err) == (
             0, f"note: published/run: its first publish did not end; `ranklake {command}` completes it\n"
         )  # fmt: skip
-    assert ranklake(*command.split()).code == 0
-    assert ranklake("verify", "--lake", lake).err == ""
+    assert invoke(*command.split()).code == 0
+    assert invoke("verify", "--lake", lake).err == ""
 
 
-def test_verify__reads_what_an_older_release_published(lake: Path, ranklake: Command) -> None:
+def test_verify__reads_what_an_older_release_published(lake: Path, invoke: Command) -> None:
     path = lake / "published" / "run" / "latest.json"
     facts = json.loads(path.read_text())
     del facts["digest"]
     path.write_text(json.dumps(facts))
-    answer = ranklake("verify", "--lake", lake)
+    answer = invoke("verify", "--lake", lake)
     assert (answer.code, answer.err) == (0, "")
 
 
 def test_verify__without_the_delta_library_checks_the_plain_leaderboard_and_says_so(
-    lake: Path, ranklake: Command, monkeypatch: pytest.MonkeyPatch
+    lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(package: str, extra: str, purpose: str) -> None:
         raise MissingExtraError(f"{purpose} needs the package {package}: pip install 'ranklake[{extra}]'")
 
-    monkeypatch.setattr(flows.verify_published, "need", missing)
-    answer = ranklake("verify", "--lake", lake)
+    monkeypatch.setattr("ranklake.flows.verify_published.need", missing)
+    answer = invoke("verify", "--lake", lake)
     assert answer.code == 0
     assert answer.err == (
         "note: published/run: checking its tables needs the package deltalake: pip install 'ranklake[publish]'\n"
     )
     (lake / "published" / "run" / LATEST).unlink()
-    assert ranklake("verify", "--lake", lake).code == 1
+    assert invoke("verify", "--lake", lake).code == 1
 
 
-def test_verify__tables_whose_run_is_gone_are_a_note(lake: Path, ranklake: Command) -> None:
-    assert ranklake("delete", "--run", "run", "--yes", "--lake", lake).code == 0
-    answer = ranklake("verify", "--lake", lake)
+def test_verify__tables_whose_run_is_gone_are_a_note(lake: Path, invoke: Command) -> None:
+    assert invoke("delete", "--run", "run", "--yes", "--lake", lake).code == 0
+    answer = invoke("verify", "--lake", lake)
     command = "delete --run run --with-published"
     assert answer.err == f"note: published/run: the run is gone; `ranklake {command}` deletes its tables\n"
-    assert ranklake(*command.split(), "--yes", "--lake", lake).code == 0
-    assert ranklake("verify", "--lake", lake).err == ""
+    assert invoke(*command.split(), "--yes", "--lake", lake).code == 0
+    assert invoke("verify", "--lake", lake).err == ""
 
 
 @contextmanager
@@ -169,7 +168,7 @@ def store_at(lake: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setenv("AWS_ENDPOINT_URL", address)
     with monkeypatch.context() as patched:
         patched.setattr(Lake, "uri", lambda self, path: f"s3://bucket/{path}")
-        patched.setattr("flows.delta._RETRY_SECONDS", 1)
+        patched.setattr("ranklake.flows.delta._RETRY_SECONDS", 1)
         yield
 
 
@@ -181,11 +180,11 @@ def closed_port() -> Iterator[str]:
 
 
 def test_verify__a_store_that_does_not_answer_is_no_damage(
-    lake: Path, ranklake: Command, monkeypatch: pytest.MonkeyPatch, closed_port: str
+    lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch, closed_port: str
 ) -> None:
     began = time.monotonic()
     with store_at(lake, closed_port, monkeypatch):
-        answer = ranklake("verify", "--lake", lake)
+        answer = invoke("verify", "--lake", lake)
     assert time.monotonic() - began < 10
     assert answer.code == 1
     (problem,) = answer.out.splitlines()
@@ -193,7 +192,7 @@ def test_verify__a_store_that_does_not_answer_is_no_damage(
     assert "onnection refused" in problem
     assert "not known to be damaged" in problem
     assert "--afresh" not in answer.out + answer.err
-    assert ranklake("verify", "--lake", lake).code == 0
+    assert invoke("verify", "--lake", lake).code == 0
 
 
 def test_publish__into_a_store_that_does_not_answer_is_no_damage(
@@ -210,7 +209,7 @@ def test_publish__into_a_store_that_does_not_answer_is_no_damage(
 def test_publish__a_store_that_is_lost_while_writing_is_no_reason_to_delete(
     lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
 ) -> None:
-    from flows.delta import PublishedTable, TableNotFoundError
+    from ranklake.flows.delta import PublishedTable, TableNotFoundError
 
     def no_table(_: PublishedTable) -> None:
         raise TableNotFoundError
@@ -221,7 +220,7 @@ def test_publish__a_store_that_is_lost_while_writing_is_no_reason_to_delete(
             patched.setattr(PublishedTable, "_open", no_table)
             table = PublishedTable(opened, "published/run/players", PUBLISHED["players"])
         with pytest.raises(UnreachableError) as error:
-            table.append([], {})
+            table.create()
     assert "delete" not in str(error.value)
 
 
@@ -237,7 +236,7 @@ def test_publish__a_store_that_is_lost_while_writing_is_no_reason_to_delete(
     ],
 )
 def test_delta__faults_of_a_store_are_told_from_those_of_files(lake: Path, words: str, of_the_store: bool) -> None:
-    from flows.delta import PublishedTable
+    from ranklake.flows.delta import PublishedTable
 
     table = PublishedTable(Lake.open(lake), "published/run/players", PUBLISHED["players"])
     with pytest.raises(UnreachableError if of_the_store else DamagedError), table._reading():

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flows.sources.base import SourceError
-from storage import Contest, Dataset, Lake
+from ranklake.flows.sources.base import SourceError
+from ranklake.storage import Contest, Dataset, Lake
 
 __all__ = ["Report", "Site"]
 

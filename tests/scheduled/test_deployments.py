@@ -29,15 +29,15 @@ from scheduled.site import Site
 from scheduled.test_markdown import MARKUP, read, texts
 from sources.server import Reply, serving
 
-import flows.deployments as deployments
-import flows.flow_errors as flow_errors
-from flows.engines.base import EngineError
-from flows.engines.serial import Serial
-from flows.progress_log import ProgressLog
-from flows.sources.base import SourceError
-from flows.text import visible as plain
-from storage import Lake, LakeError, Run, layout
-from storage.lease import hold
+import ranklake.flows.deployments as deployments
+import ranklake.flows.flow_errors as flow_errors
+from ranklake.flows.engines.base import EngineError
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.progress_log import ProgressLog
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.text import visible as plain
+from ranklake.storage import Lake, LakeError, Run, layout
+from ranklake.storage.lease import hold
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("prefect_server")]
 

@@ -27,16 +27,16 @@ from sources.fake_codeforces import FakeCodeforces, changes
 from sources.server import serving
 from strategies import repeatable
 
-import flows.extras
-import flows.follow
-import flows.following
-from flows.cli import cli
-from flows.engines.serial import Serial
-from flows.follow import FollowReport, follow
-from flows.publish import publish
-from flows.resolve import wanted_runs
-from flows.sources.base import SourceError
-from storage import Contest, Dataset, Lake, LakeError, Run
+import ranklake.flows.extras
+import ranklake.flows.follow
+import ranklake.flows.following
+from ranklake.flows.cli import cli
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.follow import FollowReport, follow
+from ranklake.flows.publish import publish
+from ranklake.flows.resolve import wanted_runs
+from ranklake.flows.sources.base import SourceError
+from ranklake.storage import Contest, Dataset, Lake, LakeError, Run
 
 PATIENCE = 120.0  # seconds until a process that should have done something is given up
 CONTESTS = over_years(made_up(24, seed=5))
@@ -47,7 +47,7 @@ RUN = "site-elo-mmr"
 def site(monkeypatch: pytest.MonkeyPatch) -> Site:
     """A site with the first 20 contests, in place of every other."""
     site = Site(CONTESTS[:20])
-    monkeypatch.setattr(flows.follow, "update", site.ingest_source)
+    monkeypatch.setattr(ranklake.flows.follow, "update", site.ingest_source)
     return site
 
 
@@ -185,8 +185,8 @@ def test_follow__that_cannot_publish_does_not_begin(site: Site, lake: Lake, monk
     def missing(package: str) -> None:
         raise ModuleNotFoundError(f"no {package}", name=package)
 
-    monkeypatch.setattr(flows.extras, "import_module", missing)
-    with pytest.raises(flows.extras.MissingExtraError, match=r"pip install 'ranklake\[publish\]'"):
+    monkeypatch.setattr(ranklake.flows.extras, "import_module", missing)
+    with pytest.raises(ranklake.flows.extras.MissingExtraError, match=r"pip install 'ranklake\[publish\]'"):
         followed(lake)
     assert site.asked == []
 
@@ -199,7 +199,7 @@ def test_follow__whatever_a_site_does_the_last_state_is_what_a_fresh_lake_has(
     path = tmp_path_factory.mktemp("law")
     lake, site = Lake.open(path / "lake", create=True), Site()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(flows.follow, "update", site.ingest_source)
+        patched.setattr(ranklake.flows.follow, "update", site.ingest_source)
         for _ in range(data.draw(st.integers(1, 4))):
             chosen = data.draw(st.sets(st.integers(0, 9), min_size=1))
             flipped = data.draw(st.sets(st.sampled_from(sorted(chosen))))
@@ -259,7 +259,7 @@ def test_wanted_runs__of_a_run_that_is_there_are_as_it_is(lake: Lake) -> None:
 # The command
 
 
-def ranklake(*arguments: str) -> Result:
+def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["follow", *arguments])
 
 
@@ -276,13 +276,13 @@ def test_command__follows_and_says_so(site: Site, lake: Lake) -> None:
         "--base-url",
         "http://127.0.0.1:1",
     )
-    done = ranklake(*arguments)
+    done = invoke(*arguments)
     assert done.exit_code == 0, done.output
     assert [line.split(":")[0] for line in done.stdout.splitlines()] == ["data set site", f"run {RUN}", f"run {RUN}"]
     assert site.asked[0] == {
         "source": "codeforces", "dataset": "site", "since": "2020-01-01", "base_url": "http://127.0.0.1:1"
     }  # fmt: skip
-    assert "20 rounds are published already" in ranklake(*arguments, "--engine", "serial").stdout
+    assert "20 rounds are published already" in invoke(*arguments, "--engine", "serial").stdout
 
 
 def test_command__of_another_system_is_refused_before_anything_is_asked(site: Site, lake: Lake) -> None:
@@ -290,14 +290,14 @@ def test_command__of_another_system_is_refused_before_anything_is_asked(site: Si
     rate_run(lake, run="mine", dataset="site", system="elo", k=16.0)
     arguments = ["--source", "codeforces", "--dataset", "site", "--run", "mine", "--lake", lake.url]
     for other in (["--system", "elo-mmr"], ["--set", "k=20"]):
-        done = ranklake(*arguments, *other)
+        done = invoke(*arguments, *other)
         assert done.exit_code == 2
         assert "run mine is there with" in done.stderr
         assert "Add --replace" in done.stderr
         assert site.asked == []
-    assert ranklake(*arguments, "--set", "k=16").exit_code == 0
+    assert invoke(*arguments, "--set", "k=16").exit_code == 0
     assert Run.open(lake, "mine").config["params"]["k"] == 16.0
-    done = ranklake(*arguments, "--set", "k=20", "--replace")
+    done = invoke(*arguments, "--set", "k=20", "--replace")
     assert "run mine: kept 0 rounds rated before (other parameters), rated 20" in done.stdout
     assert Run.open(lake, "mine").config["params"]["k"] == 20.0
 
@@ -305,7 +305,7 @@ def test_command__of_another_system_is_refused_before_anything_is_asked(site: Si
 def test_command__brings_a_stale_run_up_to_date_and_says_from_where(site: Site, lake: Lake) -> None:
     followed(lake)
     site.contests = [turned(one) if i == 16 else one for i, one in enumerate(site.contests)]
-    done = ranklake("--source", "codeforces", "--dataset", "site", "--lake", lake.url)
+    done = invoke("--source", "codeforces", "--dataset", "site", "--lake", lake.url)
     assert f"run {RUN}: kept " in done.stdout
     assert "(round 16, contest 16, changed)" in done.stdout
     assert_published(lake, RUN)
@@ -329,7 +329,7 @@ def test_command__brings_a_stale_run_up_to_date_and_says_from_where(site: Site, 
 def test_command__what_was_typed_wrong_is_told_before_anything_is_made(
     site: Site, tmp_path: Path, more: list[str], message: str
 ) -> None:
-    done = ranklake("--source", "codeforces", "--lake", str(tmp_path / "new"), *more)
+    done = invoke("--source", "codeforces", "--lake", str(tmp_path / "new"), *more)
     assert done.exit_code == 2
     assert message in done.stderr
     assert not (tmp_path / "new").exists()
@@ -344,19 +344,19 @@ def two_sites(monkeypatch: pytest.MonkeyPatch) -> dict[str, Site]:
     def update(lake: Lake, source: str, *arguments: Any, **options: Any) -> Any:
         return sites[source].ingest_source(lake, source, *arguments, **options)
 
-    monkeypatch.setattr(flows.follow, "update", update)
+    monkeypatch.setattr(ranklake.flows.follow, "update", update)
     return sites
 
 
 def test_command__an_error_of_one_source_does_not_stop_the_others(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     sites = two_sites(monkeypatch)
     arguments = ("--source", "codeforces", "--source", "ctftime", "--engine", "serial", "--lake", lake.url)
-    done = ranklake(*arguments)
+    done = invoke(*arguments)
     assert done.exit_code == 1
     assert "Error: codeforces: does not answer\n" in done.stderr
     assert_published(lake, "ctftime-elo-mmr")
     sites["codeforces"].down = ""
-    assert ranklake(*arguments).exit_code == 0
+    assert invoke(*arguments).exit_code == 0
     assert_published(lake, "codeforces-elo-mmr")
 
 
@@ -364,7 +364,7 @@ def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch:
     sites, now = two_sites(monkeypatch), [0.0]
     rejected = [(one, f"ctftime, contest {one}: nobody took part") for one in "78"]
     of_pass = [rejected[:1], rejected[:1], [], rejected[:1], rejected]  # the third pass reads nothing
-    follow_once = flows.follow.update
+    follow_once = ranklake.flows.follow.update
 
     def update(lake: Lake, source: str, *arguments: Any, **options: Any) -> Any:
         if source == "ctftime":
@@ -377,10 +377,10 @@ def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch:
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    monkeypatch.setattr(flows.follow, "update", update)
-    monkeypatch.setattr(flows.following, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    monkeypatch.setattr(ranklake.flows.follow, "update", update)
+    monkeypatch.setattr(ranklake.flows.following, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
     arguments = ("--source", "codeforces", "--source", "ctftime", "--engine", "serial", "--every", "1h")
-    done = ranklake(*arguments, "--lake", lake.url)
+    done = invoke(*arguments, "--lake", lake.url)
     assert done.exit_code == 0, done.output
     said = [line.partition(" UTC ")[2] for line in done.stdout.splitlines()]
     assert [line for line in said if "rejected" in line] == [
@@ -394,7 +394,7 @@ def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch:
 
 BEFORE = f"""
 sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
-import flows.follow
+import ranklake.flows.follow
 from pipeline.lakes import made_up
 from scheduled.site import Site
 from sources.fake_codeforces import FakeCodeforces, changes
@@ -404,7 +404,7 @@ ask = site.ingest_source
 def ingest_source(*arguments, **options):
     site.down = "does not answer" if len(site.asked) == 1 else ""
     return ask(*arguments, **options)
-flows.follow.update = ingest_source
+ranklake.flows.follow.update = ingest_source
 """
 
 
@@ -473,14 +473,14 @@ def test_command__goes_on_after_an_error_and_ends_cleanly(
 
 
 def test_command__loads_no_server(site: Site) -> None:
-    code = "import flows.cli, flows.follow, sys; print('prefect' in sys.modules)"
+    code = "import ranklake.flows.cli, ranklake.flows.follow, sys; print('prefect' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 
 def test_follow__second_writer_is_told_who_writes(site: Site, lake: Lake) -> None:
-    from storage import layout
-    from storage.lease import hold
+    from ranklake.storage import layout
+    from ranklake.storage.lease import hold
 
     followed(lake)
     before = files(Path(lake.url))

@@ -14,14 +14,14 @@ from click.testing import CliRunner, Result
 from pipeline.lakes import stamps
 from pipeline.tables import assert_published
 
-import flows.file_changes as file_changes
-import flows.file_source as file_source
-import flows.source_update as source_update
-from flows.cli import cli
-from flows.file_changes import SETTLED_SECONDS, watch
-from flows.source_update import check_source, update
-from flows.sources.base import SourceError
-from storage import Dataset, Lake, layout
+import ranklake.flows.file_changes as file_changes
+import ranklake.flows.file_source as file_source
+import ranklake.flows.source_update as source_update
+from ranklake.flows.cli import cli
+from ranklake.flows.file_changes import SETTLED_SECONDS, watch
+from ranklake.flows.source_update import check_source, update
+from ranklake.flows.sources.base import SourceError
+from ranklake.storage import Dataset, Lake, layout
 
 LONG_AGO = time.time() - 3600.0
 
@@ -274,16 +274,16 @@ def test_check_source__refuses_what_cannot_be(arguments: dict[str, Any], message
 # The command
 
 
-def ranklake(*arguments: str) -> Result:
+def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["follow", *arguments])
 
 
 def test_command__follows_a_folder(lake: Lake, folder: Path) -> None:
     arguments = ("--source", "files", "--path", str(folder), "--dataset", "games", "--lake", lake.url)
-    done = ranklake(*arguments, "--set", "weight_limit=0.3")
+    done = invoke(*arguments, "--set", "weight_limit=0.3")
     assert done.exit_code == 0, done.output
     assert "data set games: 3 new contests; 3 of 3 files changed, in " in done.stdout
-    again = ranklake(*arguments, "--system", "elo")
+    again = invoke(*arguments, "--system", "elo")
     assert "data set games: 3 unchanged contests; 0 of 3 files changed, in " in again.stdout
     assert_published(lake, "games-elo")
 
@@ -299,14 +299,14 @@ def test_command__follows_a_folder(lake: Lake, folder: Path) -> None:
     ids=["data-set", "path", "mirror", "two"],
 )
 def test_command__what_was_typed_wrong_is_told(tmp_path: Path, more: list[str], message: str) -> None:
-    done = ranklake("--lake", str(tmp_path / "new"), *more)
+    done = invoke("--lake", str(tmp_path / "new"), *more)
     assert done.exit_code == 2
     assert message in done.stderr
     assert not (tmp_path / "new").exists()
 
 
 def test_command__a_missing_folder_is_a_failure(lake: Lake, folder: Path) -> None:
-    done = ranklake("--source", "files", "--path", str(folder / "x"), "--dataset", "games", "--lake", lake.url)
+    done = invoke("--source", "files", "--path", str(folder / "x"), "--dataset", "games", "--lake", lake.url)
     assert isinstance(done.exception, SourceError)
 
 

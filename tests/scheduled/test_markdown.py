@@ -13,12 +13,12 @@ from pipeline.lakes import contest, lake_of, rate_run
 from scheduled.site import Report
 from strategies import repeatable
 
-from flows.markdown import MOST, best, ingested_page, place, run_page
-from flows.publish import publish
-from flows.text import LONGEST_CELL
-from flows.text import markdown as escape
-from flows.text import visible as plain
-from storage import Lake
+from ranklake.flows.markdown import MOST, best, ingested_page, place, run_page
+from ranklake.flows.publish import publish
+from ranklake.flows.text import LONGEST_CELL
+from ranklake.flows.text import markdown as escape
+from ranklake.flows.text import visible as plain
+from ranklake.storage import Lake
 
 HOSTILE = (
     "<script>alert(1)</script>",

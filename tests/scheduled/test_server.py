@@ -20,7 +20,7 @@ from pipeline.tables import assert_published
 from sources.fake_codeforces import FakeCodeforces, changes
 from sources.server import Reply, serving
 
-from storage import Dataset, Lake, Run
+from ranklake.storage import Dataset, Lake, Run
 
 pytestmark = pytest.mark.slow
 
@@ -125,7 +125,7 @@ def deploy(prefect: Prefect, schedules: list[dict[str, Any]], *data_sets: dict[s
     """The project's own deployments, as many as there are parameters, with other times."""
     told = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
     for deployment, parameters in zip(told["deployments"], data_sets, strict=False):
-        assert deployment["entrypoint"] == "flows.deployments.follow"
+        assert deployment["entrypoint"] == "ranklake.flows.deployments.follow"
         deployment["schedules"] = schedules
         deployment["parameters"].update(parameters)
     path = prefect.folder / "prefect.yaml"

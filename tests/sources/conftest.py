@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sources.server import Server, serving
 
-from storage import Lake
+from ranklake.storage import Lake
 
 
 @pytest.fixture

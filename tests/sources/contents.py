@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flows.ingest import SourceReport
-from storage import Dataset, Lake
+from ranklake.flows.ingest import SourceReport
+from ranklake.storage import Dataset, Lake
 
 __all__ = ["counts", "standings"]
 

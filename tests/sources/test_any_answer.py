@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from sources.fake_codeforces import changes
 from strategies import repeatable
 
-from flows.client import Answer
-from flows.raw import Document, Key
-from flows.sources.base import SourceError
-from flows.sources.site import find_site
-from storage import Contest
+from ranklake.flows.client import Answer
+from ranklake.flows.raw import Document, Key
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.sources.site import find_site
+from ranklake.storage import Contest
 
 ABOUT = {"name": "n", "time_seconds": 1_500_000_000}
 FACTS = {"cumulative_time": 1, "tiebreaker": 0.0, "new_rating": 1, "is_disqualified": False}

@@ -12,11 +12,11 @@ import pytest
 from sources.server import FakeClock, Reply, Server, serving
 from sources.sockets import NoSleep, raw_serving
 
-from flows import client as module
-from flows.addresses import same_host
-from flows.client import ATTEMPTS, Client, Pace
-from flows.redaction import Secret
-from flows.sources.base import SourceError
+from ranklake.flows import client as module
+from ranklake.flows.addresses import same_host
+from ranklake.flows.client import ATTEMPTS, Client, Pace
+from ranklake.flows.redaction import Secret
+from ranklake.flows.sources.base import SourceError
 
 TOKEN = "lip_verySecret123"
 

@@ -10,13 +10,13 @@ import pytest
 from sources.contents import counts, standings
 from sources.server import Reply, Server, data
 
-from flows.client import Answer, Client
-from flows.ingest import SourceReport, ingest_source, normalise_source
-from flows.raw import Document, Key
-from flows.sources import ctftime
-from flows.sources.base import SourceError
-from flows.sources.ctftime import CTFtime
-from storage import Contest, Dataset, Lake
+from ranklake.flows.client import Answer, Client
+from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
+from ranklake.flows.raw import Document, Key
+from ranklake.flows.sources import ctftime
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.sources.ctftime import CTFtime
+from ranklake.storage import Contest, Dataset, Lake
 
 YEARS = range(2011, 2028)  # by the server's clock it is January 2027
 LAST = "/api/v1/results/2026/"

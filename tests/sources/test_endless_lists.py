@@ -9,14 +9,14 @@ import pytest
 from sources.server import FakeClock
 from sources.sockets import answer, raw_serving
 
-from flows import fetch as fetching
-from flows.client import Client
-from flows.fetch import fetch
-from flows.raw import Raw
-from flows.sources import dmoj
-from flows.sources.base import SourceError
-from flows.sources.site import find_site
-from storage import Lake
+from ranklake.flows import fetch as fetching
+from ranklake.flows.client import Client
+from ranklake.flows.fetch import fetch
+from ranklake.flows.raw import Raw
+from ranklake.flows.sources import dmoj
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.sources.site import find_site
+from ranklake.storage import Lake
 
 END = "2020-01-01T00:00:00Z"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sources.contents import counts, standings
 
-from flows.ingest import ingest_source
-from flows.sources.base import SourceError
-from storage import Dataset, Lake
+from ranklake.flows.ingest import ingest_source
+from ranklake.flows.sources.base import SourceError
+from ranklake.storage import Dataset, Lake
 
 FILES = {
     "Competitions.csv": "Id,Slug,Title,HostSegmentTitle,DeadlineDate\n"

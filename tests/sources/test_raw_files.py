@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flows.client import Answer
-from flows.raw import Document, Key, Raw
-from storage import Lake, layout
+from ranklake.flows.client import Answer
+from ranklake.flows.raw import Document, Key, Raw
+from ranklake.storage import Lake, layout
 
 DEVICES = ["con", "CON", "nul!", "com1"]
 

@@ -9,14 +9,14 @@ import pytest
 from sources.contents import counts, standings
 from sources.server import Reply, Server, data
 
-from flows.client import Answer, Client
-from flows.ingest import SourceReport, ingest_source
-from flows.raw import Document, Key
-from flows.redaction import Secret
-from flows.sources.base import SourceError
-from flows.sources.lichess import Lichess
-from flows.sources.site import find_site
-from storage import Contest, Dataset, Lake
+from ranklake.flows.client import Answer, Client
+from ranklake.flows.ingest import SourceReport, ingest_source
+from ranklake.flows.raw import Document, Key
+from ranklake.flows.redaction import Secret
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.sources.lichess import Lichess
+from ranklake.flows.sources.site import find_site
+from ranklake.storage import Contest, Dataset, Lake
 
 NOW = 1_800_000_000
 

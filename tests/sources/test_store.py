@@ -11,8 +11,8 @@ from sources.contents import counts, standings
 from sources.fake_codeforces import FakeCodeforces, changes
 from sources.server import Server
 
-from flows.ingest import ingest_source, normalise_source
-from storage import Lake
+from ranklake.flows.ingest import ingest_source, normalise_source
+from ranklake.storage import Lake
 
 pytest.importorskip("moto", reason="needs moto[server], a store that runs here")
 s3fs = pytest.importorskip("s3fs")

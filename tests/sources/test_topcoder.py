@@ -9,13 +9,13 @@ import pytest
 from sources.contents import counts, standings
 from sources.server import data
 
-from flows.client import Answer
-from flows.folder import Folder
-from flows.ingest import SourceReport, ingest_source, normalise_source
-from flows.raw import Document, Key
-from flows.sources.base import SourceError
-from flows.sources.topcoder import TopCoder
-from storage import Contest, Dataset, Lake
+from ranklake.flows.client import Answer
+from ranklake.flows.folder import Folder
+from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
+from ranklake.flows.raw import Document, Key
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.sources.topcoder import TopCoder
+from ranklake.storage import Contest, Dataset, Lake
 
 HEAD = '<?xml version="1.0" encoding="ISO-8859-1"?>'
 ABOUT = {"name": "SRM 1", "time_seconds": 989_355_600}

@@ -1,0 +1,39 @@
+"""Rates players from the whole history of ranked contests.
+
+The names below are imported when they are first used, so that ``import ranklake`` takes no time.
+"""
+
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ranklake.flows.history import rate_history
+    from ranklake.flows.prediction import predict
+    from ranklake.rating_kernels import SYSTEMS
+    from ranklake.storage import Dataset, Lake, Run
+
+    __version__: str
+
+__all__ = ["SYSTEMS", "Dataset", "Lake", "Run", "__version__", "predict", "rate_history"]
+
+_MODULES = {
+    "SYSTEMS": "ranklake.rating_kernels",
+    "Dataset": "ranklake.storage",
+    "Lake": "ranklake.storage",
+    "Run": "ranklake.storage",
+    "predict": "ranklake.flows.prediction",
+    "rate_history": "ranklake.flows.history",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return metadata.version("ranklake")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
