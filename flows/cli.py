@@ -30,7 +30,6 @@ from .terminal import (
     check_safe,
     deviations_option,
     engine_options,
-    expected,
     lake_option,
     replace_option,
     run_option,
@@ -299,6 +298,8 @@ def main() -> None:
         say(_INTERRUPTED, err=True)
         sys.exit(1)
     except Exception as error:
+        from .expected_errors import expected
+
         # Behind the command, words are its own.
         asked = itertools.takewhile(lambda word: word.startswith("-"), sys.argv[1:])
         if "--debug" in asked or not expected(error):

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .client import Client
+from .documents import Document, Key
 from .folder import Folder
-from .raw import Document, Entry, Key, Raw
+from .raw import Entry, Raw
 from .sources.base import SourceError
 from .sources.site import Site, Wanted
 

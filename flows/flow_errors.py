@@ -23,8 +23,8 @@ from prefect.states import AwaitingRetry
 
 from ranklake.storage.errors import LeaseHeldError
 
+from .expected_errors import expected
 from .sources.base import SourceError
-from .terminal import expected
 from .text import message
 
 __all__ = ["RETRY_SECONDS", "Rescheduled", "plain_errors", "reschedules"]

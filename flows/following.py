@@ -14,7 +14,7 @@ import click
 
 from .ingest_cli import file_options
 from .interrupts import interruptible
-from .terminal import SWITCH_SECONDS, engine_options, expected, lake_option, progress, replace_option, say, usage
+from .terminal import SWITCH_SECONDS, engine_options, lake_option, progress, replace_option, say, usage
 
 if TYPE_CHECKING:
     from .follow import FollowReport
@@ -119,6 +119,8 @@ COMMANDS = (follow,)
 
 def _in_turn(sources: Sequence[str], once: Callable[[str], FollowReport]) -> bool:
     """Follow each source once; whether all went well. The error of a single source is for the caller to show."""
+    from .expected_errors import expected
+
     failed = False
     for source in sources:
         try:
@@ -137,6 +139,8 @@ def _again_and_again(sources: Sequence[str], once: Callable[[str], FollowReport]
 
     A pass that changes nothing writes one line a source, and a detail is logged once: only a pass that reads has any.
     """
+    from .expected_errors import expected
+
     stopped = "stopped; what was committed stays"
     said: dict[str, set[str]] = {source: set() for source in sources}
     try:

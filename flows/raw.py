@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -19,48 +18,13 @@ from ranklake.storage.mending import damaged
 from ranklake.storage.prefetch import prefetch
 
 from .client import Answer
-from .text import LONGEST_QUOTED, visible
+from .documents import Document, Key
 
-__all__ = ["Document", "Entry", "Key", "Raw"]
+__all__ = ["Entry", "Raw"]
 
 _AHEAD = 8  # answers; in a store each takes a round trip
 _BROKEN = "broken"
 _CODEC = "zstd"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Key:
-    """What an answer is about: a kind, which is ours, and the site's own name for it, any string."""
-
-    kind: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}/{self.name}"
-
-    @property
-    def shown(self) -> str:
-        """For a message: cut to a length a person reads, control characters escaped."""
-        return f"{self.kind}/{visible(self.name[:LONGEST_QUOTED])}"
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """An answer that is kept.
-
-    Attributes
-    ----------
-    key : Key
-        What it is about.
-    answer : Answer
-        The answer itself.
-    about : dict
-        What the site's list told of it when it was asked for: with it, a document is all that is needed to read it.
-    """
-
-    key: Key
-    answer: Answer
-    about: dict[str, Any] = field(default_factory=dict)
 
 
 class Entry(msgspec.Struct, omit_defaults=True):

@@ -17,9 +17,10 @@ from ranklake.storage.ingest import Ingest
 from ranklake.storage.lease import Holder
 from ranklake.storage.mending import damaged
 
+from .documents import Document, Key
 from .fetch import Told
 from .names import Names
-from .raw import Document, Key, Raw
+from .raw import Raw
 from .sources.base import SourceError, contest_number
 from .sources.site import Site
 

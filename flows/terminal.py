@@ -31,7 +31,6 @@ __all__ = [
     "dataset_option",
     "deviations_option",
     "engine_options",
-    "expected",
     "finite",
     "lake_option",
     "moment",
@@ -147,18 +146,6 @@ def usage() -> Iterator[None]:
         yield
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-
-
-def expected(error: Exception) -> bool:
-    """Whether an error was put into words for a person; any other is our bug and shows its traceback."""
-    from ranklake.storage import LakeError
-
-    from .engines.base import EngineError
-    from .extras import MissingExtraError
-    from .sources.base import SourceError
-
-    words = EngineError | LakeError | MissingExtraError | SourceError | ValueError | ArithmeticError | OSError
-    return isinstance(error, words)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import msgspec
 
 from ranklake.storage.contests import Contest
 
-from ..raw import Document, Key
+from ..documents import Document, Key
 from .base import SourceError, shown
 from .site import Answers, Ask, Wanted, contest_of, decode
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ranklake.rating_kernels.standings import places_from_ranks
 from ranklake.storage.contests import Contest
 
-from ..raw import Document, Key
+from ..documents import Document, Key
 from .base import SourceError, shown
 
 __all__ = ["SITES", "Answers", "Ask", "Site", "Wanted", "contest_of", "decode", "find_site", "misfit"]

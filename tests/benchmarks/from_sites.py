@@ -11,7 +11,8 @@ from against_peer import CODEFORCES
 from timing import Options, Result, invoke, reported, run_command
 
 from ranklake.flows.client import Answer
-from ranklake.flows.raw import Document, Key, Raw
+from ranklake.flows.documents import Document, Key
+from ranklake.flows.raw import Raw
 from ranklake.flows.sources.files import read_contests
 from ranklake.storage import Lake
 from ranklake.storage.contests import Contest

@@ -13,7 +13,7 @@ from sources.fake_codeforces import changes
 from strategies import repeatable
 
 from ranklake.flows.client import Answer
-from ranklake.flows.raw import Document, Key
+from ranklake.flows.documents import Document, Key
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.site import find_site
 from ranklake.storage import Contest

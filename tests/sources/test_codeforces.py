@@ -16,9 +16,9 @@ from sources.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes
 from sources.server import Reply, Server, data
 
 from ranklake.flows.client import Answer
+from ranklake.flows.documents import Document, Key
 from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
 from ranklake.flows.leaderboard import leaderboard
-from ranklake.flows.raw import Document, Key
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.codeforces import Codeforces
 from ranklake.flows.sources.files import read_contests

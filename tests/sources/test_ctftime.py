@@ -11,8 +11,8 @@ from sources.contents import counts, standings
 from sources.server import Reply, Server, data
 
 from ranklake.flows.client import Answer, Client
+from ranklake.flows.documents import Document, Key
 from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
-from ranklake.flows.raw import Document, Key
 from ranklake.flows.sources import ctftime
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.ctftime import CTFtime

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ranklake.flows.client import Answer
-from ranklake.flows.raw import Document, Key, Raw
+from ranklake.flows.documents import Document, Key
+from ranklake.flows.raw import Raw
 from ranklake.storage import Lake, layout
 
 DEVICES = ["con", "CON", "nul!", "com1"]

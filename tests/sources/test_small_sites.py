@@ -10,8 +10,8 @@ from sources.contents import counts, standings
 from sources.server import Reply, Server, data
 
 from ranklake.flows.client import Answer, Client
+from ranklake.flows.documents import Document, Key
 from ranklake.flows.ingest import SourceReport, ingest_source
-from ranklake.flows.raw import Document, Key
 from ranklake.flows.redaction import Secret
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.lichess import Lichess

@@ -10,9 +10,9 @@ from sources.contents import counts, standings
 from sources.server import data
 
 from ranklake.flows.client import Answer
+from ranklake.flows.documents import Document, Key
 from ranklake.flows.folder import Folder
 from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
-from ranklake.flows.raw import Document, Key
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.topcoder import TopCoder
 from ranklake.storage import Contest, Dataset, Lake
