@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ranklake.rating_kernels import Outcome, Rounds, count_events
 from ranklake.rating_kernels.standings import ROUND_LIMITS
 from ranklake.storage import Dataset, LakeError, StandingsPart
-from ranklake.storage.schemas import ROUNDS
+from ranklake.storage.lake.schemas import ROUNDS
 
 __all__ = ["Occasions", "check_contests", "to_table"]
 

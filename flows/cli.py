@@ -195,7 +195,7 @@ def leaderboard(
 ) -> None:
     """Who stands where after a run, best first."""
     from ranklake.storage import Lake
-    from ranklake.storage.layout import run_file
+    from ranklake.storage.lake.layout import run_file
 
     from .leaderboard import leaderboard as of_run
     from .leaderboard import rating_format
@@ -229,7 +229,7 @@ def player(
 ) -> None:
     """Every rated round of one player, in order; an old name leads to the new one."""
     from ranklake.storage import Lake
-    from ranklake.storage.layout import run_file
+    from ranklake.storage.lake.layout import run_file
 
     from .leaderboard import player_history
 
@@ -268,7 +268,7 @@ def publish(
 ) -> None:
     """Publish a run as tables that any data tool reads: leaderboard, ratings, players, contests."""
     from ranklake.storage import Lake
-    from ranklake.storage.layout import run_file
+    from ranklake.storage.lake.layout import run_file
 
     from .publish import publish as publish_run
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from ranklake.rating_kernels import SYSTEMS, System
 from ranklake.storage import Run
-from ranklake.storage.layout import run_file
-from ranklake.storage.mending import damaged
+from ranklake.storage.lake.layout import run_file
+from ranklake.storage.lake.remedies import damaged
 
 from .chain import NUMERICS, config_digest
 from .skipping import Skipping

@@ -144,7 +144,7 @@ COMMANDS = (remove, amend, alias, unalias, log)
 
 def _open(lake: str, dataset: str) -> Dataset:
     from ranklake.storage import Dataset, Lake
-    from ranklake.storage.layout import contests_file
+    from ranklake.storage.lake.layout import contests_file
 
     with usage():
         contests_file(dataset)

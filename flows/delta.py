@@ -14,12 +14,12 @@ from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transactio
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from ranklake.storage import DamagedError, Lake, LakeError
-from ranklake.storage.errors import NoSpaceError, UnreachableError
 from ranklake.storage.fence import Writer
+from ranklake.storage.lake.errors import NoSpaceError, UnreachableError
+from ranklake.storage.lake.remedies import damaged
+from ranklake.storage.lake.space import FREES_SPACE, is_full, merging_needs, room, says_full
 from ranklake.storage.lease import Lease
-from ranklake.storage.mending import damaged
 from ranklake.storage.reserve import affordable
-from ranklake.storage.space import FREES_SPACE, is_full, merging_needs, room, says_full
 
 __all__ = ["PublishedTable", "check_lake"]
 
@@ -58,7 +58,7 @@ class PublishedTable:
     folder
         Its place in the lake.
     schema
-        Its columns; see ``ranklake.storage.schemas.PUBLISHED``.
+        Its columns; see ``ranklake.storage.lake.schemas.PUBLISHED``.
     partitions
         Names of the columns by which its files are parted.
     lease

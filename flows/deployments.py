@@ -22,7 +22,7 @@ from prefect.cache_policies import NO_CACHE
 from pydantic import AfterValidator, Field
 
 from ranklake.storage import Lake
-from ranklake.storage.layout import check_dataset_name, check_run_name
+from ranklake.storage.lake.layout import check_dataset_name, check_run_name
 
 from .engines.base import ENGINES, choose_engine, open_engine
 from .flow_errors import plain_errors, reschedules

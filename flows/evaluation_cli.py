@@ -81,7 +81,7 @@ def evaluate(
     from ranklake.rating_kernels.limits import POINTS, positive
     from ranklake.rating_kernels.system import check_value
     from ranklake.storage import Lake
-    from ranklake.storage.layout import run_file
+    from ranklake.storage.lake.layout import run_file
 
     from .compare import check_comparable, win_rates
     from .differences import CONFIDENCE, differences

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Lake
-from ranklake.storage.disk import sync
-from ranklake.storage.schemas import PUBLISHED
+from ranklake.storage.lake.disk import sync
+from ranklake.storage.lake.schemas import PUBLISHED
 
 from .finite import finite_rows
 from .published import Content

@@ -56,7 +56,7 @@ def export(
     The columns are those of the published tables. The file appears when it is whole.
     """
     from ranklake.storage import Lake
-    from ranklake.storage.layout import run_file
+    from ranklake.storage.lake.layout import run_file
 
     from .export import atomic_file, export_rows, write_export
 

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from ranklake.storage import Ingest, Lake, layout
-from ranklake.storage.errors import MissingError
+from ranklake.storage import Ingest, Lake
+from ranklake.storage.lake import layout
+from ranklake.storage.lake.errors import MissingError
 
 from .sources.base import SourceError
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from ranklake.storage import Contest, Dataset, Ingest, Lake, layout
+from ranklake.storage import Contest, Dataset, Ingest, Lake
 from ranklake.storage.ingest import IngestOrder
+from ranklake.storage.lake import layout
 from ranklake.storage.lease import Holder
 
 from .fetch import Told

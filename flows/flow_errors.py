@@ -21,7 +21,7 @@ from prefect.context import FlowRunContext
 from prefect.exceptions import Abort, ParameterTypeError
 from prefect.states import AwaitingRetry
 
-from ranklake.storage.errors import LeaseHeldError
+from ranklake.storage.lake.errors import LeaseHeldError
 
 from .expected_errors import expected
 from .sources.base import SourceError

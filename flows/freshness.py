@@ -10,7 +10,8 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from ranklake.storage import Chain, Dataset, Lake, LakeError, Run, layout
+from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
+from ranklake.storage.lake import layout
 from ranklake.storage.lease import holder
 
 from .chain import BESIDE, NUMERICS, config_digest, first_break, round_digests

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ranklake.storage import Dataset, Ingest, Lake, layout
-from ranklake.storage.errors import MissingError
+from ranklake.storage import Dataset, Ingest, Lake
+from ranklake.storage.lake import layout
+from ranklake.storage.lake.errors import MissingError
+from ranklake.storage.lake.naming import check_folder
 from ranklake.storage.lease import Holder, hold
-from ranklake.storage.naming import check_folder
 
 from .client import Client
 from .fetch import Told, fetch

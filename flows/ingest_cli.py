@@ -114,7 +114,7 @@ def ingest_files(
       zcat rows.gz | ranklake ingest files - --input-format jsonl \\
           --dataset chess --lake lake
     """
-    from ranklake.storage.layout import contests_file
+    from ranklake.storage.lake.layout import contests_file
 
     from .sources.base import IngestReport
     from .sources.files import read_contests
@@ -227,7 +227,7 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
     from pathlib import Path
 
     from ranklake.storage import Lake
-    from ranklake.storage.layout import contests_file
+    from ranklake.storage.lake.layout import contests_file
 
     from .ingest import ingest_source
     from .times import parse_time
@@ -255,7 +255,7 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
 def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake: str) -> None:
     """Read all answers again that the lake keeps of a site, and bring the data set up to date; asks nobody."""
     from ranklake.storage import Lake
-    from ranklake.storage.layout import contests_file
+    from ranklake.storage.lake.layout import contests_file
 
     from .ingest import normalise_source
     from .sources.site import find_site
@@ -275,7 +275,7 @@ COMMANDS = (ingest, normalise)
 def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | None, **choices: Any) -> None:
     """Bring a data set up to date with a site, and tell what came of it."""
     from ranklake.storage import Lake
-    from ranklake.storage.layout import contests_file
+    from ranklake.storage.lake.layout import contests_file
 
     from .ingest import ingest_source, open_client
     from .sources.site import find_site
@@ -312,7 +312,7 @@ def _ingest(
 ) -> None:
     """Add contests to a data set, all or none, and tell what came of it."""
     from ranklake.storage import Lake
-    from ranklake.storage.layout import contests_file
+    from ranklake.storage.lake.layout import contests_file
 
     from .file_source import FILES, FilesReport, ingest_contests
     from .taking import counted

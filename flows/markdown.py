@@ -9,7 +9,8 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ranklake.storage import Lake, layout
+from ranklake.storage import Lake
+from ranklake.storage.lake import layout
 
 from .ingest import SourceReport
 from .leaderboard import leaderboard, rating_format

@@ -84,7 +84,7 @@ def _write(lake: str, run: str, output: str, draw: Callable[[], Figure]) -> None
     from pathlib import Path
 
     from ranklake.storage import Lake
-    from ranklake.storage.layout import run_file
+    from ranklake.storage.lake.layout import run_file
 
     from .figures import check_path, drawing, encode
 

@@ -70,7 +70,7 @@ def predict(
     """
     from ranklake.rating_kernels.limits import TIME_SECONDS, WEIGHT
     from ranklake.storage import Lake
-    from ranklake.storage.layout import run_file
+    from ranklake.storage.lake.layout import run_file
 
     from .prediction import of_run
 

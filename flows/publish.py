@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ranklake.storage import Lake, MissingError, Run, layout
-from ranklake.storage.errors import NoSpaceError
-from ranklake.storage.lake import digest_of
+from ranklake.storage import Lake, MissingError, Run
+from ranklake.storage.lake import layout
+from ranklake.storage.lake.errors import NoSpaceError
+from ranklake.storage.lake.lake import digest_of
+from ranklake.storage.lake.parquet import plain
+from ranklake.storage.lake.schemas import PUBLISHED
 from ranklake.storage.lease import Lease, hold
-from ranklake.storage.parquet import plain
-from ranklake.storage.schemas import PUBLISHED
 
 from .extras import need
 from .published import Content

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.storage import Dataset, Lake, Run
-from ranklake.storage.schemas import PUBLISHED, ROUNDS
+from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
 from .leaderboard import FOLDED, Display, Standing, check_rated, rated_contests
 from .marks import Marks, as_bytes, digest_of_rows

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, layout
+from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
+from ranklake.storage.lake import layout
 from ranklake.storage.lease import Lease, hold
 
 from .adapters import check_contests

@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from ranklake.storage import Lake, layout
-from ranklake.storage.errors import LakeError, MissingError
+from ranklake.storage import Lake
 from ranklake.storage.fence import Writer
-from ranklake.storage.lake import digest_of
+from ranklake.storage.lake import layout
+from ranklake.storage.lake.errors import LakeError, MissingError
+from ranklake.storage.lake.lake import digest_of
+from ranklake.storage.lake.prefetch import prefetch
+from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.lease import Lease
-from ranklake.storage.mending import damaged
-from ranklake.storage.prefetch import prefetch
 
 from .client import Answer
 from .documents import Document, Key
@@ -106,7 +107,7 @@ class Raw:
                 with suppress(MissingError):
                     if self._lake.read_bytes(
                         path
-                    ):  # an empty one holds no answer yet: see ranklake.storage.disk.Disk.create
+                    ):  # an empty one holds no answer yet: see ranklake.storage.lake.disk.Disk.create
                         self._adopt(self._read(path), 0)
         return self._entries.get(key)
 

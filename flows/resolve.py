@@ -12,7 +12,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ranklake.storage import DamagedError, Lake, MissingError, Run, layout
+from ranklake.storage import DamagedError, Lake, MissingError, Run
+from ranklake.storage.lake import layout
 
 from .config import RunConfig, build_params, convert_fields, default_run, find_system, parse_settings
 

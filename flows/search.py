@@ -17,9 +17,10 @@ import numpy as np
 
 from ranklake.rating_kernels.metrics import FILTERS, HIGHER_IS_BETTER
 from ranklake.rating_kernels.warm import SCORES
-from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError, layout
-from ranklake.storage.lake import digest_of
-from ranklake.storage.naming import check_folder
+from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError
+from ranklake.storage.lake import layout
+from ranklake.storage.lake.lake import digest_of
+from ranklake.storage.lake.naming import check_folder
 
 from .chain import NUMERICS
 from .compiling import compile_parts, parts_for

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ranklake.storage import Dataset, Lake, MissingError, layout
+from ranklake.storage import Dataset, Lake, MissingError
+from ranklake.storage.lake import layout
 
 from .fetch import Told
 from .file_changes import watch

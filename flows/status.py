@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, layout
+from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
+from ranklake.storage.lake import layout
+from ranklake.storage.lake.remedies import damaged, for_sources
 from ranklake.storage.lease import holder
-from ranklake.storage.mending import damaged, for_sources
 
 from .freshness import Freshness, freshness
 

@@ -10,12 +10,13 @@ from typing import Literal
 import msgspec
 import pyarrow as pa
 
-from ranklake.storage import Dataset, Lake, layout
+from ranklake.storage import Dataset, Lake
 from ranklake.storage.contests import Contest
-from ranklake.storage.errors import MissingError
 from ranklake.storage.ingest import Ingest
+from ranklake.storage.lake import layout
+from ranklake.storage.lake.errors import MissingError
+from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.lease import Holder
-from ranklake.storage.mending import damaged
 
 from .documents import Document, Key
 from .fetch import Told

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.storage import DamagedError, Dataset, Run
-from ranklake.storage.layout import run_file
+from ranklake.storage.lake.layout import run_file
 
 __all__ = [
     "AUTO",

@@ -109,7 +109,7 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
     """
     from ranklake.storage import Dataset, Lake, Run
     from ranklake.storage.compact import compact_dataset, compact_run, sweep_snapshots
-    from ranklake.storage.layout import dataset_folder, run_folder
+    from ranklake.storage.lake.layout import dataset_folder, run_folder
 
     with usage():
         _check_one(run, dataset)
@@ -151,7 +151,7 @@ def delete(
 ) -> None:
     """Delete a run or a data set, or what is left of one that was half deleted."""
     from ranklake.storage import Dataset, Lake, LakeError, Run
-    from ranklake.storage.layout import dataset_folder, published_folder, run_folder
+    from ranklake.storage.lake.layout import dataset_folder, published_folder, run_folder
 
     from .published_files import delete_published
 
@@ -205,7 +205,7 @@ def _tell_each(problems: Iterator[str]) -> int:
 
 def _do_what_fits(tasks: Sequence[Callable[[], None]]) -> None:
     """Do what the disk has space for; once more what it had none for, as the other tasks may have freed some."""
-    from ranklake.storage.errors import NoSpaceError
+    from ranklake.storage.lake.errors import NoSpaceError
 
     short: list[NoSpaceError] = []
     for _ in range(2):
@@ -226,7 +226,7 @@ def _do_what_fits(tasks: Sequence[Callable[[], None]]) -> None:
 
 def _check_one(run: str | None, dataset: str | None) -> None:
     """A run or a data set, with a name that a folder can have."""
-    from ranklake.storage.layout import check_dataset_name, check_run_name
+    from ranklake.storage.lake.layout import check_dataset_name, check_run_name
 
     if run is not None and dataset is not None:
         raise ValueError("give --run or --dataset, not both")
@@ -273,7 +273,7 @@ def _holding(lake: Lake, folder: str, purpose: str, steal: bool) -> Iterator[Lea
 def _run_told(lake: Lake, name: str) -> str:
     """What deleting a run deletes; empty if there is nothing of it."""
     from ranklake.storage import LakeError, Run
-    from ranklake.storage.layout import run_file, run_folder
+    from ranklake.storage.lake.layout import run_file, run_folder
     from ranklake.storage.roots import has_root
 
     size = _size_of(lake, run_folder(name))
@@ -290,7 +290,7 @@ def _run_told(lake: Lake, name: str) -> str:
 def _dataset_told(lake: Lake, name: str | None) -> str:
     """What deleting a data set deletes; empty if there is nothing of it."""
     from ranklake.storage import Dataset, LakeError
-    from ranklake.storage.layout import contests_file, dataset_folder, players_folder, standings_folder
+    from ranklake.storage.lake.layout import contests_file, dataset_folder, players_folder, standings_folder
     from ranklake.storage.roots import has_root
 
     if name is None:

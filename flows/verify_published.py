@@ -7,11 +7,12 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ranklake.storage import Lake, LakeError, MissingError, layout
-from ranklake.storage.errors import UnreachableError
-from ranklake.storage.lake import digest_of
-from ranklake.storage.mending import damaged
-from ranklake.storage.schemas import PUBLISHED
+from ranklake.storage import Lake, LakeError, MissingError
+from ranklake.storage.lake import layout
+from ranklake.storage.lake.errors import UnreachableError
+from ranklake.storage.lake.lake import digest_of
+from ranklake.storage.lake.remedies import damaged
+from ranklake.storage.lake.schemas import PUBLISHED
 
 from .extras import MissingExtraError, need
 from .published import Content

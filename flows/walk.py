@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from ranklake.rating_kernels import ConvergenceError, Outcome, Rounds, System
 from ranklake.storage import DamagedError, Dataset, LakeError, Run, Segment, StandingsPart
-from ranklake.storage.mending import way_out
-from ranklake.storage.prefetch import prefetch
+from ranklake.storage.lake.prefetch import prefetch
+from ranklake.storage.lake.remedies import way_out
 
 from .adapters import Occasions
 from .engines.base import Engine

@@ -3,11 +3,11 @@
 from .checkpoints import Run
 from .contests import Contest
 from .datasets import Dataset
-from .errors import DamagedError, FormatError, LakeError, MissingError
 from .ingest import Ingest
-from .lake import Lake
+from .lake.errors import DamagedError, FormatError, LakeError, MissingError
+from .lake.lake import Lake
+from .lake.schemas import FORMAT_VERSION
 from .log import Entry, Log
-from .schemas import FORMAT_VERSION
 from .segments import Chain, RoundEntry, Segment
 from .standings import StandingsPart
 

@@ -12,14 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from . import layout, parquet, snapshots
-from .errors import DamagedError, LakeError, MissingError
+from . import snapshots
 from .fence import Writer
-from .lake import Lake, digest_of
+from .lake import layout, parquet
+from .lake.errors import DamagedError, LakeError, MissingError
+from .lake.lake import Lake, digest_of
+from .lake.remedies import damaged
+from .lake.schemas import FORMAT_VERSION, ROUNDS, check_format
 from .lease import Lease
-from .mending import damaged
 from .roots import begin_epoch, delete_root, has_root, read_root
-from .schemas import FORMAT_VERSION, ROUNDS, check_format
 from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file, read_chain, read_newest
 from .snapshots import SNAPSHOT_MANIFEST, Column
 

@@ -10,18 +10,18 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from . import layout, parquet
 from .checkpoints import Run
 from .datasets import Dataset
-from .errors import DamagedError, MissingError, NoSpaceError
-from .lake import Lake
+from .lake import layout, parquet
+from .lake.errors import DamagedError, MissingError, NoSpaceError
+from .lake.lake import Lake
+from .lake.parquet import metadata_of
+from .lake.remedies import advised, damaged
+from .lake.space import merging_needs
 from .lease import Lease
-from .mending import advised, damaged
-from .parquet import metadata_of
 from .reserve import affordable
 from .roots import begin_epoch, epoch_of
 from .rows import Row, rows_of, table_of
-from .space import merging_needs
 from .standings import standings_name, stretches
 from .sweep import FACTS, commit, discard, referenced, replaced, sweep
 

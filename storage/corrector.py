@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from .aliases import Alias, check_alias
 from .effective import Corrections
-from .errors import MissingError
-from .lake import Lake
+from .lake.errors import MissingError
+from .lake.lake import Lake
 from .log import Entry, Log
 from .players import PlayerIndex
 from .rows import Row, table_of

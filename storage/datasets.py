@@ -10,16 +10,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import layout, parquet
 from .checkpoints import Run
 from .effective import Corrections, took_part
-from .errors import MissingError
 from .ingest import Ingest, IngestOrder
-from .lake import Lake
+from .lake import layout, parquet
+from .lake.errors import MissingError
+from .lake.lake import Lake
+from .lake.parquet import metadata_of
+from .lake.remedies import advised, damaged
 from .lease import Holder, Lease, hold
 from .log import Log
-from .mending import advised, damaged
-from .parquet import metadata_of
 from .players import read_handles
 from .roots import delete_root, has_root, read_root
 from .standings import StandingsPart, StoredStandings

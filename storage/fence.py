@@ -30,8 +30,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from .lake import Lake, Written
-from .layout import fence_folder, fence_number
+from .lake.lake import Lake, Written
+from .lake.layout import fence_folder, fence_number
 
 __all__ = ["Writer", "open_fence"]
 

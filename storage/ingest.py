@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import layout, parquet
 from .contests import Contest
 from .corrector import Corrector
 from .fence import Writer
-from .lake import Lake
+from .lake import layout, parquet
+from .lake.lake import Lake
+from .lake.parquet import metadata_of
 from .lease import Lease
 from .log import Log
 from .order import merge_order, n_moved
-from .parquet import metadata_of
 from .players import PlayerIndex, encode_part, parts_that_stay
 from .roots import begin_epoch, epoch_of
 from .rows import Row, rows_of, table_of

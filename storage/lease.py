@@ -21,13 +21,13 @@ from functools import partial
 
 import pyarrow as pa
 
-from . import parquet
-from .errors import ConflictError, FencedError, LakeError, LeaseHeldError, MissingError
 from .fence import open_fence
-from .lake import Lake, Written, digest_of
-from .layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder, number_of, numbered
-from .mending import damaged
-from .naming import check_folder
+from .lake import parquet
+from .lake.errors import ConflictError, FencedError, LakeError, LeaseHeldError, MissingError
+from .lake.lake import Lake, Written, digest_of
+from .lake.layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder, number_of, numbered
+from .lake.naming import check_folder
+from .lake.remedies import damaged
 from .people import author
 from .processes import machine, started, state
 from .reserve import keep, with_reserve
@@ -38,7 +38,7 @@ BEAT_SECONDS = 10.0
 EXPIRY_BEATS = 6  # a heart that missed so many has stopped
 _BYTES = 512  # a lease is padded to one sector, so that a full disk can take its heartbeats in place
 _FORGOTTEN_SECONDS = 30 * 86_400.0  # after which nobody comes back
-_JUST_TAKEN = "a process that is just taking it"  # of an empty file, see ranklake.storage.disk.Disk.create
+_JUST_TAKEN = "a process that is just taking it"  # of an empty file, see ranklake.storage.lake.disk.Disk.create
 _HELD: set[str] = set()  # tokens of what this process holds
 _PREFIX = "lease-"
 _SUFFIX = ".json"

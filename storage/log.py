@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from . import layout
 from .aliases import Alias
-from .lake import Lake, digest_of
+from .lake import layout
+from .lake.lake import Lake, digest_of
+from .lake.schemas import LOG
 from .people import author
-from .schemas import LOG
 
 __all__ = ["Entry", "Kind", "Log"]
 

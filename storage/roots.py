@@ -28,7 +28,7 @@ What this cannot do: between its conditional puts to several roots a store knows
 records of what was taken from a source are replaced conditionally, too, but they have no epoch. Both are derived and
 are made again.
 
-Stores without conditional puts: see ``ranklake.storage.stores.conditional``.
+Stores without conditional puts: see ``ranklake.storage.lake.object_stores.conditional``.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from .errors import MissingError
-from .lake import Lake
+from .lake.errors import MissingError
+from .lake.lake import Lake
 from .lease import Lease
 
 __all__ = ["begin_epoch", "delete_root", "epoch_of", "has_root", "read_root"]

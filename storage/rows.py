@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .contests import Contest
-from .schemas import CONTESTS
+from .lake.schemas import CONTESTS
 
 __all__ = ["Row", "rows_of", "table_of"]
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from .aliases import Alias, canonical, turning_point
 from .effective import Corrections, took_part
-from .errors import LakeError
+from .lake.errors import LakeError
 from .log import Log
 from .rows import Row
 from .standings import StandingsPart, StoredStandings

@@ -7,11 +7,11 @@ from contextlib import suppress
 
 import pyarrow as pa
 
-from . import layout, parquet
-from .errors import LakeError, MissingError
-from .lake import Lake
+from .lake import layout, parquet
+from .lake.errors import LakeError, MissingError
+from .lake.lake import Lake
+from .lake.parquet import metadata_of
 from .lease import Lease
-from .parquet import metadata_of
 from .roots import read_root
 
 __all__ = ["FACTS", "commit", "discard", "n_replaced", "referenced", "replaced", "strays", "sweep"]

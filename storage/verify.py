@@ -9,12 +9,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import layout, parquet
 from .checkpoints import Run
 from .datasets import Dataset
-from .errors import LakeError
-from .lake import digest_of
-from .mending import damaged, way_out
+from .lake import layout, parquet
+from .lake.errors import LakeError
+from .lake.lake import digest_of
+from .lake.remedies import damaged, way_out
 from .rows import Row, rows_of
 from .segments import Segment
 from .standings import Longs, stretches

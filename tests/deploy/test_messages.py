@@ -11,7 +11,7 @@ import pytest
 from deploy.commands import ROOT, check
 
 from ranklake.flows.cli import cli
-from ranklake.storage.mending import way_out
+from ranklake.storage.lake.remedies import way_out
 
 RUN_TIME = "7"  # in place of what is put into a message at run time: a name as well as a number
 COMMAND = re.compile(r"`ranklake ([^`]+)`")

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels.field import Plan, accumulate, block_starts, finish, plan_panels, table_start, table_sum
+from ranklake.rating_kernels.field import (
+    Plan,
+    accumulate,
+    block_starts,
+    finish,
+    plan_panels,
+    table_start,
+    table_sum,
+)
 from ranklake.rating_kernels.performance import bracket, group_starts, weigh_groups
 
 __all__ = ["KINDS", "Places", "Table", "field", "groups", "plan_for", "slowly"]

@@ -9,7 +9,7 @@ import pytest
 from lake.builders import contest, ingest
 
 from ranklake.storage import Dataset, Lake, LakeError
-from ranklake.storage.errors import AddressError
+from ranklake.storage.lake.errors import AddressError
 
 WRONG = {
     "": "is empty, got ''",

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from ranklake.storage import Lake, LakeError, disk, processes
-from ranklake.storage.errors import LeaseHeldError, MissingError
+from ranklake.storage import Lake, LakeError, processes
+from ranklake.storage.lake import disk
+from ranklake.storage.lake.errors import LeaseHeldError, MissingError
 from ranklake.storage.lease import Holder, hold, holder
 
 BEAT = 0.02

@@ -215,7 +215,7 @@ def test_ingest__table_of_contests_is_alone_in_its_folder(lake):
 
 def test_ingest__into_a_newer_format_stops(lake, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("ranklake.storage.parquet.FORMAT_VERSION", 2)
+        patch.setattr("ranklake.storage.lake.parquet.FORMAT_VERSION", 2)
         ingest(lake, BEFORE)
     before = tree(tmp_path / "lake")
     problem = r"games/contests/contests\.parquet is format 2, this code reads 1; update ranklake"
@@ -256,7 +256,9 @@ def test_ingest__what_a_commit_refers_to_is_on_the_disk_before_it(lake, monkeypa
         Lake, "flush", lambda self, paths: (done.extend(f"flush {path}" for path in paths), flush(self, paths))
     )
     synced = []
-    monkeypatch.setattr("ranklake.storage.disk.sync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    monkeypatch.setattr(
+        "ranklake.storage.lake.disk.sync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino)
+    )
     ingest(lake, BEFORE)
     steps = [step for step in done if not is_kept(step)]
     data, contests = steps[: N_WRITES - 1], "games/contests/contests.parquet"

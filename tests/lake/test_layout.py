@@ -1,6 +1,6 @@
 import pytest
 
-from ranklake.storage import layout
+from ranklake.storage.lake import layout
 
 
 @pytest.mark.parametrize("name", ["cf", "codeforces-2024", "a.b_c-D9", "_x", "-x", "0", "x" * 100])

@@ -18,8 +18,8 @@ from typing import IO
 import pytest
 
 from ranklake.storage import Lake, LakeError
-from ranklake.storage.errors import DamagedError, LeaseHeldError
-from ranklake.storage.layout import TEMPORARY_PREFIX
+from ranklake.storage.lake.errors import DamagedError, LeaseHeldError
+from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 from ranklake.storage.lease import EXPIRY_BEATS, Holder, hold, holder
 
 FOLDER = "runs/run"
@@ -310,7 +310,7 @@ def test_create_bytes__that_fails_leaves_nothing_behind(tmp_path: Path, monkeypa
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("ranklake.storage.disk.open", full, raising=False)
+        patch.setattr("ranklake.storage.lake.disk.open", full, raising=False)
         with pytest.raises(LakeError, match=r"a/b\.json: cannot create: No space left on device \([0-9]"):
             lake.create_bytes("a/b.json", b"one")
     assert lake.list("a") == ["c.json"]

@@ -3,7 +3,7 @@
 import pytest
 
 from ranklake.storage import DamagedError
-from ranklake.storage.mending import damaged, way_out
+from ranklake.storage.lake.remedies import damaged, way_out
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from ranklake.flows.interrupts import interruptible
 from ranklake.flows.markdown import place
 from ranklake.flows.times import utc
 from ranklake.storage import processes
+from ranklake.storage.lake.object_stores import connect
 from ranklake.storage.people import author
-from ranklake.storage.stores import connect
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [
@@ -32,11 +32,11 @@ ONE_PLACE = {  # a call, and the modules that may make it
     "os.kill": {"storage/processes.py"},  # ends any process on Windows
     "os.sched_getaffinity": {"flows/cpus.py"},
     "os.getuid": {"storage/people.py", "rating_kernels/cache_folder.py", "flows/engines/local_cluster.py"},
-    "os.link": {"storage/disk.py"},
-    "os.rename": {"storage/disk.py"},  # replaces on POSIX, refuses on Windows
-    "os.replace": {"storage/disk.py", "rating_kernels/cache_folder.py"},
-    "os.fsync": {"storage/disk.py"},
-    "fcntl.fcntl": {"storage/disk.py"},
+    "os.link": {"storage/lake/disk.py"},
+    "os.rename": {"storage/lake/disk.py"},  # replaces on POSIX, refuses on Windows
+    "os.replace": {"storage/lake/disk.py", "rating_kernels/cache_folder.py"},
+    "os.fsync": {"storage/lake/disk.py"},
+    "fcntl.fcntl": {"storage/lake/disk.py"},
     "socket.gethostname": {"storage/people.py", "storage/processes.py"},
     # of a time before 1970 an OSError on Windows; the years of CTFtime are later
     "datetime.fromtimestamp": {"flows/sources/ctftime.py"},
@@ -85,7 +85,7 @@ def test_sources__import_no_module_of_one_platform_alone() -> None:
         modules = [node.module] if isinstance(node, ast.ImportFrom) else []
         modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         found |= {(name, module) for module in modules if module in only_some}
-    assert found == {("storage/disk.py", "fcntl")}  # behind an ``except ImportError``
+    assert found == {("storage/lake/disk.py", "fcntl")}  # behind an ``except ImportError``
 
 
 def test_sources__text_is_utf8_whatever_the_locale_says() -> None:

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from ranklake.storage.prefetch import prefetch
+from ranklake.storage.lake.prefetch import prefetch
 
 ANY = "ranklake-test"
 

@@ -15,10 +15,10 @@ from lake.builders import contest, ingest, run_of, tree
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.compact import compact_run
-from ranklake.storage.errors import NoSpaceError
+from ranklake.storage.lake.errors import NoSpaceError
+from ranklake.storage.lake.space import is_full, room, says_full
 from ranklake.storage.lease import BEAT_SECONDS, hold, holder
 from ranklake.storage.reserve import PART_BYTES, PARTS, RESERVE, affordable, keep, with_reserve
-from ranklake.storage.space import is_full, room, says_full
 
 FOLDER = "runs/run"
 SEGMENTS = [[3, 4], [5], [0, 2], [9], [1], [6, 6]]  # rows of each round
@@ -43,7 +43,7 @@ def full_disk(lake: Lake, number: int = errno.ENOSPC, parts: int = 1) -> Iterato
         return open(path, mode)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ranklake.storage.disk.open", opened, raising=False)
+        patch.setattr("ranklake.storage.lake.disk.open", opened, raising=False)
         yield refused
 
 

@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from lake.builders import rounds
 
-from ranklake.storage import DamagedError, FormatError, schemas
-from ranklake.storage.schemas import TABLES, check_format, conform
+from ranklake.storage import DamagedError, FormatError
+from ranklake.storage.lake import schemas
+from ranklake.storage.lake.schemas import TABLES, check_format, conform
 
 FIXED = {
     "contests": "contest_id name url time_seconds weight perf_ceiling n_players content_digest",
@@ -112,7 +113,7 @@ def test_conform__says_which_column_is_wrong():
 
 
 def test_format__a_newer_one_stops_and_says_what_to_do(lake, monkeypatch):
-    monkeypatch.setattr("ranklake.storage.parquet.FORMAT_VERSION", 3)
+    monkeypatch.setattr("ranklake.storage.lake.parquet.FORMAT_VERSION", 3)
     lake.write_table("r.parquet", rounds(0, [3])[0], "rounds")
     with pytest.raises(FormatError, match=r"^r\.parquet is format 3, this code reads 1; update ranklake$") as caught:
         lake.read_table("r.parquet", "rounds")

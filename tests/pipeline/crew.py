@@ -251,7 +251,7 @@ def _work(logs: str, arguments: list[str], at: int, how: str, before: str) -> No
 
 def _watch(lake: str, at: int, how: str) -> list[str]:
     """Note all that is done to files below a lake, and let one of the operations fail."""
-    import ranklake.storage.disk
+    import ranklake.storage.lake.disk
 
     operations: list[str] = []
     numbers, dice, room = itertools.count(), random.Random(at), [0]
@@ -303,7 +303,7 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
 
         return _File(file, written)
 
-    ranklake.storage.disk.open = opened  # type: ignore[attr-defined]
+    ranklake.storage.lake.disk.open = opened  # type: ignore[attr-defined]
     sys.addaudithook(hook)
     return operations
 

@@ -19,9 +19,9 @@ from pipeline.tables import contents, over_years
 
 from ranklake.flows.verify import Verifier
 from ranklake.storage import Contest, Dataset, Lake, Run
-from ranklake.storage.layout import run_file
-from ranklake.storage.parquet import metadata_of
-from ranklake.storage.schemas import ROUNDS
+from ranklake.storage.lake.layout import run_file
+from ranklake.storage.lake.parquet import metadata_of
+from ranklake.storage.lake.schemas import ROUNDS
 from ranklake.storage.sweep import referenced
 
 __all__ = [

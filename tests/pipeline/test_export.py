@@ -23,7 +23,7 @@ import ranklake.flows.export
 from ranklake.flows.export import atomic_file, export_rows, write_export
 from ranklake.flows.published import Content
 from ranklake.storage import Lake
-from ranklake.storage.schemas import PUBLISHED
+from ranklake.storage.lake.schemas import PUBLISHED
 
 PATIENCE = 120.0  # seconds
 STRANGE = ['a,"b",c', "line\nbreak\r\n", "选手 \U0001f98a", "\x00\x1b[31m\x7f", "\\", " ", "null", "=1+1"]

@@ -10,7 +10,7 @@ from pipeline.crew import ERRORS, Crew, Ended
 from pipeline.lakes import files
 from pipeline.life import Step, assert_as_after, assert_finishes, assert_sound, put
 
-from ranklake.storage.layout import TEMPORARY_PREFIX
+from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 
 pytestmark = pytest.mark.slow
 

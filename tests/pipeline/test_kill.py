@@ -21,7 +21,7 @@ import ranklake.flows.rate
 import ranklake.flows.schedule
 import ranklake.storage.ingest
 from ranklake.storage import Lake, LakeError, Run
-from ranklake.storage.layout import TEMPORARY_PREFIX
+from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 
 PATIENCE = 120.0  # seconds until a process that should have done something is given up
 RATE = ("rate", "--dataset", "games", "--run", "run", "--lake")
@@ -35,8 +35,8 @@ commit.SEGMENT_ROWS, commit.SEGMENT_SECONDS, schedule.SNAPSHOT_ROWS = 20, float(
 # Dies of a signal at one write, counted from 0: before the file is made, halfway through, or when it is there.
 DIE = """
 import itertools, os, signal
-import ranklake.storage.lake
-whole, writes = ranklake.storage.lake.Lake.write_bytes, itertools.count()
+import ranklake.storage.lake.lake
+whole, writes = ranklake.storage.lake.lake.Lake.write_bytes, itertools.count()
 def write_bytes(self, path, data, **how):
     number = next(writes)
     if number == {write} and {how!r} == "halfway":
@@ -49,7 +49,7 @@ def write_bytes(self, path, data, **how):
     whole(self, path, data, **how)
     if number == {write} and {how!r} == "done":
         os.kill(os.getpid(), signal.{signal})
-ranklake.storage.lake.Lake.write_bytes = write_bytes
+ranklake.storage.lake.lake.Lake.write_bytes = write_bytes
 """
 
 
@@ -219,13 +219,13 @@ def test_rate__a_disk_that_fills_up_is_told_in_one_line_and_leaves_a_valid_prefi
 ) -> None:
     full = """
 import errno, itertools
-import ranklake.storage.disk
-whole, writes = ranklake.storage.disk.Disk.replace, itertools.count()
+import ranklake.storage.lake.disk
+whole, writes = ranklake.storage.lake.disk.Disk.replace, itertools.count()
 def replace(self, full, data, *fence):
     if next(writes) == 33:
         raise OSError(errno.ENOSPC, "No space left on device")
     whole(self, full, data, *fence)
-ranklake.storage.disk.Disk.replace = replace
+ranklake.storage.lake.disk.Disk.replace = replace
 """
     with rating(lake, before=full) as process:
         out, err = process.communicate(timeout=PATIENCE)

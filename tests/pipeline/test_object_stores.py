@@ -23,7 +23,7 @@ from ranklake.flows.leaderboard import leaderboard
 from ranklake.flows.verify import Verifier
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, Segment
 from ranklake.storage.compact import compact_dataset, compact_run
-from ranklake.storage.errors import LeaseHeldError
+from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lease import hold
 
 pytestmark = pytest.mark.slow
@@ -117,15 +117,15 @@ def test_life__ends_without_a_trace(url: str) -> None:
 
 DIE = """
 import itertools, os, signal
-import ranklake.storage.lake
+import ranklake.storage.lake.lake
 from ranklake.flows import commit, schedule
 commit.REMOTE_SEGMENT_ROWS, commit.SEGMENT_SECONDS, schedule.SNAPSHOT_ROWS = 60, float("inf"), 180
-whole, writes = ranklake.storage.lake.Lake.write_bytes, itertools.count()
+whole, writes = ranklake.storage.lake.lake.Lake.write_bytes, itertools.count()
 def write_bytes(self, path, data, **how):
     whole(self, path, data, **how)
     if "/lease-" not in path and next(writes) == {write}:
         os.kill(os.getpid(), signal.SIGKILL)
-ranklake.storage.lake.Lake.write_bytes = write_bytes
+ranklake.storage.lake.lake.Lake.write_bytes = write_bytes
 """
 
 

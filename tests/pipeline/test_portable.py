@@ -30,7 +30,8 @@ from pipeline.commands import Command
 from pipeline.lakes import made_up
 from pipeline.life import what_counts, write_source
 
-from ranklake.storage import Lake, disk, layout, processes
+from ranklake.storage import Lake, processes
+from ranklake.storage.lake import disk, layout
 from ranklake.storage.lease import Holder, hold
 from ranklake.storage.reserve import RESERVE
 

@@ -48,10 +48,10 @@ from ranklake.flows.publish import PublishReport, publish
 from ranklake.flows.published import Content
 from ranklake.flows.published_files import LATEST
 from ranklake.storage import Contest, DamagedError, Dataset, Lake, LakeError, Run
-from ranklake.storage.errors import LeaseHeldError
-from ranklake.storage.layout import TEMPORARY_PREFIX
+from ranklake.storage.lake.errors import LeaseHeldError
+from ranklake.storage.lake.layout import TEMPORARY_PREFIX
+from ranklake.storage.lake.schemas import PUBLISHED
 from ranklake.storage.lease import hold
-from ranklake.storage.schemas import PUBLISHED
 
 PATIENCE = 120.0  # seconds until a process that should have done something is given up
 CONTESTS = over_years(made_up(40))

@@ -39,11 +39,11 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rate import Progress
 from ranklake.storage import Contest, DamagedError, Dataset, FormatError, Lake, LakeError, MissingError, Run
-from ranklake.storage.errors import LeaseHeldError
-from ranklake.storage.lake import digest_of
+from ranklake.storage.lake.errors import LeaseHeldError
+from ranklake.storage.lake.lake import digest_of
+from ranklake.storage.lake.parquet import encode
+from ranklake.storage.lake.schemas import CONTESTS
 from ranklake.storage.lease import hold
-from ranklake.storage.parquet import encode
-from ranklake.storage.schemas import CONTESTS
 
 SEGMENT_ROWS = 30
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from documents import README, ROOT
 
-from ranklake.storage.layout import check_dataset_name, check_run_name
+from ranklake.storage.lake.layout import check_dataset_name, check_run_name
 
 PAGE = ROOT / "SECURITY.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -23,8 +23,8 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.status import status
 from ranklake.flows.verify import replay
 from ranklake.storage import Dataset, Lake, Run, Segment
-from ranklake.storage.errors import LeaseHeldError
-from ranklake.storage.layout import dataset_folder, run_folder
+from ranklake.storage.lake.errors import LeaseHeldError
+from ranklake.storage.lake.layout import dataset_folder, run_folder
 from ranklake.storage.lease import hold
 
 CONTESTS = made_up(60, n_players=30)

@@ -21,9 +21,9 @@ from ranklake.flows.publish import publish
 from ranklake.flows.published_files import LATEST, delete_published
 from ranklake.flows.verify import Verifier
 from ranklake.storage import DamagedError, Lake
-from ranklake.storage.errors import UnreachableError
+from ranklake.storage.lake.errors import UnreachableError
+from ranklake.storage.lake.schemas import PUBLISHED
 from ranklake.storage.lease import Lease, hold
-from ranklake.storage.schemas import PUBLISHED
 
 pytest.importorskip("deltalake")
 

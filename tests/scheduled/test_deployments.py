@@ -36,7 +36,8 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.progress_log import ProgressLog
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.text import visible as plain
-from ranklake.storage import Lake, LakeError, Run, layout
+from ranklake.storage import Lake, LakeError, Run
+from ranklake.storage.lake import layout
 from ranklake.storage.lease import hold
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("prefect_server")]

@@ -21,7 +21,8 @@ from ranklake.flows.cli import cli
 from ranklake.flows.file_changes import SETTLED_SECONDS, watch
 from ranklake.flows.source_update import check_source, update
 from ranklake.flows.sources.base import SourceError
-from ranklake.storage import Dataset, Lake, layout
+from ranklake.storage import Dataset, Lake
+from ranklake.storage.lake import layout
 
 LONG_AGO = time.time() - 3600.0
 

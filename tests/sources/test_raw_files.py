@@ -7,7 +7,8 @@ import pytest
 from ranklake.flows.client import Answer
 from ranklake.flows.documents import Document, Key
 from ranklake.flows.raw import Raw
-from ranklake.storage import Lake, layout
+from ranklake.storage import Lake
+from ranklake.storage.lake import layout
 
 DEVICES = ["con", "CON", "nul!", "com1"]
 

@@ -17,9 +17,9 @@ from fsspec.implementations.local import LocalFileSystem
 from . import parquet
 from .disk import Disk, too_long
 from .errors import AddressError, ConflictError, LakeError, MissingError, NoSpaceError
-from .mending import advised
+from .object_stores import Conditional, bucket_of, connect, explained
 from .prefetch import prefetch
-from .stores import Conditional, bucket_of, connect, explained
+from .remedies import advised
 
 __all__ = ["Lake", "Written", "digest_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from .errors import FormatError
-from .mending import damaged, way_out
+from .remedies import damaged, way_out
 
 __all__ = [
     "CONTESTS",

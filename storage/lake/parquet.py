@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .mending import damaged
+from .remedies import damaged
 from .schemas import FORMAT_VERSION, TABLES, check_format, conform
 
 __all__ = ["decode", "encode", "metadata_of", "plain"]

@@ -13,7 +13,7 @@ from fsspec.utils import get_protocol
 
 from .addresses import FORMS, check_address
 from .errors import AddressError, LakeError, MissingError, NoSpaceError
-from .mending import way_out
+from .remedies import way_out
 from .space import FREES_SPACE, is_full, room
 
 __all__ = ["Conditional", "bucket_of", "connect", "explained"]
