@@ -14,12 +14,12 @@ from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transactio
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from ranklake.storage import DamagedError, Lake, LakeError
-from ranklake.storage.fence import Writer
 from ranklake.storage.lake.errors import NoSpaceError, UnreachableError
 from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.lake.space import FREES_SPACE, is_full, merging_needs, room, says_full
-from ranklake.storage.lease import Lease
-from ranklake.storage.reserve import affordable
+from ranklake.storage.leases.fence import Writer
+from ranklake.storage.leases.lease import Lease
+from ranklake.storage.leases.reserve import affordable
 
 __all__ = ["PublishedTable", "check_lake"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from ranklake.storage import Contest, Dataset, Ingest, Lake
 from ranklake.storage.ingest import IngestOrder
 from ranklake.storage.lake import layout
-from ranklake.storage.lease import Holder
+from ranklake.storage.leases.lease import Holder
 
 from .fetch import Told
 from .sources.base import IngestReport, SourceError

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
-from ranklake.storage.lease import holder
+from ranklake.storage.leases.lease import holder
 
 from .chain import BESIDE, NUMERICS, config_digest, first_break, round_digests
 

@@ -12,7 +12,7 @@ from ranklake.storage import Dataset, Ingest, Lake
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.naming import check_folder
-from ranklake.storage.lease import Holder, hold
+from ranklake.storage.leases.lease import Holder, hold
 
 from .client import Client
 from .fetch import Told, fetch

@@ -22,7 +22,7 @@ from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.parquet import plain
 from ranklake.storage.lake.schemas import PUBLISHED
-from ranklake.storage.lease import Lease, hold
+from ranklake.storage.leases.lease import Lease, hold
 
 from .extras import need
 from .published import Content

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import PUBLISHED
-from ranklake.storage.lease import Lease
+from ranklake.storage.leases.lease import Lease
 
 __all__ = ["LATEST", "LATEST_OF", "WRITTEN", "delete_published"]
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake import layout
-from ranklake.storage.lease import Lease, hold
+from ranklake.storage.leases.lease import Lease, hold
 
 from .adapters import check_contests
 from .chain import NUMERICS

@@ -10,13 +10,13 @@ import msgspec
 import pyarrow as pa
 
 from ranklake.storage import Lake
-from ranklake.storage.fence import Writer
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import LakeError, MissingError
 from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.prefetch import prefetch
 from ranklake.storage.lake.remedies import damaged
-from ranklake.storage.lease import Lease
+from ranklake.storage.leases.fence import Writer
+from ranklake.storage.leases.lease import Lease
 
 from .client import Answer
 from .documents import Document, Key

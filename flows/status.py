@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.remedies import damaged, for_sources
-from ranklake.storage.lease import holder
+from ranklake.storage.leases.lease import holder
 
 from .freshness import Freshness, freshness
 

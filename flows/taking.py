@@ -16,7 +16,7 @@ from ranklake.storage.ingest import Ingest
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.remedies import damaged
-from ranklake.storage.lease import Holder
+from ranklake.storage.leases.lease import Holder
 
 from .documents import Document, Key
 from .fetch import Told

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ranklake.storage import Lake
-    from ranklake.storage.lease import Holder
+    from ranklake.storage.leases.lease import Holder
 
     from .titles import TitlesChoice
 

@@ -16,7 +16,7 @@ from .terminal import lake_option, print_table, say, steal_option, tell_wait, us
 
 if TYPE_CHECKING:
     from ranklake.storage import Lake
-    from ranklake.storage.lease import Lease
+    from ranklake.storage.leases.lease import Lease
 
     from .verify import Verifier
 
@@ -256,7 +256,7 @@ def _problems(verifier: Verifier, run: str | None, dataset: str | None) -> Itera
 
 @contextmanager
 def _holding(lake: Lake, folder: str, purpose: str, steal: bool) -> Iterator[Lease]:
-    from ranklake.storage.lease import hold
+    from ranklake.storage.leases.lease import hold
 
     with hold(
         lake,
@@ -274,7 +274,7 @@ def _run_told(lake: Lake, name: str) -> str:
     """What deleting a run deletes; empty if there is nothing of it."""
     from ranklake.storage import LakeError, Run
     from ranklake.storage.lake.layout import run_file, run_folder
-    from ranklake.storage.roots import has_root
+    from ranklake.storage.leases.roots import has_root
 
     size = _size_of(lake, run_folder(name))
     if has_root(lake, run_file(name)):
@@ -291,7 +291,7 @@ def _dataset_told(lake: Lake, name: str | None) -> str:
     """What deleting a data set deletes; empty if there is nothing of it."""
     from ranklake.storage import Dataset, LakeError
     from ranklake.storage.lake.layout import contests_file, dataset_folder, players_folder, standings_folder
-    from ranklake.storage.roots import has_root
+    from ranklake.storage.leases.roots import has_root
 
     if name is None:
         return ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.remedies import damaged, for_sources
-from ranklake.storage.lease import holder
+from ranklake.storage.leases.lease import holder
 from ranklake.storage.verify import verify_dataset, verify_rows, verify_run
 
 from .engines.base import Engine

@@ -13,14 +13,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from . import snapshots
-from .fence import Writer
 from .lake import layout, parquet
 from .lake.errors import DamagedError, LakeError, MissingError
 from .lake.lake import Lake, digest_of
 from .lake.remedies import damaged
 from .lake.schemas import FORMAT_VERSION, ROUNDS, check_format
-from .lease import Lease
-from .roots import begin_epoch, delete_root, has_root, read_root
+from .leases.fence import Writer
+from .leases.lease import Lease
+from .leases.roots import begin_epoch, delete_root, has_root, read_root
 from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file, read_chain, read_newest
 from .snapshots import SNAPSHOT_MANIFEST, Column
 
@@ -96,7 +96,8 @@ class Run:
 
     @classmethod
     def take_over(cls, lake: Lake, name: str, lease: Lease) -> None:
-        """Begin an epoch of a run in an object store if a writer of it may come back; see ``ranklake.storage.roots``.
+        """Begin an epoch of a run in an object store if a writer of it may come back; see
+        ``ranklake.storage.leases.roots``.
 
         Its rounds and its newest sound snapshot are copied to where that writer does not write.
 

@@ -18,9 +18,9 @@ from .lake.lake import Lake
 from .lake.parquet import metadata_of
 from .lake.remedies import advised, damaged
 from .lake.space import merging_needs
-from .lease import Lease
-from .reserve import affordable
-from .roots import begin_epoch, epoch_of
+from .leases.lease import Lease
+from .leases.reserve import affordable
+from .leases.roots import begin_epoch, epoch_of
 from .rows import Row, rows_of, table_of
 from .standings import standings_name, stretches
 from .sweep import FACTS, commit, discard, referenced, replaced, sweep

@@ -18,10 +18,10 @@ from .lake.errors import MissingError
 from .lake.lake import Lake
 from .lake.parquet import metadata_of
 from .lake.remedies import advised, damaged
-from .lease import Holder, Lease, hold
+from .leases.lease import Holder, Lease, hold
+from .leases.roots import delete_root, has_root, read_root
 from .log import Log
 from .players import read_handles
-from .roots import delete_root, has_root, read_root
 from .standings import StandingsPart, StoredStandings
 from .sweep import n_replaced, referenced, strays
 

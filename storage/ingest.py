@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 
 from .contests import Contest
 from .corrector import Corrector
-from .fence import Writer
 from .lake import layout, parquet
 from .lake.lake import Lake
 from .lake.parquet import metadata_of
-from .lease import Lease
+from .leases.fence import Writer
+from .leases.lease import Lease
+from .leases.roots import begin_epoch, epoch_of
 from .log import Log
 from .order import merge_order, n_moved
 from .players import PlayerIndex, encode_part, parts_that_stay
-from .roots import begin_epoch, epoch_of
 from .rows import Row, rows_of, table_of
 from .standings import standings_name
 from .sweep import FACTS, commit, discard, referenced, replaced, sweep

@@ -13,7 +13,7 @@ from .aliases import Alias
 from .lake import layout
 from .lake.lake import Lake, digest_of
 from .lake.schemas import LOG
-from .people import author
+from .leases.identity import author
 
 __all__ = ["Entry", "Kind", "Log"]
 

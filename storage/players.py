@@ -71,7 +71,7 @@ def encode_part(first_player: int, handles: pa.StringArray, epoch: int = 0) -> t
     """File name and bytes of a part: ``handles`` of the players from ``first_player`` on.
 
     The name tells the bytes, so that no writer ever puts other players in the place of those that a data set has.
-    ``epoch`` is that of the data set, see ``ranklake.storage.roots``.
+    ``epoch`` is that of the data set, see ``ranklake.storage.leases.roots``.
     """
     players = np.arange(first_player, first_player + len(handles), dtype=np.int32)
     data = parquet.encode(pa.table({"player": players, "handle": handles}), "players")

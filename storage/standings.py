@@ -64,7 +64,7 @@ class StandingsPart:
 def standings_name(data: pa.Buffer, epoch: int = 0) -> str:
     """File name of standings: it tells the bytes, so that no writer ever puts others in their place.
 
-    ``epoch`` is that of the data set, see ``ranklake.storage.roots``.
+    ``epoch`` is that of the data set, see ``ranklake.storage.leases.roots``.
     """
     return f"{digest_of(data)}{layout.epoch_suffix(epoch)}.parquet"
 

@@ -140,8 +140,8 @@ class Lake:
     def write_bytes(self, path: str, data: bytes | pa.Buffer, *, fence: str = "") -> None:
         """Make or replace a file in one step; parents are made as needed.
 
-        ``fence`` is the folder of a lease on a disk, see ``ranklake.storage.fence``: for
-        :class:`ranklake.storage.lease.Lease`, through which all is changed that is under a lease.
+        ``fence`` is the folder of a lease on a disk, see ``ranklake.storage.leases.fence``: for
+        :class:`ranklake.storage.leases.lease.Lease`, through which all is changed that is under a lease.
         """
         full = self._full(path)
         with self._explained("write", path):

@@ -233,7 +233,7 @@ def trials_file(name: str, batch: int) -> str:
 
 
 def fence_folder(folder: str, lease: int) -> str:
-    """Folder through which the holder of a lease changes ``folder``; see ``ranklake.storage.fence``."""
+    """Folder through which the holder of a lease changes ``folder``; see ``ranklake.storage.leases.fence``."""
     return f"{folder}/{_FENCE_PREFIX}{numbered(lease)}"
 
 
@@ -244,7 +244,7 @@ def fence_number(name: str) -> int:
 
 
 def epoch_suffix(epoch: int) -> str:
-    """What names of an epoch end with, see ``ranklake.storage.roots``; nothing before the first one."""
+    """What names of an epoch end with, see ``ranklake.storage.leases.roots``; nothing before the first one."""
     return f"-{numbered(epoch)}" if epoch else ""
 
 

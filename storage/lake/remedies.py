@@ -85,7 +85,7 @@ def for_sources(lake: Lake, message: str, path: str) -> str:
 def _of_run(run: str, kind: str = "", file: str = "", *_: str) -> str:
     if kind == "run.json":
         return f"`ranklake delete --run {run}` and rate again"
-    kind = kind.partition("-")[0]  # an epoch follows, see ranklake.storage.roots
+    kind = kind.partition("-")[0]  # an epoch follows, see ranklake.storage.leases.roots
     if kind == "rounds" and (number := re.match("[0-9]+", file)):
         return f"`ranklake rate --run {run} --from {int(number[0])}` rates it again"
     if kind == "snapshots":

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ranklake.storage import Contest, Dataset, Lake, LakeError, RoundEntry, Run
-from ranklake.storage.reserve import RESERVE
+from ranklake.storage.leases.reserve import RESERVE
 
 
 def contest(contest_id: str, handles: list[str], *, url: str = "", name: str = "", ties: int = 1, **more) -> Contest:

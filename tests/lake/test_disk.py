@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from ranklake.storage import Lake, LakeError, processes
+from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake import disk
 from ranklake.storage.lake.errors import LeaseHeldError, MissingError
-from ranklake.storage.lease import Holder, hold, holder
+from ranklake.storage.leases import processes
+from ranklake.storage.leases.lease import Holder, hold, holder
 
 BEAT = 0.02
 PATIENCE = 60.0
@@ -139,7 +140,7 @@ def test_hold__an_empty_lease_that_gets_its_content_is_held(lake: Lake, monkeypa
 
     def late(self: Lake, path: str) -> bytes:
         if path.endswith("lease-000000.json") and next(looks) == 2:
-            from ranklake.storage.lease import _encode
+            from ranklake.storage.leases.lease import _encode
 
             lake.write_bytes(path, _encode(there))
         return read(self, path)
@@ -363,7 +364,7 @@ def test_hold__whose_holder_cannot_be_looked_at_waits_for_its_heartbeats(
     monkeypatch.setattr(processes, "PROC", Path("/nowhere"))
     monkeypatch.setattr(processes, "WINDOWS", True)
     monkeypatch.setitem(sys.modules, "psutil", None)
-    from ranklake.storage.lease import _encode
+    from ranklake.storage.leases.lease import _encode
 
     told = replace(Holder.here("rate", time.time()), pid=os.getppid(), token="there")
     lake.create_bytes(f"{FOLDER}/lease-000000.json", _encode(told))

@@ -20,7 +20,7 @@ import pytest
 from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake.errors import DamagedError, LeaseHeldError
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
-from ranklake.storage.lease import EXPIRY_BEATS, Holder, hold, holder
+from ranklake.storage.leases.lease import EXPIRY_BEATS, Holder, hold, holder
 
 FOLDER = "runs/run"
 BEAT = 0.02
@@ -28,7 +28,7 @@ PATIENCE = 60.0
 HOLD = """
 import sys, time
 from ranklake.storage import Lake
-from ranklake.storage.lease import hold
+from ranklake.storage.leases.lease import hold
 with hold(Lake.open(sys.argv[1]), "runs/run", "rate run", beat_seconds=0.02):
     print("held", flush=True)
     sys.stdin.read()

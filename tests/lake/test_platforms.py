@@ -19,9 +19,9 @@ from fsspec.implementations.local import LocalFileSystem
 from ranklake.flows.interrupts import interruptible
 from ranklake.flows.markdown import place
 from ranklake.flows.times import utc
-from ranklake.storage import processes
 from ranklake.storage.lake.object_stores import connect
-from ranklake.storage.people import author
+from ranklake.storage.leases import processes
+from ranklake.storage.leases.identity import author
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [
@@ -29,15 +29,15 @@ SOURCES = [
 ]
 
 ONE_PLACE = {  # a call, and the modules that may make it
-    "os.kill": {"storage/processes.py"},  # ends any process on Windows
+    "os.kill": {"storage/leases/processes.py"},  # ends any process on Windows
     "os.sched_getaffinity": {"flows/cpus.py"},
-    "os.getuid": {"storage/people.py", "rating_kernels/cache_folder.py", "flows/engines/local_cluster.py"},
+    "os.getuid": {"storage/leases/identity.py", "rating_kernels/cache_folder.py", "flows/engines/local_cluster.py"},
     "os.link": {"storage/lake/disk.py"},
     "os.rename": {"storage/lake/disk.py"},  # replaces on POSIX, refuses on Windows
     "os.replace": {"storage/lake/disk.py", "rating_kernels/cache_folder.py"},
     "os.fsync": {"storage/lake/disk.py"},
     "fcntl.fcntl": {"storage/lake/disk.py"},
-    "socket.gethostname": {"storage/people.py", "storage/processes.py"},
+    "socket.gethostname": {"storage/leases/identity.py", "storage/leases/processes.py"},
     # of a time before 1970 an OSError on Windows; the years of CTFtime are later
     "datetime.fromtimestamp": {"flows/sources/ctftime.py"},
     "datetime.utcfromtimestamp": set(),

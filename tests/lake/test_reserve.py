@@ -17,8 +17,8 @@ from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.compact import compact_run
 from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.space import is_full, room, says_full
-from ranklake.storage.lease import BEAT_SECONDS, hold, holder
-from ranklake.storage.reserve import PART_BYTES, PARTS, RESERVE, affordable, keep, with_reserve
+from ranklake.storage.leases.lease import BEAT_SECONDS, hold, holder
+from ranklake.storage.leases.reserve import PART_BYTES, PARTS, RESERVE, affordable, keep, with_reserve
 
 FOLDER = "runs/run"
 SEGMENTS = [[3, 4], [5], [0, 2], [9], [1], [6, 6]]  # rows of each round
@@ -147,7 +147,7 @@ def test_affordable__are_the_smallest_that_fit_beside_what_the_reserve_lacks(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(lake)
-    monkeypatch.setattr("ranklake.storage.reserve.free_bytes", lambda path: 100)
+    monkeypatch.setattr("ranklake.storage.leases.reserve.free_bytes", lambda path: 100)
     assert affordable(lake, [61, 10, 30]) == [1, 2]
     assert affordable(lake, [60, 10, 20], also=10) == [0, 1, 2]
     assert affordable(lake, []) == []
@@ -161,7 +161,7 @@ def test_compact__of_a_run_merges_what_fits_and_says_what_the_rest_takes(
     run = run_of(lake, SEGMENTS)
     rows = run.read_rounds()
     before = tree(Path(lake.url))
-    monkeypatch.setattr("ranklake.storage.reserve.free_bytes", lambda path: 0)
+    monkeypatch.setattr("ranklake.storage.leases.reserve.free_bytes", lambda path: 0)
     with pytest.raises(NoSpaceError, match=r"runs/.*: no space to merge more files, which takes [0-9,]+ bytes \("):
         compact_run(run, 100)
     assert tree(Path(lake.url)) == before
@@ -176,7 +176,7 @@ def test_compact__of_a_run_a_group_that_fits_is_merged(lake: Lake, monkeypatch: 
     segments = len(run.segments().segments)
     sizes = lake.sizes(f"runs/{run.name}/rounds")
     monkeypatch.setattr(
-        "ranklake.storage.reserve.free_bytes", lambda path: PARTS * PART_BYTES + sum(sizes.values()) // 2
+        "ranklake.storage.leases.reserve.free_bytes", lambda path: PARTS * PART_BYTES + sum(sizes.values()) // 2
     )
     with pytest.raises(NoSpaceError):
         compact_run(run, 12)

@@ -18,7 +18,7 @@ from ranklake.flows.rate import Progress, RateReport, rate
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.storage import Contest, Dataset, Lake, Run
-from ranklake.storage.reserve import RESERVE
+from ranklake.storage.leases.reserve import RESERVE
 
 __all__ = [
     "NUMBERS",

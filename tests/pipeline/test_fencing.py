@@ -13,7 +13,7 @@ from pipeline.life import COMMANDS, CONTESTS, RATE, Step, put, what_counts
 
 from ranklake.flows.verify import Verifier
 from ranklake.storage import Dataset, Lake
-from ranklake.storage.lease import holder
+from ranklake.storage.leases.lease import holder
 
 LOST = "took over from this process"
 OUT = CONTESTS[16].handles[0].as_py()

@@ -19,7 +19,7 @@ import ranklake.flows.commit
 from ranklake.flows.freshness import Freshness, freshness, note
 from ranklake.flows.status import status
 from ranklake.storage import Dataset, Lake, Run
-from ranklake.storage.lease import hold
+from ranklake.storage.leases.lease import hold
 
 CONTESTS = made_up(30, n_players=12)
 TURNED = contest("21", *CONTESTS[21].handles.to_pylist()[::-1], time_seconds=CONTESTS[21].time_seconds)

@@ -16,7 +16,7 @@ from pipeline.life import Step, assert_finishes, assert_sound, put, write_source
 
 from ranklake.flows.publish import publish
 from ranklake.storage import Lake, Run
-from ranklake.storage.reserve import PARTS, RESERVE
+from ranklake.storage.leases.reserve import PARTS, RESERVE
 
 CONTESTS = made_up(24)
 FREES = ("publish --run RUN --maintain", "compact", "delete --run RUN")  # in the order of the messages

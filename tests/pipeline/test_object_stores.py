@@ -24,7 +24,7 @@ from ranklake.flows.verify import Verifier
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, Segment
 from ranklake.storage.compact import compact_dataset, compact_run
 from ranklake.storage.lake.errors import LeaseHeldError
-from ranklake.storage.lease import hold
+from ranklake.storage.leases.lease import hold
 
 pytestmark = pytest.mark.slow
 

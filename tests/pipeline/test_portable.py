@@ -30,10 +30,11 @@ from pipeline.commands import Command
 from pipeline.lakes import made_up
 from pipeline.life import what_counts, write_source
 
-from ranklake.storage import Lake, processes
+from ranklake.storage import Lake
 from ranklake.storage.lake import disk, layout
-from ranklake.storage.lease import Holder, hold
-from ranklake.storage.reserve import RESERVE
+from ranklake.storage.leases import processes
+from ranklake.storage.leases.lease import Holder, hold
+from ranklake.storage.leases.reserve import RESERVE
 
 NOW = 1_700_000_000.0
 CONTESTS = made_up(24)

@@ -51,7 +51,7 @@ from ranklake.storage import Contest, DamagedError, Dataset, Lake, LakeError, Ru
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 from ranklake.storage.lake.schemas import PUBLISHED
-from ranklake.storage.lease import hold
+from ranklake.storage.leases.lease import hold
 
 PATIENCE = 120.0  # seconds until a process that should have done something is given up
 CONTESTS = over_years(made_up(40))

@@ -25,7 +25,7 @@ from ranklake.flows.verify import replay
 from ranklake.storage import Dataset, Lake, Run, Segment
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.layout import dataset_folder, run_folder
-from ranklake.storage.lease import hold
+from ranklake.storage.leases.lease import hold
 
 CONTESTS = made_up(60, n_players=30)
 

@@ -23,7 +23,7 @@ from ranklake.flows.verify import Verifier
 from ranklake.storage import DamagedError, Lake
 from ranklake.storage.lake.errors import UnreachableError
 from ranklake.storage.lake.schemas import PUBLISHED
-from ranklake.storage.lease import Lease, hold
+from ranklake.storage.leases.lease import Lease, hold
 
 pytest.importorskip("deltalake")
 

@@ -38,7 +38,7 @@ from ranklake.flows.sources.base import SourceError
 from ranklake.flows.text import visible as plain
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.lake import layout
-from ranklake.storage.lease import hold
+from ranklake.storage.leases.lease import hold
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("prefect_server")]
 

@@ -21,7 +21,7 @@ created after that look, and its holder finds the fence.
 
 On Windows a folder with an open file in it cannot be renamed. Then the next holder fails and says so.
 
-In an object store there are no renames; see ``ranklake.storage.roots``.
+In an object store there are no renames; see ``ranklake.storage.leases.roots``.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from .lake.lake import Lake, Written
-from .lake.layout import fence_folder, fence_number
+from ..lake.lake import Lake, Written
+from ..lake.layout import fence_folder, fence_number
 
 __all__ = ["Writer", "open_fence"]
 

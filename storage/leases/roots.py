@@ -1,8 +1,8 @@
 """Roots: the two files whose replacement is a commit, ``contests.parquet`` and ``run.json``, in an object store.
 
-An object store has no renames, so there is no fence as on a disk (``ranklake.storage.fence``). A request may also
-arrive late: it is not only the process that can be suspended. Here it is the data that exclude a writer who has lost
-the lease:
+An object store has no renames, so there is no fence as on a disk (``ranklake.storage.leases.fence``). A request may
+also arrive late: it is not only the process that can be suspended. Here it is the data that exclude a writer who has
+lost the lease:
 
 * **A root is replaced only if it is still what its writer read.** That is a conditional put, ``If-Match`` with the
   ETag of the object that was read; a new root is made only if there is none, ``If-None-Match``. So a commit that is
@@ -36,8 +36,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from .lake.errors import MissingError
-from .lake.lake import Lake
+from ..lake.errors import MissingError
+from ..lake.lake import Lake
 from .lease import Lease
 
 __all__ = ["begin_epoch", "delete_root", "epoch_of", "has_root", "read_root"]

@@ -3,8 +3,8 @@
 A lease is a numbered file, ``lease-000007.json``, that can be created only once; the highest number holds. Taking over
 from the dead is creating the next number, so of two who try one succeeds and none removes the other's. A holder who was
 taken for dead (suspended, cut off) finds the higher number before his next commit and stops. If he is suspended between
-that look and the commit, a fence (see ``ranklake.storage.fence``) makes the commit fail. All that is changed under a
-lease is therefore changed through :class:`Lease`.
+that look and the commit, a fence (see ``ranklake.storage.leases.fence``) makes the commit fail. All that is changed
+under a lease is therefore changed through :class:`Lease`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from functools import partial
 
 import pyarrow as pa
 
+from ..lake import parquet
+from ..lake.errors import ConflictError, FencedError, LakeError, LeaseHeldError, MissingError
+from ..lake.lake import Lake, Written, digest_of
+from ..lake.layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder, number_of, numbered
+from ..lake.naming import check_folder
+from ..lake.remedies import damaged
 from .fence import open_fence
-from .lake import parquet
-from .lake.errors import ConflictError, FencedError, LakeError, LeaseHeldError, MissingError
-from .lake.lake import Lake, Written, digest_of
-from .lake.layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder, number_of, numbered
-from .lake.naming import check_folder
-from .lake.remedies import damaged
-from .people import author
+from .identity import author
 from .processes import machine, started, state
 from .reserve import keep, with_reserve
 
@@ -326,7 +326,7 @@ def _take(lake: Lake, folder: str, number: int, mine: Holder) -> bool:
                 raise
             taken = (
                 max(_numbers(lake, folder)) == number
-            )  # looked at after the fence is there, see ranklake.storage.fence
+            )  # looked at after the fence is there, see ranklake.storage.leases.fence
             if not taken:
                 lake.delete(_path(folder, number))  # it had been held, given back and swept since we looked
                 if fence:
