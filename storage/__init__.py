@@ -1,6 +1,5 @@
 """The lake: Arrow and Parquet on a disk or an object store; no idea what a rating system is."""
 
-from .checkpoints import Run
 from .contests import Contest
 from .datasets import Dataset
 from .ingest import Ingest
@@ -8,7 +7,8 @@ from .lake.errors import DamagedError, FormatError, LakeError, MissingError
 from .lake.lake import Lake
 from .lake.schemas import FORMAT_VERSION
 from .log import Entry, Log
-from .segments import Chain, RoundEntry, Segment
+from .runs.run import Run
+from .runs.segments import Chain, RoundEntry, Segment
 from .standings import StandingsPart
 
 __all__ = [

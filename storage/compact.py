@@ -10,7 +10,6 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from .checkpoints import Run
 from .datasets import Dataset
 from .lake import layout, parquet
 from .lake.errors import DamagedError, MissingError, NoSpaceError
@@ -22,6 +21,7 @@ from .leases.lease import Lease
 from .leases.reserve import affordable
 from .leases.roots import begin_epoch, epoch_of
 from .rows import Row, rows_of, table_of
+from .runs.run import Run
 from .standings import standings_name, stretches
 from .sweep import FACTS, commit, discard, referenced, replaced, sweep
 

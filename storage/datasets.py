@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .checkpoints import Run
 from .effective import Corrections, took_part
 from .ingest import Ingest, IngestOrder
 from .lake import layout, parquet
@@ -22,6 +21,7 @@ from .leases.lease import Holder, Lease, hold
 from .leases.roots import delete_root, has_root, read_root
 from .log import Log
 from .players import read_handles
+from .runs.run import Run
 from .standings import StandingsPart, StoredStandings
 from .sweep import n_replaced, referenced, strays
 

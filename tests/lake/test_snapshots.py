@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from lake.builders import WatchedLake, tree
 
-from ranklake.storage import DamagedError, FormatError, LakeError, MissingError, Run, snapshots
+from ranklake.storage import DamagedError, FormatError, LakeError, MissingError, Run
+from ranklake.storage.runs import snapshots
 
 FOLDER = "runs/run/snapshots/000007"
 

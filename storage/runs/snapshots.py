@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .lake.errors import DamagedError, LakeError
-from .lake.lake import Lake, digest_of
-from .lake.remedies import damaged
-from .lake.schemas import FORMAT_VERSION, check_format
-from .leases.fence import Writer
+from ..lake.errors import DamagedError, LakeError
+from ..lake.lake import Lake, digest_of
+from ..lake.remedies import damaged
+from ..lake.schemas import FORMAT_VERSION, check_format
+from ..leases.fence import Writer
 
 __all__ = ["SNAPSHOT_MANIFEST", "Column", "read_digest", "read_snapshot", "superfluous", "write_snapshot"]
 

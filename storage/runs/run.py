@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..lake import layout, parquet
+from ..lake.errors import DamagedError, LakeError, MissingError
+from ..lake.lake import Lake, digest_of
+from ..lake.remedies import damaged
+from ..lake.schemas import FORMAT_VERSION, ROUNDS, check_format
+from ..leases.fence import Writer
+from ..leases.lease import Lease
+from ..leases.roots import begin_epoch, delete_root, has_root, read_root
 from . import snapshots
-from .lake import layout, parquet
-from .lake.errors import DamagedError, LakeError, MissingError
-from .lake.lake import Lake, digest_of
-from .lake.remedies import damaged
-from .lake.schemas import FORMAT_VERSION, ROUNDS, check_format
-from .leases.fence import Writer
-from .leases.lease import Lease
-from .leases.roots import begin_epoch, delete_root, has_root, read_root
 from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file, read_chain, read_newest
 from .snapshots import SNAPSHOT_MANIFEST, Column
 

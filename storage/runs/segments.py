@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .lake.errors import DamagedError, LakeError, MissingError
-from .lake.lake import Lake, Written
-from .lake.layout import number_of, numbered
-from .lake.remedies import damaged
-from .lake.schemas import FORMAT_VERSION, check_format
+from ..lake.errors import DamagedError, LakeError, MissingError
+from ..lake.lake import Lake, Written
+from ..lake.layout import number_of, numbered
+from ..lake.remedies import damaged
+from ..lake.schemas import FORMAT_VERSION, check_format
 
 __all__ = ["DATA", "MANIFEST", "Chain", "RoundEntry", "Segment", "merged_file", "read_chain", "read_newest"]
 

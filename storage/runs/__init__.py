@@ -1,0 +1,1 @@
+"""Runs: segments of rated rounds, their manifests, snapshots of beliefs."""
