@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ranklake.storage import Contest, Dataset, Ingest, Lake
-from ranklake.storage.ingest import IngestOrder
+from ranklake.storage.datasets.ingest import IngestOrder
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.lease import Holder
 

@@ -13,7 +13,7 @@ from .terminal import dataset_option, lake_option, progress, say, steal_option, 
 
 if TYPE_CHECKING:
     from ranklake.storage import Contest
-    from ranklake.storage.ingest import IngestOrder
+    from ranklake.storage.datasets.ingest import IngestOrder
 
     from .ingest import SourceReport
     from .sources.base import IngestReport

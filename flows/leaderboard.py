@@ -14,7 +14,7 @@ from ranklake.rating_kernels import System
 from ranklake.rating_kernels.limits import finite
 from ranklake.rating_kernels.system import check_value
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
-from ranklake.storage.aliases import NEVER, turning_point
+from ranklake.storage.datasets.aliases import NEVER, turning_point
 from ranklake.storage.lake.schemas import PUBLISHED
 
 from .config import build_params, find_system

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ranklake.storage.ingest import Ingest
+from ranklake.storage.datasets.ingest import Ingest
 
 __all__ = ["Names"]
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.rating_kernels.standings import ROUND_LIMITS, StandingsError, check_places
-from ranklake.storage.contests import Contest
+from ranklake.storage.datasets.contests import Contest
 
 from .sources.base import SourceError, shown
 from .sources.limits import Limits, check_contest, check_participants

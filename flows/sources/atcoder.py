@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from ranklake.storage.contests import Contest
+from ranklake.storage.datasets.contests import Contest
 
 from ..documents import Document, Key
 from .base import SourceError

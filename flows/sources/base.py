@@ -8,7 +8,7 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from ranklake.storage.contests import Contest
+from ranklake.storage.datasets.contests import Contest
 
 from ..text import message, quoted
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 import numpy as np
 
-from ranklake.storage.contests import Contest
+from ranklake.storage.datasets.contests import Contest
 
 from ..documents import Document, Key
 from .base import SourceError, shown

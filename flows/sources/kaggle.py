@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from ranklake.storage.contests import Contest
+from ranklake.storage.datasets.contests import Contest
 
 from .base import SourceError, shown
 from .results import contests_from_results

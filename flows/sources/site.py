@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.rating_kernels.standings import places_from_ranks
-from ranklake.storage.contests import Contest
+from ranklake.storage.datasets.contests import Contest
 
 from ..documents import Document, Key
 from .base import SourceError, shown

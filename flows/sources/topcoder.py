@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from ranklake.storage.contests import Contest
+from ranklake.storage.datasets.contests import Contest
 
 from ..documents import Document, Key
 from .base import SourceError, shown

@@ -15,7 +15,7 @@ from ranklake.flows.documents import Document, Key
 from ranklake.flows.raw import Raw
 from ranklake.flows.sources.files import read_contests
 from ranklake.storage import Lake
-from ranklake.storage.contests import Contest
+from ranklake.storage.datasets.contests import Contest
 
 __all__ = ["normalise"]
 

@@ -9,7 +9,7 @@ from lake.twin import FIRST, Twin, changes
 from strategies import repeatable
 
 from ranklake.storage import Dataset, Lake, LakeError, MissingError
-from ranklake.storage.aliases import Alias, canonical
+from ranklake.storage.datasets.aliases import Alias, canonical
 
 GAMES = [
     contest("1", ["ann", "bob", "cy", "dan"], ties=2, time_seconds=10),
@@ -55,10 +55,10 @@ def test_changes__whatever_they_were_the_data_set_is_what_a_source_without_mista
 ):
     lake, twin = Lake.open(tmp_path_factory.mktemp("any") / "lake", create=True), Twin()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ranklake.storage.ingest._FILE_ROWS", file_rows)
-        patch.setattr("ranklake.storage.standings._STRETCH_ROWS", stretch_rows)
-        patch.setattr("ranklake.storage.standings._GATHERED_ROWS", 10)
-        patch.setattr("ranklake.storage.settle._FEW", 1)
+        patch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", file_rows)
+        patch.setattr("ranklake.storage.datasets.standings._STRETCH_ROWS", stretch_rows)
+        patch.setattr("ranklake.storage.datasets.standings._GATHERED_ROWS", 10)
+        patch.setattr("ranklake.storage.datasets.recompute._FEW", 1)
         for number in range(data.draw(st.integers(2, 12)) + 1):
             before = tree_of(lake)
             if not twin.change(lake, data.draw(changes(twin) if number else FIRST)):
@@ -171,7 +171,7 @@ def test_remove__an_unknown_contest_is_refused(games):
 
 
 def test_standings__of_a_data_set_in_quite_another_order_than_its_files_are_read_file_by_file(lake, monkeypatch):
-    monkeypatch.setattr("ranklake.storage.ingest._FILE_ROWS", 40)
+    monkeypatch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", 40)
     games = [contest(str(i), field("p", 2 + i % 3, i % 50), time_seconds=i * 7919 % 1000) for i in range(1000)]
     ingest(lake, games)
     with Dataset.ingest(lake, "games", order="time"):
@@ -371,8 +371,8 @@ def test_corrections__reading_costs_nothing_when_there_are_none(games, monkeypat
     change(games, "reinstate", "1", "ann")
     change(games, "alias", "old", "zed")
     change(games, "unalias", "old")
-    monkeypatch.setattr("ranklake.storage.effective.Corrections.apply", None)
-    monkeypatch.setattr("ranklake.storage.datasets.read_handles", None)
+    monkeypatch.setattr("ranklake.storage.datasets.corrections.Corrections.apply", None)
+    monkeypatch.setattr("ranklake.storage.datasets.dataset.read_handles", None)
     assert sum(len(part) for part in Dataset.open(games, "games").standings()) == 3
 
 

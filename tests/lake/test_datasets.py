@@ -4,7 +4,7 @@ import pytest
 from lake.builders import content, contest, expected, field, ingest
 
 from ranklake.storage import DamagedError, Dataset, LakeError, MissingError
-from ranklake.storage.players import encode_part
+from ranklake.storage.datasets.players import encode_part
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_standings__arrays_are_what_kernels_take(lake, games):
     ("stretch_rows", "firsts"), [(1, [0, 1, 9, 11, 25, 26, 39]), (30, [0, 11, 25, 26, 39]), (99, [0])]
 )
 def test_standings__each_file_is_read_once(lake, games, monkeypatch, stretch_rows, firsts):
-    monkeypatch.setattr("ranklake.storage.standings._STRETCH_ROWS", stretch_rows)
+    monkeypatch.setattr("ranklake.storage.datasets.standings._STRETCH_ROWS", stretch_rows)
     ingest(lake, games)
     ingest(lake, [contest(f"g{i:02d}", field("q", 3)) for i in (0, 9, 10, 25, 39)])
     dataset = Dataset.open(lake, "games")
@@ -135,7 +135,7 @@ def test_players__parts_other_than_the_committed_ones_are_ignored_and_then_swept
 
 
 def test_players__parts_are_few_however_often_a_few_players_come(lake, monkeypatch):
-    monkeypatch.setattr("ranklake.storage.players._PART_PLAYERS", 8)
+    monkeypatch.setattr("ranklake.storage.datasets.players._PART_PLAYERS", 8)
     for number in range(30):
         ingest(lake, [contest(f"c{number}", [f"x{number}", f"y{number}"])])
     handles = Dataset.open(lake, "games").handles().to_pylist()

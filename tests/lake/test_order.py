@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import repeatable
 
-from ranklake.storage.order import merge_order, n_moved
+from ranklake.storage.datasets.order import merge_order, n_moved
 
 CONTESTS = st.lists(st.integers(0, 9).map(str), unique=True)
 

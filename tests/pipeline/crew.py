@@ -198,10 +198,10 @@ def _warm_up() -> None:
     from pipeline.lakes import made_up, rated_in_memory
 
     import ranklake.storage.compact
-    import ranklake.storage.log
+    import ranklake.storage.datasets.log
 
     rated_in_memory(made_up(30))
-    ranklake.storage.log.time = SimpleNamespace(time=lambda: NOW)  # type: ignore[assignment]
+    ranklake.storage.datasets.log.time = SimpleNamespace(time=lambda: NOW)  # type: ignore[assignment]
     gc.freeze()  # collecting would copy pages that are shared
 
 

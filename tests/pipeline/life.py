@@ -19,10 +19,10 @@ from pipeline.tables import contents, over_years
 
 from ranklake.flows.verify import Verifier
 from ranklake.storage import Contest, Dataset, Lake, Run
+from ranklake.storage.datasets.garbage import referenced
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.parquet import metadata_of
 from ranklake.storage.lake.schemas import ROUNDS
-from ranklake.storage.sweep import referenced
 
 __all__ = [
     "COMMANDS",
@@ -42,10 +42,10 @@ __all__ = [
 
 # Many small files; sized alone, as a stalled machine would cut segments by time.
 SETTINGS = """
-import ranklake.flows.commit, ranklake.flows.schedule, ranklake.storage.ingest
+import ranklake.flows.commit, ranklake.flows.schedule, ranklake.storage.datasets.ingest
 ranklake.flows.commit.SEGMENT_ROWS, ranklake.flows.commit.SEGMENT_SECONDS = 40, float("inf")
 ranklake.flows.schedule.SNAPSHOT_ROWS, ranklake.flows.schedule.SNAPSHOT_SECONDS = 120, 1e9
-ranklake.storage.ingest._FILE_ROWS = 60
+ranklake.storage.datasets.ingest._FILE_ROWS = 60
 """
 CONTESTS = over_years(made_up(42))
 _OUT = CONTESTS[14].handles[0].as_py()

@@ -20,7 +20,7 @@ from strategies import repeatable
 import ranklake.flows.commit
 import ranklake.flows.rate
 import ranklake.flows.schedule
-import ranklake.storage.ingest
+import ranklake.storage.datasets.ingest
 from ranklake.flows.adapters import Occasions
 from ranklake.flows.leaderboard import leaderboard, player_history
 from ranklake.flows.rate import RateReport
@@ -36,7 +36,7 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", SEGMENT_ROWS)
     monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", float("inf"))
     monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 60)
-    monkeypatch.setattr(ranklake.storage.ingest, "_FILE_ROWS", 24)
+    monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_rate__whatever_was_corrected_and_taken_back_is_that_of_the_final_histor
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 4)
         patch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 8)
-        patch.setattr(ranklake.storage.ingest, "_FILE_ROWS", 5)
+        patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 5)
         lake, twin = Lake.open(path / "lake", create=True), Twin()
         excluded: set[str] = set()
         twin.change(lake, data.draw(FIRST))

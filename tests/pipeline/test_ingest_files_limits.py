@@ -499,7 +499,7 @@ def test_too_little_memory_while_a_lake_is_written_is_told_in_one_line(tmp_path:
         raise MemoryError
 
     path = write_zip(tmp_path / "set.zip", [("0.json", contest())])
-    monkeypatch.setattr("ranklake.storage.ingest.Ingest.add", fail)
+    monkeypatch.setattr("ranklake.storage.datasets.ingest.Ingest.add", fail)
     with pytest.raises(SourceError, match=r"^data set d: not enough memory; nothing was ingested"):
         ingest_files(Lake.open(str(tmp_path / "lake"), create=True), path, "d")
 

@@ -19,7 +19,7 @@ from pipeline.lakes import files, lake_of, made_up, rate_run, rated_in_memory, s
 import ranklake.flows.commit
 import ranklake.flows.rate
 import ranklake.flows.schedule
-import ranklake.storage.ingest
+import ranklake.storage.datasets.ingest
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 
@@ -268,7 +268,7 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
     monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 30)
     monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOTS_KEPT", 3)
-    monkeypatch.setattr(ranklake.storage.ingest, "_FILE_ROWS", 15)
+    monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 15)
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranklake.flows.commit, "REMOTE_SEGMENT_ROWS", 60)
     monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", float("inf"))
     monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 180)
-    monkeypatch.setattr("ranklake.storage.ingest._FILE_ROWS", 60)
+    monkeypatch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", 60)
 
 
 def objects(url: str) -> dict[str, bytes]:

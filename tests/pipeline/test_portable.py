@@ -250,8 +250,8 @@ def ended_holder(lake: Path) -> Iterator[None]:
 @pytest.fixture
 def same_time(monkeypatch: Patch) -> None:
     """The log of corrections, which counts, tells who and when."""
-    monkeypatch.setattr("ranklake.storage.log.time", SimpleNamespace(time=lambda: NOW))
-    monkeypatch.setattr("ranklake.storage.log.author", lambda: "somebody@somewhere")
+    monkeypatch.setattr("ranklake.storage.datasets.log.time", SimpleNamespace(time=lambda: NOW))
+    monkeypatch.setattr("ranklake.storage.datasets.log.author", lambda: "somebody@somewhere")
 
 
 @pytest.fixture(scope="module")

@@ -32,8 +32,8 @@ from strategies import histories, repeatable
 import ranklake.flows.commit
 import ranklake.flows.rate
 import ranklake.flows.schedule
-import ranklake.storage.ingest
-import ranklake.storage.standings
+import ranklake.storage.datasets.ingest
+import ranklake.storage.datasets.standings
 from ranklake.flows.engines.base import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
@@ -53,8 +53,8 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments and standings files of a few rounds, cut by size alone however slow the machine."""
     monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", SEGMENT_ROWS)
     monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
-    monkeypatch.setattr(ranklake.storage.ingest, "_FILE_ROWS", 24)
-    monkeypatch.setattr(ranklake.storage.standings, "_STRETCH_ROWS", 1)  # read a file at a time
+    monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
+    monkeypatch.setattr(ranklake.storage.datasets.standings, "_STRETCH_ROWS", 1)  # read a file at a time
 
 
 CONTESTS_MADE = made_up(60)
@@ -131,7 +131,7 @@ def test_rate__block_size_and_how_standings_lie_in_files_change_no_byte(
 ) -> None:
     contests = made_up(30, seed=4, large=11)
     one = lake_of(tmp_path / "one", contests)
-    monkeypatch.setattr(ranklake.storage.ingest, "_FILE_ROWS", 10_000)
+    monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 10_000)
     other = lake_of(tmp_path / "other", contests)
     rate_run(one)
     with Threads(3, block_size=17) as engine:
@@ -681,7 +681,7 @@ def test_rate__whatever_happened_before_the_end_is_that_of_an_undisturbed_run(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 6)
         patch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 12)
-        patch.setattr(ranklake.storage.ingest, "_FILE_ROWS", 9)
+        patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 9)
         path = tmp_path_factory.mktemp("any")
         n = (len(contests) + 1) // 2
         lake = lake_of(path / "lake", contests[:n])

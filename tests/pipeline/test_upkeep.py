@@ -18,7 +18,7 @@ from pipeline.test_cli import write_folder
 
 import ranklake.flows.commit
 import ranklake.flows.schedule
-import ranklake.storage.ingest
+import ranklake.storage.datasets.ingest
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.status import status
 from ranklake.flows.verify import replay
@@ -35,7 +35,7 @@ def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many files of each kind from a small history."""
     monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 40)
     monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 120)
-    monkeypatch.setattr(ranklake.storage.ingest, "_FILE_ROWS", 100)
+    monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 100)
 
 
 @pytest.fixture(scope="module")

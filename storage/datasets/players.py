@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .lake import layout, parquet
-from .lake.errors import LakeError
-from .lake.lake import Lake, digest_of
-from .lake.remedies import damaged
+from ..lake import layout, parquet
+from ..lake.errors import LakeError
+from ..lake.lake import Lake, digest_of
+from ..lake.remedies import damaged
 
 __all__ = ["PlayerIndex", "encode_part", "parts_that_stay", "read_handles"]
 

@@ -10,20 +10,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..lake import layout, parquet
+from ..lake.lake import Lake
+from ..lake.parquet import metadata_of
+from ..leases.fence import Writer
+from ..leases.lease import Lease
+from ..leases.roots import begin_epoch, epoch_of
 from .contests import Contest
-from .corrector import Corrector
-from .lake import layout, parquet
-from .lake.lake import Lake
-from .lake.parquet import metadata_of
-from .leases.fence import Writer
-from .leases.lease import Lease
-from .leases.roots import begin_epoch, epoch_of
+from .correction_editor import Corrector
+from .garbage import FACTS, commit, discard, referenced, replaced, sweep
 from .log import Log
 from .order import merge_order, n_moved
 from .players import PlayerIndex, encode_part, parts_that_stay
 from .rows import Row, rows_of, table_of
 from .standings import standings_name
-from .sweep import FACTS, commit, discard, referenced, replaced, sweep
 
 __all__ = ["Ingest", "IngestOrder"]
 

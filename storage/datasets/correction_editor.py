@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from ..lake.errors import MissingError
+from ..lake.lake import Lake
 from .aliases import Alias, check_alias
-from .effective import Corrections
-from .lake.errors import MissingError
-from .lake.lake import Lake
+from .corrections import Corrections
 from .log import Entry, Log
 from .players import PlayerIndex
+from .recompute import contests_at, contests_with, renamed, settle
 from .rows import Row, table_of
-from .settle import contests_at, contests_with, renamed, settle
 from .standings import StoredStandings
 
 __all__ = ["Corrector"]

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..lake.schemas import CONTESTS
 from .contests import Contest
-from .lake.schemas import CONTESTS
 
 __all__ = ["Row", "rows_of", "table_of"]
 

@@ -10,20 +10,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .effective import Corrections, took_part
+from ..lake import layout, parquet
+from ..lake.errors import MissingError
+from ..lake.lake import Lake
+from ..lake.parquet import metadata_of
+from ..lake.remedies import advised, damaged
+from ..leases.lease import Holder, Lease, hold
+from ..leases.roots import delete_root, has_root, read_root
+from ..runs.run import Run
+from .corrections import Corrections, took_part
+from .garbage import n_replaced, referenced, strays
 from .ingest import Ingest, IngestOrder
-from .lake import layout, parquet
-from .lake.errors import MissingError
-from .lake.lake import Lake
-from .lake.parquet import metadata_of
-from .lake.remedies import advised, damaged
-from .leases.lease import Holder, Lease, hold
-from .leases.roots import delete_root, has_root, read_root
 from .log import Log
 from .players import read_handles
-from .runs.run import Run
 from .standings import StandingsPart, StoredStandings
-from .sweep import n_replaced, referenced, strays
 
 __all__ = ["Dataset"]
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 import pyarrow as pa
 
-from .lake import layout, parquet
-from .lake.errors import LakeError, MissingError
-from .lake.lake import Lake
-from .lake.parquet import metadata_of
-from .leases.lease import Lease
-from .leases.roots import read_root
+from ..lake import layout, parquet
+from ..lake.errors import LakeError, MissingError
+from ..lake.lake import Lake
+from ..lake.parquet import metadata_of
+from ..leases.lease import Lease
+from ..leases.roots import read_root
 
 __all__ = ["FACTS", "commit", "discard", "n_replaced", "referenced", "replaced", "strays", "sweep"]
 

@@ -9,9 +9,9 @@ from shlex import quote
 import numpy as np
 import pyarrow as pa
 
+from ..lake.errors import LakeError
 from .aliases import Alias, canonical, turning_point
-from .effective import Corrections, took_part
-from .lake.errors import LakeError
+from .corrections import Corrections, took_part
 from .log import Log
 from .rows import Row
 from .standings import StandingsPart, StoredStandings

@@ -1,0 +1,1 @@
+"""Data sets: contests, standings, players, corrections."""
