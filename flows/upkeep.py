@@ -108,8 +108,8 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
     no more use are removed.
     """
     from ranklake.storage import Dataset, Lake, Run
-    from ranklake.storage.compact import compact_dataset, compact_run, sweep_snapshots
     from ranklake.storage.lake.layout import dataset_folder, run_folder
+    from ranklake.storage.maintenance.compact import compact_dataset, compact_run, sweep_snapshots
 
     with usage():
         _check_one(run, dataset)

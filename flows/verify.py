@@ -9,7 +9,7 @@ from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.remedies import damaged, for_sources
 from ranklake.storage.leases.lease import holder
-from ranklake.storage.verify import verify_dataset, verify_rows, verify_run
+from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 
 from .engines.base import Engine
 from .freshness import Freshness, update_command

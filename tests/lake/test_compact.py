@@ -8,7 +8,7 @@ import pytest
 from lake.builders import Killed, WatchedLake, digest, rounds, run_of
 
 from ranklake.storage import DamagedError, LakeError, MissingError, Run
-from ranklake.storage.compact import compact_run
+from ranklake.storage.maintenance.compact import compact_run
 
 SEGMENTS = [[3, 4], [5], [0, 2], [9], [1], [6, 6]]  # rows of each round
 ROUNDS = "runs/run/rounds"

@@ -14,11 +14,11 @@ import pytest
 from lake.builders import contest, ingest, run_of, tree
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
-from ranklake.storage.compact import compact_run
 from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.space import is_full, room, says_full
 from ranklake.storage.leases.lease import BEAT_SECONDS, hold, holder
 from ranklake.storage.leases.reserve import PART_BYTES, PARTS, RESERVE, affordable, keep, with_reserve
+from ranklake.storage.maintenance.compact import compact_run
 
 FOLDER = "runs/run"
 SEGMENTS = [[3, 4], [5], [0, 2], [9], [1], [6, 6]]  # rows of each round

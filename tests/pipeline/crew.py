@@ -197,8 +197,8 @@ def serve(settings: str) -> None:
 def _warm_up() -> None:
     from pipeline.lakes import made_up, rated_in_memory
 
-    import ranklake.storage.compact
     import ranklake.storage.datasets.log
+    import ranklake.storage.maintenance.compact
 
     rated_in_memory(made_up(30))
     ranklake.storage.datasets.log.time = SimpleNamespace(time=lambda: NOW)  # type: ignore[assignment]

@@ -22,9 +22,9 @@ import ranklake.flows.schedule
 from ranklake.flows.leaderboard import leaderboard
 from ranklake.flows.verify import Verifier
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, Segment
-from ranklake.storage.compact import compact_dataset, compact_run
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.leases.lease import hold
+from ranklake.storage.maintenance.compact import compact_dataset, compact_run
 
 pytestmark = pytest.mark.slow
 

@@ -9,15 +9,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .datasets.dataset import Dataset
-from .datasets.rows import Row, rows_of
-from .datasets.standings import Longs, stretches
-from .lake import layout, parquet
-from .lake.errors import LakeError
-from .lake.lake import digest_of
-from .lake.remedies import damaged, way_out
-from .runs.run import Run
-from .runs.segments import Segment
+from ..datasets.dataset import Dataset
+from ..datasets.rows import Row, rows_of
+from ..datasets.standings import Longs, stretches
+from ..lake import layout, parquet
+from ..lake.errors import LakeError
+from ..lake.lake import digest_of
+from ..lake.remedies import damaged, way_out
+from ..runs.run import Run
+from ..runs.segments import Segment
 
 __all__ = ["verify_dataset", "verify_rows", "verify_run"]
 

@@ -10,20 +10,20 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from .datasets.dataset import Dataset
-from .datasets.garbage import FACTS, commit, discard, referenced, replaced, sweep
-from .datasets.rows import Row, rows_of, table_of
-from .datasets.standings import standings_name, stretches
-from .lake import layout, parquet
-from .lake.errors import DamagedError, MissingError, NoSpaceError
-from .lake.lake import Lake
-from .lake.parquet import metadata_of
-from .lake.remedies import advised, damaged
-from .lake.space import merging_needs
-from .leases.lease import Lease
-from .leases.reserve import affordable
-from .leases.roots import begin_epoch, epoch_of
-from .runs.run import Run
+from ..datasets.dataset import Dataset
+from ..datasets.garbage import FACTS, commit, discard, referenced, replaced, sweep
+from ..datasets.rows import Row, rows_of, table_of
+from ..datasets.standings import standings_name, stretches
+from ..lake import layout, parquet
+from ..lake.errors import DamagedError, MissingError, NoSpaceError
+from ..lake.lake import Lake
+from ..lake.parquet import metadata_of
+from ..lake.remedies import advised, damaged
+from ..lake.space import merging_needs
+from ..leases.lease import Lease
+from ..leases.reserve import affordable
+from ..leases.roots import begin_epoch, epoch_of
+from ..runs.run import Run
 
 __all__ = ["ROWS", "compact_dataset", "compact_run", "sweep_snapshots"]
 

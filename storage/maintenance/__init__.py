@@ -1,0 +1,1 @@
+"""Verification and compaction of what is stored."""
