@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.rating_kernels import Outcome, Rounds, count_events
-from ranklake.rating_kernels.standings import ROUND_LIMITS
+from ranklake.rating_kernels.core.standings import ROUND_LIMITS
 from ranklake.storage import Dataset, LakeError, StandingsPart
 from ranklake.storage.lake.schemas import ROUNDS
 

@@ -20,7 +20,7 @@ def about() -> dict[str, str]:
     """Of this process: versions by package, a digest of the kernels' sources, and the processor's name."""
     from llvmlite import binding
 
-    from ranklake.rating_kernels.sources import sources_digest
+    from ranklake.rating_kernels.core.sources import sources_digest
 
     told = {"python": ".".join(platform.python_version_tuple()[:2]), "kernels": sources_digest()}
     for package in PACKAGES:

@@ -1,6 +1,6 @@
 """Compile what a run needs before it rates, in processes side by side, and say so: once for each release and machine.
 
-The compiled kernels go into the user's cache folder (:mod:`ranklake.rating_kernels.cache_folder`), from which this
+The compiled kernels go into the user's cache folder (:mod:`ranklake.rating_kernels.core.cache_folder`), from which this
 process loads them. The child processes run ``ranklake.rating_kernels.warm`` and nothing of the program that called us.
 They end with this process, however it ends.
 """
@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from numba.core import event
 
-from ranklake.rating_kernels import SYSTEMS, cache_folder
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.core import cache_folder
 from ranklake.rating_kernels.warm import PARTS, counted, is_warm, warm_part
 
 from . import children

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from ranklake.rating_kernels import System
-from ranklake.rating_kernels.limits import Limits, limits_of
+from ranklake.rating_kernels.core.limits import Limits, limits_of
 
 __all__ = ["Description", "Parameter", "describe", "near_names"]
 

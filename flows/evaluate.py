@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.rating_kernels.limits import POINTS, positive
+from ranklake.rating_kernels.core.limits import POINTS, positive
+from ranklake.rating_kernels.core.system import check_value
 from ranklake.rating_kernels.metrics import SCALE, keep, score
 from ranklake.rating_kernels.rank_errors import RankErrors, rank_errors, total
-from ranklake.rating_kernels.system import check_value
 from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run, Segment
 

@@ -78,8 +78,8 @@ def evaluate(
     Elo-MMR paper; the neutral rule beside it counts them half. Of several runs the best value is marked, and the
     others have their difference to it with a 95 % confidence interval.
     """
-    from ranklake.rating_kernels.limits import POINTS, positive
-    from ranklake.rating_kernels.system import check_value
+    from ranklake.rating_kernels.core.limits import POINTS, positive
+    from ranklake.rating_kernels.core.system import check_value
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 

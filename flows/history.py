@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
-from ranklake.rating_kernels.limits import LARGEST
+from ranklake.rating_kernels.core.limits import LARGEST
 
 from .compiling import compile_kernels
 from .config import build_params, find_system

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
-from ranklake.rating_kernels.beliefs import Column, Ragged
+from ranklake.rating_kernels.core.beliefs import Column, Ragged
 
 from .engines.base import Engine, Local, Remote
 from .rounds import rate_rounds

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.rating_kernels import System
-from ranklake.rating_kernels.limits import finite
-from ranklake.rating_kernels.system import check_value
+from ranklake.rating_kernels.core.limits import finite
+from ranklake.rating_kernels.core.system import check_value
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 from ranklake.storage.datasets.aliases import NEVER, turning_point
 from ranklake.storage.lake.schemas import PUBLISHED

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.rating_kernels.standings import ROUND_LIMITS, StandingsError, check_places
+from ranklake.rating_kernels.core.standings import ROUND_LIMITS, StandingsError, check_places
 from ranklake.storage.datasets.contests import Contest
 
 from .sources.base import SourceError, shown

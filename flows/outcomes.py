@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ranklake.rating_kernels import ConvergenceError, Outcome, Rounds, System
-from ranklake.rating_kernels.limits import LARGEST
+from ranklake.rating_kernels.core.limits import LARGEST
 
 __all__ = ["RoundError", "checked", "in_full"]
 

@@ -68,7 +68,7 @@ def predict(
     With --of: what each place would make of a rating, the others in the order of theirs; with --target: the place
     needed. Chances count a tie half.
     """
-    from ranklake.rating_kernels.limits import TIME_SECONDS, WEIGHT
+    from ranklake.rating_kernels.core.limits import TIME_SECONDS, WEIGHT
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 

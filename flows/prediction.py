@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.rating_kernels import Beliefs, Prior, Rounds, System, count_events
-from ranklake.rating_kernels.beliefs import NEVER, Column, Ragged
-from ranklake.rating_kernels.limits import LARGEST
+from ranklake.rating_kernels.core.beliefs import NEVER, Column, Ragged
+from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
 from .compiling import announced, compile_kernels

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 from ranklake.rating_kernels.metrics import (
     FILTERS,
     HIGHER_IS_BETTER,
@@ -20,7 +21,6 @@ from ranklake.rating_kernels.metrics import (
     keep,
     score,
 )
-from ranklake.rating_kernels.standings import Floats, Ints, Longs
 
 __all__ = ["EXPERIENCE", "METRICS", "RoundScores", "is_better", "score_rounds"]
 

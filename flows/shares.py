@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Prior, Rounds, System
-from ranklake.rating_kernels.beliefs import Column, Ragged, at_once
-from ranklake.rating_kernels.standings import Floats, Ints, Longs
-from ranklake.rating_kernels.system import Summary, of_rows
+from ranklake.rating_kernels.core.beliefs import Column, Ragged, at_once
+from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
+from ranklake.rating_kernels.core.system import Summary, of_rows
 from ranklake.rating_kernels.warm import warm
 
 from .engines.base import Order

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import Outcome, Rounds, System
-from ranklake.rating_kernels.beliefs import Column, Ragged
-from ranklake.rating_kernels.standings import Ints, Longs
+from ranklake.rating_kernels.core.beliefs import Column, Ragged
+from ranklake.rating_kernels.core.standings import Ints, Longs
 
 from .engines.base import Crew, Order, Remote
 from .keepers import Held

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.rating_kernels.core.standings import Ints
 from ranklake.rating_kernels.metrics import FILTERS
-from ranklake.rating_kernels.standings import Ints
 from ranklake.storage import Dataset
 
 from .adapters import Occasions, check_contests

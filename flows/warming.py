@@ -18,7 +18,8 @@ def warm(systems: tuple[str, ...]) -> None:
 
     They are kept in the user's cache folder, or in the folder that NUMBA_CACHE_DIR names.
     """
-    from ranklake.rating_kernels import SYSTEMS, cache_folder
+    from ranklake.rating_kernels import SYSTEMS
+    from ranklake.rating_kernels.core import cache_folder
     from ranklake.rating_kernels.warm import PARTS, SCORES, is_warm
 
     from .compiling import compile_parts

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .bar import BAR
-    from .beliefs import Beliefs
     from .cf_general import CFGeneral
     from .codeforces import Codeforces
+    from .core.beliefs import Beliefs
+    from .core.standings import Rounds, StandingsError, count_events
+    from .core.system import ConvergenceError, Outcome, Prior, System
     from .elo import Elo
     from .elo_games import IMPORTANCE, Games, rate_games
     from .elo_mmr import EloMMR
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from .glicko2 import Glicko2
     from .glicko_allpairs import GlickoAllPairs
     from .registry import SYSTEMS
-    from .standings import Rounds, StandingsError, count_events
-    from .system import ConvergenceError, Outcome, Prior, System
     from .topcoder import TopCoder
     from .trueskill import TrueSkill
 

@@ -22,16 +22,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._jit import exact
-from .beliefs import Beliefs
 from .chances import logistic
-from .limits import POINTS, choice, finite, fraction, non_negative, positive
-from .numerics import C3
+from .core.beliefs import Beliefs
+from .core.jit import exact
+from .core.limits import POINTS, choice, finite, fraction, non_negative, positive
+from .core.numerics import C3
+from .core.standings import Floats, Longs, Rounds
+from .core.system import Map, Outcome, Prior, System, check_limits
 from .pair_field import KINDS, direct_sums, pair_sums
 from .performance import group_starts
 from .rank_scan import direct_worse_sums, worse_sums
-from .standings import Floats, Longs, Rounds
-from .system import Map, Outcome, Prior, System, check_limits
 
 __all__ = ["BAR", "DEFAULTS", "SYSTEM", "Duels"]
 

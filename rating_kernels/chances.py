@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._jit import exact, kernel
-from .numerics import C3, exp
+from .core.jit import exact, kernel
+from .core.numerics import C3, exp
+from .core.standings import Floats
+from .core.system import Prior
 from .pair_terms import NORMAL, term
-from .standings import Floats
-from .system import Prior
 
 __all__ = ["glicko_curve", "logistic", "logistic_duel", "normal", "normal_duel"]
 

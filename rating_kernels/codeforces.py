@@ -15,15 +15,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._jit import exact, inner_exact
-from .beliefs import Beliefs
 from .chances import logistic
-from .limits import POINTS, choice, finite, switch
+from .core.beliefs import Beliefs
+from .core.jit import exact, inner_exact
+from .core.limits import POINTS, choice, finite, switch
+from .core.standings import Floats, Ints, Longs, Rounds
+from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 from .needs import HIGHEST_NEED, TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
 from .performance import group_starts
 from .promises import promises
-from .standings import Floats, Ints, Longs, Rounds
-from .system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "Codeforces"]
 

@@ -20,12 +20,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ._jit import exact, inner_exact, inner_kernel
-from .beliefs import NEVER, Beliefs, Map
+from .core.beliefs import NEVER, Beliefs, Map
+from .core.jit import exact, inner_exact, inner_kernel
+from .core.numerics import C3, exp
+from .core.standings import Floats, Ints, Longs
 from .field_sums import field_sums
-from .numerics import C3, exp
 from .performance import group_starts, weigh_groups
-from .standings import Floats, Ints, Longs
 
 __all__ = ["SMALL", "Duels", "Period", "compare", "compare_few", "days_since", "gather_games", "sum_games"]
 

@@ -18,18 +18,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._jit import exact, inner_exact
-from .beliefs import Beliefs
 from .chances import logistic, normal
+from .core.beliefs import Beliefs
+from .core.jit import exact, inner_exact
+from .core.limits import POINTS, choice, finite, non_negative, positive, whole
+from .core.numerics import exp
+from .core.standings import Floats, Longs, Rounds
+from .core.system import Map, Outcome, Prior, System, check_limits
 from .field import direct_sums
 from .field_sums import field_sums
-from .limits import POINTS, choice, finite, non_negative, positive, whole
-from .numerics import exp
 from .pair_field import KINDS, pair_sums
 from .pair_field import direct_sums as pair_sums_direct
 from .performance import group_starts
-from .standings import Floats, Longs, Rounds
-from .system import Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "Elo", "curve", "expected_score", "factor_of", "move", "rule", "store", "surplus_of"]
 

@@ -14,11 +14,11 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from ._jit import exact
-from .beliefs import Beliefs
+from .core.beliefs import Beliefs
+from .core.jit import exact
+from .core.limits import POINTS, non_negative
+from .core.standings import Floats
 from .elo import Elo, curve, expected_score, factor_of, move, rule, store, surplus_of
-from .limits import POINTS, non_negative
-from .standings import Floats
 
 __all__ = ["IMPORTANCE", "Games", "rate_games"]
 

@@ -26,17 +26,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._jit import exact
-from .beliefs import Beliefs, History, places_needed
 from .chances import logistic_duel
+from .core.beliefs import Beliefs, History, places_needed
+from .core.jit import exact
+from .core.limits import POINTS, choice, finite, non_negative, positive, whole
+from .core.numerics import C3
+from .core.standings import Floats, Longs, Rounds
+from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 from .field import Table, plan_panels, tabulate
-from .limits import POINTS, choice, finite, non_negative, positive, whole
 from .noise import noise_rows
-from .numerics import C3
 from .performance import bracket, group_starts, solve_groups, weigh_groups
 from .queues import absorb_rows
-from .standings import Floats, Longs, Rounds
-from .system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "EloR"]
 

@@ -23,15 +23,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._jit import exact
-from .beliefs import Beliefs, at_once
 from .chances import logistic
+from .core.beliefs import Beliefs, at_once
+from .core.jit import exact
+from .core.limits import POINTS, choice, finite, non_negative, positive, switch
+from .core.standings import Floats, Longs, Rounds
+from .core.system import Map, Outcome, Prior, System, check_limits
 from .field import BLOCK, direct_sums
 from .field_sums import field_sums
-from .limits import POINTS, choice, finite, non_negative, positive, switch
 from .performance import group_starts
-from .standings import Floats, Longs, Rounds
-from .system import Map, Outcome, Prior, System, check_limits
 from .tie_field import sum_ties, tied_sums
 
 __all__ = ["K0", "PRESETS", "SYSTEM", "EloSRM", "newcomer"]

@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .beliefs import Map, at_once
+from .core.beliefs import Map, at_once
+from .core.standings import Floats, Longs
 from .field import (
     BLOCK,
     DIRECT,
@@ -26,7 +27,6 @@ from .field import (
     read_table,
     tabulate,
 )
-from .standings import Floats, Longs
 
 __all__ = ["field_sums", "is_scattered", "scattered_sums"]
 

@@ -18,7 +18,10 @@ import math
 
 import numpy as np
 
-from ._jit import exact, inner_exact, inner_kernel
+from .core.jit import exact, inner_exact, inner_kernel
+from .core.numerics import hazards
+from .core.standings import Floats, Longs
+from .core.system import ConvergenceError, Map
 from .gaussian_field import (
     LANES,
     NODES,
@@ -32,9 +35,6 @@ from .gaussian_field import (
     spans,
     to_series,
 )
-from .numerics import hazards
-from .standings import Floats, Longs
-from .system import ConvergenceError, Map
 
 __all__ = ["performances", "solve", "solve_round"]
 

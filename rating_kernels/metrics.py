@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ._jit import exact, inner_exact
+from .core.jit import exact, inner_exact
+from .core.standings import Floats, Ints, Longs
 from .lattice import sum_opponents
-from .standings import Floats, Ints, Longs
 
 __all__ = ["FILTERS", "HIGHER_IS_BETTER", "PER_ROW", "Filter", "Kept", "Scores", "keep", "score"]
 

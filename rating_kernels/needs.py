@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 
-from ._jit import exact, inner_exact, inner_kernel
+from .core.jit import exact, inner_exact, inner_kernel
+from .core.numerics import C3, exp
+from .core.standings import Floats, Ints
+from .core.system import ConvergenceError, Map
 from .field import HALF_WIDTH, plan_panels, table_start, table_sum, tabulate
-from .numerics import C3, exp
 from .performance import TOLERANCE
-from .standings import Floats, Ints
-from .system import ConvergenceError, Map
 
 __all__ = ["TIE_SHARE", "bring_rows", "leave_rows", "needs", "solve_directly"]
 

@@ -26,10 +26,10 @@ import math
 
 import numpy as np
 
-from ._jit import exact, inner_exact, inner_kernel
-from .beliefs import LANES
+from .core.beliefs import LANES
+from .core.jit import exact, inner_exact, inner_kernel
+from .core.numerics import exp, prefetch
 from .factors import mode
-from .numerics import exp, prefetch
 
 __all__ = ["noise_rows"]
 

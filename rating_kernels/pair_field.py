@@ -19,12 +19,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .beliefs import at_once
+from .core.beliefs import at_once
+from .core.standings import Floats, Longs
+from .core.system import Map
 from .field import BLOCK
 from .pair_table import REACH, SPACING, Nodes, add_limits, add_table
 from .pair_terms import KINDS, LOGISTIC, add_near, direct_sums
-from .standings import Floats, Longs
-from .system import Map
 
 __all__ = ["KINDS", "direct_sums", "pair_sums"]
 

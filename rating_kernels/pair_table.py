@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._jit import exact, inner_exact, kernel
+from .core.jit import exact, inner_exact, kernel
+from .core.standings import Floats, Longs
+from .core.system import Map
 from .field import block_starts
 from .pair_terms import LOGISTIC, NORMAL, limit, term
-from .standings import Floats, Longs
-from .system import Map
 
 __all__ = ["REACH", "SPACING", "Nodes", "add_limits", "add_table"]
 

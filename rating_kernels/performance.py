@@ -17,9 +17,9 @@ import math
 
 import numpy as np
 
-from ._jit import exact, inner_kernel
+from .core.jit import exact, inner_kernel
+from .core.numerics import exp
 from .field import direct_sum, table_start, table_sum
-from .numerics import exp
 
 __all__ = ["TOLERANCE", "bracket", "group_starts", "solve_groups", "weigh_groups"]
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .core.standings import Floats, Ints, Longs
 from .metrics import Kept
-from .standings import Floats, Ints, Longs
 
 __all__ = ["RANK_ERROR_ROWS", "RankErrors", "rank_errors", "total"]
 

@@ -12,11 +12,11 @@ import math
 
 import numpy as np
 
-from ._jit import exact, kernel
-from .beliefs import at_once
+from .core.beliefs import at_once
+from .core.jit import exact, kernel
+from .core.standings import Floats, Longs
+from .core.system import Map
 from .field import BLOCK, block_starts
-from .standings import Floats, Longs
-from .system import Map
 
 __all__ = ["direct_worse_sums", "worse_sums"]
 

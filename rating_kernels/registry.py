@@ -5,6 +5,7 @@ from __future__ import annotations
 from .bar import SYSTEM as _BAR
 from .cf_general import SYSTEM as _CF_GENERAL
 from .codeforces import SYSTEM as _CODEFORCES
+from .core.system import System
 from .elo import SYSTEM as _ELO
 from .elo_mmr import SYSTEM as _ELO_MMR
 from .elo_mmx import SYSTEM as _ELO_MMX
@@ -13,7 +14,6 @@ from .elo_srm import SYSTEM as _ELO_SRM
 from .glicko import SYSTEM as _GLICKO
 from .glicko2 import SYSTEM as _GLICKO2
 from .glicko_allpairs import SYSTEM as _GLICKO_ALLPAIRS
-from .system import System
 from .topcoder import SYSTEM as _TOPCODER
 from .trueskill import SYSTEM as _TRUESKILL
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._jit import exact, inner_exact
-from .beliefs import Map
+from .core.beliefs import Map
+from .core.jit import exact, inner_exact
+from .core.standings import Floats, Longs
 from .field import BLOCK, DIRECT, NODES, accumulate, check_width, direct_sums, extremes, finish, plan, read_table
 from .field_sums import field_sums
-from .standings import Floats, Longs
 
 __all__ = ["sum_ties", "tied_sums"]
 

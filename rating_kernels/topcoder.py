@@ -18,15 +18,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._jit import exact, inner_exact, kernel
-from .beliefs import Beliefs
 from .chances import normal_duel
-from .limits import POINTS, finite, fraction, positive, switch
-from .numerics import normal_quantile
+from .core.beliefs import Beliefs
+from .core.jit import exact, inner_exact, kernel
+from .core.limits import POINTS, finite, fraction, positive, switch
+from .core.numerics import normal_quantile
+from .core.standings import Floats, Ints, Longs, Rounds
+from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 from .pair_field import KINDS, direct_sums, pair_sums
 from .performance import group_starts
-from .standings import Floats, Ints, Longs, Rounds
-from .system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 
 __all__ = ["SYSTEM", "Field", "TopCoder", "competition_factor", "step_size"]
 

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 from numba.core import event
 
-from . import SYSTEMS, cache_folder
-from .beliefs import at_once
+from . import SYSTEMS
+from .core import cache_folder
+from .core.beliefs import at_once
+from .core.standings import Floats, Ints, Rounds
+from .core.system import Outcome, System, of_rows
 from .metrics import keep, score
-from .standings import Floats, Ints, Rounds
-from .system import Outcome, System, of_rows
 
 __all__ = ["PARTS", "SCORES", "counted", "is_warm", "serve", "warm", "warm_part"]
 

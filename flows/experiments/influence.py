@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ranklake.rating_kernels import EloMMR
-from ranklake.rating_kernels.beliefs import Column, Ragged
+from ranklake.rating_kernels.core.beliefs import Column, Ragged
 
 from ..config import build_params, find_system
 from ..figures import SERIES, new_figure

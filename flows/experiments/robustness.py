@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds
-from ranklake.rating_kernels.beliefs import at_once
+from ranklake.rating_kernels.core.beliefs import at_once
 from ranklake.rating_kernels.performance import group_starts
 
 from ..config import build_params, find_system

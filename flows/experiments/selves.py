@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import Beliefs, Rounds, System
-from ranklake.rating_kernels.beliefs import Column, Ragged
+from ranklake.rating_kernels.core.beliefs import Column, Ragged
 
 from ..engines.serial import Serial
 from ..rounds import rate_rounds

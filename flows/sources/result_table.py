@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.rating_kernels.limits import PERF_CEILING, TIME_SECONDS, WEIGHT
-from ranklake.rating_kernels.standings import StandingsError, check_places
+from ranklake.rating_kernels.core.limits import PERF_CEILING, TIME_SECONDS, WEIGHT
+from ranklake.rating_kernels.core.standings import StandingsError, check_places
 
 from ..normalise import check_standings
 from .base import Order, SourceError, contest_number, shown

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.rating_kernels.standings import Rounds, count_events
+from ranklake.rating_kernels.core.standings import Rounds, count_events
 from ranklake.storage.datasets.contests import Contest
 
 from .base import Order, SourceError

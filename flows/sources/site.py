@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.rating_kernels.standings import places_from_ranks
+from ranklake.rating_kernels.core.standings import places_from_ranks
 from ranklake.storage.datasets.contests import Contest
 
 from ..documents import Document, Key

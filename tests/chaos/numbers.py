@@ -21,7 +21,7 @@ from ranklake.flows import rate_history
 from ranklake.flows.config import RunConfig, build_params
 from ranklake.flows.prediction import predict
 from ranklake.rating_kernels import SYSTEMS, ConvergenceError, System
-from ranklake.rating_kernels.limits import LARGEST, PERF_CEILING, TIME_SECONDS, WEIGHT, Limits, limits_of
+from ranklake.rating_kernels.core.limits import LARGEST, PERF_CEILING, TIME_SECONDS, WEIGHT, Limits, limits_of
 
 __all__ = ["check_numbers", "draw_settings"]
 

@@ -12,7 +12,7 @@ from kernels.histories import SYSTEM, factors, ladder, same_bits, show
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import Beliefs, Rounds
-from ranklake.rating_kernels.beliefs import LANES, NEVER
+from ranklake.rating_kernels.core.beliefs import LANES, NEVER
 
 FRESH = {"mu": 1500.0, "sigma": 350.0, "volatility": 0.5}
 PARTS = ("perf", "force", "inverse_width")
@@ -123,7 +123,7 @@ def test_history__pool_grows_when_it_runs_out(monkeypatch: pytest.MonkeyPatch) -
     params, rounds = SYSTEM.params(rho=0.04), rounds_of(60, 12, 5, seed=3)
     roomy = SYSTEM.newcomers(params, 12)
     expected = rated(params, rounds, roomy)
-    monkeypatch.setattr("ranklake.rating_kernels.beliefs._FIRST_POOL", 1)
+    monkeypatch.setattr("ranklake.rating_kernels.core.beliefs._FIRST_POOL", 1)
     tight, sizes = SYSTEM.newcomers(params, 12), set()
     for i in range(len(rounds)):
         outcome = rated(params, rounds.part(i, i + 1), tight)

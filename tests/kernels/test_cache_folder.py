@@ -13,8 +13,8 @@ from pathlib import Path
 import numba
 import pytest
 
-from ranklake.rating_kernels import cache_folder
-from ranklake.rating_kernels._jit import exact
+from ranklake.rating_kernels.core import cache_folder
+from ranklake.rating_kernels.core.jit import exact
 
 DAY = 86400.0
 
@@ -171,7 +171,7 @@ def test_kernel__must_not_depend_on_variables_of_a_function() -> None:
 
 def test_import__opens_no_file(tmp_path: Path) -> None:
     counted = "c._folders.cache_info().misses, c.release.cache_info().misses"
-    code = f"import ranklake.rating_kernels.cache_folder as c; print({counted})"
+    code = f"import ranklake.rating_kernels.core.cache_folder as c; print({counted})"
     env = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,

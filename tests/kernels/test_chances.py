@@ -26,7 +26,7 @@ from ranklake.rating_kernels import (
     TrueSkill,
 )
 from ranklake.rating_kernels.chances import logistic_duel, normal
-from ranklake.rating_kernels.system import Prior
+from ranklake.rating_kernels.core.system import Prior
 
 C3 = math.pi / math.sqrt(3.0)
 N_DRAWN = 1_000_000

@@ -23,7 +23,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloMMX, Outcome, Rounds, gaussian, gaussian_field
-from ranklake.rating_kernels.numerics import hazard, hazards, upper_hazard
+from ranklake.rating_kernels.core.numerics import hazard, hazards, upper_hazard
 
 SYSTEM = SYSTEMS["elo-mmx"]
 VECTORS = sorted(FOLDER.glob("elo_mmr-gauss-*.json"))

@@ -12,8 +12,8 @@ import pytest
 
 from ranklake.flows.outcomes import RoundError
 from ranklake.rating_kernels import SYSTEMS, Elo, EloMMR, Rounds
-from ranklake.rating_kernels.limits import POINTS, TIME_SECONDS, WEIGHT, limits_of, positive
-from ranklake.rating_kernels.system import ConvergenceError
+from ranklake.rating_kernels.core.limits import POINTS, TIME_SECONDS, WEIGHT, limits_of, positive
+from ranklake.rating_kernels.core.system import ConvergenceError
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import pytest
 
-from ranklake.rating_kernels.numerics import exp, log1p, normal_quantile, one_minus_exp
+from ranklake.rating_kernels.core.numerics import exp, log1p, normal_quantile, one_minus_exp
 
 DIGITS = 60
 

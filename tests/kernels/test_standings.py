@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import places, repeatable
 
 from ranklake.rating_kernels import Rounds, StandingsError
-from ranklake.rating_kernels.standings import check_distinct, check_places, places_from_ranks
+from ranklake.rating_kernels.core.standings import check_distinct, check_places, places_from_ranks
 
 GOOD = {"offsets": [0, 3, 5], "player": [4, 0, 2, 0, 4], "lo": [0, 1, 1, 0, 0], "hi": [0, 2, 2, 1, 1]}
 

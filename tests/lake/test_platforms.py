@@ -31,10 +31,14 @@ SOURCES = [
 ONE_PLACE = {  # a call, and the modules that may make it
     "os.kill": {"storage/leases/processes.py"},  # ends any process on Windows
     "os.sched_getaffinity": {"flows/cpus.py"},
-    "os.getuid": {"storage/leases/identity.py", "rating_kernels/cache_folder.py", "flows/engines/local_cluster.py"},
+    "os.getuid": {
+        "storage/leases/identity.py",
+        "rating_kernels/core/cache_folder.py",
+        "flows/engines/local_cluster.py",
+    },
     "os.link": {"storage/lake/disk.py"},
     "os.rename": {"storage/lake/disk.py"},  # replaces on POSIX, refuses on Windows
-    "os.replace": {"storage/lake/disk.py", "rating_kernels/cache_folder.py"},
+    "os.replace": {"storage/lake/disk.py", "rating_kernels/core/cache_folder.py"},
     "os.fsync": {"storage/lake/disk.py"},
     "fcntl.fcntl": {"storage/lake/disk.py"},
     "socket.gethostname": {"storage/leases/identity.py", "storage/leases/processes.py"},
@@ -43,7 +47,7 @@ ONE_PLACE = {  # a call, and the modules that may make it
     "datetime.utcfromtimestamp": set(),
     "time.tzset": set(),
     "os.fork": set(),
-    "os.geteuid": {"rating_kernels/cache_folder.py"},  # where there is one
+    "os.geteuid": {"rating_kernels/core/cache_folder.py"},  # where there is one
     "os.killpg": set(),
     "os.setsid": set(),
     "os.mkfifo": set(),

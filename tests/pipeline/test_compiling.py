@@ -19,8 +19,9 @@ from ranklake.flows import compiling, predict, prediction, rate
 from ranklake.flows.away import Apart
 from ranklake.flows.compiling import announced, compile_kernels, compile_parts, parts_for
 from ranklake.flows.config import RunConfig
-from ranklake.rating_kernels import SYSTEMS, Glicko, cache_folder
-from ranklake.rating_kernels._jit import exact
+from ranklake.rating_kernels import SYSTEMS, Glicko
+from ranklake.rating_kernels.core import cache_folder
+from ranklake.rating_kernels.core.jit import exact
 from ranklake.rating_kernels.duels import days_since
 from ranklake.rating_kernels.warm import is_warm
 

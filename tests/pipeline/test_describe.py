@@ -14,7 +14,7 @@ from pipeline.test_cli import Command
 from ranklake.flows.config import build_params
 from ranklake.flows.describe import Parameter, describe, near_names
 from ranklake.rating_kernels import SYSTEMS, System
-from ranklake.rating_kernels.limits import Limits, limits_of
+from ranklake.rating_kernels.core.limits import Limits, limits_of
 
 EVERY = [(name, field.name) for name, system in SYSTEMS.items() for field in dataclasses.fields(system.params)]
 # What else must be chosen for a hyperparameter to be allowed at all.

@@ -16,7 +16,7 @@ from pipeline.life import write_source
 
 from ranklake.flows.compiling import compile_kernels
 from ranklake.flows.publish import publish
-from ranklake.rating_kernels import cache_folder
+from ranklake.rating_kernels.core import cache_folder
 
 NOBODY = 65534
 PATIENCE = 600.0  # seconds; kernels may have to be compiled

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ranklake.flows.sources.synthetic import PRESETS, Preset, generate, performances
-from ranklake.rating_kernels.standings import check_distinct, check_places
+from ranklake.rating_kernels.core.standings import check_distinct, check_places
 
 SMALL = Preset(40, 6, participants=12)
 

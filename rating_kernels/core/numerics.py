@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from ._jit import cgutils, inner_exact, intrinsic
+from .jit import cgutils, inner_exact, intrinsic
 
 __all__ = [
     "C3",

@@ -9,8 +9,9 @@ __all__ = ["sources_digest"]
 
 
 def sources_digest() -> str:
-    """16 hex digits of all modules of this package, by name."""
+    """16 hex digits of all modules of ``ranklake.rating_kernels`` and of its packages, by path."""
     digest = blake2b(digest_size=8)
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    kernels = Path(__file__).parents[1]
+    for path in sorted(file.relative_to(kernels).as_posix() for file in kernels.rglob("*.py")):
+        digest.update(path.encode() + b"\0" + (kernels / path).read_bytes())
     return digest.hexdigest()

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ._jit import exact, inner_exact
+from .jit import exact, inner_exact
 from .numerics import prefetch
 from .standings import Floats, Ints, Longs
 

@@ -1,0 +1,1 @@
+"""Compilation, numerics, standings, beliefs, and what a rating system is."""
