@@ -29,9 +29,9 @@ from .core.limits import POINTS, choice, finite, fraction, non_negative, positiv
 from .core.numerics import C3
 from .core.standings import Floats, Longs, Rounds
 from .core.system import Map, Outcome, Prior, System, check_limits
-from .pair_field import KINDS, direct_sums, pair_sums
+from .fields.pair_field import KINDS, direct_sums, pair_sums
+from .fields.rank_scan import direct_worse_sums, worse_sums
 from .performance import group_starts
-from .rank_scan import direct_worse_sums, worse_sums
 
 __all__ = ["BAR", "DEFAULTS", "SYSTEM", "Duels"]
 

@@ -25,10 +25,10 @@ from .core.limits import POINTS, choice, finite, non_negative, positive, whole
 from .core.numerics import exp
 from .core.standings import Floats, Longs, Rounds
 from .core.system import Map, Outcome, Prior, System, check_limits
-from .field import direct_sums
-from .field_sums import field_sums
-from .pair_field import KINDS, pair_sums
-from .pair_field import direct_sums as pair_sums_direct
+from .fields.field import direct_sums
+from .fields.field_sums import field_sums
+from .fields.pair_field import KINDS, pair_sums
+from .fields.pair_field import direct_sums as pair_sums_direct
 from .performance import group_starts
 
 __all__ = ["SYSTEM", "Elo", "curve", "expected_score", "factor_of", "move", "rule", "store", "surplus_of"]

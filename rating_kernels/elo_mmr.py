@@ -22,7 +22,7 @@ from .core.numerics import C3
 from .core.standings import Floats, Longs, Rounds
 from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 from .factors import absorb_rows, diffuse_rows
-from .field import DIRECT, NODES, Plan, Table, accumulate, check_width, finish, plan, plan_panels, tabulate
+from .fields.field import DIRECT, NODES, Plan, Table, accumulate, check_width, finish, plan, plan_panels, tabulate
 from .performance import bracket, group_starts, solve_groups, weigh_groups
 
 __all__ = ["SYSTEM", "EloMMR", "Rates", "check_rates", "delta", "rates", "sigma_limit"]

@@ -33,7 +33,7 @@ from .core.limits import POINTS, choice, finite, non_negative, positive, whole
 from .core.numerics import C3
 from .core.standings import Floats, Longs, Rounds
 from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
-from .field import Table, plan_panels, tabulate
+from .fields.field import Table, plan_panels, tabulate
 from .noise import noise_rows
 from .performance import bracket, group_starts, solve_groups, weigh_groups
 from .queues import absorb_rows

@@ -29,10 +29,10 @@ from .core.jit import exact
 from .core.limits import POINTS, choice, finite, non_negative, positive, switch
 from .core.standings import Floats, Longs, Rounds
 from .core.system import Map, Outcome, Prior, System, check_limits
-from .field import BLOCK, direct_sums
-from .field_sums import field_sums
+from .fields.field import BLOCK, direct_sums
+from .fields.field_sums import field_sums
+from .fields.tie_field import sum_ties, tied_sums
 from .performance import group_starts
-from .tie_field import sum_ties, tied_sums
 
 __all__ = ["K0", "PRESETS", "SYSTEM", "EloSRM", "newcomer"]
 

@@ -22,7 +22,7 @@ from .core.jit import exact, inner_exact, inner_kernel
 from .core.numerics import hazards
 from .core.standings import Floats, Longs
 from .core.system import ConvergenceError, Map
-from .gaussian_field import (
+from .fields.gaussian_field import (
     LANES,
     NODES,
     STRIP,

@@ -1,7 +1,7 @@
 """Logistic performances: the level at which a place in the standings is the likeliest outcome.
 
 Source: Ebtekar and Liu, arXiv:2101.00400, section 3.1 and Algorithm 2. With S the field's weight above ``p``
-(:mod:`ranklake.rating_kernels.field`), M its mirror and F_j the prior cdf of a tied player's performance, the
+(:mod:`ranklake.rating_kernels.fields.field`), M its mirror and F_j the prior cdf of a tied player's performance, the
 performance of a tie group is the one zero of the decreasing function
 
     full ties :  Q(p) = S(p) - W_above - sum_tied omega_j F_j(p)        = W_below - M(p) + sum_tied omega_j (1 - F_j(p))
@@ -19,7 +19,7 @@ import numpy as np
 
 from .core.jit import exact, inner_kernel
 from .core.numerics import exp
-from .field import direct_sum, table_start, table_sum
+from .fields.field import direct_sum, table_start, table_sum
 
 __all__ = ["TOLERANCE", "bracket", "group_starts", "solve_groups", "weigh_groups"]
 

@@ -25,7 +25,7 @@ from .core.limits import POINTS, finite, fraction, positive, switch
 from .core.numerics import normal_quantile
 from .core.standings import Floats, Ints, Longs, Rounds
 from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
-from .pair_field import KINDS, direct_sums, pair_sums
+from .fields.pair_field import KINDS, direct_sums, pair_sums
 from .performance import group_starts
 
 __all__ = ["SYSTEM", "Field", "TopCoder", "competition_factor", "step_size"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels.field import (
+from ranklake.rating_kernels.fields.field import (
     Plan,
     accumulate,
     block_starts,

@@ -19,8 +19,9 @@ from twins.bar import Twin
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rounds import rate_rounds
-from ranklake.rating_kernels import BAR, SYSTEMS, Beliefs, Outcome, Rounds, pair_field, rank_scan
+from ranklake.rating_kernels import BAR, SYSTEMS, Beliefs, Outcome, Rounds
 from ranklake.rating_kernels.bar import SMALL
+from ranklake.rating_kernels.fields import pair_field, rank_scan
 
 SYSTEM = SYSTEMS["bar"]
 POINTS = 1e-9

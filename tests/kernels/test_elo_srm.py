@@ -20,7 +20,7 @@ from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloSRM, Outcome, Rounds
 from ranklake.rating_kernels.elo_srm import SMALL, Surprises, newcomer
-from ranklake.rating_kernels.field import BLOCK, DIRECT
+from ranklake.rating_kernels.fields.field import BLOCK, DIRECT
 
 SYSTEM = SYSTEMS["elo-srm"]
 POINTS = 1e-9

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from kernels.fields import KINDS, Table, field, groups, plan_for, slowly
 
-from ranklake.rating_kernels.field import BLOCK, BLOCKS, HALF_WIDTH, LEVEL_RATIO, block_starts, direct_sum
+from ranklake.rating_kernels.fields.field import BLOCK, BLOCKS, HALF_WIDTH, LEVEL_RATIO, block_starts, direct_sum
 from ranklake.rating_kernels.performance import bracket
 
 # A 32-term series on a panel of half-width 0.9 pi / rate ends near 2.6^-32 = 5e-14 of the panel's largest value when

@@ -12,10 +12,10 @@ import math
 
 import numpy as np
 
-from .core.beliefs import at_once
-from .core.jit import exact, kernel
-from .core.standings import Floats, Longs
-from .core.system import Map
+from ..core.beliefs import at_once
+from ..core.jit import exact, kernel
+from ..core.standings import Floats, Longs
+from ..core.system import Map
 from .field import BLOCK, block_starts
 
 __all__ = ["direct_worse_sums", "worse_sums"]

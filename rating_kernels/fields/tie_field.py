@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .core.beliefs import Map
-from .core.jit import exact, inner_exact
-from .core.standings import Floats, Longs
+from ..core.beliefs import Map
+from ..core.jit import exact, inner_exact
+from ..core.standings import Floats, Longs
 from .field import BLOCK, DIRECT, NODES, accumulate, check_width, direct_sums, extremes, finish, plan, read_table
 from .field_sums import field_sums
 

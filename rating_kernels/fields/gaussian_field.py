@@ -23,8 +23,8 @@ import math
 
 import numpy as np
 
-from .core.jit import exact, inner_exact, inner_kernel, kernel
-from .core.numerics import exp, hazard, hazards, upper_hazard
+from ..core.jit import exact, inner_exact, inner_kernel, kernel
+from ..core.numerics import exp, hazard, hazards, upper_hazard
 
 __all__ = [
     "LANES",

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .core.beliefs import at_once
-from .core.standings import Floats, Longs
-from .core.system import Map
+from ..core.beliefs import at_once
+from ..core.standings import Floats, Longs
+from ..core.system import Map
 from .field import BLOCK
 from .pair_table import REACH, SPACING, Nodes, add_limits, add_table
 from .pair_terms import KINDS, LOGISTIC, add_near, direct_sums

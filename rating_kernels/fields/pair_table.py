@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .core.jit import exact, inner_exact, kernel
-from .core.standings import Floats, Longs
-from .core.system import Map
+from ..core.jit import exact, inner_exact, kernel
+from ..core.standings import Floats, Longs
+from ..core.system import Map
 from .field import block_starts
 from .pair_terms import LOGISTIC, NORMAL, limit, term
 

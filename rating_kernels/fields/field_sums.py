@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .core.beliefs import Map, at_once
-from .core.standings import Floats, Longs
+from ..core.beliefs import Map, at_once
+from ..core.standings import Floats, Longs
 from .field import (
     BLOCK,
     DIRECT,

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .core.beliefs import Map
-from .core.jit import exact, inner_exact, inner_kernel, kernel
-from .core.numerics import exp
-from .core.standings import Floats, Longs
+from ..core.beliefs import Map
+from ..core.jit import exact, inner_exact, inner_kernel, kernel
+from ..core.numerics import exp
+from ..core.standings import Floats, Longs
 
 __all__ = [
     "DIRECT",

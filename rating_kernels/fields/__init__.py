@@ -1,0 +1,1 @@
+"""Sums over the whole field of a round, tabulated once for all participants."""
