@@ -22,7 +22,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .chances import logistic
 from .core.beliefs import Beliefs
 from .core.jit import exact
 from .core.limits import POINTS, choice, finite, fraction, non_negative, positive
@@ -31,7 +30,8 @@ from .core.standings import Floats, Longs, Rounds
 from .core.system import Map, Outcome, Prior, System, check_limits
 from .fields.pair_field import KINDS, direct_sums, pair_sums
 from .fields.rank_scan import direct_worse_sums, worse_sums
-from .performance import group_starts
+from .inference.performance import group_starts
+from .inference.win_probability import logistic
 
 __all__ = ["BAR", "DEFAULTS", "SYSTEM", "Duels"]
 

@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .chances import logistic, normal
 from .core.beliefs import Beliefs
 from .core.jit import exact, inner_exact
 from .core.limits import POINTS, choice, finite, non_negative, positive, whole
@@ -29,7 +28,8 @@ from .fields.field import direct_sums
 from .fields.field_sums import field_sums
 from .fields.pair_field import KINDS, pair_sums
 from .fields.pair_field import direct_sums as pair_sums_direct
-from .performance import group_starts
+from .inference.performance import group_starts
+from .inference.win_probability import logistic, normal
 
 __all__ = ["SYSTEM", "Elo", "curve", "expected_score", "factor_of", "move", "rule", "store", "surplus_of"]
 

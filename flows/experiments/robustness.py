@@ -10,7 +10,7 @@ import numpy as np
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 from ranklake.rating_kernels.core.beliefs import at_once
-from ranklake.rating_kernels.performance import group_starts
+from ranklake.rating_kernels.inference.performance import group_starts
 
 from ..config import build_params, find_system
 from ..figures import SERIES, new_figure

@@ -17,7 +17,7 @@ from ranklake.rating_kernels.fields.field import (
     table_start,
     table_sum,
 )
-from ranklake.rating_kernels.performance import bracket, group_starts, weigh_groups
+from ranklake.rating_kernels.inference.performance import bracket, group_starts, weigh_groups
 
 __all__ = ["KINDS", "Places", "Table", "field", "groups", "plan_for", "slowly"]
 

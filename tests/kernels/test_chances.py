@@ -25,8 +25,8 @@ from ranklake.rating_kernels import (
     TopCoder,
     TrueSkill,
 )
-from ranklake.rating_kernels.chances import logistic_duel, normal
 from ranklake.rating_kernels.core.system import Prior
+from ranklake.rating_kernels.inference.win_probability import logistic_duel, normal
 
 C3 = math.pi / math.sqrt(3.0)
 N_DRAWN = 1_000_000

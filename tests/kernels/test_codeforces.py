@@ -17,7 +17,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Codeforces, Outcome, Prior, Rounds
-from ranklake.rating_kernels.needs import needs, solve_directly
+from ranklake.rating_kernels.inference.needs import needs, solve_directly
 
 SYSTEM = SYSTEMS["codeforces"]
 OVERTAKEN, OUTGAINED = "overtaken by the beaten", "outgained by the beaten"

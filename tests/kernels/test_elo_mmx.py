@@ -22,9 +22,10 @@ from ranklake.flows.engines.base import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rounds import rate_rounds
-from ranklake.rating_kernels import SYSTEMS, Beliefs, EloMMX, Outcome, Rounds, gaussian
+from ranklake.rating_kernels import SYSTEMS, Beliefs, EloMMX, Outcome, Rounds
 from ranklake.rating_kernels.core.numerics import hazard, hazards, upper_hazard
 from ranklake.rating_kernels.fields import gaussian_field
+from ranklake.rating_kernels.inference import gaussian
 
 SYSTEM = SYSTEMS["elo-mmx"]
 VECTORS = sorted(FOLDER.glob("elo_mmr-gauss-*.json"))

@@ -21,7 +21,7 @@ from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloR, Outcome, Rounds
 from ranklake.rating_kernels.elo_r import spread
-from ranklake.rating_kernels.noise import _zeta
+from ranklake.rating_kernels.inference.noise import _zeta
 
 SYSTEM = SYSTEMS["elo-r"]
 POINTS = 1e-9  # what a root may be off

@@ -7,7 +7,7 @@ import pytest
 from kernels.fields import KINDS, Table, field, groups, plan_for, slowly
 
 from ranklake.rating_kernels.fields.field import BLOCK, BLOCKS, HALF_WIDTH, LEVEL_RATIO, block_starts, direct_sum
-from ranklake.rating_kernels.performance import bracket
+from ranklake.rating_kernels.inference.performance import bracket
 
 # A 32-term series on a panel of half-width 0.9 pi / rate ends near 2.6^-32 = 5e-14 of the panel's largest value when
 # all rates are equal and all ratings stand over the panel's centre, the worst place; spread fields reach 1e-14.

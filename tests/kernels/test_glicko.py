@@ -18,8 +18,9 @@ from twins.glicko import Glicko as Twin
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rounds import rate_rounds
-from ranklake.rating_kernels import SYSTEMS, Beliefs, Glicko, GlickoAllPairs, Rounds, duels, glicko
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Glicko, GlickoAllPairs, Rounds, glicko
 from ranklake.rating_kernels.fields import field_sums
+from ranklake.rating_kernels.inference import duels
 
 GLICKO, ALLPAIRS = SYSTEMS["glicko"], SYSTEMS["glicko-allpairs"]
 TWINS = {"glicko": Twin, "glicko-allpairs": AllPairs}

@@ -11,7 +11,7 @@ import pytest
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.rating_kernels.fields.rank_scan import DIRECT, direct_worse_sums, worse_sums
-from ranklake.rating_kernels.performance import group_starts
+from ranklake.rating_kernels.inference.performance import group_starts
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Longs = np.ndarray[Any, np.dtype[np.int64]]

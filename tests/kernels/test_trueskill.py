@@ -18,7 +18,7 @@ from twins.trueskill import Twin, _quantile
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Rounds, TrueSkill
-from ranklake.rating_kernels.message_chain import propagate
+from ranklake.rating_kernels.inference.message_chain import propagate
 from ranklake.rating_kernels.trueskill import SMALL, margin
 
 SYSTEM = SYSTEMS["trueskill"]

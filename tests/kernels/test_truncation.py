@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import repeatable
 
-from ranklake.rating_kernels.truncation import beyond, tail, within
+from ranklake.rating_kernels.inference.truncation import beyond, tail, within
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798")
 DIGITS = 140

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from .core.beliefs import LANES, NEVER, grow
-from .core.jit import exact, inner_exact, inner_kernel
-from .core.numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp, prefetch
+from ..core.beliefs import LANES, NEVER, grow
+from ..core.jit import exact, inner_exact, inner_kernel
+from ..core.numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp, prefetch
 
 __all__ = ["absorb_rows", "diffuse_rows", "drift", "mode"]
 

@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from .core.jit import exact, inner_exact, inner_kernel
-from .core.numerics import C3, exp
-from .core.standings import Floats, Ints
-from .core.system import ConvergenceError, Map
-from .fields.field import HALF_WIDTH, plan_panels, table_start, table_sum, tabulate
+from ..core.jit import exact, inner_exact, inner_kernel
+from ..core.numerics import C3, exp
+from ..core.standings import Floats, Ints
+from ..core.system import ConvergenceError, Map
+from ..fields.field import HALF_WIDTH, plan_panels, table_start, table_sum, tabulate
 from .performance import TOLERANCE
 
 __all__ = ["TIE_SHARE", "bring_rows", "leave_rows", "needs", "solve_directly"]

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 
-from .core.beliefs import grow
-from .core.jit import exact, inner_exact
-from .core.numerics import exp, prefetch
+from ..core.beliefs import grow
+from ..core.jit import exact, inner_exact
+from ..core.numerics import exp, prefetch
 from .factors import mode
 
 __all__ = ["absorb_rows"]

@@ -17,9 +17,9 @@ import math
 
 import numpy as np
 
-from .core.jit import exact, inner_kernel
-from .core.numerics import exp
-from .fields.field import direct_sum, table_start, table_sum
+from ..core.jit import exact, inner_kernel
+from ..core.numerics import exp
+from ..fields.field import direct_sum, table_start, table_sum
 
 __all__ = ["TOLERANCE", "bracket", "group_starts", "solve_groups", "weigh_groups"]
 

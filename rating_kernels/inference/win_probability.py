@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .core.jit import exact, kernel
-from .core.numerics import C3, exp
-from .core.standings import Floats
-from .core.system import Prior
-from .fields.pair_terms import NORMAL, term
+from ..core.jit import exact, kernel
+from ..core.numerics import C3, exp
+from ..core.standings import Floats
+from ..core.system import Prior
+from ..fields.pair_terms import NORMAL, term
 
 __all__ = ["glicko_curve", "logistic", "logistic_duel", "normal", "normal_duel"]
 

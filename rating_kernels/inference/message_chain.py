@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from .core.jit import inner_exact
+from ..core.jit import inner_exact
 from .truncation import beyond, within
 
 __all__ = ["TOLERANCE", "propagate"]

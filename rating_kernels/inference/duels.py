@@ -20,11 +20,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .core.beliefs import NEVER, Beliefs, Map
-from .core.jit import exact, inner_exact, inner_kernel
-from .core.numerics import C3, exp
-from .core.standings import Floats, Ints, Longs
-from .fields.field_sums import field_sums
+from ..core.beliefs import NEVER, Beliefs, Map
+from ..core.jit import exact, inner_exact, inner_kernel
+from ..core.numerics import C3, exp
+from ..core.standings import Floats, Ints, Longs
+from ..fields.field_sums import field_sums
 from .performance import group_starts, weigh_groups
 
 __all__ = ["SMALL", "Duels", "Period", "compare", "compare_few", "days_since", "gather_games", "sum_games"]

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from .core.jit import inner_exact, inner_kernel
-from .core.numerics import exp, hazard
+from ..core.jit import inner_exact, inner_kernel
+from ..core.numerics import exp, hazard
 
 __all__ = ["beyond", "tail", "within"]
 

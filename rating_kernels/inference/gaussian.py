@@ -18,11 +18,11 @@ import math
 
 import numpy as np
 
-from .core.jit import exact, inner_exact, inner_kernel
-from .core.numerics import hazards
-from .core.standings import Floats, Longs
-from .core.system import ConvergenceError, Map
-from .fields.gaussian_field import (
+from ..core.jit import exact, inner_exact, inner_kernel
+from ..core.numerics import hazards
+from ..core.standings import Floats, Longs
+from ..core.system import ConvergenceError, Map
+from ..fields.gaussian_field import (
     LANES,
     NODES,
     STRIP,

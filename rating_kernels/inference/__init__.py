@@ -1,0 +1,1 @@
+"""Performances and messages: root finding, factors, truncated Gaussians, win probabilities."""
