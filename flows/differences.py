@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranklake.rating_kernels.core.standings import Floats
-from ranklake.rating_kernels.metrics import HIGHER_IS_BETTER
+from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
 from .evaluate import Evaluation
 from .scores import METRICS, RoundScores

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from ranklake.rating_kernels.core.limits import POINTS, positive
 from ranklake.rating_kernels.core.system import check_value
-from ranklake.rating_kernels.metrics import SCALE, keep, score
-from ranklake.rating_kernels.rank_errors import RankErrors, rank_errors, total
+from ranklake.rating_kernels.metrics.metrics import SCALE, keep, score
+from ranklake.rating_kernels.metrics.rank_errors import RankErrors, rank_errors, total
 from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run, Segment
 
@@ -47,7 +47,7 @@ class Evaluation:
     filters : dict of str to RoundScores
         Under each filter.
     errors : float64[r, rows, 4]
-        Log2 rank errors; see :func:`ranklake.rating_kernels.rank_errors.rank_errors`.
+        Log2 rank errors; see :func:`ranklake.rating_kernels.metrics.rank_errors.rank_errors`.
     damage : str
         Why rounds that lie in the lake beyond these are not part of the run; empty if there are none.
     """

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
-from ranklake.rating_kernels.metrics import (
+from ranklake.rating_kernels.metrics.metrics import (
     FILTERS,
     HIGHER_IS_BETTER,
     PER_ROW,
@@ -128,7 +128,7 @@ def score_rounds(
     mu, n_before
         One entry a row: rating before the round (``mu_prior``), rounds rated before.
     scale, chances
-        As for :func:`ranklake.rating_kernels.metrics.score`.
+        As for :func:`ranklake.rating_kernels.metrics.metrics.score`.
     """
     found = {}
     for one in filters:

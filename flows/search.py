@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels.metrics import FILTERS, HIGHER_IS_BETTER
+from ranklake.rating_kernels.metrics.metrics import FILTERS, HIGHER_IS_BETTER
 from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError
 from ranklake.storage.lake import layout

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ranklake.rating_kernels.metrics import HIGHER_IS_BETTER
+from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
 from .compare import WinRate
 from .differences import CONFIDENCE, differences

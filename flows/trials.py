@@ -10,7 +10,7 @@ import numpy as np
 
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.rating_kernels.core.standings import Ints
-from ranklake.rating_kernels.metrics import FILTERS
+from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
 
 from .adapters import Occasions, check_contests

@@ -23,7 +23,7 @@ from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_li
 from .inference.needs import HIGHEST_NEED, TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
 from .inference.performance import group_starts
 from .inference.win_probability import logistic
-from .promises import promises
+from .metrics.invariants import promises
 
 __all__ = ["SYSTEM", "Codeforces"]
 

@@ -25,7 +25,7 @@ from .core import cache_folder
 from .core.beliefs import at_once
 from .core.standings import Floats, Ints, Rounds
 from .core.system import Outcome, System, of_rows
-from .metrics import keep, score
+from .metrics.metrics import keep, score
 
 __all__ = ["PARTS", "SCORES", "counted", "is_warm", "serve", "warm", "warm_part"]
 

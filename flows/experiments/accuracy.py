@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels.metrics import FILTERS
+from ranklake.rating_kernels.metrics.metrics import FILTERS
 
 from ..figures import SERIES, new_figure
 from ..scores import score_rounds

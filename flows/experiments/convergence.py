@@ -89,7 +89,7 @@ def _course(name: str, rounds: Rounds, skills: Floats) -> tuple[Floats, Floats, 
 
 def _ordered(mu: Floats, skill: Floats) -> float:
     """Percent of pairs that are ordered alike; equal ratings count half."""
-    from ranklake.rating_kernels.metrics import keep, score
+    from ranklake.rating_kernels.metrics.metrics import keep, score
 
     rows = np.argsort(-skill)
     n = len(mu)

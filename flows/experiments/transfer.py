@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ranklake.rating_kernels.metrics import FILTERS
+from ranklake.rating_kernels.metrics.metrics import FILTERS
 
 from ..figures import SERIES, legible, new_figure
 from ..scores import score_rounds

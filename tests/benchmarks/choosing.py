@@ -19,7 +19,7 @@ from ranklake.flows.scores import score_rounds
 from ranklake.flows.skipping import Skipping
 from ranklake.flows.spaces import as_texts
 from ranklake.rating_kernels import SYSTEMS
-from ranklake.rating_kernels.metrics import FILTERS
+from ranklake.rating_kernels.metrics.metrics import FILTERS
 
 __all__ = ["choosing"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import twins.metrics as slow
 from golden.runner import ABOUT, Answers, Vector, known
 
-from ranklake.rating_kernels.metrics import FILTERS, Filter, keep, score
+from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter, keep, score
 
 __all__ = ["package", "twin"]
 

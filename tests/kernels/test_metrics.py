@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from kernels.histories import same_bits
 from strategies import places, repeatable
 
-from ranklake.rating_kernels.lattice import _CHEAPER, _FEW, _STEP, sum_opponents
-from ranklake.rating_kernels.metrics import FILTERS, PER_ROW, Scores, keep, score
-from ranklake.rating_kernels.rank_errors import RANK_ERROR_ROWS, rank_errors, total
+from ranklake.rating_kernels.metrics.lattice import _CHEAPER, _FEW, _STEP, sum_opponents
+from ranklake.rating_kernels.metrics.metrics import FILTERS, PER_ROW, Scores, keep, score
+from ranklake.rating_kernels.metrics.rank_errors import RANK_ERROR_ROWS, rank_errors, total
 
 EXPERIENCED = FILTERS["experienced"]
 

@@ -21,7 +21,7 @@ from ranklake.flows.compare import check_comparable, win_rates
 from ranklake.flows.differences import differences, half_width, student_quantile
 from ranklake.flows.evaluate import division_of, evaluate, rounds_to_skip
 from ranklake.flows.scores import METRICS, PER_ROUND, RoundScores
-from ranklake.rating_kernels.metrics import HIGHER_IS_BETTER, PER_ROW
+from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, PER_ROW
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
 N_ROUNDS = 30

@@ -1,6 +1,6 @@
 """Prediction metrics in slow plain Python, every pair by itself, as their definitions read.
 
-Rows are ``(mu, lo, hi)`` in standing order. Sources as in ``rating_kernels/metrics.py``.
+Rows are ``(mu, lo, hi)`` in standing order. Sources as in ``rating_kernels/metrics/metrics.py``.
 """
 
 from __future__ import annotations

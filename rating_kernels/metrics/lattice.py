@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from .core.jit import inner_exact, inner_kernel
+from ..core.jit import inner_exact, inner_kernel
 
 __all__ = ["sum_opponents"]
 

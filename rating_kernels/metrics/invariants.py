@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
-from .core.jit import exact, inner_exact
-from .core.standings import Rounds
-from .core.system import Outcome
+from ..core.jit import exact, inner_exact
+from ..core.standings import Rounds
+from ..core.system import Outcome
 
 __all__ = ["promises"]
 

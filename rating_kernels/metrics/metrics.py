@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .core.jit import exact, inner_exact
-from .core.standings import Floats, Ints, Longs
+from ..core.jit import exact, inner_exact
+from ..core.standings import Floats, Ints, Longs
 from .lattice import sum_opponents
 
 __all__ = ["FILTERS", "HIGHER_IS_BETTER", "PER_ROW", "Filter", "Kept", "Scores", "keep", "score"]

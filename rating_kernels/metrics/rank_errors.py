@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .core.standings import Floats, Ints, Longs
+from ..core.standings import Floats, Ints, Longs
 from .metrics import Kept
 
 __all__ = ["RANK_ERROR_ROWS", "RankErrors", "rank_errors", "total"]
