@@ -8,24 +8,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .bar import BAR
-    from .cf_general import CFGeneral
-    from .codeforces import Codeforces
     from .core.beliefs import Beliefs
     from .core.standings import Rounds, StandingsError, count_events
     from .core.system import ConvergenceError, Outcome, Prior, System
-    from .elo import Elo
-    from .elo_games import IMPORTANCE, Games, rate_games
-    from .elo_mmr import EloMMR
-    from .elo_mmx import EloMMX
-    from .elo_r import EloR
-    from .elo_srm import EloSRM
-    from .glicko import Glicko
-    from .glicko2 import Glicko2
-    from .glicko_allpairs import GlickoAllPairs
     from .registry import SYSTEMS
-    from .topcoder import TopCoder
-    from .trueskill import TrueSkill
+    from .systems.bar import BAR
+    from .systems.cf_general import CFGeneral
+    from .systems.codeforces import Codeforces
+    from .systems.elo import Elo
+    from .systems.elo_games import IMPORTANCE, Games, rate_games
+    from .systems.elo_mmr import EloMMR
+    from .systems.elo_mmx import EloMMX
+    from .systems.elo_r import EloR
+    from .systems.elo_srm import EloSRM
+    from .systems.glicko import Glicko
+    from .systems.glicko2 import Glicko2
+    from .systems.glicko_allpairs import GlickoAllPairs
+    from .systems.topcoder import TopCoder
+    from .systems.trueskill import TrueSkill
 
 __all__ = [
     "BAR",
@@ -56,30 +56,30 @@ __all__ = [
 ]
 
 _MODULES = {
-    "BAR": "bar",
-    "Beliefs": "beliefs",
-    "CFGeneral": "cf_general",
-    "Codeforces": "codeforces",
-    "Elo": "elo",
-    "IMPORTANCE": "elo_games",
-    "Games": "elo_games",
-    "rate_games": "elo_games",
-    "EloMMR": "elo_mmr",
-    "EloMMX": "elo_mmx",
-    "EloR": "elo_r",
-    "EloSRM": "elo_srm",
-    "Glicko": "glicko",
-    "Glicko2": "glicko2",
-    "GlickoAllPairs": "glicko_allpairs",
-    "Rounds": "standings",
-    "StandingsError": "standings",
-    "count_events": "standings",
-    "ConvergenceError": "system",
-    "Outcome": "system",
-    "Prior": "system",
-    "System": "system",
-    "TopCoder": "topcoder",
-    "TrueSkill": "trueskill",
+    "BAR": "systems.bar",
+    "Beliefs": "core.beliefs",
+    "CFGeneral": "systems.cf_general",
+    "Codeforces": "systems.codeforces",
+    "Elo": "systems.elo",
+    "IMPORTANCE": "systems.elo_games",
+    "Games": "systems.elo_games",
+    "rate_games": "systems.elo_games",
+    "EloMMR": "systems.elo_mmr",
+    "EloMMX": "systems.elo_mmx",
+    "EloR": "systems.elo_r",
+    "EloSRM": "systems.elo_srm",
+    "Glicko": "systems.glicko",
+    "Glicko2": "systems.glicko2",
+    "GlickoAllPairs": "systems.glicko_allpairs",
+    "Rounds": "core.standings",
+    "StandingsError": "core.standings",
+    "count_events": "core.standings",
+    "ConvergenceError": "core.system",
+    "Outcome": "core.system",
+    "Prior": "core.system",
+    "System": "core.system",
+    "TopCoder": "systems.topcoder",
+    "TrueSkill": "systems.trueskill",
     "SYSTEMS": "registry",
 }
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from .bar import SYSTEM as _BAR
-from .cf_general import SYSTEM as _CF_GENERAL
-from .codeforces import SYSTEM as _CODEFORCES
 from .core.system import System
-from .elo import SYSTEM as _ELO
-from .elo_mmr import SYSTEM as _ELO_MMR
-from .elo_mmx import SYSTEM as _ELO_MMX
-from .elo_r import SYSTEM as _ELO_R
-from .elo_srm import SYSTEM as _ELO_SRM
-from .glicko import SYSTEM as _GLICKO
-from .glicko2 import SYSTEM as _GLICKO2
-from .glicko_allpairs import SYSTEM as _GLICKO_ALLPAIRS
-from .topcoder import SYSTEM as _TOPCODER
-from .trueskill import SYSTEM as _TRUESKILL
+from .systems.bar import SYSTEM as _BAR
+from .systems.cf_general import SYSTEM as _CF_GENERAL
+from .systems.codeforces import SYSTEM as _CODEFORCES
+from .systems.elo import SYSTEM as _ELO
+from .systems.elo_mmr import SYSTEM as _ELO_MMR
+from .systems.elo_mmx import SYSTEM as _ELO_MMX
+from .systems.elo_r import SYSTEM as _ELO_R
+from .systems.elo_srm import SYSTEM as _ELO_SRM
+from .systems.glicko import SYSTEM as _GLICKO
+from .systems.glicko2 import SYSTEM as _GLICKO2
+from .systems.glicko_allpairs import SYSTEM as _GLICKO_ALLPAIRS
+from .systems.topcoder import SYSTEM as _TOPCODER
+from .systems.trueskill import SYSTEM as _TRUESKILL
 
 __all__ = ["SYSTEMS"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels.elo_srm import PRESETS
 from ranklake.rating_kernels.metrics.metrics import keep, score
 from ranklake.rating_kernels.metrics.rank_errors import rank_errors, total
+from ranklake.rating_kernels.systems.elo_srm import PRESETS
 
 from ..evaluate import division_of
 from ..figures import SERIES, legible, new_figure

@@ -16,9 +16,9 @@ from history import load, rate_pieces
 from timing import Options, Result
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.rating_kernels import elo_mmr
 from ranklake.rating_kernels.fields import field
 from ranklake.rating_kernels.fields.field import LEVEL_RATIO, NODES
+from ranklake.rating_kernels.systems import elo_mmr
 
 __all__ = ["profile"]
 

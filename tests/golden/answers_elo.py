@@ -11,8 +11,8 @@ from twins.elo import Twin
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds
-from ranklake.rating_kernels.elo import Elo
-from ranklake.rating_kernels.elo_games import IMPORTANCE, rate_games
+from ranklake.rating_kernels.systems.elo import Elo
+from ranklake.rating_kernels.systems.elo_games import IMPORTANCE, rate_games
 
 __all__ = ["package", "params_of", "twin"]
 

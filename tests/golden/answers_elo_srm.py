@@ -11,7 +11,7 @@ from twins.elo_srm import Twin
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
-from ranklake.rating_kernels.elo_srm import K0, EloSRM, newcomer
+from ranklake.rating_kernels.systems.elo_srm import K0, EloSRM, newcomer
 
 __all__ = ["INNER", "package", "params_of", "twin"]
 

@@ -13,7 +13,8 @@ from twins.glicko2 import Glicko2
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rounds import rate_rounds
-from ranklake.rating_kernels import SYSTEMS, Rounds, glicko, glicko2
+from ranklake.rating_kernels import SYSTEMS, Rounds
+from ranklake.rating_kernels.systems import glicko, glicko2
 
 __all__ = ["INNER", "package", "twin"]
 

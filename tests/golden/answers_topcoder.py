@@ -12,7 +12,7 @@ from twins.topcoder import Twin
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, TopCoder
-from ranklake.rating_kernels.topcoder import VETERANS, Field, step_size
+from ranklake.rating_kernels.systems.topcoder import VETERANS, Field, step_size
 
 __all__ = ["INNER", "package", "params_of", "twin"]
 

@@ -20,8 +20,8 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import BAR, SYSTEMS, Beliefs, Outcome, Rounds
-from ranklake.rating_kernels.bar import SMALL
 from ranklake.rating_kernels.fields import pair_field, rank_scan
+from ranklake.rating_kernels.systems.bar import SMALL
 
 SYSTEM = SYSTEMS["bar"]
 POINTS = 1e-9
@@ -113,8 +113,8 @@ def test_bar__by_table_agrees_with_sums_term_by_term_in_a_round_of_thousands(mon
     params = dataclasses.replace(CROWDED, gamma=gamma, beta=9000.0)  # gentle enough to stay above kappa
     (one, round), (other, _) = (crowd(params, 4000, (80, 350), "usual") for _ in range(2))
     tabulated = rate_rounds(SYSTEM, params, one, round, Serial())
-    monkeypatch.setattr("ranklake.rating_kernels.bar.pair_sums", pairs_term_by_term)
-    monkeypatch.setattr("ranklake.rating_kernels.bar.worse_sums", worse_term_by_term)
+    monkeypatch.setattr("ranklake.rating_kernels.systems.bar.pair_sums", pairs_term_by_term)
+    monkeypatch.setattr("ranklake.rating_kernels.systems.bar.worse_sums", worse_term_by_term)
     direct = rate_rounds(SYSTEM, params, other, round, Serial())
     assert tabulated.mu == pytest.approx(direct.mu, rel=1e-10, abs=one_step(params, direct))
     assert (tabulated.sigma / direct.sigma_prior) ** 2 == pytest.approx(

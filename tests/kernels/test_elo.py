@@ -23,7 +23,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import IMPORTANCE, SYSTEMS, Beliefs, Elo, Games, Outcome, Rounds, rate_games
-from ranklake.rating_kernels.elo import SMALL
+from ranklake.rating_kernels.systems.elo import SMALL
 
 SYSTEM = SYSTEMS["elo"]
 POINTS = 1e-9

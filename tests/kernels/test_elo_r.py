@@ -20,8 +20,8 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloR, Outcome, Rounds
-from ranklake.rating_kernels.elo_r import spread
 from ranklake.rating_kernels.inference.noise import _zeta
+from ranklake.rating_kernels.systems.elo_r import spread
 
 SYSTEM = SYSTEMS["elo-r"]
 POINTS = 1e-9  # what a root may be off

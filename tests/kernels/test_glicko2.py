@@ -18,8 +18,9 @@ from twins.glicko2 import new_volatility
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rounds import rate_rounds
-from ranklake.rating_kernels import SYSTEMS, Beliefs, Glicko2, Rounds, glicko2
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Glicko2, Rounds
 from ranklake.rating_kernels.inference import duels
+from ranklake.rating_kernels.systems import glicko2
 
 SYSTEM = SYSTEMS["glicko2"]
 POINTS = 1e-9

@@ -21,7 +21,7 @@ from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Rounds, System, TopCoder
 from ranklake.rating_kernels.fields import pair_field
-from ranklake.rating_kernels.topcoder import SMALL, step_size
+from ranklake.rating_kernels.systems.topcoder import SMALL, step_size
 
 SYSTEM = SYSTEMS["topcoder"]
 POINTS = 1e-8  # rounding of chances to win, times competition factors of thousands of points
@@ -128,7 +128,7 @@ def test_topcoder__by_table_agrees_with_sums_term_by_term_in_a_round_of_thousand
     (one, round), (other, _) = crowd(4000, (80, 350), "usual", 0.2), crowd(4000, (80, 350), "usual", 0.2)
     params = TopCoder.published()
     tabulated = rated(params, one, round)
-    monkeypatch.setattr("ranklake.rating_kernels.topcoder.pair_sums", term_by_term)
+    monkeypatch.setattr("ranklake.rating_kernels.systems.topcoder.pair_sums", term_by_term)
     direct = rated(params, other, round)
     for name in ("perf", "mu", "sigma"):
         assert getattr(tabulated, name) == pytest.approx(getattr(direct, name), rel=1e-10)

@@ -19,7 +19,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Rounds, TrueSkill
 from ranklake.rating_kernels.inference.message_chain import propagate
-from ranklake.rating_kernels.trueskill import SMALL, margin
+from ranklake.rating_kernels.systems.trueskill import SMALL, margin
 
 SYSTEM = SYSTEMS["trueskill"]
 MODELS = [

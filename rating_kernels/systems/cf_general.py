@@ -14,15 +14,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .core.beliefs import Beliefs
-from .core.jit import exact
-from .core.limits import POINTS, finite, non_negative, positive
-from .core.numerics import C3
-from .core.standings import Floats, Longs, Rounds
-from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
-from .inference.needs import TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
-from .inference.performance import group_starts
-from .inference.win_probability import logistic
+from ..core.beliefs import Beliefs
+from ..core.jit import exact
+from ..core.limits import POINTS, finite, non_negative, positive
+from ..core.numerics import C3
+from ..core.standings import Floats, Longs, Rounds
+from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..inference.needs import TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
+from ..inference.performance import group_starts
+from ..inference.win_probability import logistic
 
 __all__ = ["SYSTEM", "CFGeneral"]
 

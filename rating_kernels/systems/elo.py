@@ -18,18 +18,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .core.beliefs import Beliefs
-from .core.jit import exact, inner_exact
-from .core.limits import POINTS, choice, finite, non_negative, positive, whole
-from .core.numerics import exp
-from .core.standings import Floats, Longs, Rounds
-from .core.system import Map, Outcome, Prior, System, check_limits
-from .fields.field import direct_sums
-from .fields.field_sums import field_sums
-from .fields.pair_field import KINDS, pair_sums
-from .fields.pair_field import direct_sums as pair_sums_direct
-from .inference.performance import group_starts
-from .inference.win_probability import logistic, normal
+from ..core.beliefs import Beliefs
+from ..core.jit import exact, inner_exact
+from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
+from ..core.numerics import exp
+from ..core.standings import Floats, Longs, Rounds
+from ..core.system import Map, Outcome, Prior, System, check_limits
+from ..fields.field import direct_sums
+from ..fields.field_sums import field_sums
+from ..fields.pair_field import KINDS, pair_sums
+from ..fields.pair_field import direct_sums as pair_sums_direct
+from ..inference.performance import group_starts
+from ..inference.win_probability import logistic, normal
 
 __all__ = ["SYSTEM", "Elo", "curve", "expected_score", "factor_of", "move", "rule", "store", "surplus_of"]
 

@@ -26,17 +26,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .core.beliefs import Beliefs, History, places_needed
-from .core.jit import exact
-from .core.limits import POINTS, choice, finite, non_negative, positive, whole
-from .core.numerics import C3
-from .core.standings import Floats, Longs, Rounds
-from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
-from .fields.field import Table, plan_panels, tabulate
-from .inference.noise import noise_rows
-from .inference.performance import bracket, group_starts, solve_groups, weigh_groups
-from .inference.queues import absorb_rows
-from .inference.win_probability import logistic_duel
+from ..core.beliefs import Beliefs, History, places_needed
+from ..core.jit import exact
+from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
+from ..core.numerics import C3
+from ..core.standings import Floats, Longs, Rounds
+from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..fields.field import Table, plan_panels, tabulate
+from ..inference.noise import noise_rows
+from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
+from ..inference.queues import absorb_rows
+from ..inference.win_probability import logistic_duel
 
 __all__ = ["SYSTEM", "EloR"]
 

@@ -23,16 +23,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .core.beliefs import Beliefs, at_once
-from .core.jit import exact
-from .core.limits import POINTS, choice, finite, non_negative, positive, switch
-from .core.standings import Floats, Longs, Rounds
-from .core.system import Map, Outcome, Prior, System, check_limits
-from .fields.field import BLOCK, direct_sums
-from .fields.field_sums import field_sums
-from .fields.tie_field import sum_ties, tied_sums
-from .inference.performance import group_starts
-from .inference.win_probability import logistic
+from ..core.beliefs import Beliefs, at_once
+from ..core.jit import exact
+from ..core.limits import POINTS, choice, finite, non_negative, positive, switch
+from ..core.standings import Floats, Longs, Rounds
+from ..core.system import Map, Outcome, Prior, System, check_limits
+from ..fields.field import BLOCK, direct_sums
+from ..fields.field_sums import field_sums
+from ..fields.tie_field import sum_ties, tied_sums
+from ..inference.performance import group_starts
+from ..inference.win_probability import logistic
 
 __all__ = ["K0", "PRESETS", "SYSTEM", "EloSRM", "newcomer"]
 

@@ -18,15 +18,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .core.beliefs import Beliefs
-from .core.jit import exact, inner_exact, kernel
-from .core.limits import POINTS, finite, fraction, positive, switch
-from .core.numerics import normal_quantile
-from .core.standings import Floats, Ints, Longs, Rounds
-from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
-from .fields.pair_field import KINDS, direct_sums, pair_sums
-from .inference.performance import group_starts
-from .inference.win_probability import normal_duel
+from ..core.beliefs import Beliefs
+from ..core.jit import exact, inner_exact, kernel
+from ..core.limits import POINTS, finite, fraction, positive, switch
+from ..core.numerics import normal_quantile
+from ..core.standings import Floats, Ints, Longs, Rounds
+from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..fields.pair_field import KINDS, direct_sums, pair_sums
+from ..inference.performance import group_starts
+from ..inference.win_probability import normal_duel
 
 __all__ = ["SYSTEM", "Field", "TopCoder", "competition_factor", "step_size"]
 

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .core.beliefs import NEVER, Beliefs
-from .core.jit import exact
-from .core.limits import POINTS, finite, non_negative, positive
-from .core.standings import Floats, Rounds
-from .core.system import Map, Outcome, Prior, System, check_limits, check_value
-from .inference.duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
-from .inference.win_probability import glicko_curve
+from ..core.beliefs import NEVER, Beliefs
+from ..core.jit import exact
+from ..core.limits import POINTS, finite, non_negative, positive
+from ..core.standings import Floats, Rounds
+from ..core.system import Map, Outcome, Prior, System, check_limits, check_value
+from ..inference.duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
+from ..inference.win_probability import glicko_curve
 
 __all__ = [
     "SYSTEM",

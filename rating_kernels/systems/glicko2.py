@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .core.beliefs import Beliefs
-from .core.jit import exact, inner_exact
-from .core.limits import POINTS, choice, finite, positive
-from .core.numerics import exp
-from .core.standings import Floats, Rounds
-from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..core.beliefs import Beliefs
+from ..core.jit import exact, inner_exact
+from ..core.limits import POINTS, choice, finite, positive
+from ..core.numerics import exp
+from ..core.standings import Floats, Rounds
+from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..inference.duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
+from ..inference.win_probability import glicko_curve
 from .glicko import check_idle, check_time, perform
-from .inference.duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
-from .inference.win_probability import glicko_curve
 
 __all__ = ["SYSTEM", "Glicko2", "rate_games", "sit_out"]
 

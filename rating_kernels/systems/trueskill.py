@@ -16,14 +16,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .core.beliefs import Beliefs
-from .core.jit import exact
-from .core.limits import POINTS, choice, finite, fraction, non_negative, positive
-from .core.standings import Floats, Longs, Rounds
-from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
-from .inference.message_chain import propagate
-from .inference.performance import group_starts
-from .inference.win_probability import normal
+from ..core.beliefs import Beliefs
+from ..core.jit import exact
+from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
+from ..core.standings import Floats, Longs, Rounds
+from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..inference.message_chain import propagate
+from ..inference.performance import group_starts
+from ..inference.win_probability import normal
 
 __all__ = ["SYSTEM", "TrueSkill"]
 

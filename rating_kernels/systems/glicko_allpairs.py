@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from .core.beliefs import Beliefs
-from .core.limits import POINTS, finite, non_negative, positive
-from .core.numerics import C3
-from .core.standings import Floats, Rounds
-from .core.system import Map, Outcome, Prior, System, check_limits
+from ..core.beliefs import Beliefs
+from ..core.limits import POINTS, finite, non_negative, positive
+from ..core.numerics import C3
+from ..core.standings import Floats, Rounds
+from ..core.system import Map, Outcome, Prior, System, check_limits
+from ..inference.duels import SMALL, Duels, compare
+from ..inference.win_probability import glicko_curve
 from .glicko import Q, absorb_rows, diffuse_rows, idle_variance, perform, rate_each, state, store
-from .inference.duels import SMALL, Duels, compare
-from .inference.win_probability import glicko_curve
 
 __all__ = ["SYSTEM", "GlickoAllPairs"]
 

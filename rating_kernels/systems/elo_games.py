@@ -14,10 +14,10 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from .core.beliefs import Beliefs
-from .core.jit import exact
-from .core.limits import POINTS, non_negative
-from .core.standings import Floats
+from ..core.beliefs import Beliefs
+from ..core.jit import exact
+from ..core.limits import POINTS, non_negative
+from ..core.standings import Floats
 from .elo import Elo, curve, expected_score, factor_of, move, rule, store, surplus_of
 
 __all__ = ["IMPORTANCE", "Games", "rate_games"]

@@ -15,15 +15,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .core.beliefs import Beliefs
-from .core.jit import exact, inner_exact
-from .core.limits import POINTS, choice, finite, switch
-from .core.standings import Floats, Ints, Longs, Rounds
-from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
-from .inference.needs import HIGHEST_NEED, TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
-from .inference.performance import group_starts
-from .inference.win_probability import logistic
-from .metrics.invariants import promises
+from ..core.beliefs import Beliefs
+from ..core.jit import exact, inner_exact
+from ..core.limits import POINTS, choice, finite, switch
+from ..core.standings import Floats, Ints, Longs, Rounds
+from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..inference.needs import HIGHEST_NEED, TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
+from ..inference.performance import group_starts
+from ..inference.win_probability import logistic
+from ..metrics.invariants import promises
 
 __all__ = ["SYSTEM", "Codeforces"]
 

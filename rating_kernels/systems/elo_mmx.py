@@ -14,16 +14,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .core.beliefs import Beliefs
-from .core.jit import exact
-from .core.limits import POINTS, choice, finite, non_negative, positive, switch
-from .core.standings import Floats, Longs, Rounds
-from .core.system import ConvergenceError, Map, Outcome, Prior, System
+from ..core.beliefs import Beliefs
+from ..core.jit import exact
+from ..core.limits import POINTS, choice, finite, non_negative, positive, switch
+from ..core.standings import Floats, Longs, Rounds
+from ..core.system import ConvergenceError, Map, Outcome, Prior, System
+from ..inference.factors import drift
+from ..inference.gaussian import performances, solve_round
+from ..inference.performance import group_starts
+from ..inference.win_probability import normal_duel
 from .elo_mmr import check_rates, delta, rates, sigma_limit
-from .inference.factors import drift
-from .inference.gaussian import performances, solve_round
-from .inference.performance import group_starts
-from .inference.win_probability import normal_duel
 
 __all__ = ["SYSTEM", "EloMMX"]
 

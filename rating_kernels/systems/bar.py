@@ -22,16 +22,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .core.beliefs import Beliefs
-from .core.jit import exact
-from .core.limits import POINTS, choice, finite, fraction, non_negative, positive
-from .core.numerics import C3
-from .core.standings import Floats, Longs, Rounds
-from .core.system import Map, Outcome, Prior, System, check_limits
-from .fields.pair_field import KINDS, direct_sums, pair_sums
-from .fields.rank_scan import direct_worse_sums, worse_sums
-from .inference.performance import group_starts
-from .inference.win_probability import logistic
+from ..core.beliefs import Beliefs
+from ..core.jit import exact
+from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
+from ..core.numerics import C3
+from ..core.standings import Floats, Longs, Rounds
+from ..core.system import Map, Outcome, Prior, System, check_limits
+from ..fields.pair_field import KINDS, direct_sums, pair_sums
+from ..fields.rank_scan import direct_worse_sums, worse_sums
+from ..inference.performance import group_starts
+from ..inference.win_probability import logistic
 
 __all__ = ["BAR", "DEFAULTS", "SYSTEM", "Duels"]
 

@@ -14,16 +14,16 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from .core.beliefs import Beliefs, History, places_needed
-from .core.jit import exact
-from .core.limits import POINTS, choice, finite, non_negative, positive, whole
-from .core.numerics import C3
-from .core.standings import Floats, Longs, Rounds
-from .core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
-from .fields.field import DIRECT, NODES, Plan, Table, accumulate, check_width, finish, plan, plan_panels, tabulate
-from .inference.factors import absorb_rows, diffuse_rows
-from .inference.performance import bracket, group_starts, solve_groups, weigh_groups
-from .inference.win_probability import logistic_duel
+from ..core.beliefs import Beliefs, History, places_needed
+from ..core.jit import exact
+from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
+from ..core.numerics import C3
+from ..core.standings import Floats, Longs, Rounds
+from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..fields.field import DIRECT, NODES, Plan, Table, accumulate, check_width, finish, plan, plan_panels, tabulate
+from ..inference.factors import absorb_rows, diffuse_rows
+from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
+from ..inference.win_probability import logistic_duel
 
 __all__ = ["SYSTEM", "EloMMR", "Rates", "check_rates", "delta", "rates", "sigma_limit"]
 
