@@ -23,7 +23,7 @@ from . import (
     upkeep,
     warming,
 )
-from .interrupts import interruptible
+from .common.interrupts import interruptible
 from .messages import escape_logs, say_traceback, say_usage
 from .terminal import (
     SWITCH_SECONDS,
@@ -48,8 +48,8 @@ from .terminal import usage as _usage
 from .terminal import write_rows as _write
 
 if TYPE_CHECKING:
+    from .common.titles import TitlesChoice
     from .many import ManyProgress
-    from .titles import TitlesChoice
 
 __all__ = ["cli", "main"]
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ranklake.storage import RoundEntry, Run
 
-from .adapters import to_table
+from .common.adapters import to_table
 from .schedule import Schedule
 from .walk import Rated
 

@@ -26,7 +26,7 @@ from ranklake.rating_kernels.core import cache_folder
 from ranklake.rating_kernels.warm import PARTS, counted, is_warm, warm_part
 
 from . import children
-from .cpus import available_cpus
+from .common.cpus import available_cpus
 
 __all__ = ["Announce", "announce", "announced", "compile_everything", "compile_kernels", "compile_parts", "parts_for"]
 

@@ -24,18 +24,18 @@ from pydantic import AfterValidator, Field
 from ranklake.storage import Lake
 from ranklake.storage.lake.layout import check_dataset_name, check_run_name
 
+from .common.progress import ProgressLog
+from .common.text import markdown, message
 from .engines.base import ENGINES, choose_engine, open_engine
 from .flow_errors import plain_errors, reschedules
 from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown
 from .markdown import best, ingested_page, run_page
-from .progress_log import ProgressLog
 from .publish import PublishReport
 from .rate import RateReport
 from .resolve import wanted_runs
 from .source_update import SOURCES
 from .source_update import update as bring_in
 from .taking import SourceReport
-from .text import markdown, message
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
 

@@ -10,7 +10,7 @@ import click
 from .terminal import print_table, say, usage, write_json
 
 if TYPE_CHECKING:
-    from .describe import Description, Parameter
+    from .common.hyperparameters import Description, Parameter
 
 __all__ = ["COMMANDS"]
 
@@ -25,8 +25,8 @@ def systems(name: str | None, form: str) -> None:
     """
     from ranklake.rating_kernels import SYSTEMS
 
+    from .common.hyperparameters import describe
     from .config import find_system
-    from .describe import describe
 
     if name is None:
         every = [describe(system) for system in SYSTEMS.values()]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .client import Answer
-from .text import LONGEST_QUOTED, visible
+from .common.text import LONGEST_QUOTED, visible
 
 __all__ = ["Document", "Key"]
 

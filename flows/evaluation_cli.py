@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .cpus import available_cpus
+from .common.cpus import available_cpus
 from .terminal import (
     dataset_option,
     lake_option,
@@ -83,11 +83,11 @@ def evaluate(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
+    from .common.finite import finite_json
     from .compare import check_comparable, win_rates
     from .differences import CONFIDENCE, differences
     from .evaluate import evaluate as score_run
     from .evaluate import rounds_to_skip
-    from .finite import finite_json
     from .show_scores import breakdown_tables, comparison_table, scores_table, win_table
 
     with usage():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ranklake.storage import LakeError
 
+from .common.extras import MissingExtraError
 from .engines.base import EngineError
-from .extras import MissingExtraError
 from .sources.base import SourceError
 
 __all__ = ["expected"]

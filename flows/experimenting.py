@@ -52,8 +52,8 @@ def experiment(
     """
     from pathlib import Path
 
+    from .common.extras import need
     from .experiments import find_experiment
-    from .extras import need
 
     options = read_options(**choices)
     if listing:

@@ -20,10 +20,10 @@ from ranklake.storage import Lake
 from ranklake.storage.lake.disk import sync
 from ranklake.storage.lake.schemas import PUBLISHED
 
-from .finite import finite_rows
+from .common.finite import finite_rows
+from .common.text import json_visible, spreadsheet, visible
+from .common.titles import TitlesChoice
 from .published import Content
-from .text import json_visible, spreadsheet, visible
-from .titles import TitlesChoice
 
 __all__ = ["FORMATS", "TABLES", "atomic_file", "change_texts", "export_rows", "write_export"]
 

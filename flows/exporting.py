@@ -22,7 +22,7 @@ from .terminal import (
 )
 
 if TYPE_CHECKING:
-    from .titles import TitlesChoice
+    from .common.titles import TitlesChoice
 
 __all__ = ["COMMANDS"]
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from ranklake.storage import Lake, Run
 
+from .common.extras import need
 from .config import RunConfig
 from .engines.base import Engine
-from .extras import need
 from .publish import PublishReport
 from .publish import publish as publish_run
 from .rate import Progress, RateReport, rate

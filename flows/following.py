@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .common.interrupts import interruptible
 from .ingest_cli import file_options
-from .interrupts import interruptible
 from .terminal import SWITCH_SECONDS, engine_options, lake_option, progress, replace_option, say, usage
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ import pyarrow as pa
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.limits import LARGEST
 
+from .common.skipping import REASONS, Skipping
 from .compiling import compile_kernels
 from .config import build_params, find_system
 from .engines.base import ENGINES, Engine, EngineError, HandsLostError, Local, open_engine
 from .keepers import Held, keep
 from .outcomes import RoundError, in_full
-from .skipping import REASONS, Skipping
 from .sources.base import SourceError
 from .sources.naming import Columns
 from .sources.results import rounds_from_results

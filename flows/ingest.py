@@ -15,13 +15,13 @@ from ranklake.storage.lake.naming import check_folder
 from ranklake.storage.leases.lease import Holder, hold
 
 from .client import Client
+from .common.times import parse_time
 from .fetch import Told, fetch
 from .folder import Folder
 from .raw import Raw
 from .sources.base import SourceError
 from .sources.site import Site, find_site
 from .taking import SourceReport, take_in
-from .times import parse_time
 
 __all__ = ["KAGGLE", "SourceReport", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
 

@@ -229,8 +229,8 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import contests_file
 
+    from .common.times import parse_time
     from .ingest import ingest_source
-    from .times import parse_time
 
     with usage():
         contests_file(dataset)
@@ -277,9 +277,9 @@ def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | No
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import contests_file
 
+    from .common.times import parse_time
     from .ingest import ingest_source, open_client
     from .sources.site import find_site
-    from .times import parse_time
 
     with usage():
         beside = {name: value for name, value in choices.items() if name not in ("again", "steal")}

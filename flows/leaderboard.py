@@ -17,9 +17,9 @@ from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 from ranklake.storage.datasets.aliases import NEVER, turning_point
 from ranklake.storage.lake.schemas import PUBLISHED
 
+from .common.times import utc
+from .common.titles import RatingFormat, Titles, TitlesChoice, titles_of
 from .config import build_params, find_system
-from .times import utc
-from .titles import RatingFormat, Titles, TitlesChoice, titles_of
 
 __all__ = [
     "FOLDED",
@@ -149,7 +149,7 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titl
     deviations
         The rating shown is mu - deviations (sigma - its limit); by default as the system has it.
     titles
-        By default those of the run; see :func:`ranklake.flows.titles.titles_of`.
+        By default those of the run; see :func:`ranklake.flows.common.titles.titles_of`.
 
     Returns
     -------

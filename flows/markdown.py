@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
 
+from .common.text import cell, message
+from .common.text import markdown as escape
 from .ingest import SourceReport
 from .leaderboard import leaderboard, rating_format
 from .published_files import LATEST
-from .text import cell, message
-from .text import markdown as escape
 
 __all__ = ["best", "ingested_page", "run_page"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from .common.text import message
 from .terminal import say
-from .text import message
 
 __all__ = ["escape_logs", "say_traceback", "say_usage"]
 

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from ranklake.storage import DamagedError, Dataset, Lake, MissingError, Run
 
 from .chain import BESIDE, first_break, round_digests
+from .common.skipping import Skipping, differ
+from .common.titles import Titles
 from .config import RunConfig
-from .skipping import Skipping, differ
-from .titles import Titles
 
 __all__ = ["Plan"]
 

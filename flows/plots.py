@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from ranklake.storage import Dataset, Lake, Run
 
+from .common.times import utc
+from .common.titles import Titles, TitlesChoice, titles_of
 from .figures import SERIES, legible, new_figure, title_bands
 from .leaderboard import FOLDED, Display, PlayerHistory, Standing, check_rated, rated_contests
-from .times import utc
-from .titles import Titles, TitlesChoice, titles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

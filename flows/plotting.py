@@ -12,7 +12,7 @@ from .terminal import deviations_option, lake_option, run_option, say, tell_fres
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .titles import TitlesChoice
+    from .common.titles import TitlesChoice
 
 __all__ = ["COMMANDS"]
 

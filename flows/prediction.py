@@ -22,6 +22,7 @@ from ranklake.rating_kernels.core.beliefs import NEVER, Column, Ragged
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
+from .common.titles import NONE, RatingFormat
 from .compiling import announced, compile_kernels
 from .config import build_params, find_system
 from .engines.serial import Serial
@@ -29,7 +30,6 @@ from .history import store_of
 from .leaderboard import Display, check_rated, known_as, rated_contests
 from .outcomes import RoundError, in_full
 from .rounds import rate_rounds
-from .titles import NONE, RatingFormat
 
 __all__ = ["Prediction", "of_run", "predict", "take"]
 

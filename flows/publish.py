@@ -24,10 +24,10 @@ from ranklake.storage.lake.parquet import plain
 from ranklake.storage.lake.schemas import PUBLISHED
 from ranklake.storage.leases.lease import Lease, hold
 
-from .extras import need
+from .common.extras import need
+from .common.titles import TitlesChoice
 from .published import Content
 from .published_files import LATEST, LATEST_OF, delete_published
-from .titles import TitlesChoice
 
 if TYPE_CHECKING:
     from .delta import PublishedTable

@@ -20,9 +20,9 @@ from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.lease import Lease, hold
 
-from .adapters import check_contests
 from .chain import NUMERICS
 from .commit import Committer
+from .common.adapters import check_contests
 from .compiling import Announce, announce, compile_everything, compile_kernels
 from .config import RunConfig, find_system
 from .engines.base import Engine, EngineError, HandsLostError, Local

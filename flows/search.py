@@ -23,12 +23,12 @@ from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.naming import check_folder
 
 from .chain import NUMERICS
+from .common.skipping import Skipping
 from .compiling import compile_parts, parts_for
 from .config import default_run, find_system
 from .engines.base import open_engine
 from .hands import Hands
 from .proposals import Proposals, open_proposals
-from .skipping import Skipping
 from .trials import LEGS, History, Trial, held_out_scores, load_history, run_trial
 
 __all__ = ["METRICS", "Found", "SearchConfig", "SearchReport", "search"]

@@ -11,17 +11,17 @@ from rich.text import Text
 
 from ranklake.storage import Entry
 
+from .common.text import cell
+from .common.times import utc
 from .status import DatasetStatus, LakeStatus, RunStatus
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
-from .text import cell
-from .times import utc
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .common.titles import RatingFormat
     from .leaderboard import PlayerHistory
     from .prediction import Prediction
-    from .titles import RatingFormat
 
 __all__ = [
     "entrants_table",

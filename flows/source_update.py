@@ -9,13 +9,13 @@ from typing import Any
 from ranklake.storage import Dataset, Lake, MissingError
 from ranklake.storage.lake import layout
 
+from .common.times import parse_time
 from .fetch import Told
 from .file_changes import watch
 from .file_source import FILES, FilesReport, check_options, ingest_files
 from .ingest import KAGGLE, ingest_kaggle, ingest_source, open_client
 from .sources.site import SITES, find_site
 from .taking import SourceReport
-from .times import parse_time
 
 __all__ = ["SOURCES", "check_source", "has_contests", "update"]
 

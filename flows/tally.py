@@ -8,8 +8,8 @@ import numpy as np
 
 from ranklake.rating_kernels import System
 
+from .common.skipping import REASONS
 from .level import Level
-from .skipping import REASONS
 from .walk import Rated
 
 __all__ = ["Tally"]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .progress_log import ProgressLog
-from .text import json_visible, message, visible
-from .times import parse_time
+from .common.progress import ProgressLog
+from .common.text import json_visible, message, visible
+from .common.times import parse_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ranklake.storage import Lake
     from ranklake.storage.leases.lease import Holder
 
-    from .titles import TitlesChoice
+    from .common.titles import TitlesChoice
 
 __all__ = [
     "SWITCH_SECONDS",
@@ -116,7 +116,7 @@ def titles_choice(context: click.Context, parameter: click.Parameter, value: str
     """Titles by name or from a file."""
     if value is None:
         return None
-    from .titles import parse_titles
+    from .common.titles import parse_titles
 
     try:
         return parse_titles(value)
@@ -234,7 +234,7 @@ def write_rows(table: pa.Table, form: str, safe: bool = False) -> None:
     On a terminal, control characters are escaped: in JSON the values stay the same, in CSV the escapes are for reading.
     ``safe`` marks the cells of CSV that a spreadsheet would take for formulas.
     """
-    from .finite import finite_rows
+    from .common.finite import finite_rows
 
     table = finite_rows(table)
     if form == "csv":

@@ -13,14 +13,14 @@ from ranklake.rating_kernels.core.standings import Ints
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
 
-from .adapters import Occasions, check_contests
+from .common.adapters import Occasions, check_contests
+from .common.skipping import ANY_SYSTEM, Skipping
 from .config import build_params, find_system
 from .engines.base import Engine
 from .engines.serial import Serial
 from .keepers import keep
 from .rounds import rate_rounds
 from .scores import RoundScores, is_better, score_rounds
-from .skipping import ANY_SYSTEM, Skipping
 
 __all__ = ["History", "Trial", "held_out_scores", "hopeless", "load_history", "run_trial"]
 

@@ -14,7 +14,7 @@ from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.lake.schemas import PUBLISHED
 
-from .extras import MissingExtraError, need
+from .common.extras import MissingExtraError, need
 from .published import Content
 from .published_files import LATEST, LATEST_OF, WRITTEN
 

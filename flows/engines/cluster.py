@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..alike import about, compare
-from ..cpus import available_cpus
+from ..common.cpus import available_cpus
 from .actors import Actors, Member, in_words
 from .base import EngineError, HandsLostError
 from .connecting import connect, import_dask, within

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, TypeVar
 
-from ..extras import need
+from ..common.extras import need
 from .actors import in_words
 from .base import EngineError
 

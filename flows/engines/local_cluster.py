@@ -27,7 +27,7 @@ import locket
 from dask import config
 from distributed.system import MEMORY_LIMIT
 
-from ..extras import need
+from ..common.extras import need
 from .base import EngineError
 
 __all__ = ["DASHBOARD", "WORKER_ENVIRON", "LocalCluster"]

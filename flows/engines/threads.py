@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
-from ..cpus import available_cpus
+from ..common.cpus import available_cpus
 from .base import Work
 
 __all__ = ["Threads"]

@@ -15,11 +15,11 @@ import pyarrow as pa
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 from ranklake.storage import Contest, Dataset, Lake, LakeError
 
+from ..common.skipping import ANY_SYSTEM
 from ..compiling import compile_kernels
 from ..config import build_params, find_system
 from ..engines.threads import Threads
 from ..rounds import rate_rounds
-from ..skipping import ANY_SYSTEM
 from ..sources.base import SourceError
 from ..sources.files import read_contests
 from ..sources.naming import Columns
@@ -46,7 +46,7 @@ class History:
     n_contests, mean_participants : int, float
         Of all contests.
     rounds : Rounds
-        Those that every system rates: :data:`~ranklake.flows.skipping.ANY_SYSTEM`.
+        Those that every system rates: :data:`~ranklake.flows.common.skipping.ANY_SYSTEM`.
     index : int64[r]
         Of each, how many contests came before.
     titles : list of str
@@ -141,7 +141,7 @@ def from_lake(lake: Lake, name: str) -> History:
     LakeError
         There is no such data set.
     """
-    from ..adapters import Occasions
+    from ..common.adapters import Occasions
 
     dataset = Dataset.open(lake, name)
     contests = dataset.contests

@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from ..extras import need
-from ..text import visible
+from ..common.extras import need
+from ..common.text import visible
 from .base import Experiment, Picture, Report, Table
 
 __all__ = ["to_html", "write_report"]

@@ -10,9 +10,9 @@ from ranklake.rating_kernels.metrics.metrics import keep, score
 from ranklake.rating_kernels.metrics.rank_errors import rank_errors, total
 from ranklake.rating_kernels.systems.elo_srm import PRESETS
 
+from ..common.text import slug as slug_of
 from ..evaluate import division_of
 from ..figures import SERIES, legible, new_figure
-from ..text import slug as slug_of
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import History, play
 

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..text import message, quoted
+from ..common.text import message, quoted
 
 __all__ = [
     "Duplicate",

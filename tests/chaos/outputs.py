@@ -319,7 +319,7 @@ def _csv_rows(text: str) -> list[dict[str, Any]]:
 
 
 def _without_controls(value: str) -> str:
-    from ranklake.flows.text import visible
+    from ranklake.flows.common.text import visible
 
     return visible(value)
 

@@ -17,9 +17,9 @@ import pytest
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
 import ranklake.flows.spread
+from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.engines.base import EngineError, open_engine
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.extras import MissingExtraError
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 pytest.importorskip("cryptography", reason="the extra cluster is not installed: no certificates to test with")

@@ -16,9 +16,9 @@ from types import SimpleNamespace
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from ranklake.flows.interrupts import interruptible
+from ranklake.flows.common.interrupts import interruptible
+from ranklake.flows.common.times import utc
 from ranklake.flows.markdown import place
-from ranklake.flows.times import utc
 from ranklake.storage.lake.object_stores import connect
 from ranklake.storage.leases import processes
 from ranklake.storage.leases.identity import author
@@ -30,7 +30,7 @@ SOURCES = [
 
 ONE_PLACE = {  # a call, and the modules that may make it
     "os.kill": {"storage/leases/processes.py"},  # ends any process on Windows
-    "os.sched_getaffinity": {"flows/cpus.py"},
+    "os.sched_getaffinity": {"flows/common/cpus.py"},
     "os.getuid": {
         "storage/leases/identity.py",
         "rating_kernels/core/cache_folder.py",

@@ -21,7 +21,7 @@ import ranklake.flows.commit
 import ranklake.flows.rate
 import ranklake.flows.schedule
 import ranklake.storage.datasets.ingest
-from ranklake.flows.adapters import Occasions
+from ranklake.flows.common.adapters import Occasions
 from ranklake.flows.leaderboard import leaderboard, player_history
 from ranklake.flows.rate import RateReport
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pipeline.test_cli import Command
 
+from ranklake.flows.common.hyperparameters import Parameter, describe, near_names
 from ranklake.flows.config import build_params
-from ranklake.flows.describe import Parameter, describe, near_names
 from ranklake.rating_kernels import SYSTEMS, System
 from ranklake.rating_kernels.core.limits import Limits, limits_of
 

@@ -12,13 +12,13 @@ import pytest
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run, rated, stamps
 
 from ranklake.flows import rate_history
+from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.config import RunConfig, build_params, default_run, find_system
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluate import evaluate
 from ranklake.flows.rate import RateReport, rate
 from ranklake.flows.rounds import rate_rounds
 from ranklake.flows.search import SearchConfig, search
-from ranklake.flows.skipping import Skipping
 from ranklake.flows.trials import load_history
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.storage import Contest, Dataset, Lake

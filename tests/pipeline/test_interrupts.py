@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ranklake.flows.interrupts import interruptible
+from ranklake.flows.common.interrupts import interruptible
 
 PATIENCE = 120.0
 
@@ -56,7 +56,7 @@ def test_interruptible__in_another_thread_does_nothing() -> None:
 
 HEAD = """
 import os, signal, sys, threading, time
-import ranklake.flows.interrupts as interrupts
+import ranklake.flows.common.interrupts as interrupts
 interrupts.GRACE_SECONDS = {grace}
 def interrupt(number=signal.SIGINT):
     os.kill(os.getpid(), number)

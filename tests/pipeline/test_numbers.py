@@ -20,11 +20,11 @@ from pipeline.lakes import contest, lake_of, made_up, rate_run, rated, same_tabl
 
 from ranklake.flows import rate_history
 from ranklake.flows.away import Apart
+from ranklake.flows.common.finite import finite_json, finite_rows
 from ranklake.flows.config import RunConfig, find_system
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluate import evaluate
-from ranklake.flows.finite import finite_json, finite_rows
 from ranklake.flows.outcomes import RoundError
 from ranklake.flows.prediction import predict
 from ranklake.flows.rate import rate

@@ -42,8 +42,8 @@ import ranklake.flows.commit
 import ranklake.flows.delta
 import ranklake.flows.published
 from ranklake.flows.cli import cli
+from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.delta import PublishedTable
-from ranklake.flows.extras import MissingExtraError
 from ranklake.flows.publish import PublishReport, publish
 from ranklake.flows.published import Content
 from ranklake.flows.published_files import LATEST

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from strategies import repeatable
 
-from ranklake.flows.sources.base import SourceError
-from ranklake.flows.text import (
+from ranklake.flows.common.text import (
     LONGEST_CELL,
     LONGEST_MESSAGE,
     MAX_MARKS,
@@ -30,6 +29,7 @@ from ranklake.flows.text import (
     spreadsheet,
     visible,
 )
+from ranklake.flows.sources.base import SourceError
 
 ORDINARY = (
     "tourist", "Um_nik", "Ünïcödé Näme", "имя", "选手", "a b", "[red]", "C:\\x", "O\u0308zil", "\u3000wide\u3000",
@@ -160,7 +160,7 @@ def test_text__is_printed_through_one_module_alone() -> None:
 
 
 def test_text__has_no_second_sanitiser() -> None:
-    """What is printable is decided in flows/text.py; a user agent is a header of HTTP, with rules of its own."""
+    """What is printable is decided in flows/common/text.py; a user agent is a header of HTTP, with rules of its own."""
     for path in sorted((ROOT / "flows").rglob("*.py")):
         if path.name not in ("text.py", "client.py"):
             assert "isprintable" not in path.read_text("utf-8"), path

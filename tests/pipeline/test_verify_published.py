@@ -16,7 +16,7 @@ import pytest
 from pipeline.commands import Command
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 
-from ranklake.flows.extras import MissingExtraError
+from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.publish import publish
 from ranklake.flows.published_files import LATEST, delete_published
 from ranklake.flows.verify import Verifier

@@ -31,11 +31,11 @@ from sources.server import Reply, serving
 
 import ranklake.flows.deployments as deployments
 import ranklake.flows.flow_errors as flow_errors
+from ranklake.flows.common.progress import ProgressLog
+from ranklake.flows.common.text import visible as plain
 from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.progress_log import ProgressLog
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.text import visible as plain
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.lease import hold

@@ -27,7 +27,7 @@ from sources.fake_codeforces import FakeCodeforces, changes
 from sources.server import serving
 from strategies import repeatable
 
-import ranklake.flows.extras
+import ranklake.flows.common.extras
 import ranklake.flows.follow
 import ranklake.flows.following
 from ranklake.flows.cli import cli
@@ -185,8 +185,8 @@ def test_follow__that_cannot_publish_does_not_begin(site: Site, lake: Lake, monk
     def missing(package: str) -> None:
         raise ModuleNotFoundError(f"no {package}", name=package)
 
-    monkeypatch.setattr(ranklake.flows.extras, "import_module", missing)
-    with pytest.raises(ranklake.flows.extras.MissingExtraError, match=r"pip install 'ranklake\[publish\]'"):
+    monkeypatch.setattr(ranklake.flows.common.extras, "import_module", missing)
+    with pytest.raises(ranklake.flows.common.extras.MissingExtraError, match=r"pip install 'ranklake\[publish\]'"):
         followed(lake)
     assert site.asked == []
 

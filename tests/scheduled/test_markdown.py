@@ -13,11 +13,11 @@ from pipeline.lakes import contest, lake_of, rate_run
 from scheduled.site import Report
 from strategies import repeatable
 
+from ranklake.flows.common.text import LONGEST_CELL
+from ranklake.flows.common.text import markdown as escape
+from ranklake.flows.common.text import visible as plain
 from ranklake.flows.markdown import MOST, best, ingested_page, place, run_page
 from ranklake.flows.publish import publish
-from ranklake.flows.text import LONGEST_CELL
-from ranklake.flows.text import markdown as escape
-from ranklake.flows.text import visible as plain
 from ranklake.storage import Lake
 
 HOSTILE = (

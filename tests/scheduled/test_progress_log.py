@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from ranklake.flows.progress_log import ProgressLog, time_left
+from ranklake.flows.common.progress import ProgressLog, time_left
 
 
 class Clock:

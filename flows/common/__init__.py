@@ -1,0 +1,1 @@
+"""Arrow conversions, settings, text, times, optional imports and progress. No state."""
