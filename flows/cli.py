@@ -129,14 +129,14 @@ def rate(
     lake: str,
 ) -> None:
     """Bring a run up to date: keep the rounds that still hold, rate the others, commit as they come."""
-    from .children import SHARED, started_ahead
+    from .compilation.child_processes import SHARED, started_ahead
 
     if scheduler is None and engine != "dask" and not dry_run:
         click.get_current_context().with_resource(started_ahead(systems or SHARED))
 
     from ranklake.storage import Lake
 
-    from .compiling import announce
+    from .compilation.compile import announce
     from .engines.base import Remote, open_engine
     from .many import rate_many
     from .resolve import wanted_runs

@@ -20,7 +20,7 @@ from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run, Segment
 
 from .common.finite import finite_json, finite_rows
-from .compiling import compile_parts
+from .compilation.compile import compile_parts
 from .scores import METRICS, RoundScores, score_rounds
 
 __all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip"]

@@ -15,7 +15,7 @@ from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.limits import LARGEST
 
 from .common.skipping import REASONS, Skipping
-from .compiling import compile_kernels
+from .compilation.compile import compile_kernels
 from .config import build_params, find_system
 from .engines.base import ENGINES, Engine, EngineError, HandsLostError, Local, open_engine
 from .keepers import Held, keep

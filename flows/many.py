@@ -11,7 +11,7 @@ from threading import Event
 from ranklake.storage import Lake
 
 from .away import Apart
-from .compiling import Announce, announce
+from .compilation.compile import Announce, announce
 from .config import RunConfig
 from .engines.base import Engine, Remote
 from .rate import Progress, RateReport, rate

@@ -23,7 +23,7 @@ from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
 from .common.titles import NONE, RatingFormat
-from .compiling import announced, compile_kernels
+from .compilation.compile import announced, compile_kernels
 from .config import build_params, find_system
 from .engines.serial import Serial
 from .history import store_of

@@ -23,7 +23,7 @@ from ranklake.storage.leases.lease import Lease, hold
 from .chain import NUMERICS
 from .commit import Committer
 from .common.adapters import check_contests
-from .compiling import Announce, announce, compile_everything, compile_kernels
+from .compilation.compile import Announce, announce, compile_everything, compile_kernels
 from .config import RunConfig, find_system
 from .engines.base import Engine, EngineError, HandsLostError, Local
 from .plan import Plan

@@ -24,7 +24,7 @@ from ranklake.storage.lake.naming import check_folder
 
 from .chain import NUMERICS
 from .common.skipping import Skipping
-from .compiling import compile_parts, parts_for
+from .compilation.compile import compile_parts, parts_for
 from .config import default_run, find_system
 from .engines.base import open_engine
 from .hands import Hands

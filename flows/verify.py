@@ -171,7 +171,7 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
     LakeError
         The run or its data set cannot be read, or it does not hold that far.
     """
-    from .compiling import compile_kernels
+    from .compilation.compile import compile_kernels
     from .config import RunConfig, find_system
     from .plan import Plan
     from .walk import Walk

@@ -22,7 +22,7 @@ def warm(systems: tuple[str, ...]) -> None:
     from ranklake.rating_kernels.core import cache_folder
     from ranklake.rating_kernels.warm import PARTS, SCORES, is_warm
 
-    from .compiling import compile_parts
+    from .compilation.compile import compile_parts
     from .config import find_system
 
     with usage():

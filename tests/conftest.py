@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from platforms import reason_to_skip
 
-from ranklake.flows.compiling import compile_parts
+from ranklake.flows.compilation.compile import compile_parts
 from ranklake.flows.engines.base import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads

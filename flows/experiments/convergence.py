@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS, Rounds
 
-from ..compiling import compile_kernels
+from ..compilation.compile import compile_kernels
 from ..engines.threads import Threads
 from ..figures import SERIES, log_scale, new_figure
 from ..rounds import rate_rounds

@@ -16,7 +16,7 @@ from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 from ranklake.storage import Contest, Dataset, Lake, LakeError
 
 from ..common.skipping import ANY_SYSTEM
-from ..compiling import compile_kernels
+from ..compilation.compile import compile_kernels
 from ..config import build_params, find_system
 from ..engines.threads import Threads
 from ..rounds import rate_rounds

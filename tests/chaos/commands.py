@@ -28,7 +28,7 @@ SYSTEMS = ("elo-mmr", "elo", "glicko")
 WARM = f"""
 import deltalake
 import ranklake.flows.chain
-import ranklake.flows.children
+import ranklake.flows.compilation.child_processes
 import ranklake.flows.engines.threads
 import ranklake.flows.evaluate
 import ranklake.flows.export

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from pipeline.commands import Command
 
-from ranklake.flows import children as processes
-from ranklake.flows import compiling, predict, prediction, rate
+from ranklake.flows import predict, prediction, rate
 from ranklake.flows.away import Apart
-from ranklake.flows.compiling import announced, compile_kernels, compile_parts, parts_for
+from ranklake.flows.compilation import child_processes as processes
+from ranklake.flows.compilation import compile as compiling
+from ranklake.flows.compilation.compile import announced, compile_kernels, compile_parts, parts_for
 from ranklake.flows.config import RunConfig
 from ranklake.rating_kernels import SYSTEMS, Glicko
 from ranklake.rating_kernels.core import cache_folder
@@ -70,7 +71,7 @@ def test_parts__are_those_that_the_sizes_need() -> None:
 def test_compile__fills_the_cache_once_and_says_so(cache: Path) -> None:
     """In processes of their own: what this one has compiled before is in its memory."""
     code = f"""
-from ranklake.flows.compiling import compile_parts
+from ranklake.flows.compilation.compile import compile_parts
 from ranklake.rating_kernels.warm import is_warm
 print(compile_parts([{PART!r}]) > 0.0, is_warm({PART!r}), is_warm("glicko.large"))
 """

@@ -146,7 +146,7 @@ def test_text__is_printed_through_one_module_alone() -> None:
     """``click.echo``, ``print`` and the streams are for flows/terminal.py, where every line is made visible."""
     allowed = {
         "flows/terminal.py",
-        "flows/compiling.py",  # a constant line with names of systems, before click is there
+        "flows/compilation/compile.py",  # a constant line with names of systems, before click is there
         "rating_kernels/warm.py",  # to the process that started it
         "flows/exporting.py",  # sys.stdout.buffer, for write_export
     }

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .common.cpus import available_cpus
+from ..common.cpus import available_cpus
 
 __all__ = ["CHILD", "SHARED", "Child", "discard", "end", "started_ahead", "take"]
 

@@ -25,8 +25,8 @@ from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.core import cache_folder
 from ranklake.rating_kernels.warm import PARTS, counted, is_warm, warm_part
 
-from . import children
-from .common.cpus import available_cpus
+from ..common.cpus import available_cpus
+from . import child_processes as children
 
 __all__ = ["Announce", "announce", "announced", "compile_everything", "compile_kernels", "compile_parts", "parts_for"]
 

@@ -1,0 +1,1 @@
+"""Compiled kernels: child processes compile what a run needs before it rates."""
