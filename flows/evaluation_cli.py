@@ -182,7 +182,7 @@ def search(
     """
     from ranklake.storage import Lake
 
-    from .hands import open_hands
+    from .engines.task_pool import open_hands
     from .search import SearchConfig
     from .search import search as run_search
     from .show_scores import search_table

@@ -27,7 +27,7 @@ from .common.skipping import Skipping
 from .compilation.compile import compile_parts, parts_for
 from .config import default_run, find_system
 from .engines.base import open_engine
-from .hands import Hands
+from .engines.task_pool import Hands
 from .proposals import Proposals, open_proposals
 from .trials import LEGS, History, Trial, held_out_scores, load_history, run_trial
 

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from ..alike import about
 from .base import EngineError, HandsLostError, Order
-from .freight import Piece, Pieces, enclose, load, unload
+from .environment import about
+from .serialization import Piece, Pieces, enclose, load, unload
 
 __all__ = ["Actors", "Member", "Place", "in_words"]
 

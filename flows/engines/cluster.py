@@ -17,11 +17,11 @@ from copy import copy
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from ..alike import about, compare
 from ..common.cpus import available_cpus
 from .actors import Actors, Member, in_words
 from .base import EngineError, HandsLostError
-from .connecting import connect, import_dask, within
+from .connection import connect, import_dask, within
+from .environment import about, compare
 
 __all__ = ["Cluster"]
 

@@ -14,8 +14,8 @@ from against_peer import CODEFORCES
 from timing import Options, Result, best_of, invoke, run_command
 
 from ranklake.flows.engines.base import open_engine
+from ranklake.flows.engines.task_pool import open_hands
 from ranklake.flows.grids import published_grid
-from ranklake.flows.hands import open_hands
 from ranklake.flows.paper import PRINTED, table_2
 from ranklake.flows.search import SearchConfig, SearchReport, search
 from ranklake.flows.sources.files import read_contests

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from ranklake.flows.engines.actors import Member
 from ranklake.flows.engines.base import EngineError, HandsLostError, Order
-from ranklake.flows.engines.freight import enclose, load, unload
+from ranklake.flows.engines.serialization import enclose, load, unload
 
 __all__ = ["Processes"]
 

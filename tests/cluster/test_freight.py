@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ranklake.flows.engines.freight import LARGE, enclose, load, unload
+from ranklake.flows.engines.serialization import LARGE, enclose, load, unload
 
 SMALL_ARRAY = np.arange(7, dtype=np.int32)
 LARGE_ARRAY = np.arange(LARGE, dtype=np.float64)

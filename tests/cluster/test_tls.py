@@ -23,7 +23,7 @@ from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 from ranklake.flows import rate_history
 from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.hands import open_hands
+from ranklake.flows.engines.task_pool import open_hands
 from ranklake.storage import Lake
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
@@ -33,7 +33,7 @@ from cluster.certificates import Authority, Certificates  # noqa: E402
 from cluster.ports import context_of  # noqa: E402
 from cluster.sites import START_SECONDS, Site  # noqa: E402
 
-from ranklake.flows.engines import connecting  # noqa: E402
+from ranklake.flows.engines import connection as connecting  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 CONTESTS = made_up(20, large=9)

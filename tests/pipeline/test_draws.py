@@ -176,7 +176,7 @@ def test_default_run__is_named_by_what_was_chosen() -> None:
 
 
 def test_search__rates_what_the_system_rates(tmp_path: Path) -> None:
-    from ranklake.flows.hands import open_hands
+    from ranklake.flows.engines.task_pool import open_hands
 
     lake = lake_of(tmp_path / "lake", league(150))
     n_draws = sum(int(one.hi[0]) for one in league(150))

@@ -18,9 +18,9 @@ from pipeline.test_cli import Command
 
 from ranklake.flows import search as module
 from ranklake.flows.config import build_params
+from ranklake.flows.engines.task_pool import Hands, open_hands
 from ranklake.flows.evaluate import evaluate
 from ranklake.flows.grids import GRIDS, RANGES, SPACES, published_grid
-from ranklake.flows.hands import Hands, open_hands
 from ranklake.flows.proposals import open_proposals
 from ranklake.flows.search import SearchConfig, SearchReport, search
 from ranklake.flows.spaces import Range, as_texts, draw, grid, parse_space
@@ -258,7 +258,7 @@ def test_hands__say_which_cluster_lost_a_trial(scheduler: str) -> None:
 
 def test_command__says_that_no_scheduler_answers(invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="needs pip install 'ranklake[cluster]'")
-    monkeypatch.setattr("ranklake.flows.hands.PATIENCE", 1.0)
+    monkeypatch.setattr("ranklake.flows.engines.task_pool.PATIENCE", 1.0)
     words = ("--train-share", "0.5", "--scheduler", "tcp://127.0.0.1:9")
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in invoke.refuses(
         "search", "--dataset", "games", *words, "--lake", lake.url

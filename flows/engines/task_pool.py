@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from .common.cpus import available_cpus
-from .engines.connecting import connect, import_dask
+from ..common.cpus import available_cpus
+from .connection import connect, import_dask
 
 __all__ = ["Hands", "open_hands"]
 
