@@ -18,8 +18,8 @@ from .common.skipping import REASONS, Skipping
 from .compilation.compile import compile_kernels
 from .config import build_params, find_system
 from .engines.base import ENGINES, Engine, EngineError, HandsLostError, Local, open_engine
-from .keepers import Held, keep
-from .outcomes import RoundError, in_full
+from .execution.outcomes import RoundError, in_full
+from .execution.rater import Held, keep
 from .sources.base import SourceError
 from .sources.naming import Columns
 from .sources.results import rounds_from_results

@@ -10,10 +10,10 @@ from threading import Event
 
 from ranklake.storage import Lake
 
-from .away import Apart
 from .compilation.compile import Announce, announce
 from .config import RunConfig
 from .engines.base import Engine, Remote
+from .execution.pinned import Apart
 from .rate import Progress, RateReport, rate
 
 __all__ = ["ManyProgress", "rate_many"]

@@ -18,8 +18,8 @@ from .common.skipping import ANY_SYSTEM, Skipping
 from .config import build_params, find_system
 from .engines.base import Engine
 from .engines.serial import Serial
-from .keepers import keep
-from .rounds import rate_rounds
+from .execution.rater import keep
+from .execution.rounds import rate_rounds
 from .scores import RoundScores, is_better, score_rounds
 
 __all__ = ["History", "Trial", "held_out_scores", "hopeless", "load_history", "run_trial"]

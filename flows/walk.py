@@ -20,8 +20,8 @@ from ranklake.storage.lake.remedies import way_out
 from .common.adapters import Occasions
 from .common.skipping import Skipping
 from .engines.base import Engine
-from .keepers import Keeper, keep
-from .outcomes import RoundError, in_full
+from .execution.outcomes import RoundError, in_full
+from .execution.rater import Keeper, keep
 
 __all__ = ["Rated", "Walk"]
 

@@ -19,7 +19,7 @@ from ..common.skipping import ANY_SYSTEM
 from ..compilation.compile import compile_kernels
 from ..config import build_params, find_system
 from ..engines.threads import Threads
-from ..rounds import rate_rounds
+from ..execution.rounds import rate_rounds
 from ..sources.base import SourceError
 from ..sources.files import read_contests
 from ..sources.naming import Columns

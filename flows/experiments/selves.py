@@ -17,7 +17,7 @@ from ranklake.rating_kernels import Beliefs, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Column, Ragged
 
 from ..engines.serial import Serial
-from ..rounds import rate_rounds
+from ..execution.rounds import rate_rounds
 
 __all__ = ["Stand", "move", "other_self"]
 

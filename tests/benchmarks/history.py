@@ -14,7 +14,7 @@ import pyarrow as pa
 from timing import SkippedRow
 
 from ranklake.flows.engines.base import open_engine
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.sources.files import Columns, read_contests
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
 

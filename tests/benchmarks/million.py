@@ -9,7 +9,7 @@ import numpy as np
 from timing import Options, Result, best_of
 
 from ranklake.flows.engines.base import open_engine
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds, System
 
 __all__ = ["million", "systems_million"]

@@ -20,12 +20,12 @@ from history import History, load
 from memory import forget_peaks, peak_bytes
 from timing import Options, Result, SkippedRow
 
-from ranklake.flows.away import Apart
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.engines.base import Engine, Order, Remote, open_engine
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.keepers import Keeper, keep
-from ranklake.flows.spread import Spread
+from ranklake.flows.execution.partitioned import Spread
+from ranklake.flows.execution.pinned import Apart
+from ranklake.flows.execution.rater import Keeper, keep
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 
 __all__ = ["cluster"]

@@ -10,12 +10,12 @@ from cluster.test_spread import joined, params_of, walk
 from kernels.histories import same_bits
 from kernels.test_engines import N_PLAYERS, around
 
-import ranklake.flows.away
-import ranklake.flows.keepers
-from ranklake.flows.away import Apart, Away, Shelf
+import ranklake.flows.execution.pinned
+import ranklake.flows.execution.rater
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.keepers import Here, keep
-from ranklake.flows.spread import Spread
+from ranklake.flows.execution.partitioned import Spread
+from ranklake.flows.execution.pinned import Apart, Away, Shelf
+from ranklake.flows.execution.rater import Here, keep
 from ranklake.rating_kernels import SYSTEMS, Rounds, System
 
 ELO_MMR = SYSTEMS["elo-mmr"]
@@ -23,8 +23,8 @@ ELO_MMR = SYSTEMS["elo-mmr"]
 
 @pytest.fixture(autouse=True)
 def empty_shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
-    shelf = Shelf(ranklake.flows.away.SHELF_BYTES)
-    monkeypatch.setattr(ranklake.flows.away, "_SHELF", shelf)
+    shelf = Shelf(ranklake.flows.execution.pinned.SHELF_BYTES)
+    monkeypatch.setattr(ranklake.flows.execution.pinned, "_SHELF", shelf)
     return shelf
 
 
@@ -69,7 +69,7 @@ def test_away__rounds_come_to_a_worker_once_for_all_runs(given: list[int]) -> No
 
 
 def test_away__what_is_on_the_shelf_no_more_is_brought_again(monkeypatch: pytest.MonkeyPatch, given: list[int]) -> None:
-    monkeypatch.setattr(ranklake.flows.away, "_SHELF", Shelf(1))  # room for the last part alone
+    monkeypatch.setattr(ranklake.flows.execution.pinned, "_SHELF", Shelf(1))  # room for the last part alone
     parts = parts_of(around(ELO_MMR.small))
     here = Here(ELO_MMR, ELO_MMR.params(), N_PLAYERS, Serial())
     away = Away(ELO_MMR, ELO_MMR.params(), N_PLAYERS, Bench(1))
@@ -78,7 +78,7 @@ def test_away__what_is_on_the_shelf_no_more_is_brought_again(monkeypatch: pytest
 
 def test_shelf__forgets_first_what_was_not_asked_for_longest() -> None:
     one, two, three = (around(5).part(i, i + 1) for i in range(3))
-    shelf = Shelf(ranklake.flows.away._size(one) + ranklake.flows.away._size(two))
+    shelf = Shelf(ranklake.flows.execution.pinned._size(one) + ranklake.flows.execution.pinned._size(two))
     shelf.put(b"1", one)
     shelf.put(b"2", two)
     assert shelf.get(b"1") is one
@@ -88,7 +88,7 @@ def test_shelf__forgets_first_what_was_not_asked_for_longest() -> None:
 
 
 def test_away__takes_no_more_rows_along_than_a_trip_is_worth(monkeypatch: pytest.MonkeyPatch, given: list[int]) -> None:
-    monkeypatch.setattr(ranklake.flows.away, "BATCH_ROWS", 1)
+    monkeypatch.setattr(ranklake.flows.execution.pinned, "BATCH_ROWS", 1)
     parts = parts_of(around(ELO_MMR.small))
     walk(Away(ELO_MMR, ELO_MMR.params(), N_PLAYERS, Bench(1)), parts)
     assert len(given) == 2 * len(parts)
@@ -97,6 +97,6 @@ def test_away__takes_no_more_rows_along_than_a_trip_is_worth(monkeypatch: pytest
 def test_keep__a_worker_holds_no_more_players_than_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Apart(Bench(2))
     assert isinstance(keep(ELO_MMR, ELO_MMR.params(), 10, engine), Away)
-    monkeypatch.setattr(ranklake.flows.keepers, "WHOLE", 9)
+    monkeypatch.setattr(ranklake.flows.execution.rater, "WHOLE", 9)
     assert isinstance(keep(ELO_MMR, ELO_MMR.params(), 10, engine), Spread)
     assert isinstance(keep(ELO_MMR, ELO_MMR.params(), 10, Bench(2)), Spread)

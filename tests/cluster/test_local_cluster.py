@@ -16,7 +16,7 @@ import psutil
 import pytest
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
-import ranklake.flows.spread
+import ranklake.flows.execution.partitioned
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.engines.base import EngineError, open_engine
 from ranklake.flows.engines.serial import Serial
@@ -49,8 +49,8 @@ def processes() -> list[int]:
 def test_local_cluster__lets_nobody_in_without_its_certificate(
     strike: Callable[..., None], tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranklake.flows.spread, "WIDE", 1000)
-    monkeypatch.setattr(ranklake.flows.spread, "LONG", 0)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", 0)
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     before, found = listening(processes()), {}
     stranger = context_of(distributed.Security.temporary())

@@ -14,7 +14,7 @@ from cluster.processes import Processes
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
 import ranklake.flows.commit
-import ranklake.flows.spread
+import ranklake.flows.execution.partitioned
 from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake
@@ -31,7 +31,7 @@ PHASES = [
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 30)
     monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
-    monkeypatch.setattr(ranklake.flows.spread, "WIDE", 1000)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
 
 
 @pytest.fixture(scope="module")

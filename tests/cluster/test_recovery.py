@@ -13,10 +13,10 @@ from cluster.crews import Bench
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_beliefs, same_tables
 
 import ranklake.flows.commit
+import ranklake.flows.execution.partitioned
 import ranklake.flows.history
 import ranklake.flows.rate
 import ranklake.flows.schedule
-import ranklake.flows.spread
 from ranklake.flows import rate_history
 from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
@@ -31,8 +31,8 @@ def many_small_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 30)
     monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
     monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 60)
-    monkeypatch.setattr(ranklake.flows.spread, "WIDE", 1000)
-    monkeypatch.setattr(ranklake.flows.spread, "LONG", request.param)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", request.param)
 
 
 def last_beliefs(lake: Lake) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from cluster.crews import Bench
 from kernels.histories import same_bits
 from kernels.test_engines import N_PLAYERS, OPTIONS, around
 
-import ranklake.flows.spread
+import ranklake.flows.execution.partitioned
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.keepers import Here, Keeper
-from ranklake.flows.spread import Spread
+from ranklake.flows.execution.partitioned import Spread
+from ranklake.flows.execution.rater import Here, Keeper
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 
 
@@ -63,7 +63,7 @@ def test_spread__has_the_same_bits_for_any_number_of_workers_and_shards(
 def test_spread__looks_ahead_to_the_next_parts_without_changing_a_bit(
     system: System, expected, long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranklake.flows.spread, "LONG", long)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", long)
     rounds = around(system.small)
     parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
     keeper = Spread(system, params_of(system), N_PLAYERS, Bench(2), None, 3000)

@@ -9,7 +9,7 @@ from kernels.histories import four_steps, know
 from twins.bar import Twin
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import BAR, SYSTEMS, Rounds
 
 __all__ = ["INNER", "package", "params_of", "twin"]

@@ -11,7 +11,7 @@ from kernels.histories import know
 from twins.codeforces import CFTwin, CodeforcesTwin, Outcome
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds, System
 from ranklake.rating_kernels import Outcome as Rated
 from ranklake.rating_kernels.inference.needs import TIE_SHARE

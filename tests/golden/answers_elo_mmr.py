@@ -10,7 +10,7 @@ from kernels.histories import factors, four_steps, know
 from twins.elo_mmr import Twin
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
 
 __all__ = ["package", "params_of", "twin"]

@@ -12,7 +12,7 @@ from kernels.histories import four_steps
 from twins.elo_r import Factor, Player, Twin
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds
 
 __all__ = ["package", "params_of", "queue", "remember", "twin"]

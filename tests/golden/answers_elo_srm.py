@@ -9,7 +9,7 @@ from kernels.histories import four_steps, know
 from twins.elo_srm import Twin
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.rating_kernels.systems.elo_srm import K0, EloSRM, newcomer
 

@@ -12,7 +12,7 @@ from twins.glicko import AllPairs, Glicko
 from twins.glicko2 import Glicko2
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.rating_kernels.systems import glicko, glicko2
 

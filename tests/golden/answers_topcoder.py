@@ -10,7 +10,7 @@ from kernels.histories import know
 from twins.topcoder import Twin
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, TopCoder
 from ranklake.rating_kernels.systems.topcoder import VETERANS, Field, step_size
 

@@ -11,7 +11,7 @@ from strategies import POOL, Belief, Contest
 
 from ranklake.flows.engines.base import Engine
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 
 __all__ = [

@@ -18,7 +18,7 @@ from twins.bar import Twin
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import BAR, SYSTEMS, Beliefs, Outcome, Rounds
 from ranklake.rating_kernels.fields import pair_field, rank_scan
 from ranklake.rating_kernels.systems.bar import SMALL

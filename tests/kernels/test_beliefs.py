@@ -10,7 +10,7 @@ import pytest
 from kernels.histories import SYSTEM, factors, ladder, same_bits, show
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import Beliefs, Rounds
 from ranklake.rating_kernels.core.beliefs import LANES, NEVER
 

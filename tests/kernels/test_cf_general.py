@@ -14,7 +14,7 @@ from strategies import POOL, histories, places, ratings, repeatable
 from twins.codeforces import CFTwin
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, CFGeneral, Codeforces, Outcome, Rounds
 
 SYSTEM = SYSTEMS["cf-general"]

@@ -15,7 +15,7 @@ from twins.codeforces import CodeforcesTwin, broken_promises
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Codeforces, Outcome, Prior, Rounds
 from ranklake.rating_kernels.inference.needs import needs, solve_directly
 

@@ -21,7 +21,7 @@ from twins.elo import Twin
 from ranklake.flows.engines.base import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import IMPORTANCE, SYSTEMS, Beliefs, Elo, Games, Outcome, Rounds, rate_games
 from ranklake.rating_kernels.systems.elo import SMALL
 

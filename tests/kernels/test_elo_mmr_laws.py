@@ -39,7 +39,7 @@ from strategies import (
 )
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import Beliefs, EloMMR, Outcome, Rounds
 
 RHOS = [0.0, 0.04, 1.0, 5.0, math.inf]

@@ -21,7 +21,7 @@ from strategies import POOL, Belief, Contest, elo_mmr_params, histories, populat
 from twins.elo_mmr import Outcome, Twin
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels.inference.performance import bracket, solve_groups
 
 RELATIVE = 1e-12  # of max(1, |rating|): some ten roundings of an epsilon a round, over a handful of rounds

@@ -21,7 +21,7 @@ from twins.elo_mmr import Twin
 from ranklake.flows.engines.base import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloMMX, Outcome, Rounds
 from ranklake.rating_kernels.core.numerics import hazard, hazards, upper_hazard
 from ranklake.rating_kernels.fields import gaussian_field

@@ -17,7 +17,7 @@ from twins.elo_srm import K0, Twin
 from ranklake.flows.engines.base import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloSRM, Outcome, Rounds
 from ranklake.rating_kernels.fields.field import BLOCK, DIRECT
 from ranklake.rating_kernels.systems.elo_srm import SMALL, Surprises, newcomer

@@ -16,7 +16,7 @@ from strategies import POOL, histories, repeatable
 from ranklake.flows.engines.base import ENGINES, Engine, open_engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 
 N_PLAYERS = 6000

@@ -17,7 +17,7 @@ from twins.glicko import Glicko as Twin
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Glicko, GlickoAllPairs, Rounds
 from ranklake.rating_kernels.fields import field_sums
 from ranklake.rating_kernels.inference import duels

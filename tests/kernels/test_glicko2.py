@@ -17,7 +17,7 @@ from twins.glicko2 import new_volatility
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Glicko2, Rounds
 from ranklake.rating_kernels.inference import duels
 from ranklake.rating_kernels.systems import glicko2

@@ -21,7 +21,7 @@ def loaded(modules: str) -> set[str]:
     [
         ("ranklake.rating_kernels", {"rating_kernels"}),
         (
-            "ranklake.flows.rounds, ranklake.flows.engines.serial, ranklake.flows.engines.threads",
+            "ranklake.flows.execution.rounds, ranklake.flows.engines.serial, ranklake.flows.engines.threads",
             {"flows", "rating_kernels"},
         ),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ranklake.flows.outcomes import RoundError
+from ranklake.flows.execution.outcomes import RoundError
 from ranklake.rating_kernels import SYSTEMS, Elo, EloMMR, Rounds
 from ranklake.rating_kernels.core.limits import POINTS, TIME_SECONDS, WEIGHT, limits_of, positive
 from ranklake.rating_kernels.core.system import ConvergenceError

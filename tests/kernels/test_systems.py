@@ -11,7 +11,7 @@ from kernels.histories import four_steps, know, ladder, same_bits
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 
 

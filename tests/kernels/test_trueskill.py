@@ -16,7 +16,7 @@ from strategies import POOL, Belief, histories, places, populations, repeatable
 from twins.trueskill import Twin, _quantile
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rounds import rate_rounds
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Rounds, TrueSkill
 from ranklake.rating_kernels.inference.message_chain import propagate
 from ranklake.rating_kernels.systems.trueskill import SMALL, margin

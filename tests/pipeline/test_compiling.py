@@ -15,11 +15,11 @@ import pytest
 from pipeline.commands import Command
 
 from ranklake.flows import predict, prediction, rate
-from ranklake.flows.away import Apart
 from ranklake.flows.compilation import child_processes as processes
 from ranklake.flows.compilation import compile as compiling
 from ranklake.flows.compilation.compile import announced, compile_kernels, compile_parts, parts_for
 from ranklake.flows.config import RunConfig
+from ranklake.flows.execution.pinned import Apart
 from ranklake.rating_kernels import SYSTEMS, Glicko
 from ranklake.rating_kernels.core import cache_folder
 from ranklake.rating_kernels.core.jit import exact

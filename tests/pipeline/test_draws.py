@@ -16,8 +16,8 @@ from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.config import RunConfig, build_params, default_run, find_system
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluate import evaluate
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rate import RateReport, rate
-from ranklake.flows.rounds import rate_rounds
 from ranklake.flows.search import SearchConfig, search
 from ranklake.flows.trials import load_history
 from ranklake.rating_kernels import SYSTEMS, Rounds

@@ -102,7 +102,7 @@ def test_evaluate__rates_nothing_and_writes_nothing(lake: Lake, monkeypatch: pyt
 
     for name in ("write_bytes", "create_bytes", "delete", "delete_folder"):
         monkeypatch.setattr(Lake, name, refuse)
-    monkeypatch.setattr("ranklake.flows.rounds.rate_rounds", refuse)
+    monkeypatch.setattr("ranklake.flows.execution.rounds.rate_rounds", refuse)
     assert len(evaluate(lake, "run")) == N_ROUNDS
 
 

@@ -15,10 +15,10 @@ from pipeline.test_cli import Command
 
 from ranklake.flows.config import build_params
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.follow import Followed
 from ranklake.flows.level import Level
 from ranklake.flows.rate import RateReport
-from ranklake.flows.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.storage import Contest
 

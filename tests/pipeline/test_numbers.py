@@ -19,16 +19,16 @@ from pipeline.commands import Command
 from pipeline.lakes import contest, lake_of, made_up, rate_run, rated, same_tables
 
 from ranklake.flows import rate_history
-from ranklake.flows.away import Apart
 from ranklake.flows.common.finite import finite_json, finite_rows
 from ranklake.flows.config import RunConfig, find_system
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluate import evaluate
-from ranklake.flows.outcomes import RoundError
+from ranklake.flows.execution.outcomes import RoundError
+from ranklake.flows.execution.pinned import Apart
+from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.prediction import predict
 from ranklake.flows.rate import rate
-from ranklake.flows.rounds import rate_rounds
 from ranklake.flows.trials import History, run_trial
 from ranklake.rating_kernels import ConvergenceError, Elo, Rounds
 from ranklake.storage import Dataset, Lake, LakeError, Run
@@ -173,7 +173,9 @@ def test_rate__checks_large_rounds(tmp_path: Path, engine: str) -> None:
 
 def test_rate__goes_on_after_a_round_that_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same bits as without the attempt."""
-    monkeypatch.setattr("ranklake.flows.outcomes.LARGEST", 1e15)  # legal hyperparameters do not get to the real bound
+    monkeypatch.setattr(
+        "ranklake.flows.execution.outcomes.LARGEST", 1e15
+    )  # legal hyperparameters do not get to the real bound
     games = [*GAMES[:3], contest("bad", "grace", "ada", time_seconds=10**6, weight=1e9)]
     lake, other = lake_of(tmp_path / "lake", games), lake_of(tmp_path / "other", games)
     with pytest.raises(ConvergenceError, match=r"contest bad, round 3: elo: player 'grace' gets mu = 1e\+19; likely"):
@@ -190,7 +192,7 @@ def test_rate_history__names_contest_and_player(monkeypatch: pytest.MonkeyPatch)
     assert np.isfinite(rate_history(frame, "elo", engine="serial", k=1e10, n=1e-9)["mu"]).all()
     with pytest.raises(ValueError, match=r"beliefs of player 'ada': mu must be within -1e\+60\.\.1e\+60"):
         rate_history(frame, "elo", engine="serial", beliefs={"ada": 1e61})
-    monkeypatch.setattr("ranklake.flows.outcomes.LARGEST", 1e15)
+    monkeypatch.setattr("ranklake.flows.execution.outcomes.LARGEST", 1e15)
     rule = (
         r"contest y, round 1: elo: player 'alan' gets mu = 1e\+19; likely too extreme together: n=1e-09, k=1e\+10, "
         r"weight=1e\+09; choose other hyperparameters, or leave the contest out"
@@ -221,7 +223,7 @@ def infinite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
     """A lake whose run has infinite ratings, as release 0.1 left it."""
     lake = lake_of(tmp_path / "lake", [*GAMES[:2], contest("c", "grace", "ada", time_seconds=10**6, weight=1e308)])
     monkeypatch.setattr("ranklake.flows.rate.check_contests", lambda *_: None)
-    monkeypatch.setattr("ranklake.flows.outcomes._check", lambda *_: None)
+    monkeypatch.setattr("ranklake.flows.execution.outcomes._check", lambda *_: None)
     rate_run(lake, system="elo", k=1e10)
     assert np.isinf(rated(lake)["mu"]).any()
     return lake

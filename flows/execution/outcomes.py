@@ -73,7 +73,7 @@ def checked(system: System, params: Any, rounds: Rounds, outcome: Outcome, first
     Raises
     ------
     RoundError
-        A root was not found, or a number is not one that :mod:`ranklake.flows.outcomes` allows.
+        A root was not found, or a number is not one that :mod:`ranklake.flows.execution.outcomes` allows.
 
     Notes
     -----

@@ -20,11 +20,11 @@ from ranklake.rating_kernels import Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Column, Ragged
 from ranklake.rating_kernels.core.standings import Ints, Longs
 
-from .engines.base import Crew, Order, Remote
-from .keepers import Held
+from ..engines.base import Crew, Order, Remote
 from .outcomes import checked
+from .partition_worker import Facts, Lot, Share, diffuse, pack, unpack
+from .rater import Held
 from .rounds import stretches
-from .shares import Facts, Lot, Share, diffuse, pack, unpack
 
 __all__ = ["WIDE", "Spread"]
 

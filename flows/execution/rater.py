@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Column, Ragged
 
-from .engines.base import Engine, Local, Remote
+from ..engines.base import Engine, Local, Remote
 from .rounds import rate_rounds
 
 __all__ = ["Held", "Here", "Keeper", "keep"]
@@ -87,8 +87,8 @@ def keep(system: System, params: Any, n_players: int, engine: Engine) -> Keeper:
         As :meth:`.engines.base.Remote.hire`.
     """
     if not isinstance(engine, Local):
-        from .away import Apart, Away
-        from .spread import Spread
+        from .partitioned import Spread
+        from .pinned import Apart, Away
 
         apart = isinstance(engine, Apart)
         cluster = engine.engine if isinstance(engine, Apart) else engine

@@ -17,11 +17,11 @@ from typing import Any, Self
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 from ranklake.rating_kernels.warm import warm
 
-from .engines.base import Order, Remote
-from .engines.serial import Serial
-from .keepers import Held, Here
+from ..engines.base import Order, Remote
+from ..engines.serial import Serial
 from .outcomes import RoundError
-from .shares import Hand, own
+from .partition_worker import Hand, own
+from .rater import Held, Here
 
 __all__ = ["Apart", "Away", "Shelf", "Whole"]
 

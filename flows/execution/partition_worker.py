@@ -23,7 +23,7 @@ from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 from ranklake.rating_kernels.core.system import Summary, of_rows
 from ranklake.rating_kernels.warm import warm
 
-from .engines.base import Order
+from ..engines.base import Order
 
 __all__ = ["Facts", "Hand", "Lot", "Share", "diffuse", "own", "pack", "unpack"]
 

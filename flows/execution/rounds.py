@@ -6,7 +6,7 @@ import numpy as np
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 
-from .engines.base import Local
+from ..engines.base import Local
 from .outcomes import checked
 
 __all__ = ["rate_rounds", "stretches"]

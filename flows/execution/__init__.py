@@ -1,0 +1,1 @@
+"""Rates rounds on an engine and holds the beliefs. No lake."""
