@@ -21,7 +21,7 @@ from .engines.base import ENGINES, Engine, EngineError, HandsLostError, Local, o
 from .execution.outcomes import RoundError, in_full
 from .execution.rater import Held, keep
 from .sources.base import SourceError
-from .sources.naming import Columns
+from .sources.column_names import Columns
 from .sources.results import rounds_from_results
 
 __all__ = ["rate_history", "store_of"]

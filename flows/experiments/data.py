@@ -21,8 +21,8 @@ from ..config import build_params, find_system
 from ..engines.threads import Threads
 from ..execution.rounds import rate_rounds
 from ..sources.base import SourceError
+from ..sources.column_names import Columns
 from ..sources.files import read_contests
-from ..sources.naming import Columns
 from ..sources.options import ReadOptions
 from ..sources.synthetic import PRESETS, generate
 

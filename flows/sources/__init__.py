@@ -1,0 +1,1 @@
+"""What a source sends, as checked contests. Nothing here sends a request or writes a file."""

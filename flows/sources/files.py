@@ -11,7 +11,6 @@ from typing import Any
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..normalise import parse_reference, reference_time
 from .archives import ARCHIVES, open_members
 from .base import IngestReport, OnError, Order, SourceError, screen
 from .inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
@@ -19,6 +18,7 @@ from .json_tables import contests_in
 from .limits import Limits
 from .members import Member
 from .options import ReadOptions
+from .reference import parse_reference, reference_time
 from .tables import Columns, read_tables
 
 __all__ = ["Columns", "ReadOptions", "read_contests"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from .base import OnError, Order
+from .column_names import Columns
 from .limits import Limits
-from .naming import Columns
 from .time_columns import check_time_format
 
 __all__ = ["FORMATS", "Duplicates", "ReadOptions"]

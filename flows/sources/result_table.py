@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 from ranklake.rating_kernels.core.limits import PERF_CEILING, TIME_SECONDS, WEIGHT
 from ranklake.rating_kernels.core.standings import StandingsError, check_places
 
-from ..normalise import check_standings
 from .base import Order, SourceError, contest_number, shown
+from .column_names import plain_name
 from .columns import Bools, Longs, as_names, as_numbers, is_blank
-from .naming import plain_name
 from .options import ReadOptions
 from .places import Ints, dropped_rows, places_of, ranks_of_scores, repeated_rows
+from .reference import check_standings
 from .time_columns import as_seconds
 
 __all__ = ["ResultTable", "encode"]

@@ -12,10 +12,10 @@ import pyarrow as pa
 from ranklake.storage.datasets.contests import Contest
 
 from .base import IngestReport, SourceError
+from .column_names import Columns
 from .columns import decoded
 from .inputs import Input, damage_of
 from .json_tables import read_json
-from .naming import Columns
 from .options import ReadOptions
 from .parquet_tables import read_parquet
 from .parts import Reading, TablePart

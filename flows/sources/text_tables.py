@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from .base import SourceError
+from .column_names import Columns
 from .inputs import Input
 from .limits import byte_count
-from .naming import Columns
 from .parts import Reading, TablePart
 from .text_marks import MarkedText, has_marks, is_utf8, without_marks
 

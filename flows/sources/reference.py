@@ -17,8 +17,8 @@ import pyarrow as pa
 from ranklake.rating_kernels.core.standings import ROUND_LIMITS, StandingsError, check_places
 from ranklake.storage.datasets.contests import Contest
 
-from .sources.base import SourceError, shown
-from .sources.limits import Limits, check_contest, check_participants
+from .base import SourceError, shown
+from .limits import Limits, check_contest, check_participants
 
 __all__ = ["check_standings", "parse_reference", "reference_time"]
 
