@@ -11,12 +11,12 @@ from typing import Any
 
 from ranklake.storage.datasets.contests import Contest
 
-from .archives import ARCHIVES, open_members
+from .archives.archive import ARCHIVES, open_members
+from .archives.members import Member
 from .base import IngestReport, OnError, Order, SourceError, screen
 from .inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
 from .json_tables import contests_in
 from .limits import Limits
-from .members import Member
 from .options import ReadOptions
 from .reference import parse_reference, reference_time
 from .tables import Columns, read_tables

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 
+from .archives.members import Member
+from .archives.spool import Spool
 from .base import IngestReport, SourceError, shown
 from .inputs import Input
 from .json_items import fault_of, items_of, place_of
-from .members import Member
 from .options import ReadOptions
 from .parts import Reading, TablePart
-from .spool import Spool
 
 __all__ = ["contests_in", "read_json"]
 

@@ -24,7 +24,8 @@ import pytest
 
 from ranklake.flows.file_changes import watch
 from ranklake.flows.file_source import ingest_files
-from ranklake.flows.sources import json_items, spool, text_tables
+from ranklake.flows.sources import json_items, text_tables
+from ranklake.flows.sources.archives import spool
 from ranklake.flows.sources.base import IngestReport, SourceError
 from ranklake.flows.sources.files import read_contests
 from ranklake.flows.sources.limits import LEAST_EXPANDED, MAX_HANDLE, Limits, byte_count

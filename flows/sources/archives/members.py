@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
-from .base import IngestReport, SourceError, contest_number
-from .limits import Limits, byte_count
+from ..base import IngestReport, SourceError, contest_number
+from ..limits import Limits, byte_count
 
 __all__ = ["CHUNK_BYTES", "Member", "Members", "damage_in_words", "read_all"]
 

@@ -10,8 +10,8 @@ from types import TracebackType
 
 import pyarrow as pa
 
-from .base import SourceError
-from .limits import byte_count
+from ..base import SourceError
+from ..limits import byte_count
 
 __all__ = ["Spool"]
 

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
-from .base import IngestReport, SourceError
-from .limits import Limits, byte_count
+from ..base import IngestReport, SourceError
+from ..limits import Limits, byte_count
 from .members import CHUNK_BYTES, Member, Members, damage_in_words, read_all
 
 __all__ = ["open_zip"]
@@ -28,7 +28,7 @@ _STEP = 2**12
 
 @contextmanager
 def open_zip(path: Path, report: IngestReport, limits: Limits) -> Iterator[list[Member]]:
-    """The contest files of a zip; see :func:`ranklake.flows.sources.archives.open_members`."""
+    """The contest files of a zip; see :func:`ranklake.flows.sources.archives.archive.open_members`."""
     members = Members(path, report, limits)
     with _File(path, members) as file:
         with damage_in_words(path.name):

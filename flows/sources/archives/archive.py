@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
-from .base import IngestReport, SourceError
-from .limits import BoundedReader, Limits
+from ..base import IngestReport, SourceError
+from ..limits import BoundedReader, Limits
 from .members import CHUNK_BYTES, Member, Members, damage_in_words, read_all
 from .spool import Spool
 from .zips import open_zip

@@ -1,0 +1,1 @@
+"""Contest files in folders and archives, read within limits."""
