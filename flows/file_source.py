@@ -15,7 +15,7 @@ from ranklake.storage.leases.lease import Holder
 
 from .fetch import Told
 from .sources.base import IngestReport, SourceError
-from .sources.files import read_contests
+from .sources.files.contests import read_contests
 from .sources.options import ReadOptions
 from .taking import SourceReport
 
@@ -101,7 +101,7 @@ def ingest_files(
     Parameters
     ----------
     path
-        As for :func:`ranklake.flows.sources.files.read_contests`.
+        As for :func:`ranklake.flows.sources.files.contests.read_contests`.
     options
         ``columns`` (a list of KEY=COLUMN), ``limits`` (a list of KEY=NUMBER), the other fields of
         :class:`ranklake.flows.sources.options.ReadOptions`, and ``mirror``.

@@ -189,7 +189,7 @@ def ingest_kaggle(
 
     ``before_commit`` is called with the ingest when everything is read; what it raises leaves the data set as it was.
     """
-    from .sources.kaggle import read_meta_kaggle
+    from .sources.files.kaggle import read_meta_kaggle
 
     if folder is None or not Path(folder).is_dir():
         raise ValueError(f"say with --base-url in which folder the files of Meta Kaggle are, got {folder!r}")

@@ -117,7 +117,7 @@ def ingest_files(
     from ranklake.storage.lake.layout import contests_file
 
     from .sources.base import IngestReport
-    from .sources.files import read_contests
+    from .sources.files.contests import read_contests
 
     options = read_options(**choices)
     report = IngestReport()

@@ -124,6 +124,6 @@ def _n_contests(lake: Lake, dataset: str) -> int:
 
 
 def _kaggle_files() -> tuple[str, ...]:
-    from .sources.kaggle import FILES as TABLES  # pandas takes half a second to load
+    from .sources.files.kaggle import FILES as TABLES  # pandas takes half a second to load
 
     return tuple(TABLES)

@@ -22,7 +22,7 @@ from ..engines.threads import Threads
 from ..execution.rounds import rate_rounds
 from ..sources.base import SourceError
 from ..sources.column_names import Columns
-from ..sources.files import read_contests
+from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
 from ..sources.synthetic import PRESETS, generate
 

@@ -21,7 +21,7 @@ _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """All settings with which :func:`ranklake.flows.sources.files.read_contests` reads a path.
+    """All settings with which :func:`ranklake.flows.sources.files.contests.read_contests` reads a path.
 
     Parameters
     ----------

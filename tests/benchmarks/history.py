@@ -15,7 +15,7 @@ from timing import SkippedRow
 
 from ranklake.flows.engines.base import open_engine
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.sources.files import Columns, read_contests
+from ranklake.flows.sources.files.contests import Columns, read_contests
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
 
 __all__ = ["TENNIS_COLUMNS", "History", "largest_difference", "load", "peer_rater", "rate_pieces", "rate_warm"]

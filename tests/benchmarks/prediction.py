@@ -18,7 +18,7 @@ from ranklake.flows.engines.task_pool import open_hands
 from ranklake.flows.grids import published_grid
 from ranklake.flows.paper import PRINTED, table_2
 from ranklake.flows.search import SearchConfig, SearchReport, search
-from ranklake.flows.sources.files import read_contests
+from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.spaces import as_texts
 from ranklake.flows.trials import load_history, run_trial
 from ranklake.storage import Dataset, Lake

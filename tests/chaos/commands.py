@@ -41,7 +41,7 @@ import ranklake.flows.many
 import ranklake.flows.publish
 import ranklake.flows.resolve
 import ranklake.flows.show
-import ranklake.flows.sources.files
+import ranklake.flows.sources.files.contests
 import ranklake.flows.sources.topcoder
 import ranklake.flows.status
 import ranklake.flows.verify

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranklake.flows.sources.base import Duplicate, IngestReport, SourceError
-from ranklake.flows.sources.files import read_contests
+from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.limits import Limits
 from ranklake.flows.sources.options import ReadOptions
 from ranklake.storage.datasets.contests import Contest

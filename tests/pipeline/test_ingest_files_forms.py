@@ -21,7 +21,7 @@ from pipeline.commands import Command
 
 from ranklake.flows import rate_history
 from ranklake.flows.sources.base import IngestReport, SourceError
-from ranklake.flows.sources.files import Columns, ReadOptions, read_contests
+from ranklake.flows.sources.files.contests import Columns, ReadOptions, read_contests
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.datasets.contests import Contest
 

@@ -24,10 +24,10 @@ import pytest
 
 from ranklake.flows.file_changes import watch
 from ranklake.flows.file_source import ingest_files
-from ranklake.flows.sources import json_items, text_tables
 from ranklake.flows.sources.archives import spool
 from ranklake.flows.sources.base import IngestReport, SourceError
-from ranklake.flows.sources.files import read_contests
+from ranklake.flows.sources.files import json_items, text_tables
+from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.limits import LEAST_EXPANDED, MAX_HANDLE, Limits, byte_count
 from ranklake.flows.sources.options import ReadOptions
 from ranklake.storage import Lake
@@ -71,7 +71,7 @@ def write_zip(path: Path, files: list[tuple[str, bytes]], method: int = zipfile.
 PROBE = """
 import resource, sys
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.files import read_contests
+from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.options import ReadOptions
 import pyarrow.csv, pyarrow.parquet
 def used():
@@ -484,12 +484,12 @@ def test_too_little_memory_is_told_in_one_line(tmp_path: Path, name: str, error:
     if name == "set.zip":
         write_zip(path, [("0.json", contest())])
     targets = {
-        "t.csv": "ranklake.flows.sources.text_tables.pa.Table",
-        "t.jsonl": "ranklake.flows.sources.json_tables._chunk",
+        "t.csv": "ranklake.flows.sources.files.text_tables.pa.Table",
+        "t.jsonl": "ranklake.flows.sources.files.json_tables._chunk",
     }
-    monkeypatch.setattr(targets.get(name, "ranklake.flows.sources.files.parse_reference"), fail)
+    monkeypatch.setattr(targets.get(name, "ranklake.flows.sources.files.contests.parse_reference"), fail)
     if name == "t.csv":
-        monkeypatch.setattr("ranklake.flows.sources.text_tables.pacsv.open_csv", fail)
+        monkeypatch.setattr("ranklake.flows.sources.files.text_tables.pacsv.open_csv", fail)
     for on_error in ("stop", "skip"):
         rule = refusal(path, on_error=on_error).rule
         assert rule.startswith("not enough memory to read it; use a machine with more memory")

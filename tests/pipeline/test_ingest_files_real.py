@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 from ranklake.flows.sources.base import Duplicate, IngestReport, SourceError
-from ranklake.flows.sources.files import Columns, read_contests
+from ranklake.flows.sources.files.contests import Columns, read_contests
 
 
 @pytest.fixture(scope="module")

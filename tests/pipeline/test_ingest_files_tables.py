@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranklake.flows.sources.base import IngestReport, SourceError
-from ranklake.flows.sources.files import Columns, read_contests
+from ranklake.flows.sources.files.contests import Columns, read_contests
 from ranklake.flows.sources.results import contests_from_results
 from ranklake.rating_kernels.core.standings import places_from_ranks
 from ranklake.storage.datasets.contests import Contest

@@ -21,7 +21,7 @@ from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
 from ranklake.flows.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.codeforces import Codeforces
-from ranklake.flows.sources.files import read_contests
+from ranklake.flows.sources.files.contests import read_contests
 from ranklake.storage import Contest, Dataset, Lake
 
 LIST = "/api/contest.list"

@@ -11,15 +11,15 @@ import pyarrow as pa
 
 from ranklake.storage.datasets.contests import Contest
 
-from .base import IngestReport, SourceError
-from .column_names import Columns
-from .columns import decoded
+from ..base import IngestReport, SourceError
+from ..column_names import Columns
+from ..columns import decoded
+from ..options import ReadOptions
+from ..results import contests_from_results
 from .inputs import Input, damage_of
 from .json_tables import read_json
-from .options import ReadOptions
 from .parquet_tables import read_parquet
 from .parts import Reading, TablePart
-from .results import contests_from_results
 from .text_tables import read_text
 
 __all__ = ["Columns", "read_tables"]

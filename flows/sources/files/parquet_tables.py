@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .base import SourceError, shown
-from .columns import is_text, without_invalid
+from ..base import SourceError, shown
+from ..columns import is_text, without_invalid
+from ..limits import MAX_TEXT, byte_count
 from .inputs import Input
-from .limits import MAX_TEXT, byte_count
 from .parts import Reading, TablePart
 
 __all__ = ["read_parquet"]

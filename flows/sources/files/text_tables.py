@@ -14,10 +14,10 @@ from typing import IO, Any, cast
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from .base import SourceError
-from .column_names import Columns
+from ..base import SourceError
+from ..column_names import Columns
+from ..limits import byte_count
 from .inputs import Input
-from .limits import byte_count
 from .parts import Reading, TablePart
 from .text_marks import MarkedText, has_marks, is_utf8, without_marks
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from .base import IngestReport, LeftOut, SourceError
-from .limits import Limits, byte_count
-from .options import ReadOptions
+from ..base import IngestReport, LeftOut, SourceError
+from ..limits import Limits, byte_count
+from ..options import ReadOptions
 
 __all__ = ["Reading", "TablePart"]
 

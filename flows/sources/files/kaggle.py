@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from ranklake.storage.datasets.contests import Contest
 
-from .base import SourceError, shown
-from .results import contests_from_results
+from ..base import SourceError, shown
+from ..results import contests_from_results
 
 __all__ = ["read_meta_kaggle"]
 

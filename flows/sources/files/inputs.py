@@ -18,8 +18,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from .base import IngestReport, SourceError, shown
-from .limits import MOST_EXPANDED, BoundedReader, Limits, byte_count
+from ..base import IngestReport, SourceError, shown
+from ..limits import MOST_EXPANDED, BoundedReader, Limits, byte_count
 
 __all__ = [
     "STDIN",

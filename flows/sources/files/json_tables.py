@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 
-from .archives.members import Member
-from .archives.spool import Spool
-from .base import IngestReport, SourceError, shown
+from ..archives.members import Member
+from ..archives.spool import Spool
+from ..base import IngestReport, SourceError, shown
+from ..options import ReadOptions
 from .inputs import Input
 from .json_items import fault_of, items_of, place_of
-from .options import ReadOptions
 from .parts import Reading, TablePart
 
 __all__ = ["contests_in", "read_json"]
@@ -66,7 +66,8 @@ def contests_in(source: Input, options: ReadOptions, report: IngestReport) -> li
 
 
 def read_json(source: Input, reading: Reading) -> TablePart:
-    """The columns of a table in JSON that are used, as text; see :func:`ranklake.flows.sources.text_tables.read_text`.
+    """The columns of a table in JSON that are used, as text; see
+    :func:`ranklake.flows.sources.files.text_tables.read_text`.
 
     Raises
     ------

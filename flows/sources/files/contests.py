@@ -11,14 +11,14 @@ from typing import Any
 
 from ranklake.storage.datasets.contests import Contest
 
-from .archives.archive import ARCHIVES, open_members
-from .archives.members import Member
-from .base import IngestReport, OnError, Order, SourceError, screen
+from ..archives.archive import ARCHIVES, open_members
+from ..archives.members import Member
+from ..base import IngestReport, OnError, Order, SourceError, screen
+from ..limits import Limits
+from ..options import ReadOptions
+from ..reference import parse_reference, reference_time
 from .inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
 from .json_tables import contests_in
-from .limits import Limits
-from .options import ReadOptions
-from .reference import parse_reference, reference_time
 from .tables import Columns, read_tables
 
 __all__ = ["Columns", "ReadOptions", "read_contests"]

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from .base import SourceError
+from ..base import SourceError
+from ..limits import byte_count
+from ..options import ReadOptions
 from .inputs import Input, damage_of
-from .limits import byte_count
-from .options import ReadOptions
 from .parts import Reading
 
 __all__ = ["fault_of", "items_of", "place_of"]

@@ -1,0 +1,1 @@
+"""Readers of files: reference format, CSV, JSON, Parquet, archives."""
