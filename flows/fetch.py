@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .client import Client
-from .documents import Document, Key
 from .folder import Folder
 from .raw import Entry, Raw
 from .sources.base import SourceError
-from .sources.site import Site, Wanted
+from .sources.sites.documents import Document, Key
+from .sources.sites.site import Site, Wanted
 
 __all__ = ["Told", "fetch"]
 
@@ -106,12 +106,12 @@ class _Desk:
         return entry is None or (entry.version >= 0 and entry.about != wanted.about)
 
     def about(self, key: Key) -> dict[str, Any] | None:
-        """See :class:`ranklake.flows.sources.site.Ask`."""
+        """See :class:`ranklake.flows.sources.sites.site.Ask`."""
         entry = self._raw.find(key)
         return None if entry is None or entry.version < 0 else entry.about
 
     def __call__(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
-        """See :class:`ranklake.flows.sources.site.Ask`."""
+        """See :class:`ranklake.flows.sources.sites.site.Ask`."""
         answered = self._get(Wanted(key, path, 0))
         document = answered or self._raw.read(key)
         try:

@@ -20,7 +20,7 @@ from .fetch import Told, fetch
 from .folder import Folder
 from .raw import Raw
 from .sources.base import SourceError
-from .sources.site import Site, find_site
+from .sources.sites.site import Site, find_site
 from .taking import SourceReport, take_in
 
 __all__ = ["KAGGLE", "SourceReport", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
@@ -51,8 +51,8 @@ def ingest_source(
     Parameters
     ----------
     source
-        Name of the site, a key of ``ranklake.flows.sources.site.SITES``; or ``kaggle``, whose files are read where they
-        are, in the folder ``base_url``, and not kept once more.
+        Name of the site, a key of ``ranklake.flows.sources.sites.site.SITES``; or ``kaggle``, whose files are read
+        where they are, in the folder ``base_url``, and not kept once more.
     dataset
         Name of the data set, made if need be; by default that of the site.
     since

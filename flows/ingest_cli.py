@@ -258,7 +258,7 @@ def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake
     from ranklake.storage.lake.layout import contests_file
 
     from .ingest import normalise_source
-    from .sources.site import find_site
+    from .sources.sites.site import find_site
 
     with usage():
         find_site(source)
@@ -279,7 +279,7 @@ def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | No
 
     from .common.times import parse_time
     from .ingest import ingest_source, open_client
-    from .sources.site import find_site
+    from .sources.sites.site import find_site
 
     with usage():
         beside = {name: value for name, value in choices.items() if name not in ("again", "steal")}

@@ -19,7 +19,7 @@ from ranklake.storage.leases.fence import Writer
 from ranklake.storage.leases.lease import Lease
 
 from .client import Answer
-from .documents import Document, Key
+from .sources.sites.documents import Document, Key
 
 __all__ = ["Entry", "Raw"]
 

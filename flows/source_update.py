@@ -14,7 +14,7 @@ from .fetch import Told
 from .file_changes import watch
 from .file_source import FILES, FilesReport, check_options, ingest_files
 from .ingest import KAGGLE, ingest_kaggle, ingest_source, open_client
-from .sources.site import SITES, find_site
+from .sources.sites.site import SITES, find_site
 from .taking import SourceReport
 
 __all__ = ["SOURCES", "check_source", "has_contests", "update"]

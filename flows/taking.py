@@ -18,12 +18,12 @@ from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.leases.lease import Holder
 
-from .documents import Document, Key
 from .fetch import Told
 from .names import Names
 from .raw import Raw
 from .sources.base import SourceError, contest_number
-from .sources.site import Site
+from .sources.sites.documents import Document, Key
+from .sources.sites.site import Site
 
 __all__ = ["SourceReport", "counted", "take_in"]
 

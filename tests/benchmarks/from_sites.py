@@ -11,9 +11,9 @@ from against_peer import CODEFORCES
 from timing import Options, Result, invoke, reported, run_command
 
 from ranklake.flows.client import Answer
-from ranklake.flows.documents import Document, Key
 from ranklake.flows.raw import Raw
 from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.storage import Lake
 from ranklake.storage.datasets.contests import Contest
 

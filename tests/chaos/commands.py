@@ -42,7 +42,7 @@ import ranklake.flows.publish
 import ranklake.flows.resolve
 import ranklake.flows.show
 import ranklake.flows.sources.files.contests
-import ranklake.flows.sources.topcoder
+import ranklake.flows.sources.sites.topcoder
 import ranklake.flows.status
 import ranklake.flows.verify
 import ranklake.flows.verify_published

@@ -43,7 +43,7 @@ ONE_PLACE = {  # a call, and the modules that may make it
     "fcntl.fcntl": {"storage/lake/disk.py"},
     "socket.gethostname": {"storage/leases/identity.py", "storage/leases/processes.py"},
     # of a time before 1970 an OSError on Windows; the years of CTFtime are later
-    "datetime.fromtimestamp": {"flows/sources/ctftime.py"},
+    "datetime.fromtimestamp": {"flows/sources/sites/ctftime.py"},
     "datetime.utcfromtimestamp": set(),
     "time.tzset": set(),
     "os.fork": set(),

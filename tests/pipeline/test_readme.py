@@ -17,7 +17,7 @@ from documents import PAGES, README, ROOT, TEXT, blocks
 from sources.fake_codeforces import FakeCodeforces, changes
 from sources.server import serving
 
-from ranklake.flows.sources.site import SITES
+from ranklake.flows.sources.sites.site import SITES
 
 CODEFORCES = ROOT.parent / "shared" / "data" / "elo-datasets" / "codeforces.tar.xz"
 

@@ -13,9 +13,9 @@ from sources.fake_codeforces import changes
 from strategies import repeatable
 
 from ranklake.flows.client import Answer
-from ranklake.flows.documents import Document, Key
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.site import find_site
+from ranklake.flows.sources.sites.documents import Document, Key
+from ranklake.flows.sources.sites.site import find_site
 from ranklake.storage import Contest
 
 ABOUT = {"name": "n", "time_seconds": 1_500_000_000}

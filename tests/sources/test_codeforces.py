@@ -16,12 +16,12 @@ from sources.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes
 from sources.server import Reply, Server, data
 
 from ranklake.flows.client import Answer
-from ranklake.flows.documents import Document, Key
 from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
 from ranklake.flows.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.codeforces import Codeforces
 from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.sites.codeforces import Codeforces
+from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.storage import Contest, Dataset, Lake
 
 LIST = "/api/contest.list"
@@ -443,7 +443,7 @@ def test_normalise__a_reader_that_learnt_something_reads_all_again(
     site.add(7, changes(7, ("a", 1), ("a", 2)))
     follow(lake, site)
     monkeypatch.setattr(Codeforces, "version", 2)
-    monkeypatch.setattr("ranklake.flows.sources.codeforces.DOUBLES", {7})
+    monkeypatch.setattr("ranklake.flows.sources.sites.codeforces.DOUBLES", {7})
     assert counts(follow(lake, site)) == {"new": 1, "unchanged": 3, "requests": 1}
 
 

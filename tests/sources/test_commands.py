@@ -14,8 +14,8 @@ from pipeline.lakes import start
 from sources.fake_codeforces import FakeCodeforces, changes
 from sources.server import Reply, Server
 
-from ranklake.flows.sources.codeforces import Codeforces
-from ranklake.flows.sources.site import SITES
+from ranklake.flows.sources.sites.codeforces import Codeforces
+from ranklake.flows.sources.sites.site import SITES
 
 PATIENCE = 120.0
 
@@ -146,7 +146,7 @@ def test_ingest__interrupted_by_a_person_goes_on(invoke: Command, site: FakeCode
     path, good = site.path(2), site.server.replies[site.path(2)]
     site.server[path] = Reply(b"{}", before=hang)
     arguments = ("ingest", "codeforces", "--base-url", site.server.url, "--lake", str(tmp_path / "lake"))
-    fast = "from ranklake.flows.sources.codeforces import Codeforces; Codeforces.interval_seconds = 0.0"
+    fast = "from ranklake.flows.sources.sites.codeforces import Codeforces; Codeforces.interval_seconds = 0.0"
     process = start(*arguments, before=fast)
     try:
         assert asked.wait(PATIENCE)

@@ -11,11 +11,11 @@ from sources.contents import counts, standings
 from sources.server import Reply, Server, data
 
 from ranklake.flows.client import Answer, Client
-from ranklake.flows.documents import Document, Key
 from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
-from ranklake.flows.sources import ctftime
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.ctftime import CTFtime
+from ranklake.flows.sources.sites import ctftime
+from ranklake.flows.sources.sites.ctftime import CTFtime
+from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.storage import Contest, Dataset, Lake
 
 YEARS = range(2011, 2028)  # by the server's clock it is January 2027

@@ -13,9 +13,9 @@ from ranklake.flows import fetch as fetching
 from ranklake.flows.client import Client
 from ranklake.flows.fetch import fetch
 from ranklake.flows.raw import Raw
-from ranklake.flows.sources import dmoj
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.site import find_site
+from ranklake.flows.sources.sites import dmoj
+from ranklake.flows.sources.sites.site import find_site
 from ranklake.storage import Lake
 
 END = "2020-01-01T00:00:00Z"

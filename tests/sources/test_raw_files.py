@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ranklake.flows.client import Answer
-from ranklake.flows.documents import Document, Key
 from ranklake.flows.raw import Raw
+from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
 

@@ -10,12 +10,12 @@ from sources.contents import counts, standings
 from sources.server import Reply, Server, data
 
 from ranklake.flows.client import Answer, Client
-from ranklake.flows.documents import Document, Key
 from ranklake.flows.ingest import SourceReport, ingest_source
 from ranklake.flows.redaction import Secret
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.lichess import Lichess
-from ranklake.flows.sources.site import find_site
+from ranklake.flows.sources.sites.documents import Document, Key
+from ranklake.flows.sources.sites.lichess import Lichess
+from ranklake.flows.sources.sites.site import find_site
 from ranklake.storage import Contest, Dataset, Lake
 
 NOW = 1_800_000_000

@@ -10,11 +10,11 @@ from sources.contents import counts, standings
 from sources.server import data
 
 from ranklake.flows.client import Answer
-from ranklake.flows.documents import Document, Key
 from ranklake.flows.folder import Folder
 from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.topcoder import TopCoder
+from ranklake.flows.sources.sites.documents import Document, Key
+from ranklake.flows.sources.sites.topcoder import TopCoder
 from ranklake.storage import Contest, Dataset, Lake
 
 HEAD = '<?xml version="1.0" encoding="ISO-8859-1"?>'

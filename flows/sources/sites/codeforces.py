@@ -13,8 +13,8 @@ import numpy as np
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..documents import Document, Key
-from .base import SourceError, shown
+from ..base import SourceError, shown
+from .documents import Document, Key
 from .site import Answers, Ask, Wanted, contest_of, decode
 
 __all__ = ["Codeforces"]
@@ -63,7 +63,7 @@ _CHANGES: msgspec.json.Decoder[_Changes | _Failed] = msgspec.json.Decoder(_Chang
 
 
 class Codeforces:
-    """See :class:`ranklake.flows.sources.site.Site`."""
+    """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
     name = "codeforces"
     base_url = HOME

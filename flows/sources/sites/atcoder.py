@@ -13,8 +13,8 @@ import msgspec
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..documents import Document, Key
-from .base import SourceError
+from ..base import SourceError
+from .documents import Document, Key
 from .site import Answers, Ask, Wanted, contest_of, decode
 
 __all__ = ["AtCoder"]
@@ -44,7 +44,7 @@ _RESULTS = msgspec.json.Decoder(list[_Row])
 
 
 class AtCoder:
-    """See :class:`ranklake.flows.sources.site.Site`."""
+    """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
     name = "atcoder"
     base_url = HOME

@@ -16,8 +16,8 @@ import pyarrow as pa
 from ranklake.rating_kernels.core.standings import places_from_ranks
 from ranklake.storage.datasets.contests import Contest
 
-from ..documents import Document, Key
-from .base import SourceError, shown
+from ..base import SourceError, shown
+from .documents import Document, Key
 
 __all__ = ["SITES", "Answers", "Ask", "Site", "Wanted", "contest_of", "decode", "find_site", "misfit"]
 
@@ -149,7 +149,7 @@ def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:
     """
     if name not in SITES:
         raise ValueError(f"source must be one of {', '.join(SITES)}, got {name!r}")
-    site: Site = getattr(import_module(f"ranklake.flows.sources.{name}"), SITES[name])(**choices)
+    site: Site = getattr(import_module(f"ranklake.flows.sources.sites.{name}"), SITES[name])(**choices)
     if base_url is not None:
         site.base_url = base_url
     return site

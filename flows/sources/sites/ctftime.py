@@ -13,8 +13,8 @@ import msgspec
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..documents import Document, Key
-from .base import SourceError
+from ..base import SourceError
+from .documents import Document, Key
 from .site import Answers, Ask, Wanted, contest_of, decode
 
 __all__ = ["CTFtime"]
@@ -51,7 +51,7 @@ _TEAM = msgspec.json.Decoder(_Team)
 
 
 class CTFtime:
-    """See :class:`ranklake.flows.sources.site.Site`."""
+    """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
     name = "ctftime"
     base_url = HOME

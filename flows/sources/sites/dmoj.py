@@ -15,8 +15,8 @@ import msgspec
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..documents import Document, Key
-from .base import SourceError, shown
+from ..base import SourceError, shown
+from .documents import Document, Key
 from .site import Answers, Ask, Wanted, contest_of, decode
 
 __all__ = ["DMOJ"]
@@ -74,7 +74,7 @@ _ONE = msgspec.json.Decoder(_One)
 
 
 class DMOJ:
-    """See :class:`ranklake.flows.sources.site.Site`."""
+    """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
     name = "dmoj"
     base_url = HOME

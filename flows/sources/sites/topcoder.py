@@ -16,8 +16,8 @@ import msgspec
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..documents import Document, Key
-from .base import SourceError, shown
+from ..base import SourceError, shown
+from .documents import Document, Key
 from .site import Answers, Ask, Wanted, contest_of, misfit
 
 __all__ = ["TopCoder"]
@@ -40,7 +40,7 @@ class _Result(msgspec.Struct):
 
 
 class TopCoder:
-    """See :class:`ranklake.flows.sources.site.Site`."""
+    """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
     name = "topcoder"
     base_url = ""  # the feed is closed: whoever has its files says where

@@ -15,8 +15,8 @@ import msgspec
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..documents import Document, Key
-from .base import SourceError
+from ..base import SourceError
+from .documents import Document, Key
 from .site import Answers, Ask, Wanted, contest_of, decode
 
 __all__ = ["Lichess"]
@@ -78,7 +78,7 @@ class _Over:
 
 
 class Lichess:
-    """See :class:`ranklake.flows.sources.site.Site`.
+    """See :class:`ranklake.flows.sources.sites.site.Site`.
 
     Parameters
     ----------

@@ -1,0 +1,1 @@
+"""Parsers of the sites whose contests can be ingested."""
