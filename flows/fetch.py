@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .client import Client
 from .folder import Folder
+from .http.client import Client
 from .raw import Entry, Raw
 from .sources.base import SourceError
 from .sources.sites.documents import Document, Key

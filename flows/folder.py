@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from .client import Answer, Clock
+from .http.client import Answer, Clock
 from .sources.base import SourceError
 
 __all__ = ["Folder"]

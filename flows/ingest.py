@@ -14,10 +14,10 @@ from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.naming import check_folder
 from ranklake.storage.leases.lease import Holder, hold
 
-from .client import Client
 from .common.times import parse_time
 from .fetch import Told, fetch
 from .folder import Folder
+from .http.client import Client
 from .raw import Raw
 from .sources.base import SourceError
 from .sources.sites.site import Site, find_site

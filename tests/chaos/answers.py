@@ -17,8 +17,8 @@ from chaos.replies import reply
 from chaos.world import World
 from pipeline.life import what_counts
 
-import ranklake.flows.client
-from ranklake.flows.client import Client, Clock
+import ranklake.flows.http.client
+from ranklake.flows.http.client import Client, Clock
 from ranklake.flows.ingest import ingest_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.verify import Verifier
@@ -124,7 +124,7 @@ def _check_sound(lake: Lake) -> None:
 
 def _shorten() -> None:
     """Make the client wait for less than a second."""
-    client: Any = ranklake.flows.client
+    client: Any = ranklake.flows.http.client
     client.MAX_SECONDS, client.ATTEMPTS = ATTEMPT_SECONDS, ATTEMPTS
     client.TIMEOUT = httpx.Timeout(QUIET_SECONDS)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sources.server import Reply, Server
 
-from ranklake.flows.client import Client
+from ranklake.flows.http.client import Client
 
 __all__ = ["BEGAN", "FakeCodeforces", "changes"]
 

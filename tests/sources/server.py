@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ranklake.flows.client import Client, Clock
+from ranklake.flows.http.client import Client, Clock
 
 __all__ = ["FakeClock", "Reply", "Request", "Server", "data", "serving"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ranklake.flows.client import Clock
+from ranklake.flows.http.client import Clock
 
 __all__ = ["NoSleep", "RawServer", "Talk", "answer", "certificate", "drip", "raw_serving", "relay"]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sources.fake_codeforces import changes
 from strategies import repeatable
 
-from ranklake.flows.client import Answer
+from ranklake.flows.http.client import Answer
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.flows.sources.sites.site import find_site

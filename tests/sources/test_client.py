@@ -12,10 +12,10 @@ import pytest
 from sources.server import FakeClock, Reply, Server, serving
 from sources.sockets import NoSleep, raw_serving
 
-from ranklake.flows import client as module
-from ranklake.flows.addresses import same_host
-from ranklake.flows.client import ATTEMPTS, Client, Pace
-from ranklake.flows.redaction import Secret
+from ranklake.flows.http import client as module
+from ranklake.flows.http.addresses import same_host
+from ranklake.flows.http.client import ATTEMPTS, Client, Pace
+from ranklake.flows.http.redaction import Secret
 from ranklake.flows.sources.base import SourceError
 
 TOKEN = "lip_verySecret123"

@@ -15,7 +15,7 @@ from sources.contents import counts, standings
 from sources.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes
 from sources.server import Reply, Server, data
 
-from ranklake.flows.client import Answer
+from ranklake.flows.http.client import Answer
 from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
 from ranklake.flows.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError

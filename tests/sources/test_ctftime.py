@@ -10,7 +10,7 @@ import pytest
 from sources.contents import counts, standings
 from sources.server import Reply, Server, data
 
-from ranklake.flows.client import Answer, Client
+from ranklake.flows.http.client import Answer, Client
 from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites import ctftime

@@ -10,8 +10,8 @@ from sources.server import FakeClock
 from sources.sockets import answer, raw_serving
 
 from ranklake.flows import fetch as fetching
-from ranklake.flows.client import Client
 from ranklake.flows.fetch import fetch
+from ranklake.flows.http.client import Client
 from ranklake.flows.raw import Raw
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites import dmoj

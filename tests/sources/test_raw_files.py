@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ranklake.flows.client import Answer
+from ranklake.flows.http.client import Answer
 from ranklake.flows.raw import Raw
 from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.storage import Lake

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from ranklake.flows.redaction import REDACTED, Secret
+from ranklake.flows.http.redaction import REDACTED, Secret
 
 TOKEN = "lip_very+Secret/123="
 

@@ -9,9 +9,9 @@ import pytest
 from sources.contents import counts, standings
 from sources.server import Reply, Server, data
 
-from ranklake.flows.client import Answer, Client
+from ranklake.flows.http.client import Answer, Client
+from ranklake.flows.http.redaction import Secret
 from ranklake.flows.ingest import SourceReport, ingest_source
-from ranklake.flows.redaction import Secret
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.flows.sources.sites.lichess import Lichess

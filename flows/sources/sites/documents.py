@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...client import Answer
 from ...common.text import LONGEST_QUOTED, visible
+from ...http.client import Answer
 
 __all__ = ["Document", "Key"]
 

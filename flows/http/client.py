@@ -11,10 +11,10 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential_jitter
 
+from ..sources.base import SourceError, shown
 from .addresses import is_loopback, same_host, split_url
 from .pace import Clock, Pace
 from .redaction import Secret
-from .sources.base import SourceError, shown
 from .transport import ExchangeError, Part, Response, Transport
 
 __all__ = ["Answer", "Client", "Clock", "Pace"]
