@@ -29,13 +29,13 @@ from .common.text import markdown, message
 from .engines.base import ENGINES, choose_engine, open_engine
 from .flow_errors import plain_errors, reschedules
 from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown
+from .ingestion.source_update import SOURCES
+from .ingestion.source_update import update as bring_in
+from .ingestion.update import SourceReport
 from .markdown import best, ingested_page, run_page
 from .publish import PublishReport
 from .rate import RateReport
 from .resolve import wanted_runs
-from .source_update import SOURCES
-from .source_update import update as bring_in
-from .taking import SourceReport
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
 

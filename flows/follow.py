@@ -17,11 +17,11 @@ from ranklake.storage import Lake, Run
 from .common.extras import need
 from .config import RunConfig
 from .engines.base import Engine
+from .ingestion.source_update import check_source, has_contests, update
+from .ingestion.update import SourceReport
 from .publish import PublishReport
 from .publish import publish as publish_run
 from .rate import Progress, RateReport, rate
-from .source_update import check_source, has_contests, update
-from .taking import SourceReport
 
 __all__ = [
     "FollowReport",
@@ -138,7 +138,8 @@ def follow(
         At least one, all over the data set that the source goes into, as :func:`~ranklake.flows.resolve.wanted_runs`
         gives them.
     where
-        ``since``, ``base_url``, ``path`` and ``file_options``, as :func:`ranklake.flows.source_update.update` has them.
+        ``since``, ``base_url``, ``path`` and ``file_options``, as :func:`ranklake.flows.ingestion.source_update.update`
+        has them.
     publish
         Publish each run, too.
     show

@@ -78,9 +78,9 @@ def follow(
     from ranklake.storage import Lake, MissingError
 
     from .engines.base import choose_engine, open_engine
-    from .file_source import FILES, chosen
     from .follow import check_source
     from .follow import follow as follow_once
+    from .ingestion.files import FILES, chosen
     from .resolve import wanted_runs
 
     where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": chosen(files)}

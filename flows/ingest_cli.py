@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ranklake.storage import Contest
     from ranklake.storage.datasets.ingest import IngestOrder
 
-    from .ingest import SourceReport
+    from .ingestion.sites import SourceReport
     from .sources.base import IngestReport
 
 __all__ = ["COMMANDS"]
@@ -230,7 +230,7 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
     from ranklake.storage.lake.layout import contests_file
 
     from .common.times import parse_time
-    from .ingest import ingest_source
+    from .ingestion.sites import ingest_source
 
     with usage():
         contests_file(dataset)
@@ -257,7 +257,7 @@ def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import contests_file
 
-    from .ingest import normalise_source
+    from .ingestion.sites import normalise_source
     from .sources.sites.site import find_site
 
     with usage():
@@ -278,7 +278,7 @@ def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | No
     from ranklake.storage.lake.layout import contests_file
 
     from .common.times import parse_time
-    from .ingest import ingest_source, open_client
+    from .ingestion.sites import ingest_source, open_client
     from .sources.sites.site import find_site
 
     with usage():
@@ -314,8 +314,8 @@ def _ingest(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import contests_file
 
-    from .file_source import FILES, FilesReport, ingest_contests
-    from .taking import counted
+    from .ingestion.files import FILES, FilesReport, ingest_contests
+    from .ingestion.update import counted
 
     with usage():
         contests_file(dataset)  # a name that no folder can have is told before anything is read

@@ -14,7 +14,7 @@ from ranklake.storage.lake import layout
 
 from .common.text import cell, message
 from .common.text import markdown as escape
-from .ingest import SourceReport
+from .ingestion.sites import SourceReport
 from .leaderboard import leaderboard, rating_format
 from .published_files import LATEST
 

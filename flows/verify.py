@@ -13,7 +13,7 @@ from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, ver
 
 from .engines.base import Engine
 from .freshness import Freshness, update_command
-from .raw import Raw
+from .ingestion.response_archive import Raw
 
 __all__ = ["Verifier", "replay"]
 

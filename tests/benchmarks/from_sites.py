@@ -11,7 +11,7 @@ from against_peer import CODEFORCES
 from timing import Options, Result, invoke, reported, run_command
 
 from ranklake.flows.http.client import Answer
-from ranklake.flows.raw import Raw
+from ranklake.flows.ingestion.response_archive import Raw
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.storage import Lake

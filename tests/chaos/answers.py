@@ -19,7 +19,7 @@ from pipeline.life import what_counts
 
 import ranklake.flows.http.client
 from ranklake.flows.http.client import Client, Clock
-from ranklake.flows.ingest import ingest_source
+from ranklake.flows.ingestion.sites import ingest_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.verify import Verifier
 from ranklake.storage import Dataset, Lake, LakeError

@@ -32,10 +32,10 @@ import ranklake.flows.compilation.child_processes
 import ranklake.flows.engines.threads
 import ranklake.flows.evaluate
 import ranklake.flows.export
-import ranklake.flows.file_source
+import ranklake.flows.ingestion.files
 import ranklake.flows.follow
 import ranklake.flows.freshness
-import ranklake.flows.ingest
+import ranklake.flows.ingestion.sites
 import ranklake.flows.leaderboard
 import ranklake.flows.many
 import ranklake.flows.publish

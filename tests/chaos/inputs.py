@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ranklake.flows.file_source import ingest_files
+from ranklake.flows.ingestion.files import ingest_files
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Lake, LakeError
 

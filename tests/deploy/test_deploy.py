@@ -26,7 +26,7 @@ from prefect.flows import load_flow_from_entrypoint
 from prefect.settings import Settings
 
 from ranklake.flows.engines.local_cluster import WORKER_ENVIRON
-from ranklake.flows.source_update import SOURCES, check_source
+from ranklake.flows.ingestion.source_update import SOURCES, check_source
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]

@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ranklake.flows.file_changes import watch
-from ranklake.flows.file_source import ingest_files
+from ranklake.flows.ingestion.file_changes import watch
+from ranklake.flows.ingestion.files import ingest_files
 from ranklake.flows.sources.archives import spool
 from ranklake.flows.sources.base import IngestReport, SourceError
 from ranklake.flows.sources.files import json_items, text_tables

@@ -14,12 +14,12 @@ from click.testing import CliRunner, Result
 from pipeline.lakes import stamps
 from pipeline.tables import assert_published
 
-import ranklake.flows.file_changes as file_changes
-import ranklake.flows.file_source as file_source
-import ranklake.flows.source_update as source_update
+import ranklake.flows.ingestion.file_changes as file_changes
+import ranklake.flows.ingestion.files as file_source
+import ranklake.flows.ingestion.source_update as source_update
 from ranklake.flows.cli import cli
-from ranklake.flows.file_changes import SETTLED_SECONDS, watch
-from ranklake.flows.source_update import check_source, update
+from ranklake.flows.ingestion.file_changes import SETTLED_SECONDS, watch
+from ranklake.flows.ingestion.source_update import check_source, update
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.lake import layout

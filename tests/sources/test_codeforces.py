@@ -16,7 +16,7 @@ from sources.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes
 from sources.server import Reply, Server, data
 
 from ranklake.flows.http.client import Answer
-from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
+from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
 from ranklake.flows.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests

@@ -11,7 +11,7 @@ from sources.contents import counts, standings
 from sources.server import Reply, Server, data
 
 from ranklake.flows.http.client import Answer, Client
-from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
+from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites import ctftime
 from ranklake.flows.sources.sites.ctftime import CTFtime

@@ -9,10 +9,10 @@ import pytest
 from sources.server import FakeClock
 from sources.sockets import answer, raw_serving
 
-from ranklake.flows import fetch as fetching
-from ranklake.flows.fetch import fetch
 from ranklake.flows.http.client import Client
-from ranklake.flows.raw import Raw
+from ranklake.flows.ingestion import fetch as fetching
+from ranklake.flows.ingestion.fetch import fetch
+from ranklake.flows.ingestion.response_archive import Raw
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites import dmoj
 from ranklake.flows.sources.sites.site import find_site

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sources.contents import counts, standings
 
-from ranklake.flows.ingest import ingest_source
+from ranklake.flows.ingestion.sites import ingest_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Dataset, Lake
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ranklake.flows.http.client import Answer
-from ranklake.flows.raw import Raw
+from ranklake.flows.ingestion.response_archive import Raw
 from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout

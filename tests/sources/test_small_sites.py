@@ -11,7 +11,7 @@ from sources.server import Reply, Server, data
 
 from ranklake.flows.http.client import Answer, Client
 from ranklake.flows.http.redaction import Secret
-from ranklake.flows.ingest import SourceReport, ingest_source
+from ranklake.flows.ingestion.sites import SourceReport, ingest_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.flows.sources.sites.lichess import Lichess

@@ -11,7 +11,7 @@ from sources.contents import counts, standings
 from sources.fake_codeforces import FakeCodeforces, changes
 from sources.server import Server
 
-from ranklake.flows.ingest import ingest_source, normalise_source
+from ranklake.flows.ingestion.sites import ingest_source, normalise_source
 from ranklake.storage import Lake
 
 pytest.importorskip("moto", reason="needs moto[server], a store that runs here")

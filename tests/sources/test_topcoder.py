@@ -9,9 +9,9 @@ import pytest
 from sources.contents import counts, standings
 from sources.server import data
 
-from ranklake.flows.folder import Folder
 from ranklake.flows.http.client import Answer
-from ranklake.flows.ingest import SourceReport, ingest_source, normalise_source
+from ranklake.flows.ingestion.folder_client import Folder
+from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.flows.sources.sites.topcoder import TopCoder

@@ -20,7 +20,7 @@ from ranklake.storage import Ingest, Lake
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
 
-from .sources.base import SourceError
+from ..sources.base import SourceError
 
 __all__ = ["FileState", "Watched", "watch"]
 

@@ -13,11 +13,11 @@ from ranklake.storage.datasets.ingest import IngestOrder
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.lease import Holder
 
+from ..sources.base import IngestReport, SourceError
+from ..sources.files.contests import read_contests
+from ..sources.options import ReadOptions
 from .fetch import Told
-from .sources.base import IngestReport, SourceError
-from .sources.files.contests import read_contests
-from .sources.options import ReadOptions
-from .taking import SourceReport
+from .update import SourceReport
 
 __all__ = ["FILES", "FilesReport", "check_options", "chosen", "ingest_contests", "ingest_files"]
 

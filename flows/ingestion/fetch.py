@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .folder import Folder
-from .http.client import Client
-from .raw import Entry, Raw
-from .sources.base import SourceError
-from .sources.sites.documents import Document, Key
-from .sources.sites.site import Site, Wanted
+from ..http.client import Client
+from ..sources.base import SourceError
+from ..sources.sites.documents import Document, Key
+from ..sources.sites.site import Site, Wanted
+from .folder_client import Folder
+from .response_archive import Entry, Raw
 
 __all__ = ["Told", "fetch"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from .http.client import Answer, Clock
-from .sources.base import SourceError
+from ..http.client import Answer, Clock
+from ..sources.base import SourceError
 
 __all__ = ["Folder"]
 

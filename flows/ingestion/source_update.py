@@ -9,13 +9,13 @@ from typing import Any
 from ranklake.storage import Dataset, Lake, MissingError
 from ranklake.storage.lake import layout
 
-from .common.times import parse_time
+from ..common.times import parse_time
+from ..sources.sites.site import SITES, find_site
 from .fetch import Told
 from .file_changes import watch
-from .file_source import FILES, FilesReport, check_options, ingest_files
-from .ingest import KAGGLE, ingest_kaggle, ingest_source, open_client
-from .sources.sites.site import SITES, find_site
-from .taking import SourceReport
+from .files import FILES, FilesReport, check_options, ingest_files
+from .sites import KAGGLE, ingest_kaggle, ingest_source, open_client
+from .update import SourceReport
 
 __all__ = ["SOURCES", "check_source", "has_contests", "update"]
 
@@ -77,9 +77,9 @@ def update(
     source
         One of :data:`SOURCES`.
     since, base_url
-        As for :func:`ranklake.flows.ingest.ingest_source`.
+        As for :func:`ranklake.flows.ingestion.sites.ingest_source`.
     path, file_options
-        Of ``files``: as for :func:`ranklake.flows.file_source.ingest_files`. Of ``kaggle``: the folder.
+        Of ``files``: as for :func:`ranklake.flows.ingestion.files.ingest_files`. Of ``kaggle``: the folder.
 
     Raises
     ------
@@ -124,6 +124,6 @@ def _n_contests(lake: Lake, dataset: str) -> int:
 
 
 def _kaggle_files() -> tuple[str, ...]:
-    from .sources.files.kaggle import FILES as TABLES  # pandas takes half a second to load
+    from ..sources.files.kaggle import FILES as TABLES  # pandas takes half a second to load
 
     return tuple(TABLES)

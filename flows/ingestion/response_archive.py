@@ -18,8 +18,8 @@ from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.leases.fence import Writer
 from ranklake.storage.leases.lease import Lease
 
-from .http.client import Answer
-from .sources.sites.documents import Document, Key
+from ..http.client import Answer
+from ..sources.sites.documents import Document, Key
 
 __all__ = ["Entry", "Raw"]
 

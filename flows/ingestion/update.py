@@ -18,12 +18,12 @@ from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.leases.lease import Holder
 
+from ..sources.base import SourceError, contest_number
+from ..sources.sites.documents import Document, Key
+from ..sources.sites.site import Site
 from .fetch import Told
-from .names import Names
-from .raw import Raw
-from .sources.base import SourceError, contest_number
-from .sources.sites.documents import Document, Key
-from .sources.sites.site import Site
+from .player_names import Names
+from .response_archive import Raw
 
 __all__ = ["SourceReport", "counted", "take_in"]
 

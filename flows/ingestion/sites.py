@@ -14,14 +14,14 @@ from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.naming import check_folder
 from ranklake.storage.leases.lease import Holder, hold
 
-from .common.times import parse_time
+from ..common.times import parse_time
+from ..http.client import Client
+from ..sources.base import SourceError
+from ..sources.sites.site import Site, find_site
 from .fetch import Told, fetch
-from .folder import Folder
-from .http.client import Client
-from .raw import Raw
-from .sources.base import SourceError
-from .sources.sites.site import Site, find_site
-from .taking import SourceReport, take_in
+from .folder_client import Folder
+from .response_archive import Raw
+from .update import SourceReport, take_in
 
 __all__ = ["KAGGLE", "SourceReport", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
 
@@ -189,7 +189,7 @@ def ingest_kaggle(
 
     ``before_commit`` is called with the ingest when everything is read; what it raises leaves the data set as it was.
     """
-    from .sources.files.kaggle import read_meta_kaggle
+    from ..sources.files.kaggle import read_meta_kaggle
 
     if folder is None or not Path(folder).is_dir():
         raise ValueError(f"say with --base-url in which folder the files of Meta Kaggle are, got {folder!r}")

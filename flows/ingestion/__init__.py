@@ -1,0 +1,1 @@
+"""From a source into a data set: HTTP client, response archive, update."""
