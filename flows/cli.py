@@ -49,7 +49,7 @@ from .terminal import write_rows as _write
 
 if TYPE_CHECKING:
     from .common.titles import TitlesChoice
-    from .many import ManyProgress
+    from .rating.multi_run import ManyProgress
 
 __all__ = ["cli", "main"]
 
@@ -138,8 +138,8 @@ def rate(
 
     from .compilation.compile import announce
     from .engines.base import Remote, open_engine
-    from .many import rate_many
-    from .resolve import wanted_runs
+    from .rating.multi_run import rate_many
+    from .rating.resolve import wanted_runs
 
     skip = None if keep_uninformative is None else not keep_uninformative
     with _usage():

@@ -34,8 +34,8 @@ from .ingestion.source_update import update as bring_in
 from .ingestion.update import SourceReport
 from .markdown import best, ingested_page, run_page
 from .publish import PublishReport
-from .rate import RateReport
-from .resolve import wanted_runs
+from .rating.rate import RateReport
+from .rating.resolve import wanted_runs
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
 

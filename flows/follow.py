@@ -15,13 +15,13 @@ from typing import Any
 from ranklake.storage import Lake, Run
 
 from .common.extras import need
-from .config import RunConfig
 from .engines.base import Engine
 from .ingestion.source_update import check_source, has_contests, update
 from .ingestion.update import SourceReport
 from .publish import PublishReport
 from .publish import publish as publish_run
-from .rate import Progress, RateReport, rate
+from .rating.config import RunConfig
+from .rating.rate import Progress, RateReport, rate
 
 __all__ = [
     "FollowReport",
@@ -135,8 +135,8 @@ def follow(
     Parameters
     ----------
     runs
-        At least one, all over the data set that the source goes into, as :func:`~ranklake.flows.resolve.wanted_runs`
-        gives them.
+        At least one, all over the data set that the source goes into, as
+        :func:`~ranklake.flows.rating.resolve.wanted_runs` gives them.
     where
         ``since``, ``base_url``, ``path`` and ``file_options``, as :func:`ranklake.flows.ingestion.source_update.update`
         has them.
@@ -172,14 +172,14 @@ def catch_up(lake: Lake, config: RunConfig, engine: Engine, *, publish: bool = T
     Raises
     ------
     LakeError
-        As for :func:`~ranklake.flows.rate.rate` and :func:`~ranklake.flows.publish.publish`.
+        As for :func:`~ranklake.flows.rating.rate.rate` and :func:`~ranklake.flows.publish.publish`.
     """
     rated = rate_shown(lake, config, engine, show)
     return Followed(config.run, rated, publish_rated(lake, config.run) if publish else None)
 
 
 def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unseen) -> RateReport:
-    """As :func:`~ranklake.flows.rate.rate`, with its progress shown."""
+    """As :func:`~ranklake.flows.rating.rate.rate`, with its progress shown."""
     with show(f"rating {config.run}", "contests") as tell:
 
         def on_progress(progress: Progress) -> None:

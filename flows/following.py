@@ -81,7 +81,7 @@ def follow(
     from .follow import check_source
     from .follow import follow as follow_once
     from .ingestion.files import FILES, chosen
-    from .resolve import wanted_runs
+    from .rating.resolve import wanted_runs
 
     where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": chosen(files)}
     sources = tuple(dict.fromkeys(sources))

@@ -19,7 +19,7 @@ from ranklake.storage.lake.schemas import PUBLISHED
 
 from .common.times import utc
 from .common.titles import RatingFormat, Titles, TitlesChoice, titles_of
-from .config import build_params, find_system
+from .rating.config import build_params, find_system
 
 __all__ = [
     "FOLDED",

@@ -24,12 +24,12 @@ from ranklake.storage import Dataset, Lake, LakeError, Run
 
 from .common.titles import NONE, RatingFormat
 from .compilation.compile import announced, compile_kernels
-from .config import build_params, find_system
 from .engines.serial import Serial
 from .execution.outcomes import RoundError, in_full
 from .execution.rounds import rate_rounds
 from .history import store_of
 from .leaderboard import Display, check_rated, known_as, rated_contests
+from .rating.config import build_params, find_system
 
 __all__ = ["Prediction", "of_run", "predict", "take"]
 

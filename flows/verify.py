@@ -92,8 +92,8 @@ class Verifier:
             yield from verify_published(self.lake, name, self.notes)
 
     def _run(self, name: str) -> Iterator[str]:
-        from .config import RunConfig  # data sets are verified without the kernels of rating systems
-        from .plan import Plan
+        from .rating.config import RunConfig  # data sets are verified without the kernels of rating systems
+        from .rating.plan import Plan
 
         try:
             run = Run.open(self.lake, name)
@@ -172,9 +172,9 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
         The run or its data set cannot be read, or it does not hold that far.
     """
     from .compilation.compile import compile_kernels
-    from .config import RunConfig, find_system
-    from .plan import Plan
-    from .walk import Walk
+    from .rating.config import RunConfig, find_system
+    from .rating.plan import Plan
+    from .rating.rating_pass import Walk
 
     run = Run.open(lake, name)
     config = RunConfig.of(run)

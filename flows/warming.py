@@ -23,7 +23,7 @@ def warm(systems: tuple[str, ...]) -> None:
     from ranklake.rating_kernels.warm import PARTS, SCORES, is_warm
 
     from .compilation.compile import compile_parts
-    from .config import find_system
+    from .rating.config import find_system
 
     with usage():
         names = list(dict.fromkeys(find_system(name).name for name in systems or SYSTEMS))

@@ -12,10 +12,10 @@ from history import TENNIS_COLUMNS, load
 from timing import Options, Result
 
 from ranklake.flows.common.skipping import Skipping
-from ranklake.flows.config import build_params
 from ranklake.flows.engines.base import open_engine
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.level import Level
+from ranklake.flows.rating.config import build_params
+from ranklake.flows.rating.level import Level
 from ranklake.flows.scores import score_rounds
 from ranklake.flows.spaces import as_texts
 from ranklake.rating_kernels import SYSTEMS

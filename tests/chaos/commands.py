@@ -27,7 +27,7 @@ SYSTEMS = ("elo-mmr", "elo", "glicko")
 # Every command imports what it needs when it runs: here it is there already.
 WARM = f"""
 import deltalake
-import ranklake.flows.chain
+import ranklake.flows.rating.chain
 import ranklake.flows.compilation.child_processes
 import ranklake.flows.engines.threads
 import ranklake.flows.evaluate
@@ -37,9 +37,9 @@ import ranklake.flows.follow
 import ranklake.flows.freshness
 import ranklake.flows.ingestion.sites
 import ranklake.flows.leaderboard
-import ranklake.flows.many
+import ranklake.flows.rating.multi_run
 import ranklake.flows.publish
-import ranklake.flows.resolve
+import ranklake.flows.rating.resolve
 import ranklake.flows.show
 import ranklake.flows.sources.files.contests
 import ranklake.flows.sources.sites.topcoder

@@ -21,16 +21,16 @@ import pytest
 from benchmarks.memory import forget_peaks, peak_bytes
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
-import ranklake.flows.commit
 import ranklake.flows.execution.partitioned
+import ranklake.flows.rating.segment_writer
 from ranklake.flows import rate_history
 from ranklake.flows.engines.base import EngineError, open_engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.partitioned import Spread
 from ranklake.flows.execution.pinned import Whole
 from ranklake.flows.execution.rater import Here
-from ranklake.flows.many import rate_many
-from ranklake.flows.resolve import wanted_runs
+from ranklake.flows.rating.multi_run import rate_many
+from ranklake.flows.rating.resolve import wanted_runs
 from ranklake.rating_kernels import SYSTEMS as KERNELS
 from ranklake.rating_kernels import Rounds
 from ranklake.storage import Lake
@@ -50,8 +50,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 30)
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 30)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", 0)
     monkeypatch.setattr(engine_module, "RETURN_SECONDS", 8.0)

@@ -13,8 +13,8 @@ import pytest
 from cluster.processes import Processes
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
-import ranklake.flows.commit
 import ranklake.flows.execution.partitioned
+import ranklake.flows.rating.segment_writer
 from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake
@@ -29,8 +29,8 @@ PHASES = [
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 30)
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 30)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
 
 

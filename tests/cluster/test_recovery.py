@@ -12,11 +12,11 @@ import pytest
 from cluster.crews import Bench
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_beliefs, same_tables
 
-import ranklake.flows.commit
 import ranklake.flows.execution.partitioned
 import ranklake.flows.history
-import ranklake.flows.rate
-import ranklake.flows.schedule
+import ranklake.flows.rating.rate
+import ranklake.flows.rating.segment_writer
+import ranklake.flows.rating.snapshot_schedule
 from ranklake.flows import rate_history
 from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
@@ -28,9 +28,9 @@ SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
 
 @pytest.fixture(autouse=True, params=[0, 10**9], ids=["long", "short"])
 def many_small_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 30)
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
-    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 60)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 30)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 60)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", request.param)
 
@@ -66,7 +66,7 @@ def test_rate__goes_on_through_loss_upon_loss(tmp_path: Path) -> None:
     contests = made_up(150)
     lake, bench = lake_of(tmp_path, contests), Bench(3, range(20, 400, 20), then=[1, 4, 2, 3])
     report = rate_run(lake, engine=bench)
-    assert report.recoveries > ranklake.flows.rate.RECOVERIES  # there were new rounds in between
+    assert report.recoveries > ranklake.flows.rating.rate.RECOVERIES  # there were new rounds in between
     other = lake_of(tmp_path / "other", contests)
     rate_run(other, engine=Serial())
     assert same_tables(rated(lake), rated(other))

@@ -42,9 +42,9 @@ __all__ = [
 
 # Many small files; sized alone, as a stalled machine would cut segments by time.
 SETTINGS = """
-import ranklake.flows.commit, ranklake.flows.schedule, ranklake.storage.datasets.ingest
-ranklake.flows.commit.SEGMENT_ROWS, ranklake.flows.commit.SEGMENT_SECONDS = 40, float("inf")
-ranklake.flows.schedule.SNAPSHOT_ROWS, ranklake.flows.schedule.SNAPSHOT_SECONDS = 120, 1e9
+import ranklake.flows.rating.segment_writer, ranklake.flows.rating.snapshot_schedule, ranklake.storage.datasets.ingest
+ranklake.flows.rating.segment_writer.SEGMENT_ROWS, ranklake.flows.rating.segment_writer.SEGMENT_SECONDS = 40, float("inf")
+ranklake.flows.rating.snapshot_schedule.SNAPSHOT_ROWS, ranklake.flows.rating.snapshot_schedule.SNAPSHOT_SECONDS = 120, 1e9
 ranklake.storage.datasets.ingest._FILE_ROWS = 60
 """
 CONTESTS = over_years(made_up(42))

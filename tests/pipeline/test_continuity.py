@@ -10,8 +10,8 @@ import pytest
 from pipeline.commands import Command
 from pipeline.lakes import files, lake_of, made_up, rate_run, rated, same_tables
 
-from ranklake.flows.config import RunConfig
-from ranklake.flows.resolve import wanted_runs
+from ranklake.flows.rating.config import RunConfig
+from ranklake.flows.rating.resolve import wanted_runs
 from ranklake.storage import DamagedError, FormatError, Lake, LakeError, Run
 
 CONTESTS = made_up(14, n_players=12)
@@ -134,7 +134,7 @@ def edit(lake: Lake, **facts: object) -> None:
 def rate_by_release(lake: Lake, numerics: int) -> None:
     """Rate the run as a release does whose numbers are others."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ranklake.flows.config.NUMERICS", numerics)
+        patch.setattr("ranklake.flows.rating.config.NUMERICS", numerics)
         rate_run(lake, run="mine", system="elo", k=16.0)
 
 

@@ -17,13 +17,13 @@ from pipeline.lakes import contest, files, ingest, lake_of, made_up, rate_run, r
 from pipeline.test_cli import reference, write_folder
 from strategies import repeatable
 
-import ranklake.flows.commit
-import ranklake.flows.rate
-import ranklake.flows.schedule
+import ranklake.flows.rating.rate
+import ranklake.flows.rating.segment_writer
+import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 from ranklake.flows.common.adapters import Occasions
 from ranklake.flows.leaderboard import leaderboard, player_history
-from ranklake.flows.rate import RateReport
+from ranklake.flows.rating.rate import RateReport
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 
 SEGMENT_ROWS = 30
@@ -33,9 +33,9 @@ CONTESTS = made_up(40, spice=False)
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments, snapshots and standings files of a few rounds."""
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", SEGMENT_ROWS)
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", float("inf"))
-    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 60)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", SEGMENT_ROWS)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", float("inf"))
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 60)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
 
 
@@ -74,8 +74,8 @@ def test_rate__whatever_was_corrected_and_taken_back_is_that_of_the_final_histor
     path = tmp_path_factory.mktemp("any")
     system = data.draw(st.sampled_from(["elo-mmr", "elo-srm", "glicko2", "trueskill"]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 4)
-        patch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 8)
+        patch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 4)
+        patch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 8)
         patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 5)
         lake, twin = Lake.open(path / "lake", create=True), Twin()
         excluded: set[str] = set()

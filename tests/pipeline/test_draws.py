@@ -13,11 +13,11 @@ from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run, rated, s
 
 from ranklake.flows import rate_history
 from ranklake.flows.common.skipping import Skipping
-from ranklake.flows.config import RunConfig, build_params, default_run, find_system
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluate import evaluate
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.rate import RateReport, rate
+from ranklake.flows.rating.config import RunConfig, build_params, default_run, find_system
+from ranklake.flows.rating.rate import RateReport, rate
 from ranklake.flows.search import SearchConfig, search
 from ranklake.flows.trials import load_history
 from ranklake.rating_kernels import SYSTEMS, Rounds

@@ -24,7 +24,6 @@ from strategies import repeatable
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from ranklake.flows.config import build_params
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.experiments import (
@@ -42,6 +41,7 @@ from ranklake.flows.experiments.paper import NAMES, SECONDS, SHAPES, contenders
 from ranklake.flows.experiments.render import to_html
 from ranklake.flows.experiments.selves import move, other_self
 from ranklake.flows.figures import drawing, new_figure
+from ranklake.flows.rating.config import build_params
 from ranklake.rating_kernels import SYSTEMS, Rounds
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "elo-datasets"

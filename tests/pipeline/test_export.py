@@ -18,8 +18,8 @@ import pytest
 from pipeline.commands import Command
 from pipeline.lakes import contest, lake_of, made_up, rate_run, same_tables, start
 
-import ranklake.flows.commit
 import ranklake.flows.export
+import ranklake.flows.rating.segment_writer
 from ranklake.flows.export import atomic_file, export_rows, write_export
 from ranklake.flows.published import Content
 from ranklake.storage import Lake
@@ -33,7 +33,7 @@ STRANGE = ['a,"b",c', "line\nbreak\r\n", "选手 \U0001f98a", "\x00\x1b[31m\x7f"
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """A run of many small segments, with strange names and contests without a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 20)
+        patch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 20)
         lake = lake_of(tmp_path_factory.mktemp("lake"), [contest("first", *STRANGE), *made_up(40)])
         rate_run(lake)
         rate_run(lake, run="elo", system="elo")

@@ -15,7 +15,7 @@ import pytest
 from pipeline.commands import Command
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run, stamps
 
-import ranklake.flows.commit
+import ranklake.flows.rating.segment_writer
 from ranklake.flows.freshness import Freshness, freshness, note
 from ranklake.flows.status import status
 from ranklake.storage import Dataset, Lake, Run
@@ -29,7 +29,7 @@ TURNED = contest("21", *CONTESTS[21].handles.to_pylist()[::-1], time_seconds=CON
 def rated_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("rated") / "the lake"  # a name that a shell takes in quotes
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 40)
+        patch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 40)
         rate_run(lake_of(path, CONTESTS), system="elo", k=16.0)
     return path
 

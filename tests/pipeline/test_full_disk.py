@@ -27,7 +27,7 @@ SIZES = {"bytes": "size=4m", "inodes": "size=64m,nr_inodes=400"}
 def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake with two runs in several segments, both published more than once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ranklake.flows.commit.SEGMENT_ROWS", 40)
+        patch.setattr("ranklake.flows.rating.segment_writer.SEGMENT_ROWS", 40)
         folder = tmp_path_factory.mktemp("pattern") / "lake"
         lake = lake_of(folder, CONTESTS[:12])
         for stop in (12, 18, 24):

@@ -16,9 +16,9 @@ import pytest
 from lake.builders import Killed, WatchedLake
 from pipeline.lakes import files, lake_of, made_up, rate_run, rated_in_memory, same_beliefs, start
 
-import ranklake.flows.commit
-import ranklake.flows.rate
-import ranklake.flows.schedule
+import ranklake.flows.rating.rate
+import ranklake.flows.rating.segment_writer
+import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
@@ -264,10 +264,10 @@ def test_rate__a_folder_that_may_not_be_written_is_told_in_one_line(lake: Path, 
 
 @pytest.fixture
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 15)
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
-    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 30)
-    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOTS_KEPT", 3)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 15)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 30)
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOTS_KEPT", 3)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 15)
 
 

@@ -12,8 +12,8 @@ from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
 from ranklake.flows.engines.base import Engine, EngineError
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.many import ManyProgress, rate_many
-from ranklake.flows.resolve import wanted_runs
+from ranklake.flows.rating.multi_run import ManyProgress, rate_many
+from ranklake.flows.rating.resolve import wanted_runs
 from ranklake.storage import Lake
 
 SYSTEMS = ("elo-mmr", "glicko", "elo")

@@ -20,7 +20,6 @@ from pipeline.lakes import contest, lake_of, made_up, rate_run, rated, same_tabl
 
 from ranklake.flows import rate_history
 from ranklake.flows.common.finite import finite_json, finite_rows
-from ranklake.flows.config import RunConfig, find_system
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluate import evaluate
@@ -28,7 +27,8 @@ from ranklake.flows.execution.outcomes import RoundError
 from ranklake.flows.execution.pinned import Apart
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.prediction import predict
-from ranklake.flows.rate import rate
+from ranklake.flows.rating.config import RunConfig, find_system
+from ranklake.flows.rating.rate import rate
 from ranklake.flows.trials import History, run_trial
 from ranklake.rating_kernels import ConvergenceError, Elo, Rounds
 from ranklake.storage import Dataset, Lake, LakeError, Run
@@ -222,7 +222,7 @@ def test_predict__names_the_player() -> None:
 def infinite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
     """A lake whose run has infinite ratings, as release 0.1 left it."""
     lake = lake_of(tmp_path / "lake", [*GAMES[:2], contest("c", "grace", "ada", time_seconds=10**6, weight=1e308)])
-    monkeypatch.setattr("ranklake.flows.rate.check_contests", lambda *_: None)
+    monkeypatch.setattr("ranklake.flows.rating.rate.check_contests", lambda *_: None)
     monkeypatch.setattr("ranklake.flows.execution.outcomes._check", lambda *_: None)
     rate_run(lake, system="elo", k=1e10)
     assert np.isinf(rated(lake)["mu"]).any()

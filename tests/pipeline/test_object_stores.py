@@ -16,9 +16,9 @@ import s3fs
 from pipeline.lakes import files, ingest, lake_of, made_up, rate_run, rated, same_tables, start
 from pipeline.stores import PATIENCE, Proxy, environment, proxy, server
 
-import ranklake.flows.commit
-import ranklake.flows.rate
-import ranklake.flows.schedule
+import ranklake.flows.rating.rate
+import ranklake.flows.rating.segment_writer
+import ranklake.flows.rating.snapshot_schedule
 from ranklake.flows.leaderboard import leaderboard
 from ranklake.flows.verify import Verifier
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, Segment
@@ -57,10 +57,10 @@ def url(store: Proxy, tmp_path: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 60)
-    monkeypatch.setattr(ranklake.flows.commit, "REMOTE_SEGMENT_ROWS", 60)
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", float("inf"))
-    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 180)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 60)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "REMOTE_SEGMENT_ROWS", 60)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", float("inf"))
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 180)
     monkeypatch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", 60)
 
 
@@ -165,7 +165,7 @@ def test_rate__commits_a_segment_with_two_puts_and_a_look_at_the_lease(url: str,
             return segment
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.rate, "Run", Counted)
+        patch.setattr(ranklake.flows.rating.rate, "Run", Counted)
         rate_run(lake)
     assert len(appended) > 3
     wanted = ["*.parquet", "lease-*.json", "*.json"]

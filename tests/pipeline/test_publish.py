@@ -38,9 +38,9 @@ from pipeline.tables import (
 )
 from strategies import repeatable
 
-import ranklake.flows.commit
 import ranklake.flows.delta
 import ranklake.flows.published
+import ranklake.flows.rating.segment_writer
 from ranklake.flows.cli import cli
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.delta import PublishedTable
@@ -59,7 +59,7 @@ CONTESTS = over_years(made_up(40))
 
 @pytest.fixture(autouse=True)
 def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 20)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 20)
 
 
 @pytest.fixture

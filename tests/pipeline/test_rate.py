@@ -29,15 +29,15 @@ from pipeline.lakes import (
 )
 from strategies import histories, repeatable
 
-import ranklake.flows.commit
-import ranklake.flows.rate
-import ranklake.flows.schedule
+import ranklake.flows.rating.rate
+import ranklake.flows.rating.segment_writer
+import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 import ranklake.storage.datasets.standings
 from ranklake.flows.engines.base import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.rate import Progress
+from ranklake.flows.rating.rate import Progress
 from ranklake.storage import Contest, DamagedError, Dataset, FormatError, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.lake import digest_of
@@ -51,8 +51,8 @@ SEGMENT_ROWS = 30
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments and standings files of a few rounds, cut by size alone however slow the machine."""
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", SEGMENT_ROWS)
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", SEGMENT_ROWS)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
     monkeypatch.setattr(ranklake.storage.datasets.standings, "_STRETCH_ROWS", 1)  # read a file at a time
 
@@ -140,11 +140,11 @@ def test_rate__block_size_and_how_standings_lie_in_files_change_no_byte(
 
 
 def test_rate__reports_what_it_did_and_how_far_it_is(lake: Lake) -> None:
-    from ranklake.flows.config import RunConfig, build_params, find_system
+    from ranklake.flows.rating.config import RunConfig, build_params, find_system
 
     told: list[Progress] = []
     config = RunConfig("games", "run", "elo-mmr", build_params(find_system("elo-mmr"), {}))
-    report = ranklake.flows.rate.rate(lake, config, Serial(), on_progress=told.append)
+    report = ranklake.flows.rating.rate.rate(lake, config, Serial(), on_progress=told.append)
     n_rows = Run.open(lake, "run").read_rounds().num_rows
     alone = sum(1 for i in range(60) if i % SPICE == 5)
     tied = sum(1 for i in range(60) if i % SPICE == 6 and len(CONTESTS_MADE[i]) > 2)
@@ -274,7 +274,7 @@ def test_rate__small_contests_share_segments_that_close_at_a_size(undisturbed: L
 
 
 def test_rate__a_segment_of_slow_rounds_closes_early(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_SECONDS", -1.0)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", -1.0)
     rate_run(lake)
     assert len(Run.open(lake, "run").segments().segments) > len(CONTESTS_MADE) * 6 / SEGMENT_ROWS
     monkeypatch.undo()
@@ -521,8 +521,8 @@ def test_rate__a_stored_performance_that_cannot_be_read_stops_it_with_its_place(
 
 @pytest.fixture
 def snapshots_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 100)
-    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOTS_KEPT", 4)
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 100)
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOTS_KEPT", 4)
 
 
 def test_rate__the_end_of_a_run_has_a_snapshot(undisturbed: Lake) -> None:
@@ -564,9 +564,9 @@ def test_rate__a_run_that_grows_a_little_at_a_time_keeps_snapshots_over_all_its_
 
 
 def test_rate__a_slow_system_has_a_snapshot_every_few_seconds(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.schedule, "_STOPS", 30_000)
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "_STOPS", 30_000)
     clock = iter(range(0, 10_000, 2))  # each look at the clock two seconds later
-    monkeypatch.setattr(ranklake.flows.rate.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(ranklake.flows.rating.rate.time, "perf_counter", lambda: float(next(clock)))
     rate_run(lake)
     assert len(Run.open(lake, "run").snapshots()) > 4
 
@@ -639,7 +639,7 @@ def test_rate__snapshots_on_the_way_do_not_make_segments_depend_on_interruptions
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # skipped rounds count for a standings file and not for a segment: the two then end at different rounds
-    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 100)
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 100)
     lake = lake_of(tmp_path / "lake", made_up(80, seed=9))
     rate_run(lake)
     undisturbed = files(folder(lake))
@@ -679,8 +679,8 @@ def test_rate__whatever_happened_before_the_end_is_that_of_an_undisturbed_run(
         more = {"weight": round.weight, "perf_ceiling": round.perf_ceiling}
         contests.append(contest(str(i), *tied, time_seconds=round.time, **more))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 6)
-        patch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 12)
+        patch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 6)
+        patch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 12)
         patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 9)
         path = tmp_path_factory.mktemp("any")
         n = (len(contests) + 1) // 2

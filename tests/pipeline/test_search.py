@@ -17,11 +17,11 @@ from pipeline.lakes import contest, files, lake_of, made_up, rate_run, start
 from pipeline.test_cli import Command
 
 from ranklake.flows import search as module
-from ranklake.flows.config import build_params
 from ranklake.flows.engines.task_pool import Hands, open_hands
 from ranklake.flows.evaluate import evaluate
 from ranklake.flows.grids import GRIDS, RANGES, SPACES, published_grid
 from ranklake.flows.proposals import open_proposals
+from ranklake.flows.rating.config import build_params
 from ranklake.flows.search import SearchConfig, SearchReport, search
 from ranklake.flows.spaces import Range, as_texts, draw, grid, parse_space
 from ranklake.flows.trials import History, load_history, run_trial

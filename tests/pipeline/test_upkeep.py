@@ -16,8 +16,8 @@ from pipeline.commands import Command
 from pipeline.lakes import contest, files, ingest, lake_of, made_up, rate_run, rated, same_tables, stamps
 from pipeline.test_cli import write_folder
 
-import ranklake.flows.commit
-import ranklake.flows.schedule
+import ranklake.flows.rating.segment_writer
+import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.status import status
@@ -33,8 +33,8 @@ CONTESTS = made_up(60, n_players=30)
 @pytest.fixture(autouse=True)
 def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many files of each kind from a small history."""
-    monkeypatch.setattr(ranklake.flows.commit, "SEGMENT_ROWS", 40)
-    monkeypatch.setattr(ranklake.flows.schedule, "SNAPSHOT_ROWS", 120)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 40)
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 120)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 100)
 
 

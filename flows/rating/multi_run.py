@@ -10,10 +10,10 @@ from threading import Event
 
 from ranklake.storage import Lake
 
-from .compilation.compile import Announce, announce
+from ..compilation.compile import Announce, announce
+from ..engines.base import Engine, Remote
+from ..execution.pinned import Apart
 from .config import RunConfig
-from .engines.base import Engine, Remote
-from .execution.pinned import Apart
 from .rate import Progress, RateReport, rate
 
 __all__ = ["ManyProgress", "rate_many"]

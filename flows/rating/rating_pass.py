@@ -17,11 +17,11 @@ from ranklake.storage import DamagedError, Dataset, LakeError, Run, Segment, Sta
 from ranklake.storage.lake.prefetch import prefetch
 from ranklake.storage.lake.remedies import way_out
 
-from .common.adapters import Occasions
-from .common.skipping import Skipping
-from .engines.base import Engine
-from .execution.outcomes import RoundError, in_full
-from .execution.rater import Keeper, keep
+from ..common.adapters import Occasions
+from ..common.skipping import Skipping
+from ..engines.base import Engine
+from ..execution.outcomes import RoundError, in_full
+from ..execution.rater import Keeper, keep
 
 __all__ = ["Rated", "Walk"]
 

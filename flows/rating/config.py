@@ -17,9 +17,9 @@ from ranklake.storage import Run
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.remedies import damaged
 
+from ..common.skipping import Skipping
+from ..common.titles import TitlesChoice
 from .chain import NUMERICS, config_digest
-from .common.skipping import Skipping
-from .common.titles import TitlesChoice
 
 __all__ = [
     "RunConfig",
@@ -132,7 +132,7 @@ def find_system(name: str) -> System:
         Names the systems there are.
     """
     if name not in SYSTEMS:
-        from .common.hyperparameters import near_names
+        from ..common.hyperparameters import near_names
 
         near = near_names(name, SYSTEMS)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""

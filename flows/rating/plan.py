@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from ranklake.storage import DamagedError, Dataset, Lake, MissingError, Run
 
+from ..common.skipping import Skipping, differ
+from ..common.titles import Titles
 from .chain import BESIDE, first_break, round_digests
-from .common.skipping import Skipping, differ
-from .common.titles import Titles
 from .config import RunConfig
 
 __all__ = ["Plan"]

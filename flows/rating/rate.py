@@ -20,17 +20,17 @@ from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.lease import Lease, hold
 
+from ..common.adapters import check_contests
+from ..compilation.compile import Announce, announce, compile_everything, compile_kernels
+from ..engines.base import Engine, EngineError, HandsLostError, Local
 from .chain import NUMERICS
-from .commit import Committer
-from .common.adapters import check_contests
-from .compilation.compile import Announce, announce, compile_everything, compile_kernels
 from .config import RunConfig, find_system
-from .engines.base import Engine, EngineError, HandsLostError, Local
+from .counters import Tally
 from .plan import Plan
+from .rating_pass import Walk
 from .resolve import refuse_other
-from .schedule import Schedule
-from .tally import Tally
-from .walk import Walk
+from .segment_writer import Committer
+from .snapshot_schedule import Schedule
 
 __all__ = ["Progress", "RateReport", "rate"]
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from ranklake.storage import RoundEntry, Run
 
-from .common.adapters import to_table
-from .schedule import Schedule
-from .walk import Rated
+from ..common.adapters import to_table
+from .rating_pass import Rated
+from .snapshot_schedule import Schedule
 
 __all__ = ["Committer"]
 

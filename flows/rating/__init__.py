@@ -1,0 +1,1 @@
+"""Runs in the lake: configuration, plan, rating pass, segments, snapshots."""
