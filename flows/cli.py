@@ -197,8 +197,8 @@ def leaderboard(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .leaderboard import leaderboard as of_run
-    from .leaderboard import rating_format
+    from .results.leaderboard import leaderboard as of_run
+    from .results.leaderboard import rating_format
 
     with _usage():
         run_file(run)
@@ -231,7 +231,7 @@ def player(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .leaderboard import player_history
+    from .results.leaderboard import player_history
 
     with _usage():
         run_file(run)

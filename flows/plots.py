@@ -15,7 +15,7 @@ from ranklake.storage import Dataset, Lake, Run
 from .common.times import utc
 from .common.titles import Titles, TitlesChoice, titles_of
 from .figures import SERIES, legible, new_figure, title_bands
-from .leaderboard import FOLDED, Display, PlayerHistory, Standing, check_rated, rated_contests
+from .results.leaderboard import FOLDED, Display, PlayerHistory, Standing, check_rated, rated_contests
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

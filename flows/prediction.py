@@ -28,8 +28,8 @@ from .engines.serial import Serial
 from .execution.outcomes import RoundError, in_full
 from .execution.rounds import rate_rounds
 from .history import store_of
-from .leaderboard import Display, check_rated, known_as, rated_contests
 from .rating.config import build_params, find_system
+from .results.leaderboard import Display, check_rated, known_as, rated_contests
 
 __all__ = ["Prediction", "of_run", "predict", "take"]
 

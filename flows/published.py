@@ -15,8 +15,8 @@ from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
 from .common.titles import CODEFORCES, TitlesChoice, titles_of
-from .leaderboard import FOLDED, Display, Standing, check_rated, rated_contests
 from .marks import Marks, as_bytes, digest_of_rows
+from .results.leaderboard import FOLDED, Display, Standing, check_rated, rated_contests
 
 __all__ = ["Content"]
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .common.titles import RatingFormat
-    from .leaderboard import PlayerHistory
     from .prediction import Prediction
+    from .results.leaderboard import PlayerHistory
 
 __all__ = [
     "entrants_table",

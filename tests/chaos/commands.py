@@ -36,7 +36,7 @@ import ranklake.flows.ingestion.files
 import ranklake.flows.follow
 import ranklake.flows.freshness
 import ranklake.flows.ingestion.sites
-import ranklake.flows.leaderboard
+import ranklake.flows.results.leaderboard
 import ranklake.flows.rating.multi_run
 import ranklake.flows.publish
 import ranklake.flows.rating.resolve

@@ -20,7 +20,7 @@ from documents import TEXT, blocks
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 
 from ranklake.flows.cli import cli
-from ranklake.flows.leaderboard import leaderboard, player_history
+from ranklake.flows.results.leaderboard import leaderboard, player_history
 from ranklake.storage import Contest, Dataset, Lake, Run
 
 RUN, PLAYER, YEAR = "codeforces-elo-mmr", "tourist", 2020  # as the README calls them

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from pipeline.lakes import same_tables
 
-from ranklake.flows.leaderboard import Display, leaderboard
+from ranklake.flows.results.leaderboard import Display, leaderboard
 from ranklake.storage import Contest, Dataset, Lake, Run
 
 __all__ = [

@@ -22,8 +22,8 @@ import ranklake.flows.rating.segment_writer
 import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 from ranklake.flows.common.adapters import Occasions
-from ranklake.flows.leaderboard import leaderboard, player_history
 from ranklake.flows.rating.rate import RateReport
+from ranklake.flows.results.leaderboard import leaderboard, player_history
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 
 SEGMENT_ROWS = 30

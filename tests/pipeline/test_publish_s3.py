@@ -12,8 +12,8 @@ from deltalake import DeltaTable
 from pipeline.lakes import ingest, lake_of, made_up, rate_run, same_tables
 from pipeline.tables import over_years
 
-from ranklake.flows.leaderboard import leaderboard
 from ranklake.flows.publish import publish
+from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Lake, Run
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ from pipeline.commands import Command
 from pipeline.lakes import contest, files, lake_of, rate_run
 
 from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles, of_data, parse_titles
-from ranklake.flows.leaderboard import leaderboard, player_history, rating_format
+from ranklake.flows.results.leaderboard import leaderboard, player_history, rating_format
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, DamagedError, Dataset, Lake, Run
 

@@ -17,7 +17,7 @@ from sources.server import Reply, Server, data
 
 from ranklake.flows.http.client import Answer
 from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
-from ranklake.flows.leaderboard import leaderboard
+from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.sites.codeforces import Codeforces

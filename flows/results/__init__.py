@@ -1,0 +1,1 @@
+"""Ratings as people see them: display rating, leaderboard, history of a player."""
