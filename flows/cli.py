@@ -270,7 +270,7 @@ def publish(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .publish import publish as publish_run
+    from .publication.publish import publish as publish_run
 
     with _usage():
         run_file(run)

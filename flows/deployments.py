@@ -33,7 +33,7 @@ from .ingestion.source_update import SOURCES
 from .ingestion.source_update import update as bring_in
 from .ingestion.update import SourceReport
 from .markdown import best, ingested_page, run_page
-from .publish import PublishReport
+from .publication.publish import PublishReport
 from .rating.rate import RateReport
 from .rating.resolve import wanted_runs
 

@@ -58,7 +58,7 @@ def export(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .export import atomic_file, export_rows, write_export
+    from .publication.export import atomic_file, export_rows, write_export
 
     form = form or _SUFFIXES.get(Path(output).suffix.lower(), "csv")
     with usage():

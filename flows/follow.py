@@ -18,8 +18,8 @@ from .common.extras import need
 from .engines.base import Engine
 from .ingestion.source_update import check_source, has_contests, update
 from .ingestion.update import SourceReport
-from .publish import PublishReport
-from .publish import publish as publish_run
+from .publication.publish import PublishReport
+from .publication.publish import publish as publish_run
 from .rating.config import RunConfig
 from .rating.rate import Progress, RateReport, rate
 
@@ -172,7 +172,7 @@ def catch_up(lake: Lake, config: RunConfig, engine: Engine, *, publish: bool = T
     Raises
     ------
     LakeError
-        As for :func:`~ranklake.flows.rating.rate.rate` and :func:`~ranklake.flows.publish.publish`.
+        As for :func:`~ranklake.flows.rating.rate.rate` and :func:`~ranklake.flows.publication.publish.publish`.
     """
     rated = rate_shown(lake, config, engine, show)
     return Followed(config.run, rated, publish_rated(lake, config.run) if publish else None)
@@ -189,7 +189,7 @@ def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unsee
 
 
 def publish_rated(lake: Lake, run: str, maintain: bool = False) -> PublishReport | None:
-    """As :func:`~ranklake.flows.publish.publish`; None if the run has rated nobody yet."""
+    """As :func:`~ranklake.flows.publication.publish.publish`; None if the run has rated nobody yet."""
     return publish_run(lake, run, maintain=maintain) if has_ratings(lake, run) else None
 
 

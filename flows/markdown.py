@@ -15,7 +15,7 @@ from ranklake.storage.lake import layout
 from .common.text import cell, message
 from .common.text import markdown as escape
 from .ingestion.sites import SourceReport
-from .published_files import LATEST
+from .publication.files import LATEST
 from .results.leaderboard import leaderboard, rating_format
 
 __all__ = ["best", "ingested_page", "run_page"]

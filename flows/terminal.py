@@ -240,7 +240,7 @@ def write_rows(table: pa.Table, form: str, safe: bool = False) -> None:
     if form == "csv":
         from pyarrow import csv
 
-        from .export import change_texts
+        from .publication.export import change_texts
 
         csv.write_csv(change_texts(table, safe, sys.stdout.isatty()), sys.stdout.buffer)
     else:

@@ -153,7 +153,7 @@ def delete(
     from ranklake.storage import Dataset, Lake, LakeError, Run
     from ranklake.storage.lake.layout import dataset_folder, published_folder, run_folder
 
-    from .published_files import delete_published
+    from .publication.files import delete_published
 
     with usage():
         _check_one(run, dataset)

@@ -86,7 +86,7 @@ class Verifier:
         """What is wrong with a run and its published tables; that its data set has changed since is a note."""
         yield from self._run(name)
         if self.lake.list(layout.published_folder(name)):
-            from .verify_published import verify_published
+            from .publication.verification import verify_published
 
             self.published += 1
             yield from verify_published(self.lake, name, self.notes)

@@ -31,21 +31,21 @@ import ranklake.flows.rating.chain
 import ranklake.flows.compilation.child_processes
 import ranklake.flows.engines.threads
 import ranklake.flows.evaluate
-import ranklake.flows.export
+import ranklake.flows.publication.export
 import ranklake.flows.ingestion.files
 import ranklake.flows.follow
 import ranklake.flows.freshness
 import ranklake.flows.ingestion.sites
 import ranklake.flows.results.leaderboard
 import ranklake.flows.rating.multi_run
-import ranklake.flows.publish
+import ranklake.flows.publication.publish
 import ranklake.flows.rating.resolve
 import ranklake.flows.show
 import ranklake.flows.sources.files.contests
 import ranklake.flows.sources.sites.topcoder
 import ranklake.flows.status
 import ranklake.flows.verify
-import ranklake.flows.verify_published
+import ranklake.flows.publication.verification
 from pipeline.lakes import made_up, rated_in_memory
 for system in {SYSTEMS[1:]}:
     rated_in_memory(made_up(30), system=system)

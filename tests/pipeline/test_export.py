@@ -18,10 +18,10 @@ import pytest
 from pipeline.commands import Command
 from pipeline.lakes import contest, lake_of, made_up, rate_run, same_tables, start
 
-import ranklake.flows.export
+import ranklake.flows.publication.export
 import ranklake.flows.rating.segment_writer
-from ranklake.flows.export import atomic_file, export_rows, write_export
-from ranklake.flows.published import Content
+from ranklake.flows.publication.content import Content
+from ranklake.flows.publication.export import atomic_file, export_rows, write_export
 from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import PUBLISHED
 
@@ -110,7 +110,7 @@ def test_export__json_has_null_for_what_is_no_number() -> None:
 def test_export__reads_small_segments_and_writes_large_chunks(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     n = published(lake, "ratings").num_rows
     assert [batch.num_rows for batch in export_rows(lake, "run", "ratings")] == [n]
-    monkeypatch.setattr(ranklake.flows.export, "_CHUNK_ROWS", 50)
+    monkeypatch.setattr(ranklake.flows.publication.export, "_CHUNK_ROWS", 50)
     sizes = [batch.num_rows for batch in export_rows(lake, "run", "ratings")]
     assert (sum(sizes), max(sizes)) == (n, 50)
 
@@ -158,7 +158,7 @@ def test_file__goes_where_a_link_leads_and_into_what_is_no_ordinary_file(tmp_pat
 def test_command__interrupted_leaves_no_file(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     stop = (
-        "import os, signal, ranklake.flows.export as e\n"
+        "import os, signal, ranklake.flows.publication.export as e\n"
         "chunks = e._chunks\n"
         "def stopped(batches):\n"
         "    yield from chunks(batches)\n"

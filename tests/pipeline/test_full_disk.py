@@ -14,7 +14,7 @@ from pipeline.crew import Crew
 from pipeline.lakes import ingest, lake_of, made_up, rate_run
 from pipeline.life import Step, assert_finishes, assert_sound, put, write_source
 
-from ranklake.flows.publish import publish
+from ranklake.flows.publication.publish import publish
 from ranklake.storage import Lake, Run
 from ranklake.storage.leases.reserve import PARTS, RESERVE
 

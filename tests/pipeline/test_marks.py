@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import repeatable
 
-import ranklake.flows.marks
-from ranklake.flows.marks import Marks, as_bytes, digest_of_rows
+import ranklake.flows.publication.prefix_digests
+from ranklake.flows.publication.prefix_digests import Marks, as_bytes, digest_of_rows
 
 
 def sequence(values: list[int]) -> np.ndarray:
@@ -42,7 +42,7 @@ def test_marks__of_a_long_sequence_may_tell_of_a_change_a_little_too_early_but_n
 ) -> None:
     after = before[: data.draw(st.integers(0, len(before)))] + data.draw(values)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.marks, "MOST", 4)
+        patch.setattr(ranklake.flows.publication.prefix_digests, "MOST", 4)
         marks = Marks.of(sequence(before))
     assert len(marks.digests) <= 4 * 12
     same, kept = common(before, after), marks.kept(sequence(after))

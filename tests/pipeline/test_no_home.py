@@ -15,7 +15,7 @@ from pipeline.lakes import lake_of, made_up, rate_run
 from pipeline.life import write_source
 
 from ranklake.flows.compilation.compile import compile_kernels
-from ranklake.flows.publish import publish
+from ranklake.flows.publication.publish import publish
 from ranklake.rating_kernels.core import cache_folder
 
 NOBODY = 65534

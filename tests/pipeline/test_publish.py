@@ -38,15 +38,15 @@ from pipeline.tables import (
 )
 from strategies import repeatable
 
-import ranklake.flows.delta
-import ranklake.flows.published
+import ranklake.flows.publication.content
+import ranklake.flows.publication.delta_table
 import ranklake.flows.rating.segment_writer
 from ranklake.flows.cli import cli
 from ranklake.flows.common.extras import MissingExtraError
-from ranklake.flows.delta import PublishedTable
-from ranklake.flows.publish import PublishReport, publish
-from ranklake.flows.published import Content
-from ranklake.flows.published_files import LATEST
+from ranklake.flows.publication.content import Content
+from ranklake.flows.publication.delta_table import PublishedTable
+from ranklake.flows.publication.files import LATEST
+from ranklake.flows.publication.publish import PublishReport, publish
 from ranklake.storage import Contest, DamagedError, Dataset, Lake, LakeError, Run
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
@@ -353,7 +353,7 @@ def test_publish__a_column_that_a_later_release_adds_is_null_in_what_was_publish
 
 def later_release(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on ratings have one more column."""
-    today, now = PUBLISHED["ratings"], ranklake.flows.published.Content.ratings
+    today, now = PUBLISHED["ratings"], ranklake.flows.publication.content.Content.ratings
     schema = today.append(pa.field("surprise", pa.float64(), metadata={"meaning": "how odd it was"}))
 
     def ratings(self: Content, begin: int) -> Iterator[pa.RecordBatch]:
@@ -365,14 +365,14 @@ def later_release(monkeypatch: pytest.MonkeyPatch) -> None:
             yield pa.record_batch([*batch.columns, surprise], schema=schema)
 
     monkeypatch.setitem(PUBLISHED, "ratings", schema)
-    monkeypatch.setattr(ranklake.flows.published.Content, "ratings", ratings)
+    monkeypatch.setattr(ranklake.flows.publication.content.Content, "ratings", ratings)
 
 
 def test_publish__what_a_release_with_other_meanings_published_is_published_anew(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(lake, "run")
-    monkeypatch.setattr(ranklake.flows.published, "_MEANING", 2)
+    monkeypatch.setattr(ranklake.flows.publication.content, "_MEANING", 2)
     assert publish(lake, "run").kept == 0
     assert publish(lake, "run").tables == ()
     assert_published(lake)
@@ -438,7 +438,7 @@ def test_maintain__removes_after_a_week_what_nobody_needs(lake: Lake) -> None:
 @contextmanager
 def dying(at: int, done: bool, error: BaseException) -> Iterator[list[str]]:
     """Ends at one of the commits and files of a publish, counted from 0, before or after it; tells which there were."""
-    commit, write, steps = ranklake.flows.delta.write_deltalake, Lake.write_bytes, []
+    commit, write, steps = ranklake.flows.publication.delta_table.write_deltalake, Lake.write_bytes, []
 
     def step(name: str, do: Callable[[], None]) -> None:
         steps.append(name)
@@ -459,7 +459,7 @@ def dying(at: int, done: bool, error: BaseException) -> Iterator[list[str]]:
             step(path, lambda: write(self, path, data, **how))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.delta, "write_deltalake", write_deltalake)
+        patch.setattr(ranklake.flows.publication.delta_table, "write_deltalake", write_deltalake)
         patch.setattr(Lake, "write_bytes", write_bytes)
         yield steps
 
@@ -544,7 +544,7 @@ def test_publish__a_segment_that_is_damaged_is_told_in_its_own_words_and_nothing
 
 READY = """
 import sys
-import ranklake.flows.delta
+import ranklake.flows.publication.delta_table
 print("ready", file=sys.stderr, flush=True)
 """
 
@@ -626,7 +626,7 @@ def test_publish__what_the_library_says_in_colours_and_lines_is_told_in_one(
             "Store error\n          \x1b[31m↳\x1b[0m Cannot copy\n           \x1b[31m↳\x1b[0m No space left\n"
         )
 
-    monkeypatch.setattr(ranklake.flows.delta, "write_deltalake", write_deltalake)
+    monkeypatch.setattr(ranklake.flows.publication.delta_table, "write_deltalake", write_deltalake)
     with pytest.raises(LakeError, match="cannot write: Store error: Cannot copy: No space left; mend"):
         publish(lake, "run")
 
@@ -644,14 +644,14 @@ def test_publish__waits_for_nobody_who_rates_the_run(lake: Lake) -> None:
 
 
 def test_publish__who_lost_the_run_to_another_publishes_no_more(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit = ranklake.flows.delta.write_deltalake
+    commit = ranklake.flows.publication.delta_table.write_deltalake
 
     def write_deltalake(table: Any, rows: Any, **how: Any) -> None:
-        monkeypatch.setattr(ranklake.flows.delta, "write_deltalake", commit)
+        monkeypatch.setattr(ranklake.flows.publication.delta_table, "write_deltalake", commit)
         commit(table, rows, **how)
         publish(lake, "run", steal=True)
 
-    monkeypatch.setattr(ranklake.flows.delta, "write_deltalake", write_deltalake)
+    monkeypatch.setattr(ranklake.flows.publication.delta_table, "write_deltalake", write_deltalake)
     with pytest.raises(LeaseHeldError, match="took over"):
         publish(lake, "run")
     assert versions(lake) == dict.fromkeys(TABLES, 1)
@@ -784,6 +784,6 @@ def test_publish_command__needs_a_run_that_a_folder_can_be_called(lake: Lake) ->
 
 
 def test_import__publishing_is_imported_only_by_who_publishes() -> None:
-    code = "import sys, ranklake.flows.cli, ranklake.flows.publish; print('deltalake' in sys.modules)"
+    code = "import sys, ranklake.flows.cli, ranklake.flows.publication.publish; print('deltalake' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from pipeline.lakes import ingest, lake_of, made_up, rate_run, same_tables
 from pipeline.tables import over_years
 
-from ranklake.flows.publish import publish
+from ranklake.flows.publication.publish import publish
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Lake, Run
 

@@ -223,7 +223,7 @@ def test_file__that_cannot_be_read_is_wrong_use(invoke: Command, lake: Lake, tmp
 
 def test_publish__other_titles_are_a_new_version_of_the_leaderboard_alone(lake: Lake) -> None:
     pytest.importorskip("deltalake", reason="the extra publish is not installed")
-    from ranklake.flows.publish import publish
+    from ranklake.flows.publication.publish import publish
 
     publish(lake, "run")
     report = publish(lake, "run", titles=NONE)

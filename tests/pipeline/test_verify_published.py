@@ -17,8 +17,8 @@ from pipeline.commands import Command
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 
 from ranklake.flows.common.extras import MissingExtraError
-from ranklake.flows.publish import publish
-from ranklake.flows.published_files import LATEST, delete_published
+from ranklake.flows.publication.files import LATEST, delete_published
+from ranklake.flows.publication.publish import publish
 from ranklake.flows.verify import Verifier
 from ranklake.storage import DamagedError, Lake
 from ranklake.storage.lake.errors import UnreachableError
@@ -141,7 +141,7 @@ def test_verify__without_the_delta_library_checks_the_plain_leaderboard_and_says
     def missing(package: str, extra: str, purpose: str) -> None:
         raise MissingExtraError(f"{purpose} needs the package {package}: pip install 'ranklake[{extra}]'")
 
-    monkeypatch.setattr("ranklake.flows.verify_published.need", missing)
+    monkeypatch.setattr("ranklake.flows.publication.verification.need", missing)
     answer = invoke("verify", "--lake", lake)
     assert answer.code == 0
     assert answer.err == (
@@ -168,7 +168,7 @@ def store_at(lake: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setenv("AWS_ENDPOINT_URL", address)
     with monkeypatch.context() as patched:
         patched.setattr(Lake, "uri", lambda self, path: f"s3://bucket/{path}")
-        patched.setattr("ranklake.flows.delta._RETRY_SECONDS", 1)
+        patched.setattr("ranklake.flows.publication.delta_table._RETRY_SECONDS", 1)
         yield
 
 
@@ -209,7 +209,7 @@ def test_publish__into_a_store_that_does_not_answer_is_no_damage(
 def test_publish__a_store_that_is_lost_while_writing_is_no_reason_to_delete(
     lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
 ) -> None:
-    from ranklake.flows.delta import PublishedTable, TableNotFoundError
+    from ranklake.flows.publication.delta_table import PublishedTable, TableNotFoundError
 
     def no_table(_: PublishedTable) -> None:
         raise TableNotFoundError
@@ -236,7 +236,7 @@ def test_publish__a_store_that_is_lost_while_writing_is_no_reason_to_delete(
     ],
 )
 def test_delta__faults_of_a_store_are_told_from_those_of_files(lake: Path, words: str, of_the_store: bool) -> None:
-    from ranklake.flows.delta import PublishedTable
+    from ranklake.flows.publication.delta_table import PublishedTable
 
     table = PublishedTable(Lake.open(lake), "published/run/players", PUBLISHED["players"])
     with pytest.raises(UnreachableError if of_the_store else DamagedError), table._reading():

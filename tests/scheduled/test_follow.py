@@ -33,7 +33,7 @@ import ranklake.flows.following
 from ranklake.flows.cli import cli
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.follow import FollowReport, follow
-from ranklake.flows.publish import publish
+from ranklake.flows.publication.publish import publish
 from ranklake.flows.rating.resolve import wanted_runs
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Contest, Dataset, Lake, LakeError, Run

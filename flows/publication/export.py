@@ -1,6 +1,7 @@
 """Export: the published tables of a run as one CSV, Parquet or JSON Lines file, in bounded memory.
 
-The rows are those of :class:`ranklake.flows.published.Content`, so an export has the columns of the published table.
+The rows are those of :class:`ranklake.flows.publication.content.Content`, so an export has the columns of the published
+table.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from ranklake.storage import Lake
 from ranklake.storage.lake.disk import sync
 from ranklake.storage.lake.schemas import PUBLISHED
 
-from .common.finite import finite_rows
-from .common.text import json_visible, spreadsheet, visible
-from .common.titles import TitlesChoice
-from .published import Content
+from ..common.finite import finite_rows
+from ..common.text import json_visible, spreadsheet, visible
+from ..common.titles import TitlesChoice
+from .content import Content
 
 __all__ = ["FORMATS", "TABLES", "atomic_file", "change_texts", "export_rows", "write_export"]
 

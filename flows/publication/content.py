@@ -14,9 +14,9 @@ import pyarrow as pa
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
-from .common.titles import CODEFORCES, TitlesChoice, titles_of
-from .marks import Marks, as_bytes, digest_of_rows
-from .results.leaderboard import FOLDED, Display, Standing, check_rated, rated_contests
+from ..common.titles import CODEFORCES, TitlesChoice, titles_of
+from ..results.leaderboard import FOLDED, Display, Standing, check_rated, rated_contests
+from .prefix_digests import Marks, as_bytes, digest_of_rows
 
 __all__ = ["Content"]
 

@@ -14,12 +14,12 @@ from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.lake.schemas import PUBLISHED
 
-from .common.extras import MissingExtraError, need
-from .published import Content
-from .published_files import LATEST, LATEST_OF, WRITTEN
+from ..common.extras import MissingExtraError, need
+from .content import Content
+from .files import LATEST, LATEST_OF, WRITTEN
 
 if TYPE_CHECKING:
-    from .delta import PublishedTable
+    from .delta_table import PublishedTable
 
 __all__ = ["verify_published"]
 
@@ -88,7 +88,7 @@ def _is_interrupted(there: dict[str, bool]) -> bool:
 
 
 def _open(lake: Lake, folder: str, schema: Any) -> PublishedTable:
-    from .delta import PublishedTable
+    from .delta_table import PublishedTable
 
     table = PublishedTable(lake, folder, schema)
     if table.version < 0:

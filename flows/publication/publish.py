@@ -24,13 +24,13 @@ from ranklake.storage.lake.parquet import plain
 from ranklake.storage.lake.schemas import PUBLISHED
 from ranklake.storage.leases.lease import Lease, hold
 
-from .common.extras import need
-from .common.titles import TitlesChoice
-from .published import Content
-from .published_files import LATEST, LATEST_OF, delete_published
+from ..common.extras import need
+from ..common.titles import TitlesChoice
+from .content import Content
+from .files import LATEST, LATEST_OF, delete_published
 
 if TYPE_CHECKING:
-    from .delta import PublishedTable
+    from .delta_table import PublishedTable
 
 __all__ = ["PublishReport", "publish"]
 
@@ -102,7 +102,7 @@ def publish(
         The package deltalake is not installed.
     """
     need("deltalake", "publish", "publishing")
-    from .delta import check_lake
+    from .delta_table import check_lake
 
     check_lake(lake)
     Run.open(lake, run_name)
@@ -115,7 +115,7 @@ def publish(
 
 class _Publisher:
     def __init__(self, lake: Lake, run_name: str, deviations: float | None, lease: Lease, titles: TitlesChoice) -> None:
-        from .delta import PublishedTable
+        from .delta_table import PublishedTable
 
         self._began = time.perf_counter()
         self._lake, self._lease, self._folder = lake, lease, layout.published_folder(run_name)

@@ -1,0 +1,1 @@
+"""Tables for consumers: Delta tables, plain files, exports."""
