@@ -9,11 +9,11 @@ __all__ = ["predict", "rate_history"]
 
 def __getattr__(name: str) -> Any:  # the command line starts in a blink because this is read only when asked for
     if name == "rate_history":
-        from .history import rate_history
+        from .frames.history import rate_history
 
         return rate_history
     if name == "predict":
-        from .prediction import predict
+        from .frames.prediction import predict
 
         return predict
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -23,7 +23,7 @@ from .terminal import (
 )
 
 if TYPE_CHECKING:
-    from .prediction import Prediction
+    from .frames.prediction import Prediction
 
 __all__ = ["COMMANDS"]
 
@@ -72,7 +72,7 @@ def predict(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .prediction import of_run
+    from .frames.prediction import of_run
 
     with usage():
         run_file(run)

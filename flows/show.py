@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .common.titles import RatingFormat
-    from .prediction import Prediction
+    from .frames.prediction import Prediction
     from .results.leaderboard import PlayerHistory
 
 __all__ = [

@@ -7,8 +7,8 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ranklake.flows.history import rate_history
-    from ranklake.flows.prediction import predict
+    from ranklake.flows.frames.history import rate_history
+    from ranklake.flows.frames.prediction import predict
     from ranklake.rating_kernels import SYSTEMS
     from ranklake.storage import Dataset, Lake, Run
 
@@ -21,8 +21,8 @@ _MODULES = {
     "Dataset": "ranklake.storage",
     "Lake": "ranklake.storage",
     "Run": "ranklake.storage",
-    "predict": "ranklake.flows.prediction",
-    "rate_history": "ranklake.flows.history",
+    "predict": "ranklake.flows.frames.prediction",
+    "rate_history": "ranklake.flows.frames.history",
 }
 
 

@@ -13,7 +13,7 @@ from cluster.crews import Bench
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_beliefs, same_tables
 
 import ranklake.flows.execution.partitioned
-import ranklake.flows.history
+import ranklake.flows.frames.history
 import ranklake.flows.rating.rate
 import ranklake.flows.rating.segment_writer
 import ranklake.flows.rating.snapshot_schedule
@@ -104,7 +104,7 @@ def test_rate__keeps_an_exclusion_through_a_recovery(tmp_path: Path) -> None:
 
 def test_history__starts_again_when_workers_are_lost(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
     results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
-    monkeypatch.setattr(ranklake.flows.history, "open_engine", lambda name, workers: Bench(2, {2, 5}))
+    monkeypatch.setattr(ranklake.flows.frames.history, "open_engine", lambda name, workers: Bench(2, {2, 5}))
     history = rate_history(results, engine="dask")
     assert len(caplog.messages) == 2
     pd.testing.assert_frame_equal(history, rate_history_here(results, monkeypatch))

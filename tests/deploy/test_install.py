@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("ranklake", "flows", "rating_kernels", "storage")  # all of them are installed inside of the first one
 RATE = (
     "import pandas as pd\n"
-    "from ranklake.flows.history import rate_history\n"
+    "from ranklake.flows.frames.history import rate_history\n"
     "results = pd.DataFrame({'contest': ['a', 'a'], 'player': ['x', 'y'], 'rank': [1, 2]})\n"
     "print(list(rate_history(results, 'glicko', engine='serial').mu))\n"
     "import ranklake.rating_kernels; print(ranklake.rating_kernels.__file__)\n"

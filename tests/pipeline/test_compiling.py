@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 from pipeline.commands import Command
 
-from ranklake.flows import predict, prediction
+from ranklake.flows import predict
 from ranklake.flows.compilation import child_processes as processes
 from ranklake.flows.compilation import compile as compiling
 from ranklake.flows.compilation.compile import announced, compile_kernels, compile_parts, parts_for
 from ranklake.flows.execution.pinned import Apart
+from ranklake.flows.frames import prediction
 from ranklake.flows.rating import rate
 from ranklake.flows.rating.config import RunConfig
 from ranklake.rating_kernels import SYSTEMS, Glicko

@@ -26,7 +26,7 @@ from ranklake.flows.evaluate import evaluate
 from ranklake.flows.execution.outcomes import RoundError
 from ranklake.flows.execution.pinned import Apart
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.prediction import predict
+from ranklake.flows.frames.prediction import predict
 from ranklake.flows.rating.config import RunConfig, find_system
 from ranklake.flows.rating.rate import rate
 from ranklake.flows.trials import History, run_trial

@@ -16,7 +16,7 @@ from pipeline.test_cli import Command
 from pipeline.test_history import frame_of
 
 from ranklake.flows import predict, rate_history
-from ranklake.flows.prediction import Prediction
+from ranklake.flows.frames.prediction import Prediction
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, Lake
 

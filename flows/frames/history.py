@@ -14,15 +14,15 @@ import pyarrow as pa
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.limits import LARGEST
 
-from .common.skipping import REASONS, Skipping
-from .compilation.compile import compile_kernels
-from .engines.base import ENGINES, Engine, EngineError, HandsLostError, Local, open_engine
-from .execution.outcomes import RoundError, in_full
-from .execution.rater import Held, keep
-from .rating.config import build_params, find_system
-from .sources.base import SourceError
-from .sources.column_names import Columns
-from .sources.results import rounds_from_results
+from ..common.skipping import REASONS, Skipping
+from ..compilation.compile import compile_kernels
+from ..engines.base import ENGINES, Engine, EngineError, HandsLostError, Local, open_engine
+from ..execution.outcomes import RoundError, in_full
+from ..execution.rater import Held, keep
+from ..rating.config import build_params, find_system
+from ..sources.base import SourceError
+from ..sources.column_names import Columns
+from ..sources.results import rounds_from_results
 
 __all__ = ["rate_history", "store_of"]
 
@@ -135,7 +135,7 @@ def _open(engine: Any, workers: int | None) -> Engine:
         return open_engine(engine, workers)
     if not hasattr(engine, "scheduler"):
         raise ValueError(f"engine must be one of {', '.join(ENGINES)} or a Dask client, got {type(engine).__name__}")
-    from .engines.cluster import Cluster
+    from ..engines.cluster import Cluster
 
     return Cluster.of(engine)
 
