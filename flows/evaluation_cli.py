@@ -24,7 +24,7 @@ from .terminal import (
 )
 
 if TYPE_CHECKING:
-    from .evaluate import Evaluation
+    from .evaluation.evaluate import Evaluation
 
 __all__ = ["COMMANDS"]
 
@@ -84,10 +84,10 @@ def evaluate(
     from ranklake.storage.lake.layout import run_file
 
     from .common.finite import finite_json
-    from .compare import check_comparable, win_rates
-    from .differences import CONFIDENCE, differences
-    from .evaluate import evaluate as score_run
-    from .evaluate import rounds_to_skip
+    from .evaluation.compare import check_comparable, win_rates
+    from .evaluation.differences import CONFIDENCE, differences
+    from .evaluation.evaluate import evaluate as score_run
+    from .evaluation.evaluate import rounds_to_skip
     from .show_scores import breakdown_tables, comparison_table, scores_table, win_table
 
     with usage():

@@ -10,10 +10,10 @@ from rich.text import Text
 
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
-from .compare import WinRate
-from .differences import CONFIDENCE, differences
-from .evaluate import Evaluation
-from .scores import METRICS
+from .evaluation.compare import WinRate
+from .evaluation.differences import CONFIDENCE, differences
+from .evaluation.evaluate import Evaluation
+from .evaluation.scores import METRICS
 from .search import SearchReport
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 

@@ -30,7 +30,7 @@ import deltalake
 import ranklake.flows.rating.chain
 import ranklake.flows.compilation.child_processes
 import ranklake.flows.engines.threads
-import ranklake.flows.evaluate
+import ranklake.flows.evaluation.evaluate
 import ranklake.flows.publication.export
 import ranklake.flows.ingestion.files
 import ranklake.flows.follow

@@ -14,7 +14,7 @@ from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run, rated, s
 from ranklake.flows import rate_history
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.evaluate import evaluate
+from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating.config import RunConfig, build_params, default_run, find_system
 from ranklake.flows.rating.rate import RateReport, rate

@@ -16,11 +16,11 @@ import twins.metrics as slow
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 from pipeline.test_cli import Command
 
-from ranklake.flows import evaluate as module
-from ranklake.flows.compare import check_comparable, win_rates
-from ranklake.flows.differences import differences, half_width, student_quantile
-from ranklake.flows.evaluate import division_of, evaluate, rounds_to_skip
-from ranklake.flows.scores import METRICS, PER_ROUND, RoundScores
+from ranklake.flows.evaluation import evaluate as module
+from ranklake.flows.evaluation.compare import check_comparable, win_rates
+from ranklake.flows.evaluation.differences import differences, half_width, student_quantile
+from ranklake.flows.evaluation.evaluate import division_of, evaluate, rounds_to_skip
+from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, RoundScores
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, PER_ROW
 from ranklake.storage import Dataset, Lake, LakeError, Run
 

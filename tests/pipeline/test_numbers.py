@@ -22,7 +22,7 @@ from ranklake.flows import rate_history
 from ranklake.flows.common.finite import finite_json, finite_rows
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.evaluate import evaluate
+from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.execution.outcomes import RoundError
 from ranklake.flows.execution.pinned import Apart
 from ranklake.flows.execution.rounds import rate_rounds

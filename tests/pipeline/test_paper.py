@@ -8,7 +8,7 @@ import pytest
 from pipeline.lakes import lake_of, made_up, rate_run
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.evaluate import evaluate
+from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.paper import PRINTED, TUNED, table_2
 from ranklake.flows.rating.config import build_params, find_system
 from ranklake.flows.trials import load_history

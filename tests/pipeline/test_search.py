@@ -18,7 +18,7 @@ from pipeline.test_cli import Command
 
 from ranklake.flows import search as module
 from ranklake.flows.engines.task_pool import Hands, open_hands
-from ranklake.flows.evaluate import evaluate
+from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.grids import GRIDS, RANGES, SPACES, published_grid
 from ranklake.flows.proposals import open_proposals
 from ranklake.flows.rating.config import build_params

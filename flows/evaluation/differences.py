@@ -39,7 +39,7 @@ def differences(found: Sequence[Evaluation], filters: Sequence[str]) -> Iterator
     Parameters
     ----------
     found
-        Evaluations of the same rounds; see :func:`ranklake.flows.compare.check_comparable`.
+        Evaluations of the same rounds; see :func:`ranklake.flows.evaluation.compare.check_comparable`.
 
     Notes
     -----

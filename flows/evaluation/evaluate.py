@@ -19,8 +19,8 @@ from ranklake.rating_kernels.metrics.rank_errors import RankErrors, rank_errors,
 from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run, Segment
 
-from .common.finite import finite_json, finite_rows
-from .compilation.compile import compile_parts
+from ..common.finite import finite_json, finite_rows
+from ..compilation.compile import compile_parts
 from .scores import METRICS, RoundScores, score_rounds
 
 __all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip"]

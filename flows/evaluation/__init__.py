@@ -1,0 +1,1 @@
+"""How well ratings predicted results."""
