@@ -183,8 +183,8 @@ def search(
     from ranklake.storage import Lake
 
     from .engines.task_pool import open_hands
-    from .search import SearchConfig
-    from .search import search as run_search
+    from .evaluation.search.search import SearchConfig
+    from .evaluation.search.search import search as run_search
     from .show_scores import search_table
 
     with usage():

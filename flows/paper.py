@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .engines.base import Engine
-from .spaces import as_texts
-from .trials import History, held_out_scores
+from .evaluation.search.spaces import as_texts
+from .evaluation.search.trials import History, held_out_scores
 
 __all__ = ["PRINTED", "TUNED", "Row", "table_2"]
 

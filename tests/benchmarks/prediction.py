@@ -15,12 +15,12 @@ from timing import Options, Result, best_of, invoke, run_command
 
 from ranklake.flows.engines.base import open_engine
 from ranklake.flows.engines.task_pool import open_hands
-from ranklake.flows.grids import published_grid
+from ranklake.flows.evaluation.search.published_grids import published_grid
+from ranklake.flows.evaluation.search.search import SearchConfig, SearchReport, search
+from ranklake.flows.evaluation.search.spaces import as_texts
+from ranklake.flows.evaluation.search.trials import load_history, run_trial
 from ranklake.flows.paper import PRINTED, table_2
-from ranklake.flows.search import SearchConfig, SearchReport, search
 from ranklake.flows.sources.files.contests import read_contests
-from ranklake.flows.spaces import as_texts
-from ranklake.flows.trials import load_history, run_trial
 from ranklake.storage import Dataset, Lake
 
 __all__ = ["evaluation", "grid_search", "paper_table_2"]

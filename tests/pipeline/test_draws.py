@@ -15,11 +15,11 @@ from ranklake.flows import rate_history
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
+from ranklake.flows.evaluation.search.search import SearchConfig, search
+from ranklake.flows.evaluation.search.trials import load_history
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating.config import RunConfig, build_params, default_run, find_system
 from ranklake.flows.rating.rate import RateReport, rate
-from ranklake.flows.search import SearchConfig, search
-from ranklake.flows.trials import load_history
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.storage import Contest, Dataset, Lake
 

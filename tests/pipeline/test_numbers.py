@@ -23,13 +23,13 @@ from ranklake.flows.common.finite import finite_json, finite_rows
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluation.evaluate import evaluate
+from ranklake.flows.evaluation.search.trials import History, run_trial
 from ranklake.flows.execution.outcomes import RoundError
 from ranklake.flows.execution.pinned import Apart
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.frames.prediction import predict
 from ranklake.flows.rating.config import RunConfig, find_system
 from ranklake.flows.rating.rate import rate
-from ranklake.flows.trials import History, run_trial
 from ranklake.rating_kernels import ConvergenceError, Elo, Rounds
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
@@ -202,7 +202,9 @@ def test_rate_history__names_contest_and_player(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_trial__with_ratings_that_are_no_numbers_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ranklake.flows.trials.build_params", lambda system, settings: runaway(k=math.inf))
+    monkeypatch.setattr(
+        "ranklake.flows.evaluation.search.trials.build_params", lambda system, settings: runaway(k=math.inf)
+    )
     rounds = Rounds.from_columns(np.arange(0, 18, 2), [0, 1] * 8, [0, 1] * 8, [0, 1] * 8)
     trial = run_trial(History.of(rounds), "elo", {"k": "inf"}, "pair_inversion", "everyone")
     assert trial.error.endswith("gets mu = inf")

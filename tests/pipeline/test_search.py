@@ -16,15 +16,15 @@ import pytest
 from pipeline.lakes import contest, files, lake_of, made_up, rate_run, start
 from pipeline.test_cli import Command
 
-from ranklake.flows import search as module
 from ranklake.flows.engines.task_pool import Hands, open_hands
 from ranklake.flows.evaluation.evaluate import evaluate
-from ranklake.flows.grids import GRIDS, RANGES, SPACES, published_grid
-from ranklake.flows.proposals import open_proposals
+from ranklake.flows.evaluation.search import search as module
+from ranklake.flows.evaluation.search.proposals import open_proposals
+from ranklake.flows.evaluation.search.published_grids import GRIDS, RANGES, SPACES, published_grid
+from ranklake.flows.evaluation.search.search import SearchConfig, SearchReport, search
+from ranklake.flows.evaluation.search.spaces import Range, as_texts, draw, grid, parse_space
+from ranklake.flows.evaluation.search.trials import History, load_history, run_trial
 from ranklake.flows.rating.config import build_params
-from ranklake.flows.search import SearchConfig, SearchReport, search
-from ranklake.flows.spaces import Range, as_texts, draw, grid, parse_space
-from ranklake.flows.trials import History, load_history, run_trial
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import DamagedError, Dataset, Lake, LakeError
 
@@ -141,7 +141,7 @@ def test_search__once_done_rates_nothing_and_writes_nothing(lake: Lake, monkeypa
     def refuse(*_: Any) -> None:
         raise AssertionError("everything is on record")
 
-    monkeypatch.setattr("ranklake.flows.trials.rate_rounds", refuse)
+    monkeypatch.setattr("ranklake.flows.evaluation.search.trials.rate_rounds", refuse)
     again = searched(lake)
     assert (again.n_new, again.best) == (0, expected.best)
     assert files(Path(lake.url)) == before
@@ -166,9 +166,9 @@ def test_search__tells_of_trials_that_fail(lake: Lake, monkeypatch: pytest.Monke
             raise ArithmeticError("ratings ran away")
         return rate_rounds(*arguments)
 
-    from ranklake.flows.trials import rate_rounds
+    from ranklake.flows.evaluation.search.trials import rate_rounds
 
-    monkeypatch.setattr("ranklake.flows.trials.rate_rounds", run_away)
+    monkeypatch.setattr("ranklake.flows.evaluation.search.trials.rate_rounds", run_away)
     for method in ("grid", "bayes"):
         report = searched(lake, method=method, trials=24, name=method)
         failed = [trial for trial in report.trials if trial.error]
@@ -279,7 +279,7 @@ def test_published_grids__have_the_papers_sizes() -> None:
 
 
 def test_published_grids__hold_the_tuned_values_of_the_engine() -> None:
-    """The engine's tuned values for other systems lie on these grids; source as in flows/grids.py."""
+    """The engine's tuned values for other systems lie on these grids; source as in flows/evaluation/search/published_grids.py."""
     assert {0.56, 0.9, 6.18, 10.0} <= {point["weight"] for point in published_grid("cf-general")}
     points = published_grid("trueskill")
     assert {21.5, 100.0, 10.0, 1.0} <= {point["eps"] for point in points}
@@ -425,7 +425,7 @@ def test_command__interrupted_keeps_what_it_has(invoke: Command, lake: Lake) -> 
     space = ("--space", "weight_limit=0.01:0.9:log:12")
     # the sixth trial sends what Ctrl-C sends
     before = (
-        "import os, signal, ranklake.flows.trials as trials\n"
+        "import os, signal, ranklake.flows.evaluation.search.trials as trials\n"
         "rate, count = trials.rate_rounds, [0]\n"
         "def counted(*arguments):\n"
         "    count[0] += 1\n"

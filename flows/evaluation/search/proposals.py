@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .common.extras import need
-from .grids import RANGES, SPACES, published_grid
+from ...common.extras import need
+from .published_grids import RANGES, SPACES, published_grid
 from .spaces import Range, Space, as_texts, check_settings, draw, grid, parse_space
 from .trials import Trial
 
