@@ -77,7 +77,7 @@ def experiment(
     histories = _histories(found, files, datasets, lake, seed, options)
     from .experiments.base import Setting
     from .experiments.render import write_report
-    from .figures import drawing
+    from .plotting.figures import drawing
 
     Path(output).mkdir(parents=True, exist_ok=True)  # where it cannot be written to, better known now
     with drawing("an experiment's report"), _telling(name) as tell:

@@ -38,7 +38,7 @@ def player(
     handles: tuple[str, ...], run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: str
 ) -> None:
     """Ratings of one player or several over time, with their uncertainty, over the titles' colours."""
-    from .plots import MOST_PLAYERS, players_figure
+    from .plotting.plots import MOST_PLAYERS, players_figure
 
     with usage():
         if len(handles) > MOST_PLAYERS:
@@ -69,7 +69,7 @@ def distribution(run: str, output: str, deviations: float | None, titles: Titles
     def draw() -> Figure:
         from ranklake.storage import Lake
 
-        from .plots import distribution_figure
+        from .plotting.plots import distribution_figure
 
         return distribution_figure(Lake.open(lake), run, deviations, titles)
 
@@ -86,7 +86,7 @@ def _write(lake: str, run: str, output: str, draw: Callable[[], Figure]) -> None
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .figures import check_path, drawing, encode
+    from .plotting.figures import check_path, drawing, encode
 
     with usage():
         run_file(run)

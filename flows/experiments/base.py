@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from ..figures import encode
+from ..plotting.figures import encode
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from ranklake.rating_kernels import SYSTEMS, Outcome, Prior, Rounds
 
 from ..common.text import slug as slug_of
-from ..figures import SERIES, new_figure
 from ..paper import TUNED
+from ..plotting.figures import SERIES, new_figure
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import History, play
 from .paper import LIKE, contenders

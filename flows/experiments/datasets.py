@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..figures import SERIES, legible, log_scale, new_figure
+from ..plotting.figures import SERIES, legible, log_scale, new_figure
 from .base import Experiment, Picture, Report, Setting, Table
 from .paper import LIKE, PRINTED_CONTESTS, SHAPES
 

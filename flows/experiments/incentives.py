@@ -8,7 +8,7 @@ import numpy as np
 
 from ranklake.rating_kernels import SYSTEMS, Rounds
 
-from ..figures import SERIES, new_figure
+from ..plotting.figures import SERIES, new_figure
 from .base import Experiment, Picture, Report, Setting, Table
 from .selves import move, other_self
 

@@ -9,7 +9,7 @@ import numpy as np
 from ranklake.rating_kernels import SYSTEMS
 
 from ..common.text import slug as slug_of
-from ..figures import SERIES, new_figure
+from ..plotting.figures import SERIES, new_figure
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import History, play
 

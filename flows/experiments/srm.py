@@ -12,7 +12,7 @@ from ranklake.rating_kernels.systems.elo_srm import PRESETS
 
 from ..common.text import slug as slug_of
 from ..evaluation.evaluate import division_of
-from ..figures import SERIES, legible, new_figure
+from ..plotting.figures import SERIES, legible, new_figure
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import History, play
 

@@ -8,7 +8,7 @@ from typing import Any
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 
 from ..evaluation.scores import score_rounds
-from ..figures import SERIES, legible, new_figure
+from ..plotting.figures import SERIES, legible, new_figure
 from .base import Experiment, Picture, Report, Setting, Table
 from .data import play
 

@@ -40,7 +40,7 @@ from ranklake.flows.experiments.data import History, from_file, from_lake, play
 from ranklake.flows.experiments.paper import NAMES, SECONDS, SHAPES, contenders
 from ranklake.flows.experiments.render import to_html
 from ranklake.flows.experiments.selves import move, other_self
-from ranklake.flows.figures import drawing, new_figure
+from ranklake.flows.plotting.figures import drawing, new_figure
 from ranklake.flows.rating.config import build_params
 from ranklake.rating_kernels import SYSTEMS, Rounds
 

@@ -13,14 +13,14 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
-from .common.extras import need
-from .common.text import visible
+from ..common.extras import need
+from ..common.text import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .common.titles import Titles
+    from ..common.titles import Titles
 
 __all__ = [
     "FORMATS",

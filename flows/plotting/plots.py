@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from ranklake.storage import Dataset, Lake, Run
 
-from .common.times import utc
-from .common.titles import Titles, TitlesChoice, titles_of
+from ..common.times import utc
+from ..common.titles import Titles, TitlesChoice, titles_of
+from ..results.leaderboard import FOLDED, Display, PlayerHistory, Standing, check_rated, rated_contests
 from .figures import SERIES, legible, new_figure, title_bands
-from .results.leaderboard import FOLDED, Display, PlayerHistory, Standing, check_rated, rated_contests
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
