@@ -1,8 +1,8 @@
 """What the Elo-MMR paper printed, and the systems that are set beside it.
 
 Source: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400), Tables 1 and 3;
-for Table 2 and the hyperparameters behind it see :mod:`ranklake.flows.paper`. The data sets published beside the paper
-have grown since.
+for Table 2 and the hyperparameters behind it see :mod:`ranklake.flows.experiments.published`. The data sets published
+beside the paper have grown since.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ranklake.rating_kernels import SYSTEMS
 
-from ..paper import PRINTED, TUNED
+from .published import PRINTED, TUNED
 
 __all__ = ["LIKE", "NAMES", "PRINTED", "PRINTED_CONTESTS", "SECONDS", "SHAPES", "Contender", "contenders"]
 

@@ -19,7 +19,7 @@ from ranklake.flows.evaluation.search.published_grids import published_grid
 from ranklake.flows.evaluation.search.search import SearchConfig, SearchReport, search
 from ranklake.flows.evaluation.search.spaces import as_texts
 from ranklake.flows.evaluation.search.trials import load_history, run_trial
-from ranklake.flows.paper import PRINTED, table_2
+from ranklake.flows.experiments.published import PRINTED, table_2
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.storage import Dataset, Lake
 

@@ -10,7 +10,7 @@ from pipeline.lakes import lake_of, made_up, rate_run
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.search.trials import load_history
-from ranklake.flows.paper import PRINTED, TUNED, table_2
+from ranklake.flows.experiments.published import PRINTED, TUNED, table_2
 from ranklake.flows.rating.config import build_params, find_system
 from ranklake.storage import Dataset
 

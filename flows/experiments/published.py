@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .engines.base import Engine
-from .evaluation.search.spaces import as_texts
-from .evaluation.search.trials import History, held_out_scores
+from ..engines.base import Engine
+from ..evaluation.search.spaces import as_texts
+from ..evaluation.search.trials import History, held_out_scores
 
 __all__ = ["PRINTED", "TUNED", "Row", "table_2"]
 
