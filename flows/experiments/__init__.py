@@ -8,21 +8,22 @@ from .base import Experiment
 
 __all__ = ["EXPERIMENTS", "find_experiment"]
 
-EXPERIMENTS = (
-    "datasets",
-    "accuracy",
-    "speed",
-    "scaling",
-    "transfer",
-    "robustness",
-    "influence",
-    "farming",
-    "incentives",
-    "convergence",
-    "calibration",
-    "inflation",
-    "srm",
-)
+_PACKAGES = {
+    "datasets": "papers",
+    "accuracy": "papers",
+    "speed": "papers",
+    "scaling": "papers",
+    "transfer": "papers",
+    "robustness": "properties",
+    "influence": "properties",
+    "farming": "properties",
+    "incentives": "properties",
+    "convergence": "papers",
+    "calibration": "papers",
+    "inflation": "properties",
+    "srm": "papers",
+}
+EXPERIMENTS = tuple(_PACKAGES)
 
 
 def find_experiment(name: str) -> Experiment:
@@ -35,5 +36,5 @@ def find_experiment(name: str) -> Experiment:
     """
     if name not in EXPERIMENTS:
         raise ValueError(f"experiment must be one of {', '.join(EXPERIMENTS)}, got {name!r}")
-    found: Experiment = import_module(f".{name}", __name__).EXPERIMENT
+    found: Experiment = import_module(f".{_PACKAGES[name]}.{name}", __name__).EXPERIMENT
     return found

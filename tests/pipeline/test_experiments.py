@@ -26,20 +26,14 @@ pytest.importorskip("jinja2")
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.experiments import (
-    EXPERIMENTS,
-    calibration,
-    convergence,
-    farming,
-    find_experiment,
-    incentives,
-    robustness,
-)
+from ranklake.flows.experiments import EXPERIMENTS, find_experiment
 from ranklake.flows.experiments.base import Experiment, Picture, Report, Setting, Table
 from ranklake.flows.experiments.data import History, from_file, from_lake, play
-from ranklake.flows.experiments.paper import NAMES, SECONDS, SHAPES, contenders
+from ranklake.flows.experiments.papers import calibration, convergence
+from ranklake.flows.experiments.papers.paper import NAMES, SECONDS, SHAPES, contenders
+from ranklake.flows.experiments.properties import farming, incentives, robustness
+from ranklake.flows.experiments.properties.counterfactual import move, other_self
 from ranklake.flows.experiments.render import to_html
-from ranklake.flows.experiments.selves import move, other_self
 from ranklake.flows.plotting.figures import drawing, new_figure
 from ranklake.flows.rating.config import build_params
 from ranklake.rating_kernels import SYSTEMS, Rounds

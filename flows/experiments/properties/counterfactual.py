@@ -16,8 +16,8 @@ import numpy.typing as npt
 from ranklake.rating_kernels import Beliefs, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Column, Ragged
 
-from ..engines.serial import Serial
-from ..execution.rounds import rate_rounds
+from ...engines.serial import Serial
+from ...execution.rounds import rate_rounds
 
 __all__ = ["Stand", "move", "other_self"]
 

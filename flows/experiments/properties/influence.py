@@ -10,9 +10,9 @@ import numpy as np
 from ranklake.rating_kernels import EloMMR
 from ranklake.rating_kernels.core.beliefs import Column, Ragged
 
-from ..plotting.figures import SERIES, new_figure
-from ..rating.config import build_params, find_system
-from .base import Experiment, Picture, Report, Setting, Table
+from ...plotting.figures import SERIES, new_figure
+from ...rating.config import build_params, find_system
+from ..base import Experiment, Picture, Report, Setting, Table
 from .robustness import show
 
 __all__ = ["EXPERIMENT"]

@@ -8,9 +8,9 @@ import numpy as np
 
 from ranklake.rating_kernels import SYSTEMS, Rounds
 
-from ..plotting.figures import SERIES, new_figure
-from .base import Experiment, Picture, Report, Setting, Table
-from .selves import move, other_self
+from ...plotting.figures import SERIES, new_figure
+from ..base import Experiment, Picture, Report, Setting, Table
+from .counterfactual import move, other_self
 
 __all__ = ["EXPERIMENT", "league", "losses"]
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from ranklake.rating_kernels import SYSTEMS
 
-from ..common.text import slug as slug_of
-from ..plotting.figures import SERIES, new_figure
-from .base import Experiment, Picture, Report, Setting, Table
-from .data import History, play
+from ...common.text import slug as slug_of
+from ...plotting.figures import SERIES, new_figure
+from ..base import Experiment, Picture, Report, Setting, Table
+from ..data import History, play
 
 __all__ = ["EXPERIMENT"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 
-from ..evaluation.scores import score_rounds
-from ..plotting.figures import SERIES, legible, new_figure
-from .base import Experiment, Picture, Report, Setting, Table
-from .data import play
+from ...evaluation.scores import score_rounds
+from ...plotting.figures import SERIES, legible, new_figure
+from ..base import Experiment, Picture, Report, Setting, Table
+from ..data import play
 
 __all__ = ["EXPERIMENT"]
 

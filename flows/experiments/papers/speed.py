@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..common.text import slug as slug_of
-from ..evaluation.scores import score_rounds
-from ..plotting.figures import SERIES, log_scale, new_figure
-from .base import Experiment, Picture, Report, Setting, Table
-from .data import play, warm
+from ...common.text import slug as slug_of
+from ...evaluation.scores import score_rounds
+from ...plotting.figures import SERIES, log_scale, new_figure
+from ..base import Experiment, Picture, Report, Setting, Table
+from ..data import play, warm
 from .paper import LIKE, NAMES, SECONDS, contenders
 
 __all__ = ["EXPERIMENT"]

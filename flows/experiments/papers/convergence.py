@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS, Rounds
 
-from ..compilation.compile import compile_kernels
-from ..engines.threads import Threads
-from ..execution.rounds import rate_rounds
-from ..plotting.figures import SERIES, log_scale, new_figure
-from .base import Experiment, Picture, Report, Setting, Table
+from ...compilation.compile import compile_kernels
+from ...engines.threads import Threads
+from ...execution.rounds import rate_rounds
+from ...plotting.figures import SERIES, log_scale, new_figure
+from ..base import Experiment, Picture, Report, Setting, Table
 
 __all__ = ["EXPERIMENT", "league"]
 

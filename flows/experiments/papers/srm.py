@@ -10,11 +10,11 @@ from ranklake.rating_kernels.metrics.metrics import keep, score
 from ranklake.rating_kernels.metrics.rank_errors import rank_errors, total
 from ranklake.rating_kernels.systems.elo_srm import PRESETS
 
-from ..common.text import slug as slug_of
-from ..evaluation.evaluate import division_of
-from ..plotting.figures import SERIES, legible, new_figure
-from .base import Experiment, Picture, Report, Setting, Table
-from .data import History, play
+from ...common.text import slug as slug_of
+from ...evaluation.evaluate import division_of
+from ...plotting.figures import SERIES, legible, new_figure
+from ..base import Experiment, Picture, Report, Setting, Table
+from ..data import History, play
 
 __all__ = ["EXPERIMENT"]
 

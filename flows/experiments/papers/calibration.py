@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS, Outcome, Prior, Rounds
 
-from ..common.text import slug as slug_of
-from ..plotting.figures import SERIES, new_figure
-from .base import Experiment, Picture, Report, Setting, Table
-from .data import History, play
+from ...common.text import slug as slug_of
+from ...plotting.figures import SERIES, new_figure
+from ..base import Experiment, Picture, Report, Setting, Table
+from ..data import History, play
+from ..published import TUNED
 from .paper import LIKE, contenders
-from .published import TUNED
 
 __all__ = ["EXPERIMENT", "Calibration", "calibrate", "draw_pairs"]
 

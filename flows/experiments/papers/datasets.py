@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..plotting.figures import SERIES, legible, log_scale, new_figure
-from .base import Experiment, Picture, Report, Setting, Table
+from ...plotting.figures import SERIES, legible, log_scale, new_figure
+from ..base import Experiment, Picture, Report, Setting, Table
 from .paper import LIKE, PRINTED_CONTESTS, SHAPES
 
 __all__ = ["EXPERIMENT"]

@@ -8,11 +8,11 @@ import numpy as np
 
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 
-from ..common.text import slug as slug_of
-from ..evaluation.scores import score_rounds
-from ..plotting.figures import SERIES, new_figure
-from .base import Experiment, Picture, Report, Setting, Table
-from .data import History, play
+from ...common.text import slug as slug_of
+from ...evaluation.scores import score_rounds
+from ...plotting.figures import SERIES, new_figure
+from ..base import Experiment, Picture, Report, Setting, Table
+from ..data import History, play
 from .paper import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, contenders
 
 __all__ = ["EXPERIMENT"]

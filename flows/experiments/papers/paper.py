@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ranklake.rating_kernels import SYSTEMS
 
-from .published import PRINTED, TUNED
+from ..published import PRINTED, TUNED
 
 __all__ = ["LIKE", "NAMES", "PRINTED", "PRINTED_CONTESTS", "SECONDS", "SHAPES", "Contender", "contenders"]
 

@@ -1,0 +1,1 @@
+"""Experiments that repeat a paper's tables and figures."""

@@ -1,0 +1,1 @@
+"""Experiments on properties of rating systems: incentives, robustness, inflation."""
