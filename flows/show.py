@@ -13,7 +13,7 @@ from ranklake.storage import Entry
 
 from .common.text import cell
 from .common.times import utc
-from .status import DatasetStatus, LakeStatus, RunStatus
+from .maintenance.status import DatasetStatus, LakeStatus, RunStatus
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
 if TYPE_CHECKING:

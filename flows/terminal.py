@@ -188,7 +188,7 @@ def speak_utf8() -> None:
 
 def tell_freshness(lake: Lake, *runs: str) -> None:
     """One line on stderr for each run that is stale or behind: what is read of it is not of all contests there are."""
-    from .freshness import note
+    from .maintenance.freshness import note
 
     for line in filter(None, (note(lake, run) for run in runs)):
         say(line, err=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ranklake.storage import Lake
     from ranklake.storage.leases.lease import Lease
 
-    from .verify import Verifier
+    from .maintenance.verify import Verifier
 
 __all__ = ["COMMANDS"]
 
@@ -36,8 +36,8 @@ def runs(form: str, lake: str) -> None:
     """The data sets and runs of a lake: how far each has come, what it takes on disk, and who is writing it."""
     from ranklake.storage import Lake
 
-    from .freshness import update_command
-    from .status import status
+    from .maintenance.freshness import update_command
+    from .maintenance.status import status
 
     found = status(Lake.open(lake))
     if form == "json":
@@ -69,8 +69,8 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) 
     from ranklake.storage import Lake, Run
 
     from .engines.base import open_engine
-    from .verify import Verifier
-    from .verify import replay as compute_again
+    from .maintenance.verify import Verifier
+    from .maintenance.verify import replay as compute_again
 
     with usage():
         _check_one(run, dataset)

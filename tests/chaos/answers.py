@@ -20,8 +20,8 @@ from pipeline.life import what_counts
 import ranklake.flows.http.client
 from ranklake.flows.http.client import Client, Clock
 from ranklake.flows.ingestion.sites import ingest_source
+from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.verify import Verifier
 from ranklake.storage import Dataset, Lake, LakeError
 
 __all__ = ["check", "draw"]

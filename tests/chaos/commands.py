@@ -34,7 +34,7 @@ import ranklake.flows.evaluation.evaluate
 import ranklake.flows.publication.export
 import ranklake.flows.ingestion.files
 import ranklake.flows.follow
-import ranklake.flows.freshness
+import ranklake.flows.maintenance.freshness
 import ranklake.flows.ingestion.sites
 import ranklake.flows.results.leaderboard
 import ranklake.flows.rating.multi_run
@@ -43,8 +43,8 @@ import ranklake.flows.rating.resolve
 import ranklake.flows.show
 import ranklake.flows.sources.files.contests
 import ranklake.flows.sources.sites.topcoder
-import ranklake.flows.status
-import ranklake.flows.verify
+import ranklake.flows.maintenance.status
+import ranklake.flows.maintenance.verify
 import ranklake.flows.publication.verification
 from pipeline.lakes import made_up, rated_in_memory
 for system in {SYSTEMS[1:]}:

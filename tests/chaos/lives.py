@@ -18,7 +18,7 @@ from pipeline.lakes import same_tables
 from pipeline.life import put, what_counts
 from pipeline.tables import contents
 
-from ranklake.flows.verify import Verifier
+from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Lake
 
 __all__ = ["Content", "Lives", "Step", "check_content", "check_ended", "check_sound", "content", "lives"]

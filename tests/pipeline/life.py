@@ -17,7 +17,7 @@ from pipeline.crew import Crew, Ended
 from pipeline.lakes import made_up, same_tables
 from pipeline.tables import contents, over_years
 
-from ranklake.flows.verify import Verifier
+from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Contest, Dataset, Lake, Run
 from ranklake.storage.datasets.garbage import referenced
 from ranklake.storage.lake.layout import run_file

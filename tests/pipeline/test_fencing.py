@@ -11,7 +11,7 @@ import pytest
 from pipeline.crew import Crew, Ended
 from pipeline.life import COMMANDS, CONTESTS, RATE, Step, put, what_counts
 
-from ranklake.flows.verify import Verifier
+from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.leases.lease import holder
 

@@ -16,8 +16,8 @@ from pipeline.commands import Command
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run, stamps
 
 import ranklake.flows.rating.segment_writer
-from ranklake.flows.freshness import Freshness, freshness, note
-from ranklake.flows.status import status
+from ranklake.flows.maintenance.freshness import Freshness, freshness, note
+from ranklake.flows.maintenance.status import status
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.leases.lease import hold
 
@@ -126,7 +126,7 @@ def test_freshness__reads_one_manifest_of_a_complete_run_and_no_rating(
 
 
 def test_runs__imports_no_kernel() -> None:
-    program = "import sys, ranklake.flows.status, ranklake.flows.freshness; sys.exit('rating_kernels' in sys.modules)"
+    program = "import sys, ranklake.flows.maintenance.status, ranklake.flows.maintenance.freshness; sys.exit('rating_kernels' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

@@ -19,7 +19,7 @@ from pipeline.commands import Command
 from pipeline.lakes import start
 from rich.console import Console
 
-import ranklake.flows.status
+import ranklake.flows.maintenance.status
 from ranklake.flows.common.text import LONGEST_CELL, LONGEST_MESSAGE, visible
 from ranklake.flows.experiments.base import Report, Table
 from ranklake.flows.experiments.render import to_html
@@ -160,7 +160,7 @@ def test_errors__of_ours_show_their_traceback_without_control_characters(
     def fail(lake: object) -> None:
         raise RuntimeError(f"a fault {ESCAPE}")
 
-    monkeypatch.setattr(ranklake.flows.status, "status", fail)
+    monkeypatch.setattr(ranklake.flows.maintenance.status, "status", fail)
     printed = command("runs", lake=made.lake, terminal=False)
     assert printed.code == 1
     assert "Traceback" in printed.err
@@ -202,13 +202,15 @@ def test_progress__shows_names_as_they_are_on_a_terminal(monkeypatch: pytest.Mon
 
 def test_tables__take_no_name_for_markup(made: HostileLake, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system and the data set of a run are read from a file of the lake."""
-    found = ranklake.flows.status.status(made.lake)
+    found = ranklake.flows.maintenance.status.status(made.lake)
     run = found.runs[0]
-    odd = ranklake.flows.status.RunStatus(
+    odd = ranklake.flows.maintenance.status.RunStatus(
         run.run, "[/nothing]", f"[red]{ESCAPE}", *(getattr(run, name) for name in list(run.__dataclass_fields__)[3:])
     )
     monkeypatch.setattr(
-        ranklake.flows.status, "status", lambda lake: ranklake.flows.status.LakeStatus(found.datasets, [odd])
+        ranklake.flows.maintenance.status,
+        "status",
+        lambda lake: ranklake.flows.maintenance.status.LakeStatus(found.datasets, [odd]),
     )
     printed = command("runs", lake=made.lake, terminal=False)
     assert (printed.code, printed.err) == (0, "")

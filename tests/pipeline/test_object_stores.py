@@ -19,8 +19,8 @@ from pipeline.stores import PATIENCE, Proxy, environment, proxy, server
 import ranklake.flows.rating.rate
 import ranklake.flows.rating.segment_writer
 import ranklake.flows.rating.snapshot_schedule
+from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.results.leaderboard import leaderboard
-from ranklake.flows.verify import Verifier
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, Segment
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.leases.lease import hold

@@ -18,7 +18,7 @@ from pipeline.life import (
     write_source,
 )
 
-from ranklake.flows.verify import Verifier
+from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Dataset, Lake
 
 pytestmark = pytest.mark.slow

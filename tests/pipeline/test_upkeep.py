@@ -20,8 +20,8 @@ import ranklake.flows.rating.segment_writer
 import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.status import status
-from ranklake.flows.verify import replay
+from ranklake.flows.maintenance.status import status
+from ranklake.flows.maintenance.verify import replay
 from ranklake.storage import Dataset, Lake, Run, Segment
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.layout import dataset_folder, run_folder

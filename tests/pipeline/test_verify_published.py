@@ -17,9 +17,9 @@ from pipeline.commands import Command
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 
 from ranklake.flows.common.extras import MissingExtraError
+from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.publication.files import LATEST, delete_published
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.verify import Verifier
 from ranklake.storage import DamagedError, Lake
 from ranklake.storage.lake.errors import UnreachableError
 from ranklake.storage.lake.schemas import PUBLISHED

@@ -11,9 +11,9 @@ from ranklake.storage.lake.remedies import damaged, for_sources
 from ranklake.storage.leases.lease import holder
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 
-from .engines.base import Engine
+from ..engines.base import Engine
+from ..ingestion.response_archive import Raw
 from .freshness import Freshness, update_command
-from .ingestion.response_archive import Raw
 
 __all__ = ["Verifier", "replay"]
 
@@ -86,14 +86,14 @@ class Verifier:
         """What is wrong with a run and its published tables; that its data set has changed since is a note."""
         yield from self._run(name)
         if self.lake.list(layout.published_folder(name)):
-            from .publication.verification import verify_published
+            from ..publication.verification import verify_published
 
             self.published += 1
             yield from verify_published(self.lake, name, self.notes)
 
     def _run(self, name: str) -> Iterator[str]:
-        from .rating.config import RunConfig  # data sets are verified without the kernels of rating systems
-        from .rating.plan import Plan
+        from ..rating.config import RunConfig  # data sets are verified without the kernels of rating systems
+        from ..rating.plan import Plan
 
         try:
             run = Run.open(self.lake, name)
@@ -171,10 +171,10 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
     LakeError
         The run or its data set cannot be read, or it does not hold that far.
     """
-    from .compilation.compile import compile_kernels
-    from .rating.config import RunConfig, find_system
-    from .rating.plan import Plan
-    from .rating.rating_pass import Walk
+    from ..compilation.compile import compile_kernels
+    from ..rating.config import RunConfig, find_system
+    from ..rating.plan import Plan
+    from ..rating.rating_pass import Walk
 
     run = Run.open(lake, name)
     config = RunConfig.of(run)

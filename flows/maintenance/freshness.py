@@ -14,7 +14,7 @@ from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.lease import holder
 
-from .rating.chain import BESIDE, NUMERICS, config_digest, first_break, round_digests
+from ..rating.chain import BESIDE, NUMERICS, config_digest, first_break, round_digests
 
 __all__ = ["Freshness", "freshness", "note", "update_command"]
 
