@@ -298,7 +298,7 @@ def main() -> None:
         say(_INTERRUPTED, err=True)
         sys.exit(1)
     except Exception as error:
-        from .expected_errors import expected
+        from .scheduling.expected_errors import expected
 
         # Behind the command, words are its own.
         asked = itertools.takewhile(lambda word: word.startswith("-"), sys.argv[1:])

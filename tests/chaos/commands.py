@@ -33,7 +33,7 @@ import ranklake.flows.engines.threads
 import ranklake.flows.evaluation.evaluate
 import ranklake.flows.publication.export
 import ranklake.flows.ingestion.files
-import ranklake.flows.follow
+import ranklake.flows.scheduling.follow
 import ranklake.flows.maintenance.freshness
 import ranklake.flows.ingestion.sites
 import ranklake.flows.results.leaderboard

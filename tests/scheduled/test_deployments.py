@@ -29,8 +29,8 @@ from scheduled.site import Site
 from scheduled.test_markdown import MARKUP, read, texts
 from sources.server import Reply, serving
 
-import ranklake.flows.deployments as deployments
-import ranklake.flows.flow_errors as flow_errors
+import ranklake.flows.scheduling.deployments as deployments
+import ranklake.flows.scheduling.flow_errors as flow_errors
 from ranklake.flows.common.progress import ProgressLog
 from ranklake.flows.common.text import visible as plain
 from ranklake.flows.engines.base import EngineError

@@ -28,13 +28,13 @@ from sources.server import serving
 from strategies import repeatable
 
 import ranklake.flows.common.extras
-import ranklake.flows.follow
 import ranklake.flows.following
+import ranklake.flows.scheduling.follow
 from ranklake.flows.cli import cli
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.follow import FollowReport, follow
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.rating.resolve import wanted_runs
+from ranklake.flows.scheduling.follow import FollowReport, follow
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Contest, Dataset, Lake, LakeError, Run
 
@@ -47,7 +47,7 @@ RUN = "site-elo-mmr"
 def site(monkeypatch: pytest.MonkeyPatch) -> Site:
     """A site with the first 20 contests, in place of every other."""
     site = Site(CONTESTS[:20])
-    monkeypatch.setattr(ranklake.flows.follow, "update", site.ingest_source)
+    monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", site.ingest_source)
     return site
 
 
@@ -199,7 +199,7 @@ def test_follow__whatever_a_site_does_the_last_state_is_what_a_fresh_lake_has(
     path = tmp_path_factory.mktemp("law")
     lake, site = Lake.open(path / "lake", create=True), Site()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ranklake.flows.follow, "update", site.ingest_source)
+        patched.setattr(ranklake.flows.scheduling.follow, "update", site.ingest_source)
         for _ in range(data.draw(st.integers(1, 4))):
             chosen = data.draw(st.sets(st.integers(0, 9), min_size=1))
             flipped = data.draw(st.sets(st.sampled_from(sorted(chosen))))
@@ -344,7 +344,7 @@ def two_sites(monkeypatch: pytest.MonkeyPatch) -> dict[str, Site]:
     def update(lake: Lake, source: str, *arguments: Any, **options: Any) -> Any:
         return sites[source].ingest_source(lake, source, *arguments, **options)
 
-    monkeypatch.setattr(ranklake.flows.follow, "update", update)
+    monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", update)
     return sites
 
 
@@ -364,7 +364,7 @@ def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch:
     sites, now = two_sites(monkeypatch), [0.0]
     rejected = [(one, f"ctftime, contest {one}: nobody took part") for one in "78"]
     of_pass = [rejected[:1], rejected[:1], [], rejected[:1], rejected]  # the third pass reads nothing
-    follow_once = ranklake.flows.follow.update
+    follow_once = ranklake.flows.scheduling.follow.update
 
     def update(lake: Lake, source: str, *arguments: Any, **options: Any) -> Any:
         if source == "ctftime":
@@ -377,7 +377,7 @@ def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch:
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    monkeypatch.setattr(ranklake.flows.follow, "update", update)
+    monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", update)
     monkeypatch.setattr(ranklake.flows.following, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
     arguments = ("--source", "codeforces", "--source", "ctftime", "--engine", "serial", "--every", "1h")
     done = invoke(*arguments, "--lake", lake.url)
@@ -394,7 +394,7 @@ def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch:
 
 BEFORE = f"""
 sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
-import ranklake.flows.follow
+import ranklake.flows.scheduling.follow
 from pipeline.lakes import made_up
 from scheduled.site import Site
 from sources.fake_codeforces import FakeCodeforces, changes
@@ -404,7 +404,7 @@ ask = site.ingest_source
 def ingest_source(*arguments, **options):
     site.down = "does not answer" if len(site.asked) == 1 else ""
     return ask(*arguments, **options)
-ranklake.flows.follow.update = ingest_source
+ranklake.flows.scheduling.follow.update = ingest_source
 """
 
 
@@ -473,7 +473,7 @@ def test_command__goes_on_after_an_error_and_ends_cleanly(
 
 
 def test_command__loads_no_server(site: Site) -> None:
-    code = "import ranklake.flows.cli, ranklake.flows.follow, sys; print('prefect' in sys.modules)"
+    code = "import ranklake.flows.cli, ranklake.flows.scheduling.follow, sys; print('prefect' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -16,8 +16,8 @@ from strategies import repeatable
 from ranklake.flows.common.text import LONGEST_CELL
 from ranklake.flows.common.text import markdown as escape
 from ranklake.flows.common.text import visible as plain
-from ranklake.flows.markdown import MOST, best, ingested_page, place, run_page
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.scheduling.pages import MOST, best, ingested_page, place, run_page
 from ranklake.storage import Lake
 
 HOSTILE = (

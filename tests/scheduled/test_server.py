@@ -125,7 +125,7 @@ def deploy(prefect: Prefect, schedules: list[dict[str, Any]], *data_sets: dict[s
     """The project's own deployments, as many as there are parameters, with other times."""
     told = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
     for deployment, parameters in zip(told["deployments"], data_sets, strict=False):
-        assert deployment["entrypoint"] == "ranklake.flows.deployments.follow"
+        assert deployment["entrypoint"] == "ranklake.flows.scheduling.deployments.follow"
         deployment["schedules"] = schedules
         deployment["parameters"].update(parameters)
     path = prefect.folder / "prefect.yaml"

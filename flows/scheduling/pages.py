@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
 
-from .common.text import cell, message
-from .common.text import markdown as escape
-from .ingestion.sites import SourceReport
-from .publication.files import LATEST
-from .results.leaderboard import leaderboard, rating_format
+from ..common.text import cell, message
+from ..common.text import markdown as escape
+from ..ingestion.sites import SourceReport
+from ..publication.files import LATEST
+from ..results.leaderboard import leaderboard, rating_format
 
 __all__ = ["best", "ingested_page", "run_page"]
 

@@ -1,7 +1,7 @@
 """The Prefect flows: what the commands do, with a schedule, retries of what goes over the network, and a page to read.
 
 Tasks are whole stages and are handed names, never tables. Nothing is cached: the lake says what is done. A task is not
-retried inside its run, the run is rescheduled (:mod:`ranklake.flows.flow_errors`).
+retried inside its run, the run is rescheduled (:mod:`ranklake.flows.scheduling.flow_errors`).
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from pydantic import AfterValidator, Field
 from ranklake.storage import Lake
 from ranklake.storage.lake.layout import check_dataset_name, check_run_name
 
-from .common.progress import ProgressLog
-from .common.text import markdown, message
-from .engines.base import ENGINES, choose_engine, open_engine
+from ..common.progress import ProgressLog
+from ..common.text import markdown, message
+from ..engines.base import ENGINES, choose_engine, open_engine
+from ..ingestion.source_update import SOURCES
+from ..ingestion.source_update import update as bring_in
+from ..ingestion.update import SourceReport
+from ..publication.publish import PublishReport
+from ..rating.rate import RateReport
+from ..rating.resolve import wanted_runs
 from .flow_errors import plain_errors, reschedules
 from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown
-from .ingestion.source_update import SOURCES
-from .ingestion.source_update import update as bring_in
-from .ingestion.update import SourceReport
-from .markdown import best, ingested_page, run_page
-from .publication.publish import PublishReport
-from .rating.rate import RateReport
-from .rating.resolve import wanted_runs
+from .pages import best, ingested_page, run_page
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
 

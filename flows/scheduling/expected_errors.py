@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ranklake.storage import LakeError
 
-from .common.extras import MissingExtraError
-from .engines.base import EngineError
-from .sources.base import SourceError
+from ..common.extras import MissingExtraError
+from ..engines.base import EngineError
+from ..sources.base import SourceError
 
 __all__ = ["expected"]
 

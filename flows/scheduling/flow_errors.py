@@ -23,9 +23,9 @@ from prefect.states import AwaitingRetry
 
 from ranklake.storage.lake.errors import LeaseHeldError
 
-from .common.text import message
+from ..common.text import message
+from ..sources.base import SourceError
 from .expected_errors import expected
-from .sources.base import SourceError
 
 __all__ = ["RETRY_SECONDS", "Rescheduled", "plain_errors", "reschedules"]
 

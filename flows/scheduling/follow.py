@@ -14,14 +14,14 @@ from typing import Any
 
 from ranklake.storage import Lake, Run
 
-from .common.extras import need
-from .engines.base import Engine
-from .ingestion.source_update import check_source, has_contests, update
-from .ingestion.update import SourceReport
-from .publication.publish import PublishReport
-from .publication.publish import publish as publish_run
-from .rating.config import RunConfig
-from .rating.rate import Progress, RateReport, rate
+from ..common.extras import need
+from ..engines.base import Engine
+from ..ingestion.source_update import check_source, has_contests, update
+from ..ingestion.update import SourceReport
+from ..publication.publish import PublishReport
+from ..publication.publish import publish as publish_run
+from ..rating.config import RunConfig
+from ..rating.rate import Progress, RateReport, rate
 
 __all__ = [
     "FollowReport",

@@ -1,0 +1,1 @@
+"""Ingest, rate and publish as one pipeline, and the Prefect flows around it."""
