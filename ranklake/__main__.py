@@ -1,6 +1,6 @@
 """The command line, as ``python -m ranklake``."""
 
-from ranklake.flows.cli import main
+from ranklake.flows.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -19,7 +19,7 @@ from typing import Any
 from pipeline.lakes import contest, lake_of, rate_run
 from rich.cells import cell_len
 
-from ranklake.flows.cli import main
+from ranklake.flows.cli.main import main
 from ranklake.storage import Contest, Dataset, Lake
 
 __all__ = ["HOSTILE", "HostileLake", "Printed", "check_output", "command", "hostile_name", "make_lake", "violation"]

@@ -228,9 +228,7 @@ def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: t
     """A terminal sends it to every process of the command."""
     lake = lake_of(tmp_path, made_up(400, n_players=3000, size=2900, spice=False))
     words = ["rate", "--dataset", "games", "--engine", "dask", "--workers", "2", "--lake", lake.url]
-    program = (
-        "import ranklake.flows.common.progress as p; p.FIRST_SECONDS = 0.0; from ranklake.flows.cli import main; main()"
-    )
+    program = "import ranklake.flows.common.progress as p; p.FIRST_SECONDS = 0.0; from ranklake.flows.cli.main import main; main()"
     told = [word for system in systems for word in ("--system", system)]
     with subprocess.Popen(
         [sys.executable, "-c", program, *words, *told],

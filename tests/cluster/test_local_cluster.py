@@ -139,7 +139,7 @@ def test_local_cluster__leaves_the_settings_of_this_process_alone(scratch: Path)
 def rate_in_a_process(lake: str, **environ: str) -> subprocess.Popen[str]:
     words = ["rate", "--dataset", "games", "--engine", "dask", "--workers", "2", "--lake", lake]
     return subprocess.Popen(
-        [sys.executable, "-c", "from ranklake.flows.cli import main; main()", *words],
+        [sys.executable, "-c", "from ranklake.flows.cli.main import main; main()", *words],
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])} | environ,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -68,7 +68,7 @@ def open_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def invoke(*words: str, environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", "from ranklake.flows.cli import main; main()", *words],
+        [sys.executable, "-c", "from ranklake.flows.cli.main import main; main()", *words],
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])} | environ,
         capture_output=True,
         text=True,

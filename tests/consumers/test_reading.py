@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from documents import TEXT, blocks
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 
-from ranklake.flows.cli import cli
+from ranklake.flows.cli.main import cli
 from ranklake.flows.results.leaderboard import leaderboard, player_history
 from ranklake.storage import Contest, Dataset, Lake, Run
 

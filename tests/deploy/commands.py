@@ -21,7 +21,7 @@ def check(arguments: Sequence[str]) -> None:
     """Refuse a command that its program would refuse."""
     program, *rest = arguments
     if program == "ranklake":
-        from ranklake.flows.cli import cli
+        from ranklake.flows.cli.main import cli
 
         _parse(cli, rest)
     elif program == "prefect":

@@ -10,7 +10,7 @@ import click
 import pytest
 from deploy.commands import ROOT, check
 
-from ranklake.flows.cli import cli
+from ranklake.flows.cli.main import cli
 from ranklake.storage.lake.remedies import way_out
 
 RUN_TIME = "7"  # in place of what is put into a message at run time: a name as well as a number

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from ranklake.flows.cli import main
+from ranklake.flows.cli.main import main
 
 __all__ = ["Answer", "Command"]
 

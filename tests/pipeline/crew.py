@@ -233,7 +233,7 @@ def _work(logs: str, arguments: list[str], at: int, how: str, before: str) -> No
         sys.argv = ["ranklake", *arguments]
         operations = _watch(arguments[arguments.index("--lake") + 1], at, how)
         exec(before, {})
-        from ranklake.flows.cli import main
+        from ranklake.flows.cli.main import main
 
         try:
             main()

@@ -212,6 +212,6 @@ def _below(folder: Path) -> list[Path]:
 
 def start(*arguments: str, before: str = "", **options: Any) -> subprocess.Popen[bytes]:
     """The command in a process of its own, which first runs the Python of ``before``; end it by its handle."""
-    program = f"import sys; sys.argv[0] = 'ranklake'\n{before}\nfrom ranklake.flows.cli import main\nmain()\n"
+    program = f"import sys; sys.argv[0] = 'ranklake'\n{before}\nfrom ranklake.flows.cli.main import main\nmain()\n"
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     return subprocess.Popen([sys.executable, "-c", program, *arguments], **options)

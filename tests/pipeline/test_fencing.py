@@ -57,7 +57,7 @@ def take_over(hands: Crew, lake: Path, commands: Sequence[tuple[str, ...]]) -> N
     """Run commands one after the other, in one process to save time."""
     before = f"""
 import sys
-from ranklake.flows.cli import main
+from ranklake.flows.cli.main import main
 for command in {list(commands)!r}:
     sys.argv = ["ranklake", *command, "--lake", {str(lake)!r}]
     try:

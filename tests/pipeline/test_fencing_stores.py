@@ -87,7 +87,7 @@ def held(store: Proxy, number: int) -> Iterator[tuple[threading.Event, threading
 def take_over(hands: Crew, url: str, commands: Sequence[tuple[str, ...]]) -> None:
     before = f"""
 import sys
-from ranklake.flows.cli import main
+from ranklake.flows.cli.main import main
 last = sys.argv
 for command in {list(commands)!r}:
     sys.argv = ["ranklake", *command, "--lake", {url!r}]

@@ -31,7 +31,7 @@ WRITES = (
 )  # fmt: skip
 EACH = """
 import shlex, sys
-from ranklake.flows.cli import main
+from ranklake.flows.cli.main import main
 lake, *commands = sys.argv[1:]
 for command in commands:
     sys.argv = ["ranklake", *shlex.split(command), "--lake", lake]

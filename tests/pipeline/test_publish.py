@@ -41,7 +41,7 @@ from strategies import repeatable
 import ranklake.flows.publication.content
 import ranklake.flows.publication.delta_table
 import ranklake.flows.rating.segment_writer
-from ranklake.flows.cli import cli
+from ranklake.flows.cli.main import cli
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.publication.content import Content
 from ranklake.flows.publication.delta_table import PublishedTable
@@ -784,6 +784,6 @@ def test_publish_command__needs_a_run_that_a_folder_can_be_called(lake: Lake) ->
 
 
 def test_import__publishing_is_imported_only_by_who_publishes() -> None:
-    code = "import sys, ranklake.flows.cli, ranklake.flows.publication.publish; print('deltalake' in sys.modules)"
+    code = "import sys, ranklake.flows.cli.main, ranklake.flows.publication.publish; print('deltalake' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

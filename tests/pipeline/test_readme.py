@@ -31,7 +31,7 @@ def commands(containing: str) -> list[list[str]]:
 
 def run(arguments: list[str], folder: Path) -> str:
     """What a command prints; it must end well."""
-    program = [sys.executable, "-c", "from ranklake.flows.cli import main; main()", *arguments]
+    program = [sys.executable, "-c", "from ranklake.flows.cli.main import main; main()", *arguments]
     env = os.environ | {"PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(program, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
@@ -110,7 +110,7 @@ def test_readme__columns_of_a_table_are_listed_as_it_says(tmp_path: Path) -> Non
     (tmp_path / "results.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (arguments,) = commands("ingest files results.csv")
     (printed,) = [block for block in blocks("text") if block.startswith("read 2 contests")]
-    program = [sys.executable, "-c", "from ranklake.flows.cli import main; main()", *arguments]
+    program = [sys.executable, "-c", "from ranklake.flows.cli.main import main; main()", *arguments]
     done = subprocess.run(
         program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True, timeout=600
     )

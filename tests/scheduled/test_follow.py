@@ -30,7 +30,7 @@ from strategies import repeatable
 import ranklake.flows.common.extras
 import ranklake.flows.following
 import ranklake.flows.scheduling.follow
-from ranklake.flows.cli import cli
+from ranklake.flows.cli.main import cli
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.rating.resolve import wanted_runs
@@ -473,7 +473,7 @@ def test_command__goes_on_after_an_error_and_ends_cleanly(
 
 
 def test_command__loads_no_server(site: Site) -> None:
-    code = "import ranklake.flows.cli, ranklake.flows.scheduling.follow, sys; print('prefect' in sys.modules)"
+    code = "import ranklake.flows.cli.main, ranklake.flows.scheduling.follow, sys; print('prefect' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

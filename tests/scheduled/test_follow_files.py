@@ -17,7 +17,7 @@ from pipeline.tables import assert_published
 import ranklake.flows.ingestion.file_changes as file_changes
 import ranklake.flows.ingestion.files as file_source
 import ranklake.flows.ingestion.source_update as source_update
-from ranklake.flows.cli import cli
+from ranklake.flows.cli.main import cli
 from ranklake.flows.ingestion.file_changes import SETTLED_SECONDS, watch
 from ranklake.flows.ingestion.source_update import check_source, update
 from ranklake.flows.sources.base import SourceError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import (
+from .. import (
     corrections,
     describing,
     drawing,
@@ -23,9 +23,9 @@ from . import (
     upkeep,
     warming,
 )
-from .common.interrupts import interruptible
-from .messages import escape_logs, say_traceback, say_usage
-from .terminal import (
+from ..common.interrupts import interruptible
+from ..messages import escape_logs, say_traceback, say_usage
+from ..terminal import (
     SWITCH_SECONDS,
     check_safe,
     deviations_option,
@@ -42,14 +42,14 @@ from .terminal import (
     titles_option,
     wide_option,
 )
-from .terminal import print_table as _print
-from .terminal import progress as _progress
-from .terminal import usage as _usage
-from .terminal import write_rows as _write
+from ..terminal import print_table as _print
+from ..terminal import progress as _progress
+from ..terminal import usage as _usage
+from ..terminal import write_rows as _write
 
 if TYPE_CHECKING:
-    from .common.titles import TitlesChoice
-    from .rating.multi_run import ManyProgress
+    from ..common.titles import TitlesChoice
+    from ..rating.multi_run import ManyProgress
 
 __all__ = ["cli", "main"]
 
@@ -129,17 +129,17 @@ def rate(
     lake: str,
 ) -> None:
     """Bring a run up to date: keep the rounds that still hold, rate the others, commit as they come."""
-    from .compilation.child_processes import SHARED, started_ahead
+    from ..compilation.child_processes import SHARED, started_ahead
 
     if scheduler is None and engine != "dask" and not dry_run:
         click.get_current_context().with_resource(started_ahead(systems or SHARED))
 
     from ranklake.storage import Lake
 
-    from .compilation.compile import announce
-    from .engines.base import Remote, open_engine
-    from .rating.multi_run import rate_many
-    from .rating.resolve import wanted_runs
+    from ..compilation.compile import announce
+    from ..engines.base import Remote, open_engine
+    from ..rating.multi_run import rate_many
+    from ..rating.resolve import wanted_runs
 
     skip = None if keep_uninformative is None else not keep_uninformative
     with _usage():
@@ -197,8 +197,8 @@ def leaderboard(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .results.leaderboard import leaderboard as of_run
-    from .results.leaderboard import rating_format
+    from ..results.leaderboard import leaderboard as of_run
+    from ..results.leaderboard import rating_format
 
     with _usage():
         run_file(run)
@@ -208,7 +208,7 @@ def leaderboard(
     table = of_run(opened, run, deviations, titles)
     shown = table if everybody else table.slice(0, top)
     if form == "table":
-        from .show import leaderboard_table
+        from ..show import leaderboard_table
 
         _print(leaderboard_table(shown, table.num_rows, rating_format(opened, run, titles)))
     else:
@@ -231,7 +231,7 @@ def player(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .results.leaderboard import player_history
+    from ..results.leaderboard import player_history
 
     with _usage():
         run_file(run)
@@ -242,7 +242,7 @@ def player(
     if history.note:
         say(history.note, err=True)
     if form == "table":
-        from .show import player_table
+        from ..show import player_table
 
         _print(player_table(history))
     else:
@@ -270,7 +270,7 @@ def publish(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .publication.publish import publish as publish_run
+    from ..publication.publish import publish as publish_run
 
     with _usage():
         run_file(run)
@@ -298,7 +298,7 @@ def main() -> None:
         say(_INTERRUPTED, err=True)
         sys.exit(1)
     except Exception as error:
-        from .scheduling.expected_errors import expected
+        from ..scheduling.expected_errors import expected
 
         # Behind the command, words are its own.
         asked = itertools.takewhile(lambda word: word.startswith("-"), sys.argv[1:])
