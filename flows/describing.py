@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .terminal import print_table, say, usage, write_json
+from .cli.terminal.terminal import print_table, say, usage, write_json
 
 if TYPE_CHECKING:
     from .common.hyperparameters import Description, Parameter

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import deviations_option, lake_option, run_option, say, tell_freshness, titles_option, usage
+from .cli.terminal.terminal import (
+    deviations_option,
+    lake_option,
+    run_option,
+    say,
+    tell_freshness,
+    titles_option,
+    usage,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .common.cpus import available_cpus
-from .terminal import (
+from .cli.terminal.terminal import (
     dataset_option,
     lake_option,
     print_table,
@@ -22,6 +21,7 @@ from .terminal import (
     wide_option,
     write_json,
 )
+from .common.cpus import available_cpus
 
 if TYPE_CHECKING:
     from .evaluation.evaluate import Evaluation
@@ -83,12 +83,12 @@ def evaluate(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
+    from .cli.terminal.show_scores import breakdown_tables, comparison_table, scores_table, win_table
     from .common.finite import finite_json
     from .evaluation.compare import check_comparable, win_rates
     from .evaluation.differences import CONFIDENCE, differences
     from .evaluation.evaluate import evaluate as score_run
     from .evaluation.evaluate import rounds_to_skip
-    from .show_scores import breakdown_tables, comparison_table, scores_table, win_table
 
     with usage():
         for run in runs:
@@ -182,10 +182,10 @@ def search(
     """
     from ranklake.storage import Lake
 
+    from .cli.terminal.show_scores import search_table
     from .engines.task_pool import open_hands
     from .evaluation.search.search import SearchConfig
     from .evaluation.search.search import search as run_search
-    from .show_scores import search_table
 
     with usage():
         config = SearchConfig(dataset, filter=players, **choices)

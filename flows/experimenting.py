@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .cli.terminal.terminal import print_table, progress, say, usage, wide_option
 from .reading import read_options, table_options
-from .terminal import print_table, progress, say, usage, wide_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,8 +97,8 @@ COMMANDS = (experiment,)
 def _list() -> None:
     from rich.text import Text
 
+    from .cli.terminal.tables import TEXT, WHOLE, new_table
     from .experiments import EXPERIMENTS, find_experiment
-    from .tables import TEXT, WHOLE, new_table
 
     table = new_table({"experiment": WHOLE, "what it shows": TEXT, "source": TEXT, "data": TEXT}, ("source",))
     told = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import (
+from .cli.terminal.terminal import (
     check_safe,
     deviations_option,
     lake_option,

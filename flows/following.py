@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .cli.terminal.terminal import SWITCH_SECONDS, engine_options, lake_option, progress, replace_option, say, usage
 from .common.interrupts import interruptible
 from .ingest_cli import file_options
-from .terminal import SWITCH_SECONDS, engine_options, lake_option, progress, replace_option, say, usage
 
 if TYPE_CHECKING:
     from .scheduling.follow import FollowReport

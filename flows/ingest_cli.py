@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .cli.terminal.terminal import dataset_option, lake_option, progress, say, steal_option, tell_wait, usage
 from .reading import read_options, table_options
-from .terminal import dataset_option, lake_option, progress, say, steal_option, tell_wait, usage
 
 if TYPE_CHECKING:
     from ranklake.storage import Contest

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .terminal import lake_option, print_table, say, steal_option, tell_wait, usage, wide_option, write_json
+from .cli.terminal.terminal import (
+    lake_option,
+    print_table,
+    say,
+    steal_option,
+    tell_wait,
+    usage,
+    wide_option,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from ranklake.storage import Lake
@@ -43,7 +52,7 @@ def runs(form: str, lake: str) -> None:
     if form == "json":
         write_json(dataclasses.asdict(found), 2)
         return
-    from .show import runs_tables
+    from .cli.terminal.show import runs_tables
 
     for table in runs_tables(found):
         print_table(table)
@@ -314,7 +323,7 @@ def _refuse_with_runs(dataset: str | None, over: list[str]) -> None:
 
 
 def _size_of(lake: Lake, folder: str) -> str:
-    from .show import size
+    from .cli.terminal.show import size
 
     return size(lake.size_below(folder))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from .terminal import progress, say, usage
+from .cli.terminal.terminal import progress, say, usage
 
 __all__ = ["COMMANDS"]
 

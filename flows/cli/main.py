@@ -24,8 +24,8 @@ from .. import (
     warming,
 )
 from ..common.interrupts import interruptible
-from ..messages import escape_logs, say_traceback, say_usage
-from ..terminal import (
+from .terminal.messages import escape_logs, say_traceback, say_usage
+from .terminal.terminal import (
     SWITCH_SECONDS,
     check_safe,
     deviations_option,
@@ -42,10 +42,10 @@ from ..terminal import (
     titles_option,
     wide_option,
 )
-from ..terminal import print_table as _print
-from ..terminal import progress as _progress
-from ..terminal import usage as _usage
-from ..terminal import write_rows as _write
+from .terminal.terminal import print_table as _print
+from .terminal.terminal import progress as _progress
+from .terminal.terminal import usage as _usage
+from .terminal.terminal import write_rows as _write
 
 if TYPE_CHECKING:
     from ..common.titles import TitlesChoice
@@ -208,7 +208,7 @@ def leaderboard(
     table = of_run(opened, run, deviations, titles)
     shown = table if everybody else table.slice(0, top)
     if form == "table":
-        from ..show import leaderboard_table
+        from .terminal.show import leaderboard_table
 
         _print(leaderboard_table(shown, table.num_rows, rating_format(opened, run, titles)))
     else:
@@ -242,7 +242,7 @@ def player(
     if history.note:
         say(history.note, err=True)
     if form == "table":
-        from ..show import player_table
+        from .terminal.show import player_table
 
         _print(player_table(history))
     else:

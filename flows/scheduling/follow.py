@@ -43,7 +43,7 @@ Show = Callable[[str, str], AbstractContextManager[Tell]]  # what is being done,
 
 @contextmanager
 def unseen(what: str, units: str) -> Iterator[Tell]:
-    """Progress that nobody looks at; see :func:`ranklake.flows.terminal.progress` for one that is seen."""
+    """Progress that nobody looks at; see :func:`ranklake.flows.cli.terminal.terminal.progress` for one that is seen."""
     yield lambda done, total, told: None
 
 

@@ -40,7 +40,7 @@ import ranklake.flows.results.leaderboard
 import ranklake.flows.rating.multi_run
 import ranklake.flows.publication.publish
 import ranklake.flows.rating.resolve
-import ranklake.flows.show
+import ranklake.flows.cli.terminal.show
 import ranklake.flows.sources.files.contests
 import ranklake.flows.sources.sites.topcoder
 import ranklake.flows.maintenance.status

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from strategies import repeatable
 
-from ranklake.flows.tables import NAME, NUMBER, TEXT, WHOLE, fit, new_table
+from ranklake.flows.cli.terminal.tables import NAME, NUMBER, TEXT, WHOLE, fit, new_table
 from ranklake.storage import Contest, Dataset, Lake
 
 NAMES = ["ada", "a player whose name has no end to it", "选手选手选手选手选手选手", "grace_hopper_1906"]

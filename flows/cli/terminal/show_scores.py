@@ -10,11 +10,11 @@ from rich.text import Text
 
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
-from .evaluation.compare import WinRate
-from .evaluation.differences import CONFIDENCE, differences
-from .evaluation.evaluate import Evaluation
-from .evaluation.scores import METRICS
-from .evaluation.search.search import SearchReport
+from ...evaluation.compare import WinRate
+from ...evaluation.differences import CONFIDENCE, differences
+from ...evaluation.evaluate import Evaluation
+from ...evaluation.scores import METRICS
+from ...evaluation.search.search import SearchReport
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
 __all__ = ["BREAKDOWNS", "breakdown_tables", "comparison_table", "scores_table", "search_table", "win_table"]

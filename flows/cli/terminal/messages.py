@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .common.text import message
+from ...common.text import message
 from .terminal import say
 
 __all__ = ["escape_logs", "say_traceback", "say_usage"]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .common.progress import ProgressLog
-from .common.text import json_visible, message, visible
-from .common.times import parse_time
+from ...common.progress import ProgressLog
+from ...common.text import json_visible, message, visible
+from ...common.times import parse_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ranklake.storage import Lake
     from ranklake.storage.leases.lease import Holder
 
-    from .common.titles import TitlesChoice
+    from ...common.titles import TitlesChoice
 
 __all__ = [
     "SWITCH_SECONDS",
@@ -116,7 +116,7 @@ def titles_choice(context: click.Context, parameter: click.Parameter, value: str
     """Titles by name or from a file."""
     if value is None:
         return None
-    from .common.titles import parse_titles
+    from ...common.titles import parse_titles
 
     try:
         return parse_titles(value)
@@ -188,7 +188,7 @@ def speak_utf8() -> None:
 
 def tell_freshness(lake: Lake, *runs: str) -> None:
     """One line on stderr for each run that is stale or behind: what is read of it is not of all contests there are."""
-    from .maintenance.freshness import note
+    from ...maintenance.freshness import note
 
     for line in filter(None, (note(lake, run) for run in runs)):
         say(line, err=True)
@@ -234,13 +234,13 @@ def write_rows(table: pa.Table, form: str, safe: bool = False) -> None:
     On a terminal, control characters are escaped: in JSON the values stay the same, in CSV the escapes are for reading.
     ``safe`` marks the cells of CSV that a spreadsheet would take for formulas.
     """
-    from .common.finite import finite_rows
+    from ...common.finite import finite_rows
 
     table = finite_rows(table)
     if form == "csv":
         from pyarrow import csv
 
-        from .publication.export import change_texts
+        from ...publication.export import change_texts
 
         csv.write_csv(change_texts(table, safe, sys.stdout.isatty()), sys.stdout.buffer)
     else:

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from .common.text import cell as bounded
+from ...common.text import cell as bounded
 
 __all__ = ["NAME", "NUMBER", "TEXT", "WHOLE", "new_table", "print_fitted"]
 

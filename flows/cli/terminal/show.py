@@ -11,17 +11,17 @@ from rich.text import Text
 
 from ranklake.storage import Entry
 
-from .common.text import cell
-from .common.times import utc
-from .maintenance.status import DatasetStatus, LakeStatus, RunStatus
+from ...common.text import cell
+from ...common.times import utc
+from ...maintenance.status import DatasetStatus, LakeStatus, RunStatus
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .common.titles import RatingFormat
-    from .frames.prediction import Prediction
-    from .results.leaderboard import PlayerHistory
+    from ...common.titles import RatingFormat
+    from ...frames.prediction import Prediction
+    from ...results.leaderboard import PlayerHistory
 
 __all__ = [
     "entrants_table",
