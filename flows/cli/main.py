@@ -10,20 +10,40 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .. import (
-    corrections,
-    describing,
-    drawing,
-    evaluation_cli,
-    experimenting,
-    exporting,
-    following,
-    ingest_cli,
-    predicting,
-    upkeep,
-    warming,
-)
 from ..common.interrupts import interruptible
+from .commands import (
+    corrections,
+)
+from .commands import (
+    evaluation as evaluation_cli,
+)
+from .commands import (
+    experiments as experimenting,
+)
+from .commands import (
+    export as exporting,
+)
+from .commands import (
+    follow as following,
+)
+from .commands import (
+    ingest as ingest_cli,
+)
+from .commands import (
+    maintenance as upkeep,
+)
+from .commands import (
+    plot as drawing,
+)
+from .commands import (
+    predict as predicting,
+)
+from .commands import (
+    systems as describing,
+)
+from .commands import (
+    warm as warming,
+)
 from .terminal.messages import escape_logs, say_traceback, say_usage
 from .terminal.terminal import (
     SWITCH_SECONDS,

@@ -172,7 +172,7 @@ def test_interruptible__puts_back_a_handler_that_is_not_of_python(monkeypatch: p
 @pytest.mark.parametrize("platform", ["posix", "windows"])
 def test_follow__ends_with_the_signal_that_the_platform_sends(monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
     """Windows never sends SIGTERM, but SIGBREAK; another signal stands for it here."""
-    from ranklake.flows import following
+    from ranklake.flows.cli.commands import follow as following
 
     if platform == "windows":
         monkeypatch.setattr(signal, "SIGBREAK", signal.SIGABRT, raising=False)

@@ -148,7 +148,7 @@ def test_text__is_printed_through_one_module_alone() -> None:
         "flows/cli/terminal/terminal.py",
         "flows/compilation/compile.py",  # a constant line with names of systems, before click is there
         "rating_kernels/warm.py",  # to the process that started it
-        "flows/exporting.py",  # sys.stdout.buffer, for write_export
+        "flows/cli/commands/export.py",  # sys.stdout.buffer, for write_export
     }
     prints = re.compile(r"(?<![\w.])(print|click\.s?echo|json\.dump|sys\.std(out|err)\.write)\(")
     for folder in ("ranklake", "flows", "storage", "rating_kernels"):

@@ -285,7 +285,7 @@ def test_compact__removes_a_snapshot_that_is_damaged_and_says_so(lake: Path, inv
 def test_commands__wait_for_nobody_who_is_dead_and_name_who_is_alive(
     lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ranklake.flows.upkeep._PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("ranklake.flows.cli.commands.maintenance._PATIENCE_SECONDS", 0.0)
     opened = Lake.open(lake)
     lost = pytest.raises(LeaseHeldError, match="took over")
     with lost, hold(opened, run_folder("run"), "rate run"):

@@ -27,8 +27,8 @@ from sources.fake_codeforces import FakeCodeforces, changes
 from sources.server import serving
 from strategies import repeatable
 
+import ranklake.flows.cli.commands.follow
 import ranklake.flows.common.extras
-import ranklake.flows.following
 import ranklake.flows.scheduling.follow
 from ranklake.flows.cli.main import cli
 from ranklake.flows.engines.serial import Serial
@@ -378,7 +378,9 @@ def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch:
         now[0] += seconds
 
     monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", update)
-    monkeypatch.setattr(ranklake.flows.following, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    monkeypatch.setattr(
+        ranklake.flows.cli.commands.follow, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
+    )
     arguments = ("--source", "codeforces", "--source", "ctftime", "--engine", "serial", "--every", "1h")
     done = invoke(*arguments, "--lake", lake.url)
     assert done.exit_code == 0, done.output

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .cli.terminal.terminal import (
+from ..terminal.terminal import (
     check_safe,
     deviations_option,
     lake_option,
@@ -22,7 +22,7 @@ from .cli.terminal.terminal import (
 )
 
 if TYPE_CHECKING:
-    from .common.titles import TitlesChoice
+    from ...common.titles import TitlesChoice
 
 __all__ = ["COMMANDS"]
 
@@ -58,7 +58,7 @@ def export(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .publication.export import atomic_file, export_rows, write_export
+    from ...publication.export import atomic_file, export_rows, write_export
 
     form = form or _SUFFIXES.get(Path(output).suffix.lower(), "csv")
     with usage():

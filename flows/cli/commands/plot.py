@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .cli.terminal.terminal import (
-    deviations_option,
-    lake_option,
-    run_option,
-    say,
-    tell_freshness,
-    titles_option,
-    usage,
-)
+from ..terminal.terminal import deviations_option, lake_option, run_option, say, tell_freshness, titles_option, usage
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .common.titles import TitlesChoice
+    from ...common.titles import TitlesChoice
 
 __all__ = ["COMMANDS"]
 
@@ -46,7 +38,7 @@ def player(
     handles: tuple[str, ...], run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: str
 ) -> None:
     """Ratings of one player or several over time, with their uncertainty, over the titles' colours."""
-    from .plotting.plots import MOST_PLAYERS, players_figure
+    from ...plotting.plots import MOST_PLAYERS, players_figure
 
     with usage():
         if len(handles) > MOST_PLAYERS:
@@ -55,7 +47,7 @@ def player(
     def draw() -> Figure:
         from ranklake.storage import Lake
 
-        from .results.leaderboard import player_history
+        from ...results.leaderboard import player_history
 
         found = [player_history(Lake.open(lake), run, handle, deviations, titles) for handle in handles]
         for note in filter(None, (history.note for history in found)):
@@ -77,7 +69,7 @@ def distribution(run: str, output: str, deviations: float | None, titles: Titles
     def draw() -> Figure:
         from ranklake.storage import Lake
 
-        from .plotting.plots import distribution_figure
+        from ...plotting.plots import distribution_figure
 
         return distribution_figure(Lake.open(lake), run, deviations, titles)
 
@@ -94,7 +86,7 @@ def _write(lake: str, run: str, output: str, draw: Callable[[], Figure]) -> None
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .plotting.figures import check_path, drawing, encode
+    from ...plotting.figures import check_path, drawing, encode
 
     with usage():
         run_file(run)

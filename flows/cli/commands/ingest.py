@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .cli.terminal.terminal import dataset_option, lake_option, progress, say, steal_option, tell_wait, usage
-from .reading import read_options, table_options
+from ..terminal.terminal import dataset_option, lake_option, progress, say, steal_option, tell_wait, usage
+from .file_options import read_options, table_options
 
 if TYPE_CHECKING:
     from ranklake.storage import Contest
     from ranklake.storage.datasets.ingest import IngestOrder
 
-    from .ingestion.sites import SourceReport
-    from .sources.base import IngestReport
+    from ...ingestion.sites import SourceReport
+    from ...sources.base import IngestReport
 
 __all__ = ["COMMANDS"]
 
@@ -116,8 +116,8 @@ def ingest_files(
     """
     from ranklake.storage.lake.layout import contests_file
 
-    from .sources.base import IngestReport
-    from .sources.files.contests import read_contests
+    from ...sources.base import IngestReport
+    from ...sources.files.contests import read_contests
 
     options = read_options(**choices)
     report = IngestReport()
@@ -140,9 +140,9 @@ def ingest_synthetic(
     preset: str, seed: int, dataset: str | None, settings: tuple[str, ...], lake: str, rewrite: bool, steal: bool
 ) -> None:
     """Ingest a made-up history of players whose true skills are known; the same seed gives the same contests."""
-    from .rating.config import convert_fields, parse_settings
-    from .sources.base import IngestReport, screen
-    from .sources.synthetic import PRESETS, generate
+    from ...rating.config import convert_fields, parse_settings
+    from ...sources.base import IngestReport, screen
+    from ...sources.synthetic import PRESETS, generate
 
     with usage():
         if preset not in PRESETS:
@@ -229,8 +229,8 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import contests_file
 
-    from .common.times import parse_time
-    from .ingestion.sites import ingest_source
+    from ...common.times import parse_time
+    from ...ingestion.sites import ingest_source
 
     with usage():
         contests_file(dataset)
@@ -257,8 +257,8 @@ def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import contests_file
 
-    from .ingestion.sites import normalise_source
-    from .sources.sites.site import find_site
+    from ...ingestion.sites import normalise_source
+    from ...sources.sites.site import find_site
 
     with usage():
         find_site(source)
@@ -277,9 +277,9 @@ def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | No
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import contests_file
 
-    from .common.times import parse_time
-    from .ingestion.sites import ingest_source, open_client
-    from .sources.sites.site import find_site
+    from ...common.times import parse_time
+    from ...ingestion.sites import ingest_source, open_client
+    from ...sources.sites.site import find_site
 
     with usage():
         beside = {name: value for name, value in choices.items() if name not in ("again", "steal")}
@@ -314,8 +314,8 @@ def _ingest(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import contests_file
 
-    from .ingestion.files import FILES, FilesReport, ingest_contests
-    from .ingestion.update import counted
+    from ...ingestion.files import FILES, FilesReport, ingest_contests
+    from ...ingestion.update import counted
 
     with usage():
         contests_file(dataset)  # a name that no folder can have is told before anything is read

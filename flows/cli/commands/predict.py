@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from .cli.terminal.terminal import (
+from ..terminal.terminal import (
     check_safe,
     deviations_option,
     finite,
@@ -23,7 +23,7 @@ from .cli.terminal.terminal import (
 )
 
 if TYPE_CHECKING:
-    from .frames.prediction import Prediction
+    from ...frames.prediction import Prediction
 
 __all__ = ["COMMANDS"]
 
@@ -72,7 +72,7 @@ def predict(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .frames.prediction import of_run
+    from ...frames.prediction import of_run
 
     with usage():
         run_file(run)
@@ -109,7 +109,7 @@ def _tell_entrants(prediction: Prediction, form: str, safe: bool) -> None:
     import pyarrow as pa
 
     if form == "table":
-        from .cli.terminal.show import entrants_table
+        from ..terminal.show import entrants_table
 
         print_table(entrants_table(prediction, _MATRIX))
     else:
@@ -126,7 +126,7 @@ def _tell_pairs(prediction: Prediction, form: str, safe: bool) -> None:
     chance = prediction.chances()[one, other]
     rows = pa.table({"handle": handles.take(pa.array(one)), "against": handles.take(pa.array(other)), "chance": chance})
     if form == "table":
-        from .cli.terminal.show import pairs_table
+        from ..terminal.show import pairs_table
 
         print_table(pairs_table(rows))
     else:
@@ -156,7 +156,7 @@ def _tell_places(prediction: Prediction, player: str, target: float | None, form
         places = np.array([] if needed is None else [needed], dtype=np.int64)
     rows = prediction.outcomes(player, places.tolist())
     if form == "table":
-        from .cli.terminal.show import outcomes_table
+        from ..terminal.show import outcomes_table
 
         print_table(outcomes_table(player, rows, n, prediction.format))
     else:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .cli.terminal.terminal import (
+from ...common.cpus import available_cpus
+from ..terminal.terminal import (
     dataset_option,
     lake_option,
     print_table,
@@ -21,10 +22,9 @@ from .cli.terminal.terminal import (
     wide_option,
     write_json,
 )
-from .common.cpus import available_cpus
 
 if TYPE_CHECKING:
-    from .evaluation.evaluate import Evaluation
+    from ...evaluation.evaluate import Evaluation
 
 __all__ = ["COMMANDS"]
 
@@ -83,12 +83,12 @@ def evaluate(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from .cli.terminal.show_scores import breakdown_tables, comparison_table, scores_table, win_table
-    from .common.finite import finite_json
-    from .evaluation.compare import check_comparable, win_rates
-    from .evaluation.differences import CONFIDENCE, differences
-    from .evaluation.evaluate import evaluate as score_run
-    from .evaluation.evaluate import rounds_to_skip
+    from ...common.finite import finite_json
+    from ...evaluation.compare import check_comparable, win_rates
+    from ...evaluation.differences import CONFIDENCE, differences
+    from ...evaluation.evaluate import evaluate as score_run
+    from ...evaluation.evaluate import rounds_to_skip
+    from ..terminal.show_scores import breakdown_tables, comparison_table, scores_table, win_table
 
     with usage():
         for run in runs:
@@ -182,10 +182,10 @@ def search(
     """
     from ranklake.storage import Lake
 
-    from .cli.terminal.show_scores import search_table
-    from .engines.task_pool import open_hands
-    from .evaluation.search.search import SearchConfig
-    from .evaluation.search.search import search as run_search
+    from ...engines.task_pool import open_hands
+    from ...evaluation.search.search import SearchConfig
+    from ...evaluation.search.search import search as run_search
+    from ..terminal.show_scores import search_table
 
     with usage():
         config = SearchConfig(dataset, filter=players, **choices)

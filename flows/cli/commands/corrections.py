@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .cli.terminal.terminal import (
+from ..terminal.terminal import (
     check_safe,
     dataset_option,
     lake_option,
@@ -94,7 +94,7 @@ def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str
         if listing and (since is not None or why):
             raise ValueError("--list goes alone")
     if listing:
-        from .cli.terminal.show import log_table
+        from ..terminal.show import log_table
 
         log = _open(lake, dataset).log()
         rows = [entry for entry in log.entries if entry.kind == "alias" and log.in_force(entry)]
@@ -132,7 +132,7 @@ def log(dataset: str, form: str, safe: bool, lake: str) -> None:
         check_safe(safe, form)
     found = _open(lake, dataset).log()
     if form == "table":
-        from .cli.terminal.show import log_table
+        from ..terminal.show import log_table
 
         print_table(log_table(f"corrections of {dataset}", [(entry, _state(found, entry)) for entry in found.entries]))
     else:
@@ -176,7 +176,7 @@ def _tell_runs(lake: str, dataset: str) -> None:
 def _list_amendments(dataset: Dataset, contest: str) -> None:
     from ranklake.storage import LakeError
 
-    from .cli.terminal.show import log_table
+    from ..terminal.show import log_table
 
     ids = dataset.contests.column("contest_id").to_pylist()
     entries = [entry for entry in dataset.log().entries if entry.contest_id == contest]

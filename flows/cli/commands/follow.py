@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .cli.terminal.terminal import SWITCH_SECONDS, engine_options, lake_option, progress, replace_option, say, usage
-from .common.interrupts import interruptible
-from .ingest_cli import file_options
+from ...common.interrupts import interruptible
+from ..terminal.terminal import SWITCH_SECONDS, engine_options, lake_option, progress, replace_option, say, usage
+from .ingest import file_options
 
 if TYPE_CHECKING:
-    from .scheduling.follow import FollowReport
+    from ...scheduling.follow import FollowReport
 
 __all__ = ["COMMANDS"]
 
@@ -77,11 +77,11 @@ def follow(
     """
     from ranklake.storage import Lake, MissingError
 
-    from .engines.base import choose_engine, open_engine
-    from .ingestion.files import FILES, chosen
-    from .rating.resolve import wanted_runs
-    from .scheduling.follow import check_source
-    from .scheduling.follow import follow as follow_once
+    from ...engines.base import choose_engine, open_engine
+    from ...ingestion.files import FILES, chosen
+    from ...rating.resolve import wanted_runs
+    from ...scheduling.follow import check_source
+    from ...scheduling.follow import follow as follow_once
 
     where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": chosen(files)}
     sources = tuple(dict.fromkeys(sources))
@@ -119,7 +119,7 @@ COMMANDS = (follow,)
 
 def _in_turn(sources: Sequence[str], once: Callable[[str], FollowReport]) -> bool:
     """Follow each source once; whether all went well. The error of a single source is for the caller to show."""
-    from .scheduling.expected_errors import expected
+    from ...scheduling.expected_errors import expected
 
     failed = False
     for source in sources:
@@ -139,7 +139,7 @@ def _again_and_again(sources: Sequence[str], once: Callable[[str], FollowReport]
 
     A pass that changes nothing writes one line a source, and a detail is logged once: only a pass that reads has any.
     """
-    from .scheduling.expected_errors import expected
+    from ...scheduling.expected_errors import expected
 
     stopped = "stopped; what was committed stays"
     said: dict[str, set[str]] = {source: set() for source in sources}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .cli.terminal.terminal import print_table, say, usage, write_json
+from ..terminal.terminal import print_table, say, usage, write_json
 
 if TYPE_CHECKING:
-    from .common.hyperparameters import Description, Parameter
+    from ...common.hyperparameters import Description, Parameter
 
 __all__ = ["COMMANDS"]
 
@@ -25,8 +25,8 @@ def systems(name: str | None, form: str) -> None:
     """
     from ranklake.rating_kernels import SYSTEMS
 
-    from .common.hyperparameters import describe
-    from .rating.config import find_system
+    from ...common.hyperparameters import describe
+    from ...rating.config import find_system
 
     if name is None:
         every = [describe(system) for system in SYSTEMS.values()]

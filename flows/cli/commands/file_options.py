@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .cli.terminal.terminal import usage
+from ..terminal.terminal import usage
 
 if TYPE_CHECKING:
-    from .sources.options import ReadOptions
+    from ...sources.options import ReadOptions
 
 __all__ = ["read_options", "table_options"]
 
@@ -50,7 +50,7 @@ def read_options(**choices: Any) -> ReadOptions:
     click.UsageError
         A setting has a value it cannot have.
     """
-    from .sources.options import ReadOptions
+    from ...sources.options import ReadOptions
 
     with usage():
         return ReadOptions.parse(**choices)

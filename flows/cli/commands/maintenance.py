@@ -12,22 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .cli.terminal.terminal import (
-    lake_option,
-    print_table,
-    say,
-    steal_option,
-    tell_wait,
-    usage,
-    wide_option,
-    write_json,
-)
+from ..terminal.terminal import lake_option, print_table, say, steal_option, tell_wait, usage, wide_option, write_json
 
 if TYPE_CHECKING:
     from ranklake.storage import Lake
     from ranklake.storage.leases.lease import Lease
 
-    from .maintenance.verify import Verifier
+    from ...maintenance.verify import Verifier
 
 __all__ = ["COMMANDS"]
 
@@ -45,14 +36,14 @@ def runs(form: str, lake: str) -> None:
     """The data sets and runs of a lake: how far each has come, what it takes on disk, and who is writing it."""
     from ranklake.storage import Lake
 
-    from .maintenance.freshness import update_command
-    from .maintenance.status import status
+    from ...maintenance.freshness import update_command
+    from ...maintenance.status import status
 
     found = status(Lake.open(lake))
     if form == "json":
         write_json(dataclasses.asdict(found), 2)
         return
-    from .cli.terminal.show import runs_tables
+    from ..terminal.show import runs_tables
 
     for table in runs_tables(found):
         print_table(table)
@@ -77,9 +68,9 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) 
     """
     from ranklake.storage import Lake, Run
 
-    from .engines.base import open_engine
-    from .maintenance.verify import Verifier
-    from .maintenance.verify import replay as compute_again
+    from ...engines.base import open_engine
+    from ...maintenance.verify import Verifier
+    from ...maintenance.verify import replay as compute_again
 
     with usage():
         _check_one(run, dataset)
@@ -162,7 +153,7 @@ def delete(
     from ranklake.storage import Dataset, Lake, LakeError, Run
     from ranklake.storage.lake.layout import dataset_folder, published_folder, run_folder
 
-    from .publication.files import delete_published
+    from ...publication.files import delete_published
 
     with usage():
         _check_one(run, dataset)
@@ -323,7 +314,7 @@ def _refuse_with_runs(dataset: str | None, over: list[str]) -> None:
 
 
 def _size_of(lake: Lake, folder: str) -> str:
-    from .cli.terminal.show import size
+    from ..terminal.show import size
 
     return size(lake.size_below(folder))
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .cli.terminal.terminal import print_table, progress, say, usage, wide_option
-from .reading import read_options, table_options
+from ..terminal.terminal import print_table, progress, say, usage, wide_option
+from .file_options import read_options, table_options
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .experiments.base import Experiment
-    from .experiments.data import History
-    from .sources.options import ReadOptions
+    from ...experiments.base import Experiment
+    from ...experiments.data import History
+    from ...sources.options import ReadOptions
 
 __all__ = ["COMMANDS"]
 
@@ -52,8 +52,8 @@ def experiment(
     """
     from pathlib import Path
 
-    from .common.extras import need
-    from .experiments import find_experiment
+    from ...common.extras import need
+    from ...experiments import find_experiment
 
     options = read_options(**choices)
     if listing:
@@ -75,9 +75,9 @@ def experiment(
     need("jinja2", "report", "an experiment's report")
     need("matplotlib", "report", "an experiment's report")
     histories = _histories(found, files, datasets, lake, seed, options)
-    from .experiments.base import Setting
-    from .experiments.render import write_report
-    from .plotting.figures import drawing
+    from ...experiments.base import Setting
+    from ...experiments.render import write_report
+    from ...plotting.figures import drawing
 
     Path(output).mkdir(parents=True, exist_ok=True)  # where it cannot be written to, better known now
     with drawing("an experiment's report"), _telling(name) as tell:
@@ -97,8 +97,8 @@ COMMANDS = (experiment,)
 def _list() -> None:
     from rich.text import Text
 
-    from .cli.terminal.tables import TEXT, WHOLE, new_table
-    from .experiments import EXPERIMENTS, find_experiment
+    from ...experiments import EXPERIMENTS, find_experiment
+    from ..terminal.tables import TEXT, WHOLE, new_table
 
     table = new_table({"experiment": WHOLE, "what it shows": TEXT, "source": TEXT, "data": TEXT}, ("source",))
     told = {
@@ -131,7 +131,7 @@ def _histories(
     """
     from ranklake.storage import Dataset, Lake
 
-    from .experiments.data import from_file, from_lake, made_up, name_of
+    from ...experiments.data import from_file, from_lake, made_up, name_of
 
     if found.data == "none":
         with usage():
