@@ -52,7 +52,7 @@ def predict(
     Parameters
     ----------
     beliefs
-        As :func:`ranklake.flows.rate_history` gives them with ``return_beliefs=True``, or takes them.
+        As :func:`ranklake.rate_history` gives them with ``return_beliefs=True``, or takes them.
     players
         Who takes part, at least two; those of whom nothing is believed are newcomers.
     system

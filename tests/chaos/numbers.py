@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ranklake.flows import rate_history
+from ranklake import rate_history
 from ranklake.flows.frames.prediction import predict
 from ranklake.flows.rating.config import RunConfig, build_params
 from ranklake.rating_kernels import SYSTEMS, ConvergenceError, System

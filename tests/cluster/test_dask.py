@@ -23,7 +23,7 @@ from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
 import ranklake.flows.execution.partitioned
 import ranklake.flows.rating.segment_writer
-from ranklake.flows import rate_history
+from ranklake import rate_history
 from ranklake.flows.engines.base import EngineError, open_engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.partitioned import Spread
@@ -228,7 +228,8 @@ def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: t
     """A terminal sends it to every process of the command."""
     lake = lake_of(tmp_path, made_up(400, n_players=3000, size=2900, spice=False))
     words = ["rate", "--dataset", "games", "--engine", "dask", "--workers", "2", "--lake", lake.url]
-    program = "import ranklake.flows.common.progress as p; p.FIRST_SECONDS = 0.0; from ranklake.flows.cli.main import main; main()"
+    program = "from ranklake.flows.common import progress\nprogress.FIRST_SECONDS = 0.0\n"
+    program += "from ranklake.flows.cli.main import main\nmain()"
     told = [word for system in systems for word in ("--system", system)]
     with subprocess.Popen(
         [sys.executable, "-c", program, *words, *told],

@@ -17,7 +17,7 @@ import ranklake.flows.frames.history
 import ranklake.flows.rating.rate
 import ranklake.flows.rating.segment_writer
 import ranklake.flows.rating.snapshot_schedule
-from ranklake.flows import rate_history
+from ranklake import rate_history
 from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake, Run

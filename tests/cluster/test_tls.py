@@ -20,7 +20,7 @@ import pytest
 from deploy.commands import ROOT, shell_lines
 from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
 
-from ranklake.flows import rate_history
+from ranklake import rate_history
 from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.task_pool import open_hands

@@ -42,10 +42,11 @@ __all__ = [
 
 # Many small files; sized alone, as a stalled machine would cut segments by time.
 SETTINGS = """
-import ranklake.flows.rating.segment_writer, ranklake.flows.rating.snapshot_schedule, ranklake.storage.datasets.ingest
-ranklake.flows.rating.segment_writer.SEGMENT_ROWS, ranklake.flows.rating.segment_writer.SEGMENT_SECONDS = 40, float("inf")
-ranklake.flows.rating.snapshot_schedule.SNAPSHOT_ROWS, ranklake.flows.rating.snapshot_schedule.SNAPSHOT_SECONDS = 120, 1e9
-ranklake.storage.datasets.ingest._FILE_ROWS = 60
+from ranklake.flows.rating import segment_writer, snapshot_schedule
+from ranklake.storage.datasets import ingest
+segment_writer.SEGMENT_ROWS, segment_writer.SEGMENT_SECONDS = 40, float("inf")
+snapshot_schedule.SNAPSHOT_ROWS, snapshot_schedule.SNAPSHOT_SECONDS = 120, 1e9
+ingest._FILE_ROWS = 60
 """
 CONTESTS = over_years(made_up(42))
 _OUT = CONTESTS[14].handles[0].as_py()

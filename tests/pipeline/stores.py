@@ -23,8 +23,8 @@ PATIENCE = 60.0
 # Python that a command runs first: its lake in a store is to be compared with one on a disk
 SEGMENTS_AS_ON_A_DISK = """
 import s3fs
-from ranklake.flows import commit
-commit.REMOTE_SEGMENT_ROWS = commit.SEGMENT_ROWS
+from ranklake.flows.rating import segment_writer
+segment_writer.REMOTE_SEGMENT_ROWS = segment_writer.SEGMENT_ROWS
 """
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "date", "server"}
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ranklake.flows import rate_history
+from ranklake import rate_history
 
 ROUNDS = {  # file, people
     917: ("contest.ratingChanges_917.json.gz", 423),

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from pipeline.commands import Command
 
-from ranklake.flows import predict
+from ranklake import predict
 from ranklake.flows.compilation import child_processes as processes
 from ranklake.flows.compilation import compile as compiling
 from ranklake.flows.compilation.compile import announced, compile_kernels, compile_parts, parts_for

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run, rated, stamps
 
-from ranklake.flows import rate_history
+from ranklake import rate_history
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate

@@ -8,7 +8,7 @@ import math
 import pandas as pd
 import pytest
 
-from ranklake.flows import rate_history
+from ranklake import rate_history
 from ranklake.flows.rating.config import RunConfig, build_params, find_system
 from ranklake.rating_kernels import Elo, EloSRM
 

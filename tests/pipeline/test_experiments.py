@@ -460,7 +460,8 @@ def test_command__without_the_extra_says_what_to_install(
 
 def test_help__does_not_import_experiments() -> None:
     program = "import sys; sys.argv = ['ranklake', 'experiment', '--help']\nfrom ranklake.flows.cli.main import cli\n"
-    program += "cli.main(standalone_mode=False)\nprint([m for m in sys.modules if 'experiments' in m or m == 'numpy'])"
+    program += "cli.main(standalone_mode=False)\n"
+    program += "print([m for m in sys.modules if m.startswith('ranklake.flows.experiments') or m == 'numpy'])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.endswith("[]\n")
 

@@ -126,7 +126,8 @@ def test_freshness__reads_one_manifest_of_a_complete_run_and_no_rating(
 
 
 def test_runs__imports_no_kernel() -> None:
-    program = "import sys, ranklake.flows.maintenance.status, ranklake.flows.maintenance.freshness; sys.exit('rating_kernels' in sys.modules)"
+    program = "import sys; from ranklake.flows.maintenance import freshness, status; "
+    program += "sys.exit('ranklake.rating_kernels' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,8 @@ from pipeline.lakes import NUMBERS, lake_of, made_up, rate_run, rated
 from strategies import Contest as Round
 from strategies import elo_mmr_params, histories, repeatable
 
-import ranklake.flows
-from ranklake.flows import rate_history
+import ranklake
+from ranklake import rate_history
 from ranklake.storage import Contest
 
 COLUMNS = {
@@ -433,7 +435,15 @@ def test_history__beliefs_that_are_none_are_one_clear_sentence(given: Any, said:
         rate_history(small(), beliefs=given)
 
 
-def test_history__is_found_in_flows_and_nothing_else_is() -> None:
-    assert ranklake.flows.rate_history is rate_history
+def test_ranklake__has_what_it_names_and_nothing_else() -> None:
+    assert ranklake.rate_history is rate_history
+    assert all(getattr(ranklake, name) is not None for name in ranklake.__all__)
+    assert set(ranklake.__all__) <= set(dir(ranklake))
     with pytest.raises(AttributeError, match="no attribute 'rate_histori'"):
-        ranklake.flows.rate_histori  # noqa: B018
+        ranklake.rate_histori  # noqa: B018
+
+
+def test_ranklake__imports_nothing_until_a_name_is_used() -> None:
+    program = "import sys, ranklake; print([name for name in sys.modules if name.startswith(('ranklake.', 'numpy'))])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

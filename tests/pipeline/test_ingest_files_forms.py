@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from pipeline.commands import Command
 
-from ranklake.flows import rate_history
+from ranklake import rate_history
 from ranklake.flows.sources.base import IngestReport, SourceError
 from ranklake.flows.sources.files.contests import Columns, ReadOptions, read_contests
 from ranklake.storage import Dataset, Lake

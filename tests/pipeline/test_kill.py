@@ -28,8 +28,8 @@ RATE = ("rate", "--dataset", "games", "--run", "run", "--lake")
 
 # A few rounds a segment and a snapshot now and then; sized alone, as a stalled machine would cut segments by time.
 SETTINGS = """
-from ranklake.flows import commit, schedule
-commit.SEGMENT_ROWS, commit.SEGMENT_SECONDS, schedule.SNAPSHOT_ROWS = 20, float("inf"), 600
+from ranklake.flows.rating import segment_writer, snapshot_schedule
+segment_writer.SEGMENT_ROWS, segment_writer.SEGMENT_SECONDS, snapshot_schedule.SNAPSHOT_ROWS = 20, float("inf"), 600
 """
 
 # Dies of a signal at one write, counted from 0: before the file is made, halfway through, or when it is there.

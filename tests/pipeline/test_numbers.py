@@ -18,7 +18,7 @@ from cluster.crews import Bench
 from pipeline.commands import Command
 from pipeline.lakes import contest, lake_of, made_up, rate_run, rated, same_tables
 
-from ranklake.flows import rate_history
+from ranklake import rate_history
 from ranklake.flows.common.finite import finite_json, finite_rows
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads

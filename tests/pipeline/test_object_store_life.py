@@ -117,7 +117,7 @@ def test_rate__lists_as_often_for_one_segment_as_for_many(hands: Crew, store: Pr
     counts = []
     for run, rows in (("many", 20), ("one", 10**9)):
         store.seen.clear()
-        sizes = f"ranklake.flows.rating.segment_writer.REMOTE_SEGMENT_ROWS, ranklake.flows.rating.snapshot_schedule.SNAPSHOT_ROWS = {rows}, 10**9"
+        sizes = f"segment_writer.REMOTE_SEGMENT_ROWS, snapshot_schedule.SNAPSHOT_ROWS = {rows}, 10**9"
         ended = hands.run(
             "rate",
             "--dataset",
@@ -126,7 +126,7 @@ def test_rate__lists_as_often_for_one_segment_as_for_many(hands: Crew, store: Pr
             run,
             "--lake",
             url,
-            before=f"import ranklake.flows.rating.segment_writer, ranklake.flows.rating.snapshot_schedule\n{sizes}",
+            before=f"from ranklake.flows.rating import segment_writer, snapshot_schedule\n{sizes}",
         )
         assert ended.code == 0, ended.err
         kinds = [request.split()[0] for request in store.seen]

@@ -118,8 +118,9 @@ def test_life__ends_without_a_trace(url: str) -> None:
 DIE = """
 import itertools, os, signal
 import ranklake.storage.lake.lake
-from ranklake.flows import commit, schedule
-commit.REMOTE_SEGMENT_ROWS, commit.SEGMENT_SECONDS, schedule.SNAPSHOT_ROWS = 60, float("inf"), 180
+from ranklake.flows.rating import segment_writer, snapshot_schedule
+segment_writer.REMOTE_SEGMENT_ROWS, segment_writer.SEGMENT_SECONDS = 60, float("inf")
+snapshot_schedule.SNAPSHOT_ROWS = 180
 whole, writes = ranklake.storage.lake.lake.Lake.write_bytes, itertools.count()
 def write_bytes(self, path, data, **how):
     whole(self, path, data, **how)

@@ -15,7 +15,7 @@ from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
 from pipeline.test_cli import Command
 from pipeline.test_history import frame_of
 
-from ranklake.flows import predict, rate_history
+from ranklake import predict, rate_history
 from ranklake.flows.frames.prediction import Prediction
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, Lake

@@ -279,7 +279,7 @@ def test_published_grids__have_the_papers_sizes() -> None:
 
 
 def test_published_grids__hold_the_tuned_values_of_the_engine() -> None:
-    """The engine's tuned values for other systems lie on these grids; source as in flows/evaluation/search/published_grids.py."""
+    """The engine's tuned values for other systems lie on these grids; source as in the module."""
     assert {0.56, 0.9, 6.18, 10.0} <= {point["weight"] for point in published_grid("cf-general")}
     points = published_grid("trueskill")
     assert {21.5, 100.0, 10.0, 1.0} <= {point["eps"] for point in points}

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from pipeline.lakes import NUMBERS, contest, lake_of, made_up, rate_run, rated, rated_in_memory, same_tables
 
-from ranklake.flows import rate_history
+from ranklake import rate_history
 from ranklake.flows.rating.config import RunConfig, build_params
 from ranklake.flows.results.leaderboard import leaderboard, player_history
 from ranklake.rating_kernels import SYSTEMS

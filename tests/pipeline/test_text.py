@@ -143,7 +143,7 @@ def test_slug__is_a_file_name_on_every_platform() -> None:
 
 
 def test_text__is_printed_through_one_module_alone() -> None:
-    """``click.echo``, ``print`` and the streams are for flows/cli/terminal/terminal.py, where every line is made visible."""
+    """``click.echo``, ``print`` and the streams are for the terminal's module, where every line is made visible."""
     allowed = {
         "flows/cli/terminal/terminal.py",
         "flows/compilation/compile.py",  # a constant line with names of systems, before click is there
