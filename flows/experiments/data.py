@@ -26,7 +26,7 @@ from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
 from ..sources.synthetic import PRESETS, generate
 
-__all__ = ["History", "Play", "from_file", "from_lake", "made_up", "name_of", "play", "warm"]
+__all__ = ["History", "Play", "from_file", "from_lake", "name_of", "play", "synthetic", "warm"]
 
 _COLUMNS = {"tennis_atp.parquet": ("contest=contest_id", "player=player_id", "time=time")}
 _ENDINGS = (
@@ -128,7 +128,7 @@ def from_file(path: Path, options: ReadOptions | None = None) -> History:
     return _collect(name_of(path), read_contests(path, options=options, columns=columns, on_error="skip"))
 
 
-def made_up(preset: str, seed: int) -> History:
+def synthetic(preset: str, seed: int) -> History:
     """A history of a synthetic preset, under its name."""
     return _collect(preset, generate(PRESETS[preset], seed))
 

@@ -1,4 +1,4 @@
-"""Made-up contests of any size, from players whose true skills are known.
+"""Synthetic contests of any size, from players whose true skills are known.
 
 Sources: the generator described in Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions"
 (arXiv:2101.00400), section 5 (presets ``paper``), and the script published with the authors' engine (presets
@@ -44,7 +44,7 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Everything about a made-up data set but its seed; ``dataclasses.replace`` makes another one.
+    """Everything about a synthetic data set but its seed; ``dataclasses.replace`` makes another one.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ PRESETS = {
 
 
 def generate(preset: Preset, seed: int) -> Iterator[Contest]:
-    """The contests of a made-up data set, one after the other; one preset and seed always give the same bytes.
+    """The contests of a synthetic data set, one after the other; one preset and seed always give the same bytes.
 
     Always means: for one release of numpy, which may improve its generators in another.
 

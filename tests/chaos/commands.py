@@ -46,9 +46,9 @@ import ranklake.flows.sources.sites.topcoder
 import ranklake.flows.maintenance.status
 import ranklake.flows.maintenance.verify
 import ranklake.flows.publication.verification
-from pipeline.lakes import made_up, rated_in_memory
+from pipeline.lakes import rated_in_memory, synthetic
 for system in {SYSTEMS[1:]}:
-    rated_in_memory(made_up(30), system=system)
+    rated_in_memory(synthetic(30), system=system)
 """
 
 FEEDS = {  # rounds of TopCoder: division, points of each coder

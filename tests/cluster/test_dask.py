@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.memory import forget_peaks, peak_bytes
-from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
+from pipeline.lakes import lake_of, rate_run, rated, same_tables, synthetic
 
 import ranklake.flows.execution.partitioned
 import ranklake.flows.rating.segment_writer
@@ -43,7 +43,7 @@ from ranklake.flows.engines import cluster as engine_module  # noqa: E402
 from ranklake.flows.engines.actors import Actors  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
-CONTESTS = made_up(60, large=9)
+CONTESTS = synthetic(60, large=9)
 SYSTEMS = ["elo-mmr", pytest.param("codeforces", marks=pytest.mark.slow), pytest.param("bar", marks=pytest.mark.slow)]
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of killed connections
 
@@ -226,7 +226,7 @@ def test_history__is_rated_on_the_cluster_of_a_client(site: Site) -> None:
 @pytest.mark.parametrize("systems", [("elo-mmr",), ("elo-mmr", "glicko")], ids=["one-run", "two-runs"])
 def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: tuple[str, ...]) -> None:
     """A terminal sends it to every process of the command."""
-    lake = lake_of(tmp_path, made_up(400, n_players=3000, size=2900, spice=False))
+    lake = lake_of(tmp_path, synthetic(400, n_players=3000, size=2900, spice=False))
     words = ["rate", "--dataset", "games", "--engine", "dask", "--workers", "2", "--lake", lake.url]
     program = "from ranklake.flows.common import progress\nprogress.FIRST_SECONDS = 0.0\n"
     program += "from ranklake.flows.cli.main import main\nmain()"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
+from pipeline.lakes import lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake.flows.engines.serial import Serial
 
@@ -21,7 +21,7 @@ from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
-CONTESTS = made_up(40, large=9)
+CONTESTS = synthetic(40, large=9)
 START_SECONDS = 60.0
 NUMBERS = itertools.count()
 NETWORK = 7 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))  # tests side by side share none

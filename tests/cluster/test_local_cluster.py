@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
+from pipeline.lakes import lake_of, rate_run, rated, same_tables, synthetic
 
 import ranklake.flows.execution.partitioned
 from ranklake.flows.common.extras import MissingExtraError
@@ -27,7 +27,7 @@ import dask.config  # noqa: E402
 import locket  # noqa: E402
 from cluster.ports import answer, context_of, listening, plain_answer  # noqa: E402
 
-CONTESTS = made_up(20, large=9)
+CONTESTS = synthetic(20, large=9)
 LOOPBACK = {"127.0.0.1", "::1"}
 SECONDS = 60.0
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of killed connections
@@ -150,7 +150,7 @@ def rate_in_a_process(lake: str, **environ: str) -> subprocess.Popen[str]:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no kill -9")
 def test_local_cluster__ends_when_its_driver_is_killed(tmp_path: Path) -> None:
-    lake = lake_of(tmp_path / "lake", made_up(400, n_players=3000, size=2900, spice=False))
+    lake = lake_of(tmp_path / "lake", synthetic(400, n_players=3000, size=2900, spice=False))
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     with rate_in_a_process(lake.url, TMPDIR=str(scratch)) as driver:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cluster.processes import Processes
-from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
+from pipeline.lakes import lake_of, rate_run, rated, same_tables, synthetic
 
 import ranklake.flows.execution.partitioned
 import ranklake.flows.rating.segment_writer
@@ -19,7 +19,7 @@ from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake
 
-CONTESTS = made_up(24, large=9)
+CONTESTS = synthetic(24, large=9)
 PHASES = [
     "meet",
     "columns",

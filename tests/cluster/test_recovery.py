@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cluster.crews import Bench
-from pipeline.lakes import lake_of, made_up, rate_run, rated, same_beliefs, same_tables
+from pipeline.lakes import lake_of, rate_run, rated, same_beliefs, same_tables, synthetic
 
 import ranklake.flows.execution.partitioned
 import ranklake.flows.frames.history
@@ -22,7 +22,7 @@ from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake, Run
 
-CONTESTS = made_up(24, large=9)
+CONTESTS = synthetic(24, large=9)
 SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
 
 
@@ -63,7 +63,7 @@ def test_rate__goes_on_when_a_worker_is_lost_at_any_order(expected, tmp_path: Pa
 
 @pytest.mark.slow
 def test_rate__goes_on_through_loss_upon_loss(tmp_path: Path) -> None:
-    contests = made_up(150)
+    contests = synthetic(150)
     lake, bench = lake_of(tmp_path, contests), Bench(3, range(20, 400, 20), then=[1, 4, 2, 3])
     report = rate_run(lake, engine=bench)
     assert report.recoveries > ranklake.flows.rating.rate.RECOVERIES  # there were new rounds in between

@@ -18,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from deploy.commands import ROOT, shell_lines
-from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
+from pipeline.lakes import lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake import rate_history
 from ranklake.flows.engines.base import EngineError
@@ -36,7 +36,7 @@ from cluster.sites import START_SECONDS, Site  # noqa: E402
 from ranklake.flows.engines import connection as connecting  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
-CONTESTS = made_up(20, large=9)
+CONTESTS = synthetic(20, large=9)
 SECONDS = 5.0  # until an error must be said
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from documents import TEXT, blocks
-from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
+from pipeline.lakes import contest, ingest, lake_of, rate_run, synthetic
 
 from ranklake.flows.cli.main import cli
 from ranklake.flows.results.leaderboard import leaderboard, player_history
@@ -75,7 +75,7 @@ def publish(lake: Lake) -> None:
 def three_years() -> list[Contest]:
     """Contests from 2019 on, with one player whom the README knows."""
     found = []
-    for i, one in enumerate(made_up(50, n_players=60, size=25)):
+    for i, one in enumerate(synthetic(50, n_players=60, size=25)):
         handles = [PLAYER if name == "player 3" else name for name in one.handles.to_pylist()]
         ends = dict(zip(one.lo.tolist(), one.hi.tolist(), strict=True))
         groups = [handles[lo : hi + 1] for lo, hi in sorted(ends.items())]

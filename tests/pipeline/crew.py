@@ -195,12 +195,12 @@ def serve(settings: str) -> None:
 
 
 def _warm_up() -> None:
-    from pipeline.lakes import made_up, rated_in_memory
+    from pipeline.lakes import rated_in_memory, synthetic
 
     import ranklake.storage.datasets.log
     import ranklake.storage.maintenance.compact
 
-    rated_in_memory(made_up(30))
+    rated_in_memory(synthetic(30))
     ranklake.storage.datasets.log.time = SimpleNamespace(time=lambda: NOW)  # type: ignore[assignment]
     gc.freeze()  # collecting would copy pages that are shared
 

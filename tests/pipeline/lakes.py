@@ -1,4 +1,4 @@
-"""Small lakes for the tests of the pipeline: made-up contests in, rated rounds out, and ways to compare them."""
+"""Small lakes for the tests of the pipeline: synthetic contests in, rated rounds out, and ways to compare them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ __all__ = [
     "files",
     "ingest",
     "lake_of",
-    "made_up",
     "rate_run",
     "rated",
     "rated_in_memory",
@@ -35,11 +34,12 @@ __all__ = [
     "same_tables",
     "stamps",
     "start",
+    "synthetic",
     "to_rounds",
 ]
 
 NUMBERS = ("perf", "mu_prior", "sigma_prior", "mu", "sigma")
-SPICE = 7  # of so many contests of ``made_up``, one is of each unusual kind
+SPICE = 7  # of so many contests of ``synthetic``, one is of each unusual kind
 
 
 def contest(contest_id: str, *groups: str | Sequence[str], time_seconds: int = 0, **more: Any) -> Contest:
@@ -52,7 +52,7 @@ def contest(contest_id: str, *groups: str | Sequence[str], time_seconds: int = 0
     return Contest(contest_id, f"Contest {contest_id}", "", time_seconds, handles, lo, hi, **more)
 
 
-def made_up(
+def synthetic(
     n_rounds: int, seed: int = 1, n_players: int = 40, size: int = 12, spice: bool = True, large: int = -1
 ) -> list[Contest]:
     """Contests with ties; with ``spice`` also with weights, ceilings, clocks that go back, and nobody told apart.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 from pipeline.crew import Crew, Ended
-from pipeline.lakes import made_up, same_tables
+from pipeline.lakes import same_tables, synthetic
 from pipeline.tables import contents, over_years
 
 from ranklake.flows.maintenance.verify import Verifier
@@ -48,7 +48,7 @@ segment_writer.SEGMENT_ROWS, segment_writer.SEGMENT_SECONDS = 40, float("inf")
 snapshot_schedule.SNAPSHOT_ROWS, snapshot_schedule.SNAPSHOT_SECONDS = 120, 1e9
 ingest._FILE_ROWS = 60
 """
-CONTESTS = over_years(made_up(42))
+CONTESTS = over_years(synthetic(42))
 _OUT = CONTESTS[14].handles[0].as_py()
 
 

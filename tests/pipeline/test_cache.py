@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
-from pipeline.lakes import files, lake_of, made_up, stamps, start
+from pipeline.lakes import files, lake_of, stamps, start, synthetic
 
 PATIENCE = 600.0  # seconds; a loaded machine may take a while to compile everything
 
 
 @pytest.mark.slow
 def test_cache__a_second_start_compiles_nothing(tmp_path: Path) -> None:
-    lake = lake_of(tmp_path / "lake", made_up(12, large=5))  # small rounds and a large one go through other kernels
+    lake = lake_of(tmp_path / "lake", synthetic(12, large=5))  # small rounds and a large one go through other kernels
     cache = tmp_path / "cache"
     cache.mkdir()
 

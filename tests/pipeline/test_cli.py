@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from pipeline.commands import Command
-from pipeline.lakes import contest, files, ingest, lake_of, made_up, rate_run, rated, start
+from pipeline.lakes import contest, files, ingest, lake_of, rate_run, rated, start, synthetic
 
 from ranklake.storage import Contest, Dataset, Lake, Run
 
@@ -30,7 +30,7 @@ FOLDER = "FOLDER"  # stands for one that is there
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     """A lake with a rated run ``run`` of ``games``."""
-    opened = lake_of(tmp_path / "lake", made_up(40))
+    opened = lake_of(tmp_path / "lake", synthetic(40))
     rate_run(opened)
     return opened
 
@@ -255,7 +255,7 @@ def test_failure__of_a_run_called_as_the_option_shows_no_traceback(invoke: Comma
 def test_ingest__files_of_every_kind_are_rated_alike(invoke: Command, tmp_path: Path, kind: str) -> None:
     import shutil
 
-    contests = made_up(12, spice=False)
+    contests = synthetic(12, spice=False)
     path = tmp_path / f"games.{kind}"
     if kind == "csv":
         frame_of(contests).to_csv(path, index=False)
@@ -283,7 +283,7 @@ def test_ingest__files_of_every_kind_are_rated_alike(invoke: Command, tmp_path: 
 
 
 def test_ingest__again_changes_nothing_and_a_correction_is_counted(invoke: Command, tmp_path: Path) -> None:
-    contests = made_up(5, spice=False)
+    contests = synthetic(5, spice=False)
     folder, url = write_folder(tmp_path / "games", contests), str(tmp_path / "lake")
     arguments = ("ingest", "files", folder, "--dataset", "games", "--lake", url)
     invoke(*arguments)
@@ -471,7 +471,7 @@ def test_player__json_is_the_rounds_table(invoke: Command, lake: Lake) -> None:
     assert [{name: entry[name] for name in shared} for entry in history] == [
         {name: row[name] for name in shared} for row in rows
     ]
-    contests = made_up(40)
+    contests = synthetic(40)
     for entry in history:
         one = contests[entry["round_index"]]
         assert (entry["contest_id"], entry["name"]) == (one.contest_id, one.name)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from pipeline.commands import Command
-from pipeline.lakes import files, lake_of, made_up, rate_run, rated, same_tables
+from pipeline.lakes import files, lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.resolve import wanted_runs
 from ranklake.storage import DamagedError, FormatError, Lake, LakeError, Run
 
-CONTESTS = made_up(14, n_players=12)
+CONTESTS = synthetic(14, n_players=12)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lake.twin import FIRST, Twin, changes
 from pipeline.commands import Command
-from pipeline.lakes import contest, files, ingest, lake_of, made_up, rate_run, rated, same_tables, stamps
+from pipeline.lakes import contest, files, ingest, lake_of, rate_run, rated, same_tables, stamps, synthetic
 from pipeline.test_cli import reference, write_folder
 from strategies import repeatable
 
@@ -27,7 +27,7 @@ from ranklake.flows.results.leaderboard import leaderboard, player_history
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 
 SEGMENT_ROWS = 30
-CONTESTS = made_up(40, spice=False)
+CONTESTS = synthetic(40, spice=False)
 
 
 @pytest.fixture(autouse=True)
@@ -397,7 +397,7 @@ def test_commands__explain_themselves_and_make_no_data_set(invoke: Command, lake
 
 
 def test_ingest__mirror_and_order_by_time_are_counted(invoke: Command, tmp_path: Path) -> None:
-    contests = made_up(5, spice=False)
+    contests = synthetic(5, spice=False)
     folder, url = write_folder(tmp_path / "games", contests), str(tmp_path / "lake")
     arguments = ("ingest", "files", folder, "--dataset", "games", "--lake", url)
     invoke(*arguments)

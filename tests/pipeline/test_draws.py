@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run, rated, stamps
+from pipeline.lakes import contest, ingest, lake_of, rate_run, rated, stamps, synthetic
 
 from ranklake import rate_history
 from ranklake.flows.common.skipping import Skipping
@@ -119,7 +119,7 @@ def test_rate__counts_skipped_contests_by_reason(tmp_path: Path) -> None:
 @pytest.mark.parametrize("system", ["elo", "elo-mmr"])
 @pytest.mark.parametrize("asked", [None, True])
 def test_run__of_release_0_1_goes_on_as_it_is(tmp_path: Path, system: str, asked: bool | None) -> None:
-    lake = lake_of(tmp_path / "lake", made_up(21, seed=2))
+    lake = lake_of(tmp_path / "lake", synthetic(21, seed=2))
     ingest(lake, [contest("drawn", ["player 1", "player 2"])])
     assert rate_as(lake, OLD, system).reasons.keys() >= {"one participant only", "all participants tied"}
     facts = json.loads((Path(lake.url) / "runs/run/run.json").read_text())
@@ -135,7 +135,7 @@ def test_run__of_release_0_1_goes_on_as_it_is(tmp_path: Path, system: str, asked
 
 
 def test_run__of_release_0_1_that_kept_everything_goes_on_as_it_is(tmp_path: Path) -> None:
-    lake = lake_of(tmp_path / "lake", made_up(14, seed=2))
+    lake = lake_of(tmp_path / "lake", synthetic(14, seed=2))
     assert rate_as(lake, Skipping(False, False, False)).skipped == 0
     facts = json.loads((Path(lake.url) / "runs/run/run.json").read_text())
     assert facts["skip_uninformative"] is False
@@ -145,9 +145,9 @@ def test_run__of_release_0_1_that_kept_everything_goes_on_as_it_is(tmp_path: Pat
 
 
 def test_run__with_another_rule_is_rated_again_only_if_that_matters(tmp_path: Path) -> None:
-    plain = lake_of(tmp_path / "plain", made_up(20, spice=False))
+    plain = lake_of(tmp_path / "plain", synthetic(20, spice=False))
     tied = lake_of(
-        tmp_path / "tied", [*made_up(20, spice=False), contest("tied", ["player 1", "player 2", "player 3"])]
+        tmp_path / "tied", [*synthetic(20, spice=False), contest("tied", ["player 1", "player 2", "player 3"])]
     )
     for lake in (plain, tied):
         rate_run(lake, system="elo")

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import twins.metrics as slow
-from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
+from pipeline.lakes import contest, ingest, lake_of, rate_run, synthetic
 from pipeline.test_cli import Command
 
 from ranklake.flows.evaluation import evaluate as module
@@ -30,7 +30,7 @@ LEAST = {"everyone": 1, "experienced": 5, "top100": 1}
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    made = lake_of(tmp_path_factory.mktemp("lake"), made_up(N_ROUNDS, large=14))
+    made = lake_of(tmp_path_factory.mktemp("lake"), synthetic(N_ROUNDS, large=14))
     rate_run(made)
     rate_run(made, run="elo", system="elo")
     return made
@@ -111,7 +111,7 @@ def test_evaluate__tells_what_is_missing(lake: Lake, tmp_path: Path) -> None:
         evaluate(lake, "run", N_ROUNDS)
     with pytest.raises(LakeError, match="no run 'nobody'"):
         evaluate(lake, "nobody")
-    other = lake_of(tmp_path / "lake", made_up(5))
+    other = lake_of(tmp_path / "lake", synthetic(5))
     rate_run(other)
     with Dataset.ingest(other, "games") as adding:
         adding.remove("3", "a test")
@@ -120,7 +120,7 @@ def test_evaluate__tells_what_is_missing(lake: Lake, tmp_path: Path) -> None:
 
 
 def test_command__says_where_a_damaged_run_ends(invoke: Command, tmp_path: Path) -> None:
-    made = lake_of(tmp_path / "lake", made_up(500))
+    made = lake_of(tmp_path / "lake", synthetic(500))
     rate_run(made)
     first, *_, last = sorted((tmp_path / "lake" / "runs" / "run" / "rounds").glob("*.parquet"))
     assert first != last

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pipeline.lakes import contest, lake_of, made_up
+from pipeline.lakes import contest, lake_of, synthetic
 from pipeline.test_cli import Command, write_folder
 from strategies import repeatable
 
@@ -50,7 +50,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_folder(tmp_path_factory.mktemp("data") / "small", made_up(120, n_players=30, spice=False))
+    return write_folder(tmp_path_factory.mktemp("data") / "small", synthetic(120, n_players=30, spice=False))
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +208,7 @@ def test_farming__pays_with_topcoder_and_never_with_elo_mmr() -> None:
 
 
 def test_farming__is_done_in_its_phase_alone() -> None:
-    history = farming.made_up(3, n_players=60, n_rounds=1200)
+    history = farming.synthetic(3, n_players=60, n_rounds=1200)
     honest, farmed, lost, threshold = farming.farm(history, 0)
     first, last = (int(share * len(honest)) for share in farming.PHASES)
     assert lost
@@ -292,7 +292,7 @@ def test_league__is_that_of_its_skills() -> None:
 
 
 def test_history__is_the_same_from_a_file_and_from_a_lake(folder: Path, history: History, tmp_path: Path) -> None:
-    contests = made_up(120, n_players=30, spice=False)
+    contests = synthetic(120, n_players=30, spice=False)
     from_a_lake = from_lake(lake_of(tmp_path, contests), "games")
     assert (history.n_contests, from_a_lake.n_contests) == (120, 120)
     assert from_a_lake.titles == history.titles
@@ -387,8 +387,8 @@ def test_command__writes_a_page_and_its_numbers(invoke: Command, folder: Path, t
 
 
 def test_command__takes_data_sets_of_a_lake(invoke: Command, tmp_path: Path) -> None:
-    lake_of(tmp_path / "lake", made_up(30, spice=False), "one")
-    lake_of(tmp_path / "lake", made_up(30, seed=2, spice=False), "two")
+    lake_of(tmp_path / "lake", synthetic(30, spice=False), "one")
+    lake_of(tmp_path / "lake", synthetic(30, seed=2, spice=False), "two")
     there = ("--lake", tmp_path / "lake", "-o", tmp_path)
     assert invoke("experiment", "datasets", *there).code == 0
     assert pq.read_table(tmp_path / "datasets-shapes.parquet").column("data set").to_pylist() == ["one", "two", "paper"]
@@ -435,7 +435,7 @@ def test_command__says_what_is_wrong_before_any_work(
 ) -> None:
     few = tmp_path / "few"
     if "FEW" in arguments:
-        write_folder(few, made_up(5, spice=False))
+        write_folder(few, synthetic(5, spice=False))
     given = [{"FOLDER": str(folder), "FEW": str(few)}.get(one, one) for one in arguments]
     assert told in invoke.refuses("experiment", *given, "-o", tmp_path / "out", code=code)
     assert not (tmp_path / "out").exists()

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pipeline.commands import Command
-from pipeline.lakes import contest, lake_of, made_up, rate_run, same_tables, start
+from pipeline.lakes import contest, lake_of, rate_run, same_tables, start, synthetic
 
 import ranklake.flows.publication.export
 import ranklake.flows.rating.segment_writer
@@ -34,7 +34,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """A run of many small segments, with strange names and contests without a time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 20)
-        lake = lake_of(tmp_path_factory.mktemp("lake"), [contest("first", *STRANGE), *made_up(40)])
+        lake = lake_of(tmp_path_factory.mktemp("lake"), [contest("first", *STRANGE), *synthetic(40)])
         rate_run(lake)
         rate_run(lake, run="elo", system="elo")
     return lake

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from pipeline.commands import Command
-from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run, stamps
+from pipeline.lakes import contest, ingest, lake_of, rate_run, stamps, synthetic
 
 import ranklake.flows.rating.segment_writer
 from ranklake.flows.maintenance.freshness import Freshness, freshness, note
@@ -21,7 +21,7 @@ from ranklake.flows.maintenance.status import status
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.leases.lease import hold
 
-CONTESTS = made_up(30, n_players=12)
+CONTESTS = synthetic(30, n_players=12)
 TURNED = contest("21", *CONTESTS[21].handles.to_pylist()[::-1], time_seconds=CONTESTS[21].time_seconds)
 
 

@@ -11,14 +11,14 @@ import pytest
 from pipeline.commands import Command
 from pipeline.conftest import SmallDisk
 from pipeline.crew import Crew
-from pipeline.lakes import ingest, lake_of, made_up, rate_run
+from pipeline.lakes import ingest, lake_of, rate_run, synthetic
 from pipeline.life import Step, assert_finishes, assert_sound, put, write_source
 
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Lake, Run
 from ranklake.storage.leases.reserve import PARTS, RESERVE
 
-CONTESTS = made_up(24)
+CONTESTS = synthetic(24)
 FREES = ("publish --run RUN --maintain", "compact", "delete --run RUN")  # in the order of the messages
 SIZES = {"bytes": "size=4m", "inodes": "size=64m,nr_inodes=400"}
 
@@ -80,7 +80,7 @@ def test_full_disk__is_told_by_writers_and_every_step_of_the_runbook_works(
     lake = disk / "lake"
     shutil.copytree(pattern, lake)
     old(lake)
-    write_source(tmp_path / "more", made_up(3, seed=5))
+    write_source(tmp_path / "more", synthetic(3, seed=5))
     fill(disk)
     for command in (
         ("rate", "--dataset", "games", "--run", "three", "--system", "elo"),
@@ -161,7 +161,7 @@ def test_publish__on_a_full_disk_leaves_no_files_that_would_wait_for_a_week(
     lake = disk / "lake"
     shutil.copytree(pattern, lake)
     assert invoke("delete", "--run", "two", "--with-published", "--yes", "--lake", lake).code == 0
-    ingest(Lake.open(lake), made_up(30))
+    ingest(Lake.open(lake), synthetic(30))
     assert invoke("rate", "--run", "one", "--lake", lake).code == 0
     tables = lake / "published" / "one"
     for leave in (0, 4_096, 12_288, 20_480, 40_960):

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pipeline.lakes import NUMBERS, lake_of, made_up, rate_run, rated
+from pipeline.lakes import NUMBERS, lake_of, rate_run, rated, synthetic
 from strategies import Contest as Round
 from strategies import elo_mmr_params, histories, repeatable
 
@@ -86,7 +86,7 @@ def same_beliefs(one: pd.DataFrame, other: pd.DataFrame) -> bool:
     return True
 
 
-MADE = made_up(40, seed=5)
+MADE = synthetic(40, seed=5)
 FRAME = frame_of(MADE)
 
 # Frames
@@ -139,7 +139,7 @@ def test_history__every_kind_of_frame_gives_the_same(kind: str) -> None:
 
 @pytest.mark.parametrize("engine", [("serial", None), ("threads", 1), ("threads", 3), ("threads", None)], ids=str)
 def test_history__every_engine_gives_the_same(engine: tuple[str, int | None]) -> None:
-    frame = frame_of(made_up(8, large=3))
+    frame = frame_of(synthetic(8, large=3))
     expected = rate_history(frame, engine="serial")
     assert bits(rate_history(frame, engine=engine[0], workers=engine[1])) == bits(expected)
 
@@ -205,7 +205,7 @@ def test_history__contest_and_player_come_back_as_given(request: Any, contests: 
 
 
 def test_history__is_what_the_lake_says_to_the_bit(tmp_path: Path) -> None:
-    contests = made_up(30, seed=8, large=10)
+    contests = synthetic(30, seed=8, large=10)
     settings = {"rho": 0.3, "drift_per_day": 10.0, "noob_delay": (0.5, 0.9)}
     lake = lake_of(tmp_path / "lake", contests)
     rate_run(lake, **settings)

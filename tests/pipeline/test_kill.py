@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lake.builders import Killed, WatchedLake
-from pipeline.lakes import files, lake_of, made_up, rate_run, rated_in_memory, same_beliefs, start
+from pipeline.lakes import files, lake_of, rate_run, rated_in_memory, same_beliefs, start, synthetic
 
 import ranklake.flows.rating.rate
 import ranklake.flows.rating.segment_writer
@@ -56,9 +56,9 @@ ranklake.storage.lake.lake.Lake.write_bytes = write_bytes
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake rated at once, with kernels that are compiled already: a process that takes long tells how far it is."""
-    rated_in_memory(made_up(30))
+    rated_in_memory(synthetic(30))
     path = tmp_path_factory.mktemp("undisturbed") / "lake"
-    lake_of(path, made_up(400, n_players=60))
+    lake_of(path, synthetic(400, n_players=60))
     assert rate_to_the_end(path).startswith("run run: rated 400 rounds")
     return path
 
@@ -66,7 +66,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def lake(tmp_path: Path, undisturbed: Path) -> Path:
     """A lake with the same contests, not rated."""
-    lake_of(tmp_path / "lake", made_up(400, n_players=60))
+    lake_of(tmp_path / "lake", synthetic(400, n_players=60))
     return tmp_path / "lake"
 
 
@@ -282,7 +282,7 @@ def test_rate__stopped_at_any_of_its_writes_ends_as_if_undisturbed(
         for stop in (8, 12, 21):  # so that snapshots are pruned
             rate_run(lake, max_rounds=stop)
 
-    contests = made_up(21, n_players=10, size=8, spice=False)
+    contests = synthetic(21, n_players=10, size=8, spice=False)
     watched = WatchedLake(lake_of(tmp_path / "whole", contests))
     rate_it(watched)
     assert len(watched.writes) > 12

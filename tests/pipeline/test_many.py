@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cluster.crews import Bench
 from pipeline.commands import Command
-from pipeline.lakes import lake_of, made_up, rate_run, rated, same_tables
+from pipeline.lakes import lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake.flows.engines.base import Engine, EngineError
 from ranklake.flows.engines.serial import Serial
@@ -17,7 +17,7 @@ from ranklake.flows.rating.resolve import wanted_runs
 from ranklake.storage import Lake
 
 SYSTEMS = ("elo-mmr", "glicko", "elo")
-CONTESTS = made_up(30)
+CONTESTS = synthetic(30)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from pipeline.commands import Command
-from pipeline.lakes import lake_of, made_up, rate_run
+from pipeline.lakes import lake_of, rate_run, synthetic
 from pipeline.life import write_source
 
 from ranklake.flows.compilation.compile import compile_kernels
@@ -46,7 +46,7 @@ for command in commands:
 def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake with a published run."""
     folder = tmp_path_factory.mktemp("pattern") / "lake"
-    lake = lake_of(folder, made_up(12))
+    lake = lake_of(folder, synthetic(12))
     rate_run(lake, system="elo")
     publish(lake, "run")
     return folder
@@ -58,7 +58,7 @@ IMPORTS = f'{EACH}    assert "numba" not in sys.modules, command\n'
 def test_imports__what_needs_no_rating_system_loads_no_kernels(pattern: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     shutil.copytree(pattern, lake)
-    write_source(tmp_path / "source", made_up(14))
+    write_source(tmp_path / "source", synthetic(14))
     commands = (
         "runs", "runs --format json", "log --dataset games", f"ingest files {tmp_path / 'source'} --dataset games",
         f"ingest files {tmp_path / 'source'} --dataset other", "alias ghost 'player 3' --dataset games",

@@ -16,7 +16,7 @@ import pytest
 from chaos.numbers import check_numbers
 from cluster.crews import Bench
 from pipeline.commands import Command
-from pipeline.lakes import contest, lake_of, made_up, rate_run, rated, same_tables
+from pipeline.lakes import contest, lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake import rate_history
 from ranklake.flows.common.finite import finite_json, finite_rows
@@ -40,7 +40,7 @@ ENGINES = {
     "away": lambda: Apart(Bench(2)),
 }
 GAMES = [contest(name, "ada", "grace", "alan", time_seconds=day * 86_400) for day, name in enumerate("abcde")]
-LARGE = made_up(1, size=40, spice=False, large=0)
+LARGE = synthetic(1, size=40, spice=False, large=0)
 
 
 def runaway(**values: float) -> Elo:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import s3fs
-from pipeline.lakes import files, ingest, lake_of, made_up, rate_run, rated, same_tables, start
+from pipeline.lakes import files, ingest, lake_of, rate_run, rated, same_tables, start, synthetic
 from pipeline.stores import PATIENCE, Proxy, environment, proxy, server
 
 import ranklake.flows.rating.rate
@@ -28,7 +28,7 @@ from ranklake.storage.maintenance.compact import compact_dataset, compact_run
 
 pytestmark = pytest.mark.slow
 
-CONTESTS = made_up(28)
+CONTESTS = synthetic(28)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pipeline.lakes import lake_of, made_up, rate_run
+from pipeline.lakes import lake_of, rate_run, synthetic
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
@@ -30,7 +30,7 @@ def test_table__has_every_system_with_hyperparameters_it_takes(dataset: str) -> 
 
 
 def test_table__tests_after_the_first_tenth(tmp_path: Path) -> None:
-    lake = lake_of(tmp_path / "lake", made_up(40))
+    lake = lake_of(tmp_path / "lake", synthetic(40))
     history, first_round = load_history(Dataset.open(lake, "games"), 4)
     rows = list(table_2("reddit", history, first_round, Serial()))
     assert [row.system for row in rows] == list(PRINTED["reddit"])

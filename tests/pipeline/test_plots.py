@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pyarrow as pa
 import pytest
-from pipeline.lakes import contest, lake_of, made_up, rate_run, rated
+from pipeline.lakes import contest, lake_of, rate_run, rated, synthetic
 from pipeline.test_cli import Command
 
 pytest.importorskip("matplotlib")
@@ -53,7 +53,7 @@ def look() -> Iterator[None]:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    opened = lake_of(tmp_path / "lake", made_up(60))
+    opened = lake_of(tmp_path / "lake", synthetic(60))
     rate_run(opened)
     return opened
 
@@ -95,7 +95,7 @@ def test_players__have_a_line_and_a_name_each(lake: Lake) -> None:
 @pytest.mark.usefixtures("look")
 @pytest.mark.parametrize("system", list(SYSTEMS))
 def test_figures__of_every_system_are_drawn(system: str, tmp_path: Path) -> None:
-    lake = lake_of(tmp_path, made_up(25, spice=False))
+    lake = lake_of(tmp_path, synthetic(25, spice=False))
     rate_run(lake, system=system)
     for figure in (players_figure([player_history(lake, "run", "player 3")], "run"), distribution_figure(lake, "run")):
         root = ElementTree.fromstring(encode(figure, "svg"))
@@ -159,7 +159,7 @@ def test_player__without_usable_times_is_drawn_by_rounds(time: int, tmp_path: Pa
 
 
 def test_distribution__is_that_of_the_leaderboard_at_the_end(lake: Lake) -> None:
-    """All of ``made_up`` happens within a year, so that everybody counts."""
+    """All of ``synthetic`` happens within a year, so that everybody counts."""
     table, board = distribution(lake, "run"), leaderboard(lake, "run")
     last = table.slice(table.num_rows - 1).to_pylist()[0]
     expected = np.quantile(board.column("rating").to_numpy(), QUANTILES)
@@ -184,7 +184,7 @@ def test_distribution__counts_who_played_in_the_year_before(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("n_rounds", [1, 2, 300])
 def test_distribution__has_few_moments_whatever_the_history(n_rounds: int, tmp_path: Path) -> None:
-    lake = lake_of(tmp_path, made_up(n_rounds, spice=False))
+    lake = lake_of(tmp_path, synthetic(n_rounds, spice=False))
     rate_run(lake)
     table = distribution(lake, "run")
     assert 1 <= table.num_rows <= MOMENTS + 1

@@ -27,7 +27,7 @@ from typing import Any
 import msgspec
 import pytest
 from pipeline.commands import Command
-from pipeline.lakes import made_up
+from pipeline.lakes import synthetic
 from pipeline.life import what_counts, write_source
 
 from ranklake.storage import Lake
@@ -37,7 +37,7 @@ from ranklake.storage.leases.lease import Holder, hold
 from ranklake.storage.leases.reserve import RESERVE
 
 NOW = 1_700_000_000.0
-CONTESTS = made_up(24)
+CONTESTS = synthetic(24)
 OUT = CONTESTS[9].handles[0].as_py()
 Patch = pytest.MonkeyPatch
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
+from pipeline.lakes import contest, ingest, lake_of, rate_run, synthetic
 from pipeline.test_cli import Command
 from pipeline.test_history import frame_of
 
@@ -30,7 +30,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def contests() -> list[Contest]:
-    return made_up(40, spice=False)
+    return synthetic(40, spice=False)
 
 
 def believed(contests: list[Contest], name: str) -> pd.DataFrame:

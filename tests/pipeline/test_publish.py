@@ -24,7 +24,7 @@ from deltalake import write_deltalake
 from hypothesis import given
 from hypothesis import strategies as st
 from lake.builders import Killed
-from pipeline.lakes import contest, files, ingest, lake_of, made_up, rate_run, same_tables, stamps, start
+from pipeline.lakes import contest, files, ingest, lake_of, rate_run, same_tables, stamps, start, synthetic
 from pipeline.tables import (
     TABLES,
     assert_published,
@@ -54,7 +54,7 @@ from ranklake.storage.lake.schemas import PUBLISHED
 from ranklake.storage.leases.lease import hold
 
 PATIENCE = 120.0  # seconds until a process that should have done something is given up
-CONTESTS = over_years(made_up(40))
+CONTESTS = over_years(synthetic(40))
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from pipeline.lakes import ingest, lake_of, made_up, rate_run, same_tables
+from pipeline.lakes import ingest, lake_of, rate_run, same_tables, synthetic
 from pipeline.tables import over_years
 
 from ranklake.flows.publication.publish import publish
@@ -61,7 +61,7 @@ def read(lake: Lake, name: str) -> pa.Table:
 
 
 def test_publish__into_an_object_store_is_as_on_a_disk(bucket: str) -> None:
-    contests = over_years(made_up(30))
+    contests = over_years(synthetic(30))
     lake = lake_of(f"{bucket}/lake", contests[:20])
     rate_run(lake)
     publish(lake, "run")

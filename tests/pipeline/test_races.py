@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lake.builders import content, expected
 from pipeline.crew import Crew, Ended, Hand
-from pipeline.lakes import made_up
+from pipeline.lakes import synthetic
 from pipeline.life import (
     CONTESTS,
     Step,
@@ -45,7 +45,7 @@ def assert_told_who(ended: Ended, who: Hand) -> None:
 
 
 def test_ingest__by_several_processes_at_once_loses_no_contest(hands: Crew, tmp_path: Path) -> None:
-    contests = made_up(60, spice=False)
+    contests = synthetic(60, spice=False)
     sources = [contests[i::6] for i in range(6)]
     for i, source in enumerate(sources):
         write_source(tmp_path / str(i), source)
@@ -69,7 +69,7 @@ def test_ingest__by_several_processes_at_once_loses_no_contest(hands: Crew, tmp_
 
 
 def test_ingest__killed_amid_others_leaves_theirs(hands: Crew, tmp_path: Path) -> None:
-    contests, dice = made_up(60, spice=False), random.Random(5)
+    contests, dice = synthetic(60, spice=False), random.Random(5)
     lake = str(tmp_path / "lake")
     commands = []
     for i in range(6):

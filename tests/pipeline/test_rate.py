@@ -19,13 +19,13 @@ from pipeline.lakes import (
     files,
     ingest,
     lake_of,
-    made_up,
     rate_run,
     rated,
     rated_in_memory,
     same_beliefs,
     same_tables,
     stamps,
+    synthetic,
 )
 from strategies import histories, repeatable
 
@@ -57,7 +57,7 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranklake.storage.datasets.standings, "_STRETCH_ROWS", 1)  # read a file at a time
 
 
-CONTESTS_MADE = made_up(60)
+CONTESTS_MADE = synthetic(60)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def fresh(tmp_path: Path, contests: list[Contest], **options: Any) -> Lake:
 def test_rate__rows_in_the_lake_are_those_of_the_kernels_to_the_bit(
     tmp_path: Path, settings: dict[str, Any], skip_uninformative: bool
 ) -> None:
-    contests = made_up(50, seed=3, large=20)
+    contests = synthetic(50, seed=3, large=20)
     lake = lake_of(tmp_path / "lake", contests)
     rate_run(lake, skip_uninformative=skip_uninformative, **settings)
     outcome, labels = rated_in_memory(contests, skip_uninformative, **settings)
@@ -119,7 +119,7 @@ def test_rate__rows_in_the_lake_are_those_of_the_kernels_to_the_bit(
 
 
 def test_rate__every_engine_writes_the_same_files(tmp_path: Path, engine: Engine) -> None:
-    contests = made_up(30, seed=4, large=11)
+    contests = synthetic(30, seed=4, large=11)
     serial, other = (lake_of(tmp_path / name, contests) for name in ("serial", "other"))
     rate_run(serial)
     rate_run(other, engine=engine)
@@ -129,7 +129,7 @@ def test_rate__every_engine_writes_the_same_files(tmp_path: Path, engine: Engine
 def test_rate__block_size_and_how_standings_lie_in_files_change_no_byte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    contests = made_up(30, seed=4, large=11)
+    contests = synthetic(30, seed=4, large=11)
     one = lake_of(tmp_path / "one", contests)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 10_000)
     other = lake_of(tmp_path / "other", contests)
@@ -381,7 +381,7 @@ def test_rate__a_new_title_rates_nothing_again(undisturbed: Lake) -> None:
 
 @pytest.mark.parametrize("n_more", [1, 40])
 def test_rate__appended_contests_are_rated_and_those_before_stay_as_they_are(tmp_path: Path, n_more: int) -> None:
-    contests = made_up(60 + n_more)
+    contests = synthetic(60 + n_more)
     assert [one.content_digest for one in contests[:60]] == [one.content_digest for one in CONTESTS_MADE]
     lake = lake_of(tmp_path / "lake", contests[:60])
     rate_run(lake)
@@ -493,7 +493,7 @@ def tamper(lake: Lake, number: int, column: str) -> None:
 
 @pytest.mark.parametrize("column", ["mu", "sigma"])
 def test_rate__rounds_that_do_not_give_their_ratings_again_stop_it_and_are_named(tmp_path: Path, column: str) -> None:
-    contests = made_up(70)
+    contests = synthetic(70)
     lake = lake_of(tmp_path / "lake", contests[:60])
     rate_run(lake)
     tamper(lake, 3, column)
@@ -574,7 +574,7 @@ def test_rate__a_slow_system_has_a_snapshot_every_few_seconds(lake: Lake, monkey
 @pytest.mark.usefixtures("snapshots_often")
 @pytest.mark.parametrize("keep", [0, 1, 2, 3])
 def test_rate__beliefs_from_a_snapshot_are_those_of_the_whole_history(tmp_path: Path, keep: int) -> None:
-    contests = made_up(80, seed=6)
+    contests = synthetic(80, seed=6)
     lake = lake_of(tmp_path / "lake", contests[:60])
     rate_run(lake, rho=0.3)
     Run.open(lake, "run").prune_snapshots(keep)
@@ -640,7 +640,7 @@ def test_rate__snapshots_on_the_way_do_not_make_segments_depend_on_interruptions
 ) -> None:
     # skipped rounds count for a standings file and not for a segment: the two then end at different rounds
     monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 100)
-    lake = lake_of(tmp_path / "lake", made_up(80, seed=9))
+    lake = lake_of(tmp_path / "lake", synthetic(80, seed=9))
     rate_run(lake)
     undisturbed = files(folder(lake))
     for last in range(1, 12):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pipeline.lakes import contest, files, lake_of, made_up, rate_run, start
+from pipeline.lakes import contest, files, lake_of, rate_run, start, synthetic
 from pipeline.test_cli import Command
 
 from ranklake.flows.engines.task_pool import Hands, open_hands
@@ -35,7 +35,7 @@ ELO_MMR = SYSTEMS["elo-mmr"]
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    return lake_of(tmp_path / "lake", made_up(N_ROUNDS, n_players=25, large=14))
+    return lake_of(tmp_path / "lake", synthetic(N_ROUNDS, n_players=25, large=14))
 
 
 @pytest.fixture
@@ -319,7 +319,7 @@ def test_default_space__of_every_system_holds_its_default_and_only_what_it_can_b
     "name", [name if name in ("elo", "glicko") else pytest.param(name, marks=pytest.mark.slow) for name in SYSTEMS]
 )
 def test_command__searches_every_system_without_a_space(invoke: Command, tmp_path: Path, name: str) -> None:
-    lake = lake_of(tmp_path / "lake", made_up(24, n_players=9, size=5))
+    lake = lake_of(tmp_path / "lake", synthetic(24, n_players=9, size=5))
     arguments = ("--dataset", "games", "--system", name, "--trials", 2, "--train-share", 0.6, "--lake", lake.url)
     answer = invoke("search", *arguments)
     assert answer.code == 0

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pipeline.lakes import NUMBERS, contest, lake_of, made_up, rate_run, rated, rated_in_memory, same_tables
+from pipeline.lakes import NUMBERS, contest, lake_of, rate_run, rated, rated_in_memory, same_tables, synthetic
 
 from ranklake import rate_history
 from ranklake.flows.rating.config import RunConfig, build_params
 from ranklake.flows.results.leaderboard import leaderboard, player_history
 from ranklake.rating_kernels import SYSTEMS
 
-CONTESTS = made_up(40, seed=5, large=20)
+CONTESTS = synthetic(40, seed=5, large=20)
 PERFORMERS = ("elo-mmr", "elo-mmx", "elo-r", "codeforces", "cf-general", "topcoder")
 
 

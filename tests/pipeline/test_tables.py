@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pipeline.commands import Answer, Command
-from pipeline.lakes import contest, lake_of, made_up, rate_run
+from pipeline.lakes import contest, lake_of, rate_run, synthetic
 from rich.cells import cell_len
 from rich.console import Console
 from strategies import repeatable
@@ -44,7 +44,7 @@ COMMANDS = {
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """Contests of long names and many places, rated by two systems, with corrections on record."""
-    contests = [*made_up(30, large=11)]
+    contests = [*synthetic(30, large=11)]
     for i in range(8):
         one = contest(f"x{i}", *NAMES[i % 4 :], *NAMES[: i % 4], "player 1", time_seconds=1_600_000_000 + i)
         contests.append(Contest(one.contest_id, f"The {i}th Open Championship of the Whole Wide World", "",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pipeline.commands import Command
-from pipeline.lakes import contest, files, ingest, lake_of, made_up, rate_run, rated, same_tables, stamps
+from pipeline.lakes import contest, files, ingest, lake_of, rate_run, rated, same_tables, stamps, synthetic
 from pipeline.test_cli import write_folder
 
 import ranklake.flows.rating.segment_writer
@@ -27,7 +27,7 @@ from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.layout import dataset_folder, run_folder
 from ranklake.storage.leases.lease import hold
 
-CONTESTS = made_up(60, n_players=30)
+CONTESTS = synthetic(60, n_players=30)
 
 
 @pytest.fixture(autouse=True)
@@ -398,7 +398,7 @@ def test_rate__by_the_name_of_a_run_alone_goes_on_with_what_it_was_made_with(tmp
 
 @pytest.mark.slow
 def test_verify__after_any_undisturbed_commands_has_no_notes(lake: Path, tmp_path: Path, invoke: Command) -> None:
-    write_folder(tmp_path / "more", made_up(66, n_players=30))
+    write_folder(tmp_path / "more", synthetic(66, n_players=30))
     again = ("rate --run run", "publish --run run")
     commands = (
         *again,

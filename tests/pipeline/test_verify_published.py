@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from pipeline.commands import Command
-from pipeline.lakes import contest, ingest, lake_of, made_up, rate_run
+from pipeline.lakes import contest, ingest, lake_of, rate_run, synthetic
 
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.maintenance.verify import Verifier
@@ -31,7 +31,7 @@ pytest.importorskip("deltalake")
 @pytest.fixture(scope="module")
 def published_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("published") / "lake"
-    lake = lake_of(path, made_up(20, n_players=12))
+    lake = lake_of(path, synthetic(20, n_players=12))
     rate_run(lake, system="elo")
     publish(lake, "run")
     return path
@@ -245,7 +245,7 @@ def test_delta__faults_of_a_store_are_told_from_those_of_files(lake: Path, words
 
 def test_delete__stopped_anywhere_leaves_whole_tables_or_none(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Lake.open(lake)
-    ingest(opened, [*made_up(20, n_players=12), contest("more", "player 1", "player 2", time_seconds=10**9)])
+    ingest(opened, [*synthetic(20, n_players=12), contest("more", "player 1", "player 2", time_seconds=10**9)])
     rate_run(opened, system="elo")
     publish(opened, "run")  # a second version
     delete, left = Lease.delete, 0

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
-from pipeline.lakes import contest, files, ingest, lake_of, made_up, rate_run, rated, same_tables
+from pipeline.lakes import contest, files, ingest, lake_of, rate_run, rated, same_tables, synthetic
 from pipeline.tables import assert_published, over_years
 from prefect import Flow, Task, flow
 from prefect.cache_policies import NO_CACHE
@@ -42,7 +42,7 @@ from ranklake.storage.leases.lease import hold
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("prefect_server")]
 
-CONTESTS = over_years(made_up(24, seed=5))
+CONTESTS = over_years(synthetic(24, seed=5))
 RUN = "site-elo-mmr"
 HOSTILE = "<script>alert(1)</script> [x](javascript:y) **b** | `c` http://evil.example \x00\x1b[31m\n# head"
 

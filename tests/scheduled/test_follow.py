@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
-from pipeline.lakes import files, ingest, lake_of, made_up, rate_run, rated, same_tables, stamps, start
+from pipeline.lakes import files, ingest, lake_of, rate_run, rated, same_tables, stamps, start, synthetic
 from pipeline.tables import assert_published, contents, over_years, same_content
 from scheduled.site import Site
 from sources.fake_codeforces import FakeCodeforces, changes
@@ -39,7 +39,7 @@ from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Contest, Dataset, Lake, LakeError, Run
 
 PATIENCE = 120.0  # seconds until a process that should have done something is given up
-CONTESTS = over_years(made_up(24, seed=5))
+CONTESTS = over_years(synthetic(24, seed=5))
 RUN = "site-elo-mmr"
 
 
@@ -397,11 +397,11 @@ def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch:
 BEFORE = f"""
 sys.path.insert(0, {str(Path(__file__).resolve().parents[1])!r})
 import ranklake.flows.scheduling.follow
-from pipeline.lakes import made_up
+from pipeline.lakes import synthetic
 from scheduled.site import Site
 from sources.fake_codeforces import FakeCodeforces, changes
 from sources.server import serving
-site = Site(made_up(5))
+site = Site(synthetic(5))
 ask = site.ingest_source
 def ingest_source(*arguments, **options):
     site.down = "does not answer" if len(site.asked) == 1 else ""

@@ -131,7 +131,7 @@ def _histories(
     """
     from ranklake.storage import Dataset, Lake
 
-    from ...experiments.data import from_file, from_lake, made_up, name_of
+    from ...experiments.data import from_file, from_lake, name_of, synthetic
 
     if found.data == "none":
         with usage():
@@ -153,7 +153,7 @@ def _histories(
     if opened is not None:
         histories += [from_lake(opened, one) for one in chosen]
     if found.data == "beside" or (found.data == "instead" and not histories):
-        histories.append(made_up(_SYNTHETIC, seed))
+        histories.append(synthetic(_SYNTHETIC, seed))
     with usage():
         for one in histories:
             if len(one.rounds) < found.least:

@@ -1,4 +1,4 @@
-"""Commands that bring contests into the lake: from files, made up, from sites."""
+"""Commands that bring contests into the lake: from files, from a generator, from sites."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def ingest_files(
 def ingest_synthetic(
     preset: str, seed: int, dataset: str | None, settings: tuple[str, ...], lake: str, rewrite: bool, steal: bool
 ) -> None:
-    """Ingest a made-up history of players whose true skills are known; the same seed gives the same contests."""
+    """Ingest a synthetic history of players whose true skills are known; the same seed gives the same contests."""
     from ...rating.config import convert_fields, parse_settings
     from ...sources.base import IngestReport, screen
     from ...sources.synthetic import PRESETS, generate

@@ -88,7 +88,7 @@ def attack(history: History, player: int, lost: set[int], name: str, settings: d
     return other_self(system, params, history.rounds, len(history.handles), player, stand)
 
 
-def made_up(seed: int, n_players: int = 400, n_rounds: int = 4_620, size: int = 10) -> History:
+def synthetic(seed: int, n_players: int = 400, n_rounds: int = 4_620, size: int = 10) -> History:
     """Small rounds of a large pool, in one of ten of which its strongest player takes part."""
     rng = np.random.default_rng(seed)
     skill = np.sort(rng.normal(1500.0, 350.0, n_players))[::-1]
@@ -113,7 +113,7 @@ def _run(setting: Setting) -> Report:
         "paper). Glicko-2 takes each pair of a contest for a game of its own: where volatility leaves all bounds "
         "ratings do, by the attack with its usual tau of 0.5, or where hundreds take part without one."
     ]
-    for history in (made_up(setting.seed), *setting.histories):
+    for history in (synthetic(setting.seed), *setting.histories):
         setting.tell(f"{history.name}: looking for a strong player")
         player = strongest(history)
         setting.tell(f"{history.name}: the attack on TopCoder's system")
