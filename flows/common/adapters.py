@@ -16,11 +16,11 @@ from ranklake.rating_kernels.core.standings import ROUND_LIMITS
 from ranklake.storage import Dataset, LakeError, StandingsPart
 from ranklake.storage.lake.schemas import ROUNDS
 
-__all__ = ["Occasions", "check_contests", "to_table"]
+__all__ = ["ContestFacts", "check_contests", "to_table"]
 
 
 @dataclass(frozen=True, slots=True)
-class Occasions:
+class ContestFacts:
     """What rounds need to know of each contest of a data set beside its standings; arrays, one entry a contest."""
 
     time_seconds: npt.NDArray[np.int64]
@@ -29,7 +29,7 @@ class Occasions:
     event: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, contests: pa.Table, counts: npt.NDArray[np.bool_]) -> Occasions:
+    def of(cls, contests: pa.Table, counts: npt.NDArray[np.bool_]) -> ContestFacts:
         """Of a table of contests; only those that count make events."""
         ceilings = pc.fill_null(contests.column("perf_ceiling"), np.inf)
         time_seconds = _writable(contests.column("time_seconds"))

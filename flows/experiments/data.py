@@ -141,12 +141,12 @@ def from_lake(lake: Lake, name: str) -> History:
     LakeError
         There is no such data set.
     """
-    from ..common.adapters import Occasions
+    from ..common.adapters import ContestFacts
 
     dataset = Dataset.open(lake, name)
     contests = dataset.contests
-    occasions = Occasions.of(contests, np.ones(contests.num_rows, dtype=bool))
-    parts = [occasions.rounds(part) for part in dataset.standings()]
+    facts = ContestFacts.of(contests, np.ones(contests.num_rows, dtype=bool))
+    parts = [facts.rounds(part) for part in dataset.standings()]
     if not parts:
         raise LakeError(f"data set {name} has no contests; `ranklake ingest` brings them in")
     rounds = Rounds(

@@ -174,7 +174,7 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
     from ..compilation.compile import compile_kernels
     from ..rating.config import RunConfig, find_system
     from ..rating.plan import Plan
-    from ..rating.rating_pass import Walk
+    from ..rating.rating_pass import RatingPass
 
     run = Run.open(lake, name)
     config = RunConfig.of(run)
@@ -186,11 +186,11 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
             f"run {name} is {found.state}, only the rounds before can be computed again: "
             f"`{update_command(name, dataset.name, lake.url)}` first"
         )
-    walk = Walk(dataset, find_system(config.system), config.params, plan.skipping, engine, plan.excluded)
+    rating_pass = RatingPass(dataset, find_system(config.system), config.params, plan.skipping, engine, plan.excluded)
     sizes = dataset.contests.column("n_players").to_numpy()[: last + 1]
     compile_kernels(config.system, sizes[~plan.excluded[: last + 1]])
-    start = walk.restore(run, first, plan.digests)
-    for segment, column in walk.differences(run, start, last + 1, _NUMBERS):
+    start = rating_pass.restore(run, first, plan.digests)
+    for segment, column in rating_pass.differences(run, start, last + 1, _NUMBERS):
         again = f"rounds {max(segment.first_round, start)}-{min(segment.stop_round - 1, last)}, computed again"
         yield str(damaged(run.path_of(segment), f"{again} from round {start} on, do not give the {column} on record"))
 

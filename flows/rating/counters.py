@@ -1,4 +1,4 @@
-"""What a walk has done, every round once: after a recovery some are rated again."""
+"""What was rated, every round once: after a recovery some are rated again."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ranklake.rating_kernels import System
 
 from ..common.skipping import REASONS
 from .level import Level
-from .rating_pass import Rated
+from .rating_pass import RatedBatch
 
-__all__ = ["Tally"]
+__all__ = ["RoundCounters"]
 
 
-class Tally:
+class RoundCounters:
     """Counts of the rounds from ``start`` on.
 
     Attributes
@@ -38,7 +38,7 @@ class Tally:
         self.skipped: Counter[str] = Counter()
         self.broken: Counter[str] = Counter()
 
-    def add(self, rated: Rated) -> None:
+    def add(self, rated: RatedBatch) -> None:
         """Count what has not been counted before."""
         known = max(self._until - rated.start, 0)
         informative, at = rated.informative[known:], int(np.count_nonzero(rated.informative[:known]))

@@ -1,4 +1,4 @@
-"""The walk over the rounds of a run: keep those that still hold, rate the others, commit as they come.
+"""Rate the rounds of a run: keep those that still hold, rate the others, commit as they come.
 
 A round holds while its chain digest does: the digest of its contest's content and of all that came before it,
 beginning with the system, its hyperparameters and the format. Whatever changed, a corrected contest, another
@@ -25,12 +25,12 @@ from ..compilation.compile import Announce, announce, compile_everything, compil
 from ..engines.base import Engine, EngineError, HandsLostError, Local
 from .chain import NUMERICS
 from .config import RunConfig, find_system
-from .counters import Tally
+from .counters import RoundCounters
 from .plan import Plan
-from .rating_pass import Walk
+from .rating_pass import RatingPass
 from .resolve import refuse_other
-from .segment_writer import Committer
-from .snapshot_schedule import Schedule
+from .segment_writer import SegmentWriter
+from .snapshot_schedule import SnapshotSchedule
 
 __all__ = ["Progress", "RateReport", "rate"]
 
@@ -41,7 +41,7 @@ log = logging.getLogger("ranklake.rate")
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a walk has come: rounds done of ``n_rounds``, participations and seconds since it began."""
+    """How far a rating pass has come: rounds done of ``n_rounds``, participations and seconds since it began."""
 
     rounds: int
     n_rounds: int
@@ -51,7 +51,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class RateReport:
-    """What a walk did, or would do.
+    """What rating did, or would do.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class RateReport:
         Of the rounds rated now, passed over because they were to be.
     planned : bool
         Nothing was done: a dry run.
-    unsound : tuple of str
+    damaged_snapshots : tuple of str
         Snapshots that were damaged, and removed.
     recoveries : int
         How often workers were lost, and others went on.
@@ -90,7 +90,7 @@ class RateReport:
     broken: dict[str, int] = field(default_factory=dict)
     excluded: int = 0
     planned: bool = False
-    unsound: tuple[str, ...] = ()
+    damaged_snapshots: tuple[str, ...] = ()
     recoveries: int = 0
     phases: dict[str, tuple[float, int]] = field(default_factory=dict)
     reasons: dict[str, int] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class RateReport:
         told += f"; {self.excluded:,} of them excluded" if self.excluded else ""
         told += "".join(f"; {what}: {count:,}" for what, count in self.broken.items())
         told += f"; recoveries from lost workers: {self.recoveries}" if self.recoveries else ""
-        return told + "".join(f"; damaged, removed, and an older one served: {path}" for path in self.unsound)
+        return told + "".join(f"; damaged, removed, and an older one served: {path}" for path in self.damaged_snapshots)
 
     def phases_line(self) -> str:
         """Where the driver's time went, the longest first, in one line."""
@@ -194,12 +194,12 @@ def _rate(
     run = _cut(dataset.lake, config, plan, lease)
     if plan.done:
         return RateReport(plan.kept, 0, 0, 0, 0, time.perf_counter() - began, plan.why)
-    tally, done = Tally(find_system(config.system), plan.kept, dataset.n_players), _Done()
+    counters, done = RoundCounters(find_system(config.system), plan.kept, dataset.n_players), _Done()
     settled = dataclasses.replace(config, exclude=(), include=())  # it is on record by now what is passed over
     kept, lost_in_a_row = plan.kept, 0
     while True:
         try:
-            _walk(dataset, config, plan, run, engine, on_progress, tally, done, began)
+            _rate_missing(dataset, config, plan, run, engine, on_progress, counters, done, began)
             break
         except HandsLostError as lost:
             now = Plan.of(dataset.lake, settled, dataset, plan.n_rounds)
@@ -214,13 +214,13 @@ def _rate(
             if not done.recoveries:
                 raise
             raise _given_up(config, str(error), kept) from error
-    first, n_rounds = tally.start, plan.n_rounds
+    first, n_rounds = counters.start, plan.n_rounds
     excluded = int(np.count_nonzero(plan.excluded[first:n_rounds]))
     return RateReport(
-        first, done.replayed, n_rounds - first, tally.skipped.total(), tally.rows,
-        time.perf_counter() - began, plan.why, dict(tally.broken), excluded,
-        unsound=tuple(done.unsound), recoveries=done.recoveries, phases=done.phases, reasons=dict(tally.skipped),
-        drift=tally.level.warning(config.system, config.params),
+        first, done.replayed, n_rounds - first, counters.skipped.total(), counters.rows,
+        time.perf_counter() - began, plan.why, dict(counters.broken), excluded,
+        damaged_snapshots=tuple(done.damaged_snapshots), recoveries=done.recoveries, phases=done.phases,
+        reasons=dict(counters.skipped), drift=counters.level.warning(config.system, config.params),
     )  # fmt: skip
 
 
@@ -238,53 +238,53 @@ def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on
 
 @dataclass(slots=True)
 class _Done:
-    """What walks did beside rating, over all recoveries."""
+    """What rating passes did beside rating, over all recoveries."""
 
     replayed: int = 0
     recoveries: int = 0
-    unsound: list[str] = field(default_factory=list)
+    damaged_snapshots: list[str] = field(default_factory=list)
     phases: dict[str, tuple[float, int]] = field(default_factory=dict)
 
 
-def _walk(
+def _rate_missing(
     dataset: Dataset,
     config: RunConfig,
     plan: Plan,
     run: Run,
     engine: Engine,
     on_progress: Callable[[Progress], None],
-    tally: Tally,
+    counters: RoundCounters,
     done: _Done,
     began: float,
 ) -> None:
     """Rate and commit what the plan does not keep."""
     kept, n_rounds = plan.kept, plan.n_rounds
-    walk = Walk(dataset, find_system(config.system), config.params, plan.skipping, engine, plan.excluded)
+    rating_pass = RatingPass(dataset, find_system(config.system), config.params, plan.skipping, engine, plan.excluded)
     try:
-        replayed = walk.resume(run, kept, plan.digests)
+        replayed = rating_pass.resume(run, kept, plan.digests)
         done.replayed += replayed
-        for last_round in walk.unsound:
+        for last_round in rating_pass.damaged_snapshots:
             run.remove_snapshot(last_round)
-            done.unsound.append(run.path_of_snapshot(last_round))
+            done.damaged_snapshots.append(run.path_of_snapshot(last_round))
         contest_ids = dataset.contests.column("contest_id").to_pylist()
         start = kept
-        schedule = Schedule(dataset.contests, kept, n_rounds, kept - replayed - 1)
-        walked = time.perf_counter()
-        with Committer(run, contest_ids, plan.digests) as committer:
+        schedule = SnapshotSchedule(dataset.contests, kept, n_rounds, kept - replayed - 1)
+        pass_began = time.perf_counter()
+        with SegmentWriter(run, contest_ids, plan.digests) as writer:
             for stop in schedule.stops:
-                for rated in walk.rate(start, stop):
-                    committer.add(rated)
-                    tally.add(rated)
-                    on_progress(Progress(rated.stop, n_rounds, tally.rows, time.perf_counter() - began))
-                committer.close()
-                if schedule.due(stop, time.perf_counter() - walked):
-                    committer.snapshot(stop - 1, walk.keeper.columns(), schedule)
+                for rated in rating_pass.rate(start, stop):
+                    writer.add(rated)
+                    counters.add(rated)
+                    on_progress(Progress(rated.stop, n_rounds, counters.rows, time.perf_counter() - began))
+                writer.close()
+                if schedule.due(stop, time.perf_counter() - pass_began):
+                    writer.snapshot(stop - 1, rating_pass.keeper.columns(), schedule)
                 start = stop
     finally:
-        for phase, (seconds, times) in walk.keeper.phases.items():
+        for phase, (seconds, times) in rating_pass.keeper.phases.items():
             before = done.phases.get(phase, (0.0, 0))
             done.phases[phase] = before[0] + seconds, before[1] + times
-        walk.keeper.dismiss()
+        rating_pass.keeper.dismiss()
 
 
 def _check_same(config: RunConfig, plan: Plan) -> None:

@@ -17,13 +17,13 @@ from ranklake.storage import DamagedError, Dataset, LakeError, Run, Segment, Sta
 from ranklake.storage.lake.prefetch import prefetch
 from ranklake.storage.lake.remedies import way_out
 
-from ..common.adapters import Occasions
+from ..common.adapters import ContestFacts
 from ..common.skipping import Skipping
 from ..engines.base import Engine
 from ..execution.outcomes import RoundError, in_full
 from ..execution.rater import Keeper, keep
 
-__all__ = ["Rated", "Walk"]
+__all__ = ["RatedBatch", "RatingPass"]
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ _AHEAD = 4  # parts read while earlier ones are rated
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class RatedBatch:
     """Consecutive contests ``start`` to ``stop - 1`` of the data set, rated.
 
     Attributes
@@ -52,14 +52,14 @@ class Rated:
     outcome: Outcome
 
 
-class Walk:
+class RatingPass:
     """A system on its way through a data set; contests of the mask ``excluded`` count for nothing.
 
     Attributes
     ----------
     keeper : Keeper
-        Holds what is believed after the rounds walked so far.
-    unsound : list of int
+        Holds what is believed after the rounds rated so far.
+    damaged_snapshots : list of int
         Last rounds of the snapshots that were damaged, so that it could not be gone on from them.
     """
 
@@ -74,18 +74,18 @@ class Walk:
     ) -> None:
         self._dataset, self._system, self._params = dataset, system, params
         self._counts = np.ones(dataset.contests.num_rows, dtype=bool) if excluded is None else ~excluded
-        self._skipping, self._occasions = skipping, Occasions.of(dataset.contests, self._counts)
+        self._skipping, self._facts = skipping, ContestFacts.of(dataset.contests, self._counts)
         self.keeper: Keeper = keep(system, params, dataset.n_players, engine)
-        self.unsound: list[int] = []
+        self.damaged_snapshots: list[int] = []
 
-    def rate(self, start: int, stop: int) -> Iterator[Rated]:
+    def rate(self, start: int, stop: int) -> Iterator[RatedBatch]:
         """Rate contests ``start`` to ``stop - 1``, which must be the next; a part at a time, as they lie in files."""
         for (part, reasons, informative, rounds), *then in _with_next(self._parts(start, stop), self.keeper.ahead):
             try:
                 outcome = self.keeper.rate(rounds, [ahead[-1] for ahead in then])
             except RoundError as error:
                 raise self._named(error, rounds, part.first_contest + np.flatnonzero(informative)) from error
-            yield Rated(part.first_contest, part.first_contest + len(part), informative, reasons, rounds, outcome)
+            yield RatedBatch(part.first_contest, part.first_contest + len(part), informative, reasons, rounds, outcome)
 
     def _named(self, error: RoundError, rounds: Rounds, index: npt.NDArray[np.int64]) -> ConvergenceError:
         """The error with the names of the contest and of the player."""
@@ -100,7 +100,7 @@ class Walk:
     ) -> Iterator[tuple[StandingsPart, npt.NDArray[np.uint8], npt.NDArray[np.bool_], Rounds]]:
         """Contests as they lie in files, why some are passed over, which of them are rated, and these as rounds."""
         for part in _read_ahead(self._dataset.standings(start, stop)):
-            rounds = self._occasions.rounds(part)
+            rounds = self._facts.rounds(part)
             counts = self._counts[part.first_contest : part.first_contest + len(part)]
             reasons = np.where(counts, self._skipping.reasons(rounds), np.uint8(0))
             informative = counts & (reasons == 0)
@@ -135,7 +135,7 @@ class Walk:
             try:
                 columns, digest = run.read_snapshot(last_round)
             except DamagedError:
-                self.unsound.append(last_round)
+                self.damaged_snapshots.append(last_round)
                 continue
             if digest == digests[last_round]:
                 self.keeper.restore(columns)

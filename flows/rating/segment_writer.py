@@ -16,10 +16,10 @@ import pyarrow as pa
 from ranklake.storage import RoundEntry, Run
 
 from ..common.adapters import to_table
-from .rating_pass import Rated
-from .snapshot_schedule import Schedule
+from .rating_pass import RatedBatch
+from .snapshot_schedule import SnapshotSchedule
 
-__all__ = ["Committer"]
+__all__ = ["SegmentWriter"]
 
 SEGMENT_ROWS = 2_000  # a segment closes when it has so many rows
 REMOTE_SEGMENT_ROWS = 50_000  # in an object store, where each takes a tenth of a second to commit
@@ -27,8 +27,8 @@ SEGMENT_SECONDS = 5.0  # or has been open so long
 _WAITING = 8  # writes that may lag behind: bounds memory
 
 
-class Committer:
-    """Commits what a walk yields; a ``with`` block, at whose end everything added is in the lake.
+class SegmentWriter:
+    """Commits the batches of a rating pass; a ``with`` block, at whose end everything added is in the lake.
 
     Where segments end depends on the data alone (unless rounds take seconds), so that a run that was interrupted ends
     up with the same files.
@@ -48,7 +48,7 @@ class Committer:
         self._waiting: deque[Future[None]] = deque()
         self._failed = False
 
-    def add(self, rated: Rated) -> None:
+    def add(self, rated: RatedBatch) -> None:
         """Take rounds that follow those taken before."""
         sizes = np.zeros(len(rated.informative), dtype=np.int64)
         sizes[rated.informative] = np.diff(rated.rounds.offsets)
@@ -66,7 +66,7 @@ class Committer:
                 self.close()
             start = stop
 
-    def snapshot(self, last_round: int, columns: dict[str, Any], schedule: Schedule) -> None:
+    def snapshot(self, last_round: int, columns: dict[str, Any], schedule: SnapshotSchedule) -> None:
         """Commit what was added and then every player's belief after ``last_round``; prune older snapshots."""
         self.close()
 
@@ -120,9 +120,9 @@ class Committer:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Contests ``start`` to ``stop - 1`` of what a walk yielded at once, and their rows in the lake."""
+    """Contests ``start`` to ``stop - 1`` of one batch, and their rows in the lake."""
 
-    rated: Rated
+    rated: RatedBatch
     start: int
     stop: int
     sizes: np.ndarray[Any, np.dtype[np.int64]]

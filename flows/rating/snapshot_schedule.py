@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["SNAPSHOTS_KEPT", "SNAPSHOT_ROWS", "SNAPSHOT_SECONDS", "Schedule"]
+__all__ = ["SNAPSHOTS_KEPT", "SNAPSHOT_ROWS", "SNAPSHOT_SECONDS", "SnapshotSchedule"]
 
 # Going on from a snapshot of all of Codeforces takes 0.15 s, and so many participations 0.3 s.
 SNAPSHOT_ROWS = 600_000
@@ -14,14 +14,14 @@ SNAPSHOTS_KEPT = 16
 _STOPS = 6  # places between two where another may be taken
 
 
-class Schedule:
-    """The snapshots of one walk.
+class SnapshotSchedule:
+    """The snapshots of one rating pass.
 
     Attributes
     ----------
     stops : list of int
         Rounds before which segments end and a snapshot may be due; its end is the last. The data set alone says where,
-        wherever a walk begins and however long it takes, so that the same rounds always lie in the same segments.
+        wherever a pass begins and however long it takes, so that the same rounds always lie in the same segments.
     rows : int64[n]
         Participations until the end of each round of the data set.
     keep, gap : int
@@ -30,7 +30,7 @@ class Schedule:
     Parameters
     ----------
     start, stop
-        The walk rates rounds from ``start`` to ``stop``.
+        The pass rates rounds from ``start`` to ``stop``.
     newest
         Last round of the newest snapshot there is; -1 if there is none.
     """
@@ -44,7 +44,7 @@ class Schedule:
         self.gap = max(SNAPSHOT_ROWS, self._rows_until(stop) // self.keep)
 
     def due(self, stop: int, seconds: float) -> bool:
-        """Whether a snapshot is due before round ``stop``, ``seconds`` after the walk began."""
+        """Whether a snapshot is due before round ``stop``, ``seconds`` after the pass began."""
         end = self.stops[-1]
         if stop < end:
             done = self._rows_until(stop) - self._rows_until(self._start)

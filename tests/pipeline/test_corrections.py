@@ -21,7 +21,7 @@ import ranklake.flows.rating.rate
 import ranklake.flows.rating.segment_writer
 import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
-from ranklake.flows.common.adapters import Occasions
+from ranklake.flows.common.adapters import ContestFacts
 from ranklake.flows.rating.rate import RateReport
 from ranklake.flows.results.leaderboard import leaderboard, player_history
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
@@ -217,7 +217,7 @@ def test_exclude__uninformative_contests_that_are_rated_can_be_excluded_too(lake
 def test_exclude__an_excluded_contest_divides_no_event() -> None:
     table = pa.table({"time_seconds": [5, 7, 5, 7], "weight": [1.0] * 4, "perf_ceiling": pa.nulls(4, pa.float64())})
     counts = np.array([True, False, True, True])
-    assert Occasions.of(table, counts).event[counts].tolist() == [0, 0, 1]
+    assert ContestFacts.of(table, counts).event[counts].tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from ranklake.rating_kernels.core.standings import Ints
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
 
-from ...common.adapters import Occasions, check_contests
+from ...common.adapters import ContestFacts, check_contests
 from ...common.skipping import ANY_SYSTEM, Skipping
 from ...engines.base import Engine
 from ...engines.serial import Serial
@@ -95,8 +95,8 @@ def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping =
     """A history in memory, and how many of the first ``stop`` contests are rated."""
     everything = np.ones(dataset.contests.num_rows, dtype=bool)
     check_contests(dataset, everything, 0, len(everything))
-    occasions = Occasions.of(dataset.contests, everything)
-    parts = [occasions.rounds(part) for part in dataset.standings()]
+    facts = ContestFacts.of(dataset.contests, everything)
+    parts = [facts.rounds(part) for part in dataset.standings()]
     columns = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in Rounds.__slots__ if name != "offsets"
     }
