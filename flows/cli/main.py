@@ -13,6 +13,7 @@ import click
 from ..common.interrupts import interruptible
 from .commands import (
     corrections,
+    maintenance,
 )
 from .commands import (
     evaluation as evaluation_cli,
@@ -28,9 +29,6 @@ from .commands import (
 )
 from .commands import (
     ingest as ingest_cli,
-)
-from .commands import (
-    maintenance as upkeep,
 )
 from .commands import (
     plot as drawing,
@@ -96,7 +94,7 @@ for module in (
     ingest_cli,
     drawing,
     predicting,
-    upkeep,
+    maintenance,
     warming,
 ):
     for command in module.COMMANDS:
@@ -273,7 +271,9 @@ def player(
 @run_option
 @deviations_option
 @click.option("--maintain", is_flag=True, help="Also merge small files, and remove old ones after a week.")
-@click.option("--afresh", is_flag=True, help="First delete what was published of the run: mends damaged tables.")
+@click.option(
+    "--afresh", "rebuild", is_flag=True, help="First delete what was published of the run: mends damaged tables."
+)
 @titles_option
 @steal_option
 @lake_option
@@ -281,7 +281,7 @@ def publish(
     run: str,
     deviations: float | None,
     maintain: bool,
-    afresh: bool,
+    rebuild: bool,
     titles: TitlesChoice,
     steal: bool,
     lake: str,
@@ -295,7 +295,7 @@ def publish(
     with _usage():
         run_file(run)
     opened = Lake.open(lake)
-    report = publish_run(opened, run, deviations, maintain, steal, afresh, titles)
+    report = publish_run(opened, run, deviations, maintain, steal, rebuild, titles)
     tell_freshness(opened, run)
     say(f"run {run}: {report.line()}")
 

@@ -14,7 +14,7 @@ from ranklake.storage import Dataset, Lake, Run
 
 from ..common.times import utc
 from ..common.titles import Titles, TitlesChoice, titles_of
-from ..results.leaderboard import FOLDED, Display, PlayerHistory, Standing, check_rated, rated_contests
+from ..results.leaderboard import Display, LeaderboardBuilder, PlayerHistory, check_rated, rated_contests
 from .figures import SERIES, legible, new_figure, title_bands
 
 if TYPE_CHECKING:
@@ -134,24 +134,24 @@ def _walk(
     ends = contests.column("time_seconds").fill_null(0).to_numpy()
     dated = _is_dated(contests)
     display = Display.of(run, deviations)
-    standing = Standing(dataset.n_players, contests, display)
+    builder = LeaderboardBuilder(dataset.n_players, contests, display)
     rows: list[dict[str, Any]] = []
     stops = _stops(ends, dated)
-    for last_round, table in _cut(run.iter_segments(0, None, FOLDED, chain=chain), stops):
-        standing.fold(table)
-        if last_round in stops and standing.n_rounds.any():
+    for last_round, table in _cut(run.iter_segments(0, None, LeaderboardBuilder.columns, chain=chain), stops):
+        builder.update(table)
+        if last_round in stops and builder.n_rounds.any():
             now = int(ends[: last_round + 1].max())
-            counted = standing.n_rounds > 0
+            counted = builder.n_rounds > 0
             if dated:
-                counted &= standing.last_time_seconds > now - YEAR
-            quantiles = np.quantile(standing.rating[counted], QUANTILES)
+                counted &= builder.last_time_seconds > now - YEAR
+            quantiles = np.quantile(builder.rating[counted], QUANTILES)
             told = dict(zip(_names(), quantiles.tolist(), strict=True))
             when = {"round_index": last_round, "time_seconds": now if dated else None}
             rows.append({**when, "players": int(np.count_nonzero(counted)), **told})
     kinds = {"round_index": pa.int32(), "time_seconds": pa.int64(), "players": pa.int64()}
     schema = pa.schema([*kinds.items(), *((name, pa.float64()) for name in _names())])
     ladder = titles_of(run, dataset, display.params.mu_init, titles)
-    return pa.Table.from_pylist(rows, schema=schema), standing.rating[standing.n_rounds > 0], ladder
+    return pa.Table.from_pylist(rows, schema=schema), builder.rating[builder.n_rounds > 0], ladder
 
 
 def _cut(segments: Iterator[tuple[Any, pa.Table]], stops: set[int]) -> Iterator[tuple[int, pa.Table]]:

@@ -15,8 +15,8 @@ from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
 from ..common.titles import CODEFORCES, TitlesChoice, titles_of
-from ..results.leaderboard import FOLDED, Display, Standing, check_rated, rated_contests
-from .prefix_digests import Marks, as_bytes, digest_of_rows
+from ..results.leaderboard import Display, LeaderboardBuilder, check_rated, rated_contests
+from .prefix_digests import PrefixDigests, as_bytes, digest_of_rows
 
 __all__ = ["Content"]
 
@@ -93,12 +93,12 @@ class Content:
 
     def leaderboard(self, before: pa.Table | None = None, start: int = 0) -> pa.Table:
         """Who stands where; from the first round on, or from what the leaderboard was before round ``start``."""
-        standing = Standing(self._dataset.n_players, self._contests, self._display)
+        builder = LeaderboardBuilder(self._dataset.n_players, self._contests, self._display)
         if before is not None:
-            standing.restore(before)
-        for _, rows in self._run.iter_segments(start, None, FOLDED, chain=self._chain):
-            standing.fold(rows)
-        return standing.table(self._dataset.handles(), self._titles)
+            builder.restore(before)
+        for _, rows in self._run.iter_segments(start, None, LeaderboardBuilder.columns, chain=self._chain):
+            builder.update(rows)
+        return builder.table(self._dataset.handles(), self._titles)
 
     def digest(self, name: str, n_rows: int) -> str:
         """A digest of the first rows of ``players`` or ``contests``."""
@@ -112,7 +112,7 @@ class Content:
         n = self._dataset.n_players
         chosen = {} if self._deviations is None else {"deviations": self._deviations}
         titles = self._titles.to_json()
-        return {"players": n, "titles": titles, **chosen, **asdict(Marks.of(self._rounds, self._seed(n)))}
+        return {"players": n, "titles": titles, **chosen, **asdict(PrefixDigests.of(self._rounds, self._seed(n)))}
 
     def same_titles(self, state: Mapping[str, Any] | None) -> bool:
         """Whether a leaderboard with that state has these titles; earlier releases had Codeforces' and did not say."""
@@ -121,7 +121,7 @@ class Content:
     def kept(self, state: Mapping[str, Any]) -> int:
         """How many rounds from the first on are what they were when a run had that state; all are if none changed."""
         try:
-            return Marks.from_json(state).kept(self._rounds, self._seed(int(state["players"])))
+            return PrefixDigests.from_json(state).kept(self._rounds, self._seed(int(state["players"])))
         except (KeyError, TypeError, ValueError):  # another release's
             return 0
 

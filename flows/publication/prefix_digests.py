@@ -1,4 +1,4 @@
-"""Digests along a sequence that grows: enough to tell where it has changed, small enough to go into every commit."""
+"""Digests of prefixes of a growing sequence: they show where it has changed and fit into every commit."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["Marks", "as_bytes", "digest_of_rows"]
+__all__ = ["PrefixDigests", "as_bytes", "digest_of_rows"]
 
-MOST = 2_048  # marks; a sequence of more rows has one every 2, 4, 8, ... rows
-_DIGITS = 12  # hex digits of a mark
+MAX_DIGESTS = 2_048  # a longer sequence has one every 2, 4, 8, ... rows
+_DIGITS = 12  # hex digits of each
 
 Rows = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
-    """What a sequence of rows was.
+class PrefixDigests:
+    """Digests of the prefixes of a sequence of rows.
 
     Attributes
     ----------
     rows : int
-        How many.
+        Length of the sequence.
     step : int
-        Rows from one mark to the next; the last mark is after the last row.
+        Rows from one digest to the next; the last digest covers all rows.
     digests : str
-        The marks, each a digest of all rows before it, ``_DIGITS`` hex digits.
+        The digests in order, each of all rows before it, ``_DIGITS`` hex digits.
     """
 
     rows: int
@@ -41,43 +41,43 @@ class Marks:
 
     @classmethod
     def of(cls, rows: Rows, seed: str = "") -> Self:
-        """Marks along ``uint8[n, width]``; ``seed`` is what all rows depend on beside what they say."""
+        """Digest the rows of ``uint8[n, width]``; ``seed`` is anything else that all rows depend on."""
         step = 1
-        while len(rows) > MOST * step:
+        while len(rows) > MAX_DIGESTS * step:
             step *= 2
-        return cls(len(rows), step, "".join(_walk(rows, seed, step)))
+        return cls(len(rows), step, "".join(_digests(rows, seed, step)))
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
-        """As ``dataclasses.asdict`` gave them.
+        """Read what ``dataclasses.asdict`` gave.
 
         Raises
         ------
         KeyError, TypeError, ValueError
-            They were not.
+            A value is missing, or of the wrong kind.
         """
         return cls(int(facts["rows"]), max(int(facts["step"]), 1), str(facts["digests"]))
 
     def kept(self, rows: Rows, seed: str = "") -> int:
-        """How many rows from the first on are certain to be what they were; all of them if nothing has changed."""
+        """Number of leading rows that are certainly unchanged; all of them if no row has changed."""
         known = [self.digests[at : at + _DIGITS] for at in range(0, len(self.digests), _DIGITS)]
         kept = 0
-        for number, found in enumerate(_walk(rows[: self.rows], seed, self.step)):
-            if number >= len(known) or found != known[number]:
+        for number, digest in enumerate(_digests(rows[: self.rows], seed, self.step)):
+            if number >= len(known) or digest != known[number]:
                 break
             kept = min((number + 1) * self.step, self.rows, len(rows))
         return kept
 
 
 def as_bytes(*columns: npt.NDArray[Any]) -> Rows:
-    """The rows of columns of one length, as bytes."""
+    """Rows of columns of equal length, as bytes."""
     widths = [column.dtype.itemsize * math.prod(column.shape[1:]) for column in columns]
     parts = [np.ascontiguousarray(column).view(np.uint8) for column in columns]
     return np.hstack([part.reshape(-1, width) for part, width in zip(parts, widths, strict=True)])
 
 
 def digest_of_rows(table: pa.Table) -> str:
-    """A digest of all values of numbers and strings, 32 hex digits; the same however the table lies in memory."""
+    """Digest of all numbers and strings, 32 hex digits; it does not depend on how the table is chunked."""
     digest = blake2b(digest_size=16)
     for column in table.columns:
         digest.update(pc.is_null(column).to_numpy().tobytes())
@@ -92,9 +92,9 @@ def digest_of_rows(table: pa.Table) -> str:
     return digest.hexdigest()
 
 
-def _walk(rows: Rows, seed: str, step: int) -> list[str]:
-    digest, found = blake2b(seed.encode(), digest_size=16), []
+def _digests(rows: Rows, seed: str, step: int) -> list[str]:
+    digest, digests = blake2b(seed.encode(), digest_size=16), []
     for start in range(0, len(rows), step):
         digest.update(np.ascontiguousarray(rows[start : start + step]).data)
-        found.append(digest.hexdigest()[:_DIGITS])
-    return found
+        digests.append(digest.hexdigest()[:_DIGITS])
+    return digests

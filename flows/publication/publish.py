@@ -78,7 +78,7 @@ def publish(
     deviations: float | None = None,
     maintain: bool = False,
     steal: bool = False,
-    afresh: bool = False,
+    rebuild: bool = False,
     titles: TitlesChoice = None,
 ) -> PublishReport:
     """Publish a run as it stands.
@@ -91,7 +91,7 @@ def publish(
         Also merge small files, and remove those that no version of the last week refers to.
     steal
         Take the run over from a writer who is dead for certain.
-    afresh
+    rebuild
         First delete what was published of the run, which mends damaged tables; older versions are gone with it.
 
     Raises
@@ -106,9 +106,9 @@ def publish(
 
     check_lake(lake)
     Run.open(lake, run_name)
-    frees_space = maintain or afresh
+    frees_space = maintain or rebuild
     with hold(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal, frees_space=frees_space) as lease:
-        if afresh:
+        if rebuild:
             delete_published(lake, run_name, lease)
         return _Publisher(lake, run_name, deviations, lease, titles).publish(maintain)
 

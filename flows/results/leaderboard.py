@@ -22,10 +22,9 @@ from ..common.titles import RatingFormat, Titles, TitlesChoice, titles_of
 from ..rating.config import build_params, find_system
 
 __all__ = [
-    "FOLDED",
     "Display",
+    "LeaderboardBuilder",
     "PlayerHistory",
-    "Standing",
     "check_rated",
     "known_as",
     "leaderboard",
@@ -34,7 +33,6 @@ __all__ = [
     "rating_format",
 ]
 
-FOLDED = ("round_index", "player", "mu", "sigma", "n_before")  # columns of rounds that a standing is made of
 _DEVIATIONS = finite()["limits"]
 _DIGITS = 3  # significant digits of a newcomer's sigma that a rating shown has
 
@@ -77,8 +75,8 @@ class Display:
         return shown if self.system.offset is None else shown + self.system.offset(self.params, n_rounds)
 
 
-class Standing:
-    """What rounds of a run left of each player, folded one stretch of rounds after the other.
+class LeaderboardBuilder:
+    """The state of each player after the rounds of a run, updated with one batch of rounds after the other.
 
     Parameters
     ----------
@@ -87,6 +85,8 @@ class Standing:
 
     Attributes
     ----------
+    columns : tuple of str
+        Columns of the rounds table that :meth:`update` reads.
     n_rounds : int32[n]
         Rounds rated; 0 for players who have none.
     mu, sigma, rating, max_rating : float64[n]
@@ -94,6 +94,8 @@ class Standing:
     last_time_seconds : int64[n]
         End of the last contest, UTC.
     """
+
+    columns = ("round_index", "player", "mu", "sigma", "n_before")
 
     def __init__(self, n_players: int, contests: pa.Table, display: Display) -> None:
         self._ends = contests.column("time_seconds").fill_null(0).to_numpy()  # 0 is unknown
@@ -109,9 +111,9 @@ class Standing:
         for name in ("n_rounds", "mu", "sigma", "rating", "max_rating", "last_time_seconds"):
             getattr(self, name)[players] = table.column(name).to_numpy()
 
-    def fold(self, rounds: pa.Table) -> None:
-        """Take in the rows of the rounds that come next; see ``FOLDED``."""
-        round_index, player, mu, sigma, n_before = (rounds.column(name).to_numpy() for name in FOLDED)
+    def update(self, rounds: pa.Table) -> None:
+        """Add the rows of the rounds that come next; see :attr:`columns`."""
+        round_index, player, mu, sigma, n_before = (rounds.column(name).to_numpy() for name in self.columns)
         shown = self._display.rating(mu, sigma, n_before + np.int32(1))
         np.maximum.at(self.max_rating, player, shown)
         self.mu[player], self.sigma[player], self.rating[player] = mu, sigma, shown  # of several rows the last stays
@@ -167,10 +169,10 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titl
     chain = run.segments()
     check_rated(run, chain)
     display = Display.of(run, deviations)
-    standing = Standing(dataset.n_players, rated_contests(chain, dataset), display)
-    for _, rounds in run.iter_segments(0, None, FOLDED, chain=chain):
-        standing.fold(rounds)
-    return standing.table(dataset.handles(), titles_of(run, dataset, display.params.mu_init, titles))
+    builder = LeaderboardBuilder(dataset.n_players, rated_contests(chain, dataset), display)
+    for _, rounds in run.iter_segments(0, None, LeaderboardBuilder.columns, chain=chain):
+        builder.update(rounds)
+    return builder.table(dataset.handles(), titles_of(run, dataset, display.params.mu_init, titles))
 
 
 def rating_format(lake: Lake, run_name: str, titles: TitlesChoice = None) -> RatingFormat:

@@ -706,7 +706,7 @@ def test_publish__a_damaged_table_is_named_with_the_way_out(lake: Lake, name: st
     assert message.endswith("; `ranklake publish --run run --afresh` makes it again")
     assert "\n" not in message
     assert files(folder(lake)) == before
-    publish(lake, "run", afresh=True)
+    publish(lake, "run", rebuild=True)
     assert_published(lake)
 
 

@@ -1,4 +1,4 @@
-"""Marks along a sequence tell where it has changed."""
+"""Digests of the prefixes of a sequence show where it has changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strategies import repeatable
 
 import ranklake.flows.publication.prefix_digests
-from ranklake.flows.publication.prefix_digests import Marks, as_bytes, digest_of_rows
+from ranklake.flows.publication.prefix_digests import PrefixDigests, as_bytes, digest_of_rows
 
 
 def sequence(values: list[int]) -> np.ndarray:
@@ -29,40 +29,40 @@ values = st.lists(st.integers(0, 2), max_size=40)
 
 @repeatable(200)
 @given(before=values, after=values)
-def test_marks__tell_the_first_row_that_changed(before: list[int], after: list[int]) -> None:
-    marks = Marks.from_json(json.loads(json.dumps(asdict(Marks.of(sequence(before))))))
-    assert marks.kept(sequence(after)) == common(before, after)
-    assert marks.kept(sequence(before)) == len(before)
+def test_prefix_digests__show_the_first_row_that_changed(before: list[int], after: list[int]) -> None:
+    digests = PrefixDigests.from_json(json.loads(json.dumps(asdict(PrefixDigests.of(sequence(before))))))
+    assert digests.kept(sequence(after)) == common(before, after)
+    assert digests.kept(sequence(before)) == len(before)
 
 
 @repeatable(200)
 @given(before=values, data=st.data())
-def test_marks__of_a_long_sequence_may_tell_of_a_change_a_little_too_early_but_never_too_late(
+def test_prefix_digests__of_a_long_sequence_show_a_change_at_most_a_step_early_and_never_late(
     before: list[int], data: st.DataObject
 ) -> None:
     after = before[: data.draw(st.integers(0, len(before)))] + data.draw(values)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.publication.prefix_digests, "MOST", 4)
-        marks = Marks.of(sequence(before))
-    assert len(marks.digests) <= 4 * 12
-    same, kept = common(before, after), marks.kept(sequence(after))
-    assert same - marks.step < kept <= same
+        patch.setattr(ranklake.flows.publication.prefix_digests, "MAX_DIGESTS", 4)
+        digests = PrefixDigests.of(sequence(before))
+    assert len(digests.digests) <= 4 * 12
+    same, kept = common(before, after), digests.kept(sequence(after))
+    assert same - digests.step < kept <= same
     if before == after[: len(before)]:
         assert kept == len(before)
 
 
-def test_marks__of_another_seed_say_nothing() -> None:
-    assert Marks.of(sequence([1, 2, 3]), "a").kept(sequence([1, 2, 3]), "b") == 0
+def test_prefix_digests__of_another_seed_keep_nothing() -> None:
+    assert PrefixDigests.of(sequence([1, 2, 3]), "a").kept(sequence([1, 2, 3]), "b") == 0
 
 
-def test_marks__that_are_none_are_refused() -> None:
+def test_prefix_digests__of_wrong_kind_are_refused() -> None:
     for facts in ({}, {"rows": 1, "step": 1}, {"rows": "many", "step": 1, "digests": ""}):
         with pytest.raises((KeyError, ValueError)):
-            Marks.from_json(facts)
-    assert Marks.from_json({"rows": 3, "step": 0, "digests": "abc"}).kept(sequence([1, 2, 3])) == 0
+            PrefixDigests.from_json(facts)
+    assert PrefixDigests.from_json({"rows": 3, "step": 0, "digests": "abc"}).kept(sequence([1, 2, 3])) == 0
 
 
-def test_digest_of_rows__tells_values_apart_and_not_how_they_lie_in_memory() -> None:
+def test_digest_of_rows__differs_by_value_and_not_by_memory_layout() -> None:
     whole = pa.table(
         {"name": ["a", "", None, "ü", "b"], "n": [1, None, 0, 4, 5], "is": [True, None, False, True, True]}
     )
