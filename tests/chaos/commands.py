@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from chaos.world import World
-from pipeline.crew import Crew, crew
+from pipeline.command_server import CommandServer, open_command_server
 from pipeline.life import CONTESTS, SETTINGS, SOURCES, write_source
 
-__all__ = ["DATASET", "DATASET_WRITERS", "RUN_WRITERS", "Words", "a_life", "hands", "one", "told"]
+__all__ = ["DATASET", "DATASET_WRITERS", "RUN_WRITERS", "Words", "a_life", "command_server", "one", "told"]
 
 Words: TypeAlias = list[str]
 
@@ -57,13 +57,13 @@ FEEDS = {  # rounds of TopCoder: division, points of each coder
 }
 
 
-def hands(world: World) -> Crew:
+def command_server(world: World) -> CommandServer:
     """What starts commands at once."""
 
-    def made() -> AbstractContextManager[Crew]:
-        return crew(SETTINGS + WARM)
+    def made() -> AbstractContextManager[CommandServer]:
+        return open_command_server(SETTINGS + WARM)
 
-    return world.once("hands", made)
+    return world.once("command_server", made)
 
 
 def told(world: World, command: Words) -> Words:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from chaos.cases import Violation
-from chaos.commands import Words, a_life, hands, one, told
+from chaos.commands import Words, a_life, command_server, one, told
 from chaos.lives import Step, check_content, check_ended, check_sound, content, lives
 from chaos.world import World
-from pipeline.crew import ERRORS, Ended
+from pipeline.command_server import ERRORS, Ended
 from pipeline.life import put
 
 __all__ = ["check", "draw"]
@@ -67,7 +67,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
                 raise Violation("delete on a full disk does not delete", ended.err)
             return
         filler.unlink(missing_ok=True)
-        ended = hands(world).run(*told(world, command), "--lake", str(lake))
+        ended = command_server(world).run(*told(world, command), "--lake", str(lake))
         check_ended(ended, command)
         words = f"{' '.join(command)}: exit {ended.code}\n{ended.err}"
         check_content(content(lake), alone.content, f"{command[0]} after a fault does not end as if undisturbed", words)
@@ -79,7 +79,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
 
 def _run(world: World, command: Words, lake: Path, how: str, at: int) -> Ended:
     faults = {} if how == "small" else {"at": at, "how": how}
-    return hands(world).run(*told(world, command), "--lake", str(lake), **faults)
+    return command_server(world).run(*told(world, command), "--lake", str(lake), **faults)
 
 
 def _check_told(ended: Ended, command: Words, alone: Step, how: str, lake: Path) -> None:

@@ -6,10 +6,10 @@ import random
 from typing import Any
 
 from chaos.cases import Violation
-from chaos.commands import Words, a_life, hands, told
+from chaos.commands import Words, a_life, command_server, told
 from chaos.lives import Step, check_content, check_ended, check_sound, content, lives
 from chaos.world import World
-from pipeline.crew import Ended
+from pipeline.command_server import Ended
 
 __all__ = ["check", "draw", "strike"]
 
@@ -46,7 +46,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
             world.counts["kills"] += 1
             world.counts["in time"] += ended.killed
             check_sound(lake, f"after a kill of {step['command'][0]}")
-        ended = hands(world).run(*arguments)
+        ended = command_server(world).run(*arguments)
         world.counts["commands"] += 1
         check_ended(ended, step["command"])
         found, words = content(lake), f"{' '.join(step['command'])}: exit {ended.code}\n{ended.err}"
@@ -60,7 +60,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
 
 def _killed(world: World, arguments: tuple[str, ...], undisturbed: Step, kill: dict[str, Any]) -> Ended:
     if kill["how"] == "moment":
-        return hands(world).kill_after(kill["at"] / 1e6, *arguments)
+        return command_server(world).kill_after(kill["at"] / 1e6, *arguments)
     points = undisturbed.writes if kill["how"] == "halfway" else list(range(len(undisturbed.operations)))
     at = points[kill["at"] % len(points)] if points else -1
-    return hands(world).run(*arguments, at=at, how=kill["how"])
+    return command_server(world).run(*arguments, at=at, how=kill["how"])

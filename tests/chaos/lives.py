@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import pyarrow as pa
 from chaos.cases import Violation
-from chaos.commands import Words, hands, told
+from chaos.commands import Words, command_server, told
 from chaos.world import World
-from pipeline.crew import Ended
+from pipeline.command_server import Ended
 from pipeline.lakes import same_tables
 from pipeline.life import put, what_counts
 from pipeline.tables import contents
@@ -90,7 +90,7 @@ class Lives:
         self._number += 1
         lake = self._folder / str(self._number)
         put(before, lake)
-        ended = hands(self._world).run(*told(self._world, commands[-1]), "--lake", str(lake))
+        ended = command_server(self._world).run(*told(self._world, commands[-1]), "--lake", str(lake))
         check_ended(ended, commands[-1])
         check_sound(lake, "after undisturbed commands")
         step = self._known[key] = Step(commands[-1], before, lake, content(lake), ended)

@@ -18,7 +18,7 @@ from chaos.commands import WARM, a_life, told
 from chaos.lives import Content, Step, check_content, check_ended, lives
 from chaos.world import World
 from deltalake import DeltaTable
-from pipeline.crew import Crew, Ended, crew
+from pipeline.command_server import CommandServer, Ended, open_command_server
 from pipeline.life import SETTINGS, what_counts
 from pipeline.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, environment, proxy, server
 from pipeline.tables import ORDER
@@ -45,7 +45,9 @@ def draw(seed: int) -> dict[str, Any]:
 
 def check(world: World, parameters: dict[str, Any]) -> None:
     store = world.once("store", lambda: _store(world))
-    hands = world.once("remote hands", lambda: crew(SETTINGS + WARM + SEGMENTS_AS_ON_A_DISK))
+    command_server = world.once(
+        "remote command server", lambda: open_command_server(SETTINGS + WARM + SEGMENTS_AS_ON_A_DISK)
+    )
     _empty(store)
     Lake.open(URL, create=True)  # a command that is killed at once makes none
     steps = parameters["steps"]
@@ -54,12 +56,12 @@ def check(world: World, parameters: dict[str, Any]) -> None:
         command, undisturbed = step["command"], lives(world).after(commands[: number + 1])
         arguments = (*told(world, command), "--lake", URL)
         store.seen.clear()
-        ended = _disturbed(world, store, hands, arguments, step["faults"]) if step["faults"] else None
+        ended = _disturbed(world, store, command_server, arguments, step["faults"]) if step["faults"] else None
         if ended is not None and not ended.killed:
             check_ended(ended, command)
         if step["faults"]:
-            _check_sound(hands, f"after a fault of {command[0]}")
-        again = hands.run(*arguments)
+            _check_sound(command_server, f"after a fault of {command[0]}")
+        again = command_server.run(*arguments)
         world.counts["commands"] += 1
         world.counts["requests"] += len(store.seen)
         check_ended(again, command)
@@ -68,11 +70,11 @@ def check(world: World, parameters: dict[str, Any]) -> None:
             raise Violation(f"{command[0]} in a store exits with another code", words)
         found = Content(what_counts(URL), _published(undisturbed))
         check_content(found, undisturbed.content, f"{command[0]} in a store does not end as on a disk", words)
-    _check_sound(hands, "after a life with faults")
+    _check_sound(command_server, "after a life with faults")
 
 
 def _disturbed(
-    world: World, store: Proxy, hands: Crew, arguments: tuple[str, ...], faults: list[dict[str, Any]]
+    world: World, store: Proxy, command_server: CommandServer, arguments: tuple[str, ...], faults: list[dict[str, Any]]
 ) -> Ended:
     """The command, whose requests of some numbers, counted from 0, meet faults."""
     victim: list[int] = []
@@ -98,10 +100,10 @@ def _disturbed(
 
     store.fault = fault
     try:
-        hand = hands.start(*arguments)
-        victim.append(hand.pid)
+        running = command_server.start(*arguments)
+        victim.append(running.pid)
         known.set()
-        ended = hand.wait()
+        ended = running.wait()
     finally:
         known.set()
         store.fault = lambda _: ""
@@ -110,10 +112,10 @@ def _disturbed(
     return ended
 
 
-def _check_sound(hands: Crew, when: str) -> None:
+def _check_sound(command_server: CommandServer, when: str) -> None:
     # Not in this process: Delta's library asks whether a table is there without letting other threads, such as the
     # proxy's, run.
-    ended = hands.run("verify", "--lake", URL)
+    ended = command_server.run("verify", "--lake", URL)
     if ended.code:
         raise Violation(f"verify finds damage in a store {when}", f"{ended.out}{ended.err}")
 

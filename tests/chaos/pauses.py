@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from chaos.cases import Violation
-from chaos.commands import DATASET, Words, hands, told
+from chaos.commands import DATASET, Words, command_server, told
 from chaos.lives import Content, check_ended, check_sound, content, differences, lives
 from chaos.world import World
-from pipeline.crew import Ended
+from pipeline.command_server import Ended
 from pipeline.life import put
 
 __all__ = ["check", "draw"]
@@ -81,7 +81,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     alone = lives(world).after([*prelude, victim])
     lake = world.fresh_folder() / "lake"
     put(alone.before, lake)
-    stale = hands(world).start(
+    stale = command_server(world).start(
         *told(world, victim), "--lake", str(lake), at=parameters["at"] % len(alone.operations), how="stop"
     )
     ended = stale.wait()
@@ -91,7 +91,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
             return
         world.counts["pauses"] += 1
         paused = content(lake)
-        taken = hands(world).run(*told(world, successor), "--lake", str(lake))
+        taken = command_server(world).run(*told(world, successor), "--lake", str(lake))
         check_ended(taken, successor)
         committed = content(lake)
         second = world.fresh_folder("after") / "lake"
@@ -126,7 +126,9 @@ def _check_outcome(
     changed = differences(found, committed)
     if not changed and (ended.code == 1 or not differences(paused, alone) or not differences(committed, alone)):
         return
-    later = hands(world).run(*told(world, victim), "--lake", str(second))  # as if it had come after the other one
+    later = command_server(world).run(
+        *told(world, victim), "--lake", str(second)
+    )  # as if it had come after the other one
     if ended.code == later.code and not differences(found, content(second)):
         return
     if changed:

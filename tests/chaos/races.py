@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.cases import Violation
-from chaos.commands import DATASET, Words, a_life, hands, told
+from chaos.commands import DATASET, Words, a_life, command_server, told
 from chaos.lives import EXITS, check_ended, check_sound, lives
 from chaos.world import World
 from pipeline.lakes import rated, same_tables
@@ -63,8 +63,8 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     started = []
     for number, step in enumerate(parameters["together"]):
         how = {"at": number, "how": "delay"} if step["delay"] else {}
-        started.append(hands(world).start(*told(world, step["command"]), "--lake", str(lake), **how))
-    ended = [hand.wait() for hand in started]
+        started.append(command_server(world).start(*told(world, step["command"]), "--lake", str(lake), **how))
+    ended = [running.wait() for running in started]
     world.counts["commands"] += len(ended)
     said = "\n".join(f"{' '.join(command)}: exit {one.code} {one.err[-300:]}"
                      for command, one in zip(together, ended, strict=True))  # fmt: skip
@@ -97,7 +97,7 @@ def _check_ingested(path: Path, done: list[Words]) -> None:
 def _check_rated(world: World, path: Path) -> None:
     """The run, brought up to date, is that of the final history rated from nothing."""
     for run in ("run", "anew"):
-        ended = hands(world).run("rate", *DATASET, "--run", run, "--lake", str(path))
+        ended = command_server(world).run("rate", *DATASET, "--run", run, "--lake", str(path))
         if ended.code:
             raise Violation("a run cannot be rated after commands that were at work at once", ended.err)
     lake = Lake.open(path)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from pipeline.command_server import CommandServer, open_command_server
 from pipeline.commands import Command
-from pipeline.crew import Crew, crew
 from pipeline.life import SETTINGS, Step, live
 
 SmallDisk: TypeAlias = Callable[[str], Path]
@@ -43,13 +43,13 @@ def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.fixture(scope="session")
-def hands() -> Iterator[Crew]:
+def command_server() -> Iterator[CommandServer]:
     """Commands under way: who is killed, refused or suspended in tests of stops, faults and races."""
-    with crew(SETTINGS) as made:
+    with open_command_server(SETTINGS) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def steps(hands: Crew, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
+def steps(command_server: CommandServer, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
     """The undisturbed life to compare with."""
-    return live(hands, tmp_path_factory.mktemp("undisturbed"))
+    return live(command_server, tmp_path_factory.mktemp("undisturbed"))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pipeline.crew import Crew, Ended
+from pipeline.command_server import CommandServer, Ended
 from pipeline.lakes import same_tables, synthetic
 from pipeline.tables import contents, over_years
 
@@ -107,9 +107,9 @@ class Step:
         """Numbers of the operations that write into a file."""
         return [number for number, what in enumerate(self.operations) if what.startswith("write ")]
 
-    def run(self, crew: Crew, lake: Path, at: int = -1, how: str = "") -> Ended:
+    def run(self, command_server: CommandServer, lake: Path, at: int = -1, how: str = "") -> Ended:
         """The command, in another lake."""
-        return crew.run(*self.command, "--lake", str(lake), at=at, how=how)
+        return command_server.run(*self.command, "--lake", str(lake), at=at, how=how)
 
 
 def write_source(folder: Path, contests: Sequence[Contest]) -> None:
@@ -122,7 +122,7 @@ def write_source(folder: Path, contests: Sequence[Contest]) -> None:
         (folder / f"{one.contest_id}.json").write_text(json.dumps(facts))
 
 
-def live(crew: Crew, folder: Path, commands: Sequence[tuple[str, ...]] = COMMANDS) -> list[Step]:
+def live(command_server: CommandServer, folder: Path, commands: Sequence[tuple[str, ...]] = COMMANDS) -> list[Step]:
     """Live a whole life undisturbed, and keep what the lake was after each command."""
     for name, contests in SOURCES.items():
         write_source(folder / name, contests)
@@ -132,7 +132,7 @@ def live(crew: Crew, folder: Path, commands: Sequence[tuple[str, ...]] = COMMAND
     for number, told in enumerate(commands):
         command = tuple(str(folder / word) if word in SOURCES else word for word in told)
         began = time.perf_counter()
-        ended = crew.done(*command, "--lake", str(lake))
+        ended = command_server.done(*command, "--lake", str(lake))
         seconds = time.perf_counter() - began
         states = (folder / "states" / str(number), folder / "states" / str(number + 1))
         put(lake, states[1])
@@ -192,9 +192,9 @@ def assert_sound(lake: Path, step: Step) -> None:
         assert any(same_tables(rounds, state.rounds.slice(0, rounds.num_rows)) for state in states)
 
 
-def assert_finishes(crew: Crew, step: Step, lake: Path) -> None:
+def assert_finishes(command_server: CommandServer, step: Step, lake: Path) -> None:
     """The same command again, and the lake is as if nothing had happened."""
-    ended = step.run(crew, lake)
+    ended = step.run(command_server, lake)
     assert ended.code == 0, ended.err
     assert "Error" not in ended.err
     assert_as_after(lake, step)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from pipeline.crew import Crew, Ended
+from pipeline.command_server import CommandServer, Ended
 from pipeline.life import COMMANDS, CONTESTS, RATE, Step, put, what_counts
 
 from ranklake.flows.maintenance.verify import Verifier
@@ -33,13 +33,13 @@ MORE = (
 
 
 @pytest.fixture(scope="module")
-def all_steps(hands: Crew, steps: list[Step], tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
+def all_steps(command_server: CommandServer, steps: list[Step], tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
     """Every command that commits: those of a life, and others."""
     found, lake = list(steps), tmp_path_factory.mktemp("more") / "lake"
     for command in MORE:
         put(steps[-1].after, lake)
         began = time.perf_counter()
-        ended = hands.done(*command, "--lake", str(lake))
+        ended = command_server.done(*command, "--lake", str(lake))
         found.append(Step(command, steps[-1].after, lake, ended.operations, time.perf_counter() - began))
     return found
 
@@ -53,7 +53,7 @@ def successors(step: Step, steps: Sequence[Step]) -> list[tuple[str, ...]]:
     return [ingest, CORRECT, rate, compact]
 
 
-def take_over(hands: Crew, lake: Path, commands: Sequence[tuple[str, ...]]) -> None:
+def take_over(command_server: CommandServer, lake: Path, commands: Sequence[tuple[str, ...]]) -> None:
     """Run commands one after the other, in one process to save time."""
     before = f"""
 import sys
@@ -66,7 +66,7 @@ for command in {list(commands)!r}:
         if ended.code:
             raise RuntimeError(command) from ended
 """
-    ended = hands.run("runs", "--lake", str(lake), before=before)
+    ended = command_server.run("runs", "--lake", str(lake), before=before)
     assert ended.code == 0, ended.err
 
 
@@ -81,15 +81,15 @@ def under_lease(step: Step) -> range:
     return range(last + 1, ends[-1])
 
 
-def pause(hands: Crew, step: Step, lake: Path, at: int, commands: Sequence[tuple[str, ...]]) -> Ended:
+def pause(command_server: CommandServer, step: Step, lake: Path, at: int, commands: Sequence[tuple[str, ...]]) -> Ended:
     """Suspend a command before one of its operations, let others take over, and wake it: it must have no effect."""
     put(step.before, lake)
-    hand = hands.start(*step.command, "--lake", str(lake), at=at, how="stop")
-    stopped = hand.wait()
+    running = command_server.start(*step.command, "--lake", str(lake), at=at, how="stop")
+    stopped = running.wait()
     assert stopped.stopped, (at, stopped)
-    take_over(hands, lake, commands)
+    take_over(command_server, lake, commands)
     before = what_counts(lake)
-    ended = hand.go_on().wait()
+    ended = running.go_on().wait()
     opened, told = Lake.open(lake), (step.command, at, step.operations[at], ended)
     assert what_counts(lake) == before, told
     assert list(Verifier(opened).everything()) == [], told
@@ -112,19 +112,19 @@ def commit_of(step: Step, words: str, number: int = -1) -> int:
 
 
 def test_ingest__suspended_before_its_commit_takes_nothing_from_its_successor(
-    hands: Crew, steps: list[Step], tmp_path: Path
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     step = steps[2]
     at = commit_of(step, "contests.parquet")
-    assert_lost(pause(hands, step, tmp_path / "lake", at, successors(step, steps)))
+    assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, steps)))
 
 
 def test_rate__suspended_before_a_manifest_takes_nothing_from_its_successor(
-    hands: Crew, steps: list[Step], tmp_path: Path
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     step = steps[3]
     for at in (commit_of(step, "/rounds/", -1), commit_of(step, "/rounds/0", 0)):
-        assert_lost(pause(hands, step, tmp_path / "lake", at, successors(step, steps)))
+        assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, steps)))
 
 
 def points(steps: Sequence[Step], every: int) -> Iterator[tuple[Step, int]]:
@@ -138,35 +138,35 @@ def points(steps: Sequence[Step], every: int) -> Iterator[tuple[Step, int]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(COMMANDS) + len(MORE)))
 def test_writers__suspended_anywhere_take_nothing_from_their_successors(
-    hands: Crew, all_steps: list[Step], tmp_path: Path, number: int
+    command_server: CommandServer, all_steps: list[Step], tmp_path: Path, number: int
 ) -> None:
     chosen = list(points(all_steps[number : number + 1], 10))
     assert chosen
     for step, at in chosen:
-        assert_lost(pause(hands, step, tmp_path / "lake", at, successors(step, all_steps)))
+        assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, all_steps)))
 
 
 @pytest.mark.slow
 def test_writers__suspended_while_they_take_or_give_back_the_lease_lose_nothing(
-    hands: Crew, all_steps: list[Step], tmp_path: Path
+    command_server: CommandServer, all_steps: list[Step], tmp_path: Path
 ) -> None:
     """They come too late or are done: then they take the lease after the successor, or have nothing left to do."""
     for step in all_steps[:8]:
         guarded = under_lease(step)
         for at in (guarded[0] - 1, guarded[-1] + 1, guarded[-1] + 3, len(step.operations) - 1):
             put(step.before, tmp_path / "lake")
-            hand = hands.start(*step.command, "--lake", str(tmp_path / "lake"), at=at, how="stop")
-            assert hand.wait().stopped
-            take_over(hands, tmp_path / "lake", successors(step, all_steps))
-            hand.go_on().wait()
+            running = command_server.start(*step.command, "--lake", str(tmp_path / "lake"), at=at, how="stop")
+            assert running.wait().stopped
+            take_over(command_server, tmp_path / "lake", successors(step, all_steps))
+            running.go_on().wait()
             opened = Lake.open(tmp_path / "lake")
             assert list(Verifier(opened).everything()) == []
             assert OUT in Dataset.open(opened, "games").log().disqualified["16"]
 
 
 def test_writers__suspended_at_points_by_chance_take_nothing_from_their_successors(
-    hands: Crew, steps: list[Step], tmp_path: Path
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     chosen = random.Random(7).sample(list(points(steps, 4)), 4)
     for step, at in chosen:
-        assert_lost(pause(hands, step, tmp_path / "lake", at, successors(step, steps)))
+        assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, steps)))

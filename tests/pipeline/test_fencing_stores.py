@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 import s3fs
 from deltalake import DeltaTable
-from pipeline.crew import Crew, Ended, crew
+from pipeline.command_server import CommandServer, Ended, open_command_server
 from pipeline.lakes import same_tables
 from pipeline.life import COMMANDS, CONTESTS, PUBLISH, RATE, SETTINGS, Step, live, what_counts
 from pipeline.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, reachable
@@ -37,15 +37,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 
 @pytest.fixture(scope="module")
-def hands(store: Proxy) -> Iterator[Crew]:
-    with crew(SETTINGS + "import deltalake\n" + SEGMENTS_AS_ON_A_DISK) as made:
+def command_server(store: Proxy) -> Iterator[CommandServer]:
+    with open_command_server(SETTINGS + "import deltalake\n" + SEGMENTS_AS_ON_A_DISK) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def steps(hands: Crew, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
+def steps(command_server: CommandServer, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
     return live(
-        hands,
+        command_server,
         tmp_path_factory.mktemp("undisturbed"),
         tuple(command for command in COMMANDS[:8] if "publish" not in command),
     )
@@ -84,7 +84,7 @@ def held(store: Proxy, number: int) -> Iterator[tuple[threading.Event, threading
         store.fault = lambda _: ""
 
 
-def take_over(hands: Crew, url: str, commands: Sequence[tuple[str, ...]]) -> None:
+def take_over(command_server: CommandServer, url: str, commands: Sequence[tuple[str, ...]]) -> None:
     before = f"""
 import sys
 from ranklake.flows.cli.main import main
@@ -98,15 +98,15 @@ for command in {list(commands)!r}:
             raise RuntimeError(command) from ended
 sys.argv = last
 """
-    ended = hands.run("runs", "--lake", url, before=before)
+    ended = command_server.run("runs", "--lake", url, before=before)
     assert ended.code == 0, ended.err
 
 
-def changes(hands: Crew, store: Proxy, step: Step, name: str) -> list[int]:
+def changes(command_server: CommandServer, store: Proxy, step: Step, name: str) -> list[int]:
     """Numbers of the requests that change the store, from after the lease is taken to before it is given back."""
     url = uploaded(step.before, name)
     store.seen.clear()
-    hands.done(*step.command, "--lake", url)
+    command_server.done(*step.command, "--lake", url)
     seen = list(store.seen)
     changing = [n for n, what in enumerate(seen) if not what.startswith(("GET", "LIST", "HEAD"))]
     leases = [n for n in changing if "/lease-" in seen[n] and seen[n].startswith("PUT")]
@@ -114,21 +114,23 @@ def changes(hands: Crew, store: Proxy, step: Step, name: str) -> list[int]:
 
 
 def arrive_late(
-    hands: Crew, store: Proxy, step: Step, name: str, number: int, commands: Sequence[tuple[str, ...]]
+    command_server: CommandServer, store: Proxy, step: Step, name: str, number: int, commands: Sequence[tuple[str, ...]]
 ) -> Ended:
     """Hold back one request of a command until others have taken over and ended: it must have no effect."""
     url = uploaded(step.before, name)
     with held(store, number) as (come, go_on):
-        hand = hands.start(*step.command, "--lake", url)
+        running = command_server.start(*step.command, "--lake", url)
         assert come.wait(PATIENCE)
-        take_over(hands, url, commands)
+        take_over(command_server, url, commands)
         before, tables = what_counts(url), published(url)
         go_on.set()
-        ended = hand.wait()
+        ended = running.wait()
     lake, told = Lake.open(url), (step.command, number, ended)
     assert what_counts(url) == before, told
     assert all(same_tables(published(url)[name], table) for name, table in tables.items()), told
-    assert hands.done("verify", "--lake", url).out.startswith("all is well"), told  # the proxy is in this process
+    assert command_server.done("verify", "--lake", url).out.startswith("all is well"), (
+        told
+    )  # the proxy is in this process
     assert OUT in Dataset.open(lake, "games").log().disqualified["16"], told
     return ended
 
@@ -155,51 +157,57 @@ def assert_lost(ended: Ended) -> None:
 
 
 @pytest.mark.parametrize("number", range(7))
-def test_commits__that_arrive_late_change_nothing(hands: Crew, store: Proxy, steps: list[Step], number: int) -> None:
+def test_commits__that_arrive_late_change_nothing(
+    command_server: CommandServer, store: Proxy, steps: list[Step], number: int
+) -> None:
     step = steps[number]
-    points = changes(hands, store, step, f"counted-{number}")
+    points = changes(command_server, store, step, f"counted-{number}")
     assert points
     for at in {points[-1], random.Random(number).choice(points)}:  # the last one is the commit, or follows it
-        assert_lost(arrive_late(hands, store, step, f"late-{number}-{at}", at, successors(step, steps)))
+        assert_lost(arrive_late(command_server, store, step, f"late-{number}-{at}", at, successors(step, steps)))
 
 
-def test_deletions__that_arrive_late_change_nothing(hands: Crew, store: Proxy, steps: list[Step]) -> None:
+def test_deletions__that_arrive_late_change_nothing(
+    command_server: CommandServer, store: Proxy, steps: list[Step]
+) -> None:
     """The successor makes anew what the late requests are to delete."""
     for number, command in enumerate((DELETE_RUN, DELETE)):
         step = Step(command, steps[-1].after, steps[-1].after, [], 0.0)
-        points = changes(hands, store, step, f"counted-deletion-{number}")
+        points = changes(command_server, store, step, f"counted-deletion-{number}")
         for at in {points[0], points[-1]}:
             again = successors(step, steps)
-            assert_lost(arrive_late(hands, store, step, f"deletion-{number}-{at}", at, again))
+            assert_lost(arrive_late(command_server, store, step, f"deletion-{number}-{at}", at, again))
 
 
-def test_run__that_a_successor_deleted_is_not_made_again(hands: Crew, store: Proxy, steps: list[Step]) -> None:
+def test_run__that_a_successor_deleted_is_not_made_again(
+    command_server: CommandServer, store: Proxy, steps: list[Step]
+) -> None:
     step = Step((*RATE[:-1], "other"), steps[2].after, steps[2].after, [], 0.0)
-    for at in changes(hands, store, step, "counted-other")[:2]:
+    for at in changes(command_server, store, step, "counted-other")[:2]:
         url = uploaded(step.before, f"deleted-{at}")
         with held(store, at) as (come, go_on):
-            hand = hands.start(*step.command, "--lake", url)
+            running = command_server.start(*step.command, "--lake", url)
             assert come.wait(PATIENCE)
-            take_over(hands, url, [(*step.command, "--steal"), ("delete", "--run", "other", "--yes")])
+            take_over(command_server, url, [(*step.command, "--steal"), ("delete", "--run", "other", "--yes")])
             go_on.set()
-            assert_lost(hand.wait())
+            assert_lost(running.wait())
         lake = Lake.open(url)
         assert Run.names(lake) == ([] if not (step.before / "runs").exists() else ["run"])
         with pytest.raises(MissingError, match="no run 'other'"):
             Run.open(lake, "other")
-        hands.done("verify", "--lake", url)
-        hands.done(*step.command, "--lake", url)
+        command_server.done("verify", "--lake", url)
+        command_server.done(*step.command, "--lake", url)
         assert Run.open(lake, "other").segments().stop_round == 32
 
 
 @pytest.mark.parametrize("number", [4, 9], ids=["first", "replacing"])
 def test_publish__whose_requests_arrive_late_changes_nothing(
-    hands: Crew, store: Proxy, tmp_path_factory: pytest.TempPathFactory, number: int
+    command_server: CommandServer, store: Proxy, tmp_path_factory: pytest.TempPathFactory, number: int
 ) -> None:
-    step = live(hands, tmp_path_factory.mktemp("published"), COMMANDS[: number + 1])[number]
-    seen = changes(hands, store, step, f"counted-publish-{number}")
+    step = live(command_server, tmp_path_factory.mktemp("published"), COMMANDS[: number + 1])[number]
+    seen = changes(command_server, store, step, f"counted-publish-{number}")
     logs = [at for at in seen if "/_delta_log/" in store.seen[at]]
     assert len(logs) >= 2
     again = [CORRECT, (*RATE, "--steal"), (*PUBLISH, "--steal")]
     for at in (seen[0], logs[0], seen[-1]):  # the first file, the first commit of a table, the last change
-        assert_lost(arrive_late(hands, store, step, f"publish-{number}-{at}", at, again))
+        assert_lost(arrive_late(command_server, store, step, f"publish-{number}-{at}", at, again))

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
+from pipeline.command_server import CommandServer
 from pipeline.commands import Command
 from pipeline.conftest import SmallDisk
-from pipeline.crew import Crew
 from pipeline.lakes import ingest, lake_of, rate_run, synthetic
 from pipeline.life import Step, assert_finishes, assert_sound, put, write_source
 
@@ -187,30 +187,30 @@ def test_publish__on_a_full_disk_leaves_no_files_that_would_wait_for_a_week(
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["compact games", "compact run", "publish"])
 def test_full_disk__from_any_operation_on_what_frees_space_leaves_the_lake_sound(
-    hands: Crew, steps: list[Step], tmp_path: Path, command: str
+    command_server: CommandServer, steps: list[Step], tmp_path: Path, command: str
 ) -> None:
     step = steps[{"compact games": 5, "compact run": 6, "publish": 12}[command]]
     lake = tmp_path / "lake"
     for at in range(0, len(step.operations) + 1, 2):
         put(step.before, lake)
-        ended = step.run(hands, lake, at, "full")
+        ended = step.run(command_server, lake, at, "full")
         assert ended.code == 0 or "to free some: `ranklake" in ended.err, ended.err
         assert "lease-" not in ended.err
         assert_sound(lake, step)
-        assert_finishes(hands, step, lake)
+        assert_finishes(command_server, step, lake)
 
 
 @pytest.mark.slow
 def test_full_disk__from_any_operation_on_a_deletion_goes_through(
-    hands: Crew, steps: list[Step], tmp_path: Path
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     lake = tmp_path / "lake"
     put(steps[-1].after, lake)
     command = ("delete", "--dataset", "games", "--with-runs", "--with-published", "--yes", "--lake", str(lake))
-    n_operations = len(hands.done(*command).operations)
+    n_operations = len(command_server.done(*command).operations)
     for at in [*range(6), *range(6, n_operations, n_operations // 10)]:
         put(steps[-1].after, lake)
-        ended = hands.run(*command, at=at, how="full")
+        ended = command_server.run(*command, at=at, how="full")
         assert ended.code == 0, ended.err
         assert Run.names(Lake.open(lake)) == []
-        assert hands.done("verify", "--lake", str(lake)).out == "all is well: the lake is empty\n"
+        assert command_server.done("verify", "--lake", str(lake)).out == "all is well: the lake is empty\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import s3fs
 from deltalake import DeltaTable
-from pipeline.crew import Crew, Ended, crew
+from pipeline.command_server import CommandServer, Ended, open_command_server
 from pipeline.lakes import same_tables
 from pipeline.life import COMMANDS, SETTINGS, Step, live, published, what_counts
 from pipeline.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, reachable
@@ -32,8 +32,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 
 @pytest.fixture(scope="module")
-def hands(store: Proxy) -> Iterator[Crew]:
-    with crew(SETTINGS + SEGMENTS_AS_ON_A_DISK) as made:
+def command_server(store: Proxy) -> Iterator[CommandServer]:
+    with open_command_server(SETTINGS + SEGMENTS_AS_ON_A_DISK) as made:
         yield made
 
 
@@ -47,7 +47,9 @@ def url(store: Proxy, request: pytest.FixtureRequest) -> Iterator[str]:
     store.fault = lambda _: ""
 
 
-def die_at_request(hands: Crew, store: Proxy, command: tuple[str, ...], number: int, answered: bool) -> Ended:
+def die_at_request(
+    command_server: CommandServer, store: Proxy, command: tuple[str, ...], number: int, answered: bool
+) -> Ended:
     """Kill a command when one of its requests comes, counted from 0: before the store sees it, or once it is done."""
     victim: list[int] = []
     known, lock, requests = threading.Event(), threading.Lock(), iter(range(10**9))
@@ -64,10 +66,10 @@ def die_at_request(hands: Crew, store: Proxy, command: tuple[str, ...], number: 
         return "refuse"
 
     store.fault = fault
-    hand = hands.start(*command)
-    victim.append(hand.pid)
+    running = command_server.start(*command)
+    victim.append(running.pid)
     known.set()
-    ended = hand.wait()
+    ended = running.wait()
     store.fault = lambda _: ""
     return ended
 
@@ -82,43 +84,49 @@ def assert_as_on_the_disk(url: str, step: Step) -> None:
         assert same_tables(table.sort_by([(column, "ascending") for column in ORDER[name]]), on_disk[name])
 
 
-def live_and_die(hands: Crew, store: Proxy, url: str, steps: list[Step], kills: int, seed: int) -> int:
+def live_and_die(
+    command_server: CommandServer, store: Proxy, url: str, steps: list[Step], kills: int, seed: int
+) -> int:
     """Each command killed so many times before it may finish; returns how many kills came in time."""
     dice, killed = random.Random(seed), 0
     for step in steps:
         command = (*step.command, "--lake", url)
         for _ in range(kills):
-            killed += die_at_request(hands, store, command, dice.randint(3, 30), dice.random() < 0.5).killed
+            killed += die_at_request(command_server, store, command, dice.randint(3, 30), dice.random() < 0.5).killed
             Lake.open(url, create=True)
-            hands.done("verify", "--lake", url)  # not here: the Delta library holds the lock that the proxy needs
-        hands.done(*command)
+            command_server.done(
+                "verify", "--lake", url
+            )  # not here: the Delta library holds the lock that the proxy needs
+        command_server.done(*command)
         assert_as_on_the_disk(url, step)
     return killed
 
 
 def test_life__in_a_store_killed_at_any_request_ends_as_on_a_disk(
-    hands: Crew, store: Proxy, url: str, tmp_path: Path
+    command_server: CommandServer, store: Proxy, url: str, tmp_path: Path
 ) -> None:
-    assert live_and_die(hands, store, url, live(hands, tmp_path, SHORT), kills=1, seed=8) >= 2
+    assert live_and_die(command_server, store, url, live(command_server, tmp_path, SHORT), kills=1, seed=8) >= 2
 
 
 def test_life__in_a_store_killed_again_and_again_ends_as_on_a_disk(
-    hands: Crew, store: Proxy, url: str, tmp_path: Path
+    command_server: CommandServer, store: Proxy, url: str, tmp_path: Path
 ) -> None:
-    assert live_and_die(hands, store, url, live(hands, tmp_path), kills=3, seed=9) >= 20
+    assert live_and_die(command_server, store, url, live(command_server, tmp_path), kills=3, seed=9) >= 20
 
 
-def test_rate__lists_as_often_for_one_segment_as_for_many(hands: Crew, store: Proxy, url: str, tmp_path: Path) -> None:
-    (ingest,) = live(hands, tmp_path, COMMANDS[:1])
-    hands.done(*ingest.command, "--lake", url)
-    hands.done(
+def test_rate__lists_as_often_for_one_segment_as_for_many(
+    command_server: CommandServer, store: Proxy, url: str, tmp_path: Path
+) -> None:
+    (ingest,) = live(command_server, tmp_path, COMMANDS[:1])
+    command_server.done(*ingest.command, "--lake", url)
+    command_server.done(
         "rate", "--dataset", "games", "--run", "first", "--max-rounds", "0", "--lake", url
     )  # as in any lake in use
     counts = []
     for run, rows in (("many", 20), ("one", 10**9)):
         store.seen.clear()
         sizes = f"segment_writer.REMOTE_SEGMENT_ROWS, snapshot_schedule.SNAPSHOT_ROWS = {rows}, 10**9"
-        ended = hands.run(
+        ended = command_server.run(
             "rate",
             "--dataset",
             "games",

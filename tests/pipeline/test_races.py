@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from lake.builders import content, expected
-from pipeline.crew import Crew, Ended, Hand
+from pipeline.command_server import CommandServer, Ended, RunningCommand
 from pipeline.lakes import synthetic
 from pipeline.life import (
     CONTESTS,
@@ -27,14 +27,14 @@ INGEST, RATED, RATE_AGAIN, PUBLISH, COMPACT_RUN, AMEND = 2, 3, 8, 4, 6, 7  # of 
 AT_WORK = "is at work there, last heartbeat"
 
 
-def stop(hands: Crew, step: Step, lake: Path, at: int) -> Hand:
+def stop(command_server: CommandServer, step: Step, lake: Path, at: int) -> RunningCommand:
     """A command that is suspended before one of its operations."""
-    hand = hands.start(*step.command, "--lake", str(lake), at=at, how="stop")
-    assert hand.wait().stopped
-    return hand
+    running = command_server.start(*step.command, "--lake", str(lake), at=at, how="stop")
+    assert running.wait().stopped
+    return running
 
 
-def assert_told_who(ended: Ended, who: Hand) -> None:
+def assert_told_who(ended: Ended, who: RunningCommand) -> None:
     assert ended.code == 1
     assert ended.err.startswith("Error: ")
     assert f"process {who.pid}) {AT_WORK}" in ended.err
@@ -44,16 +44,17 @@ def assert_told_who(ended: Ended, who: Hand) -> None:
 # Ingests
 
 
-def test_ingest__by_several_processes_at_once_loses_no_contest(hands: Crew, tmp_path: Path) -> None:
+def test_ingest__by_several_processes_at_once_loses_no_contest(command_server: CommandServer, tmp_path: Path) -> None:
     contests = synthetic(60, spice=False)
     sources = [contests[i::6] for i in range(6)]
     for i, source in enumerate(sources):
         write_source(tmp_path / str(i), source)
     lake = str(tmp_path / "lake")
     under_way = [
-        hands.start("ingest", "files", str(tmp_path / str(i)), "--dataset", "games", "--lake", lake) for i in range(6)
+        command_server.start("ingest", "files", str(tmp_path / str(i)), "--dataset", "games", "--lake", lake)
+        for i in range(6)
     ]
-    ended = [hand.wait() for hand in under_way]
+    ended = [running.wait() for running in under_way]
     assert [one.code for one in ended] == [0] * 6, [one.err for one in ended]
     opened = Lake.open(lake)
     assert list(Verifier(opened).everything()) == []
@@ -64,11 +65,11 @@ def test_ingest__by_several_processes_at_once_loses_no_contest(hands: Crew, tmp_
         mine = [places.index(one.contest_id) for one in source]
         assert mine == sorted(mine)
     assert Dataset.open(opened, "games").strays() == []
-    hands.done("rate", "--dataset", "games", "--run", "run", "--lake", lake)
+    command_server.done("rate", "--dataset", "games", "--run", "run", "--lake", lake)
     assert list(Verifier(opened).everything()) == []
 
 
-def test_ingest__killed_amid_others_leaves_theirs(hands: Crew, tmp_path: Path) -> None:
+def test_ingest__killed_amid_others_leaves_theirs(command_server: CommandServer, tmp_path: Path) -> None:
     contests, dice = synthetic(60, spice=False), random.Random(5)
     lake = str(tmp_path / "lake")
     commands = []
@@ -76,27 +77,30 @@ def test_ingest__killed_amid_others_leaves_theirs(hands: Crew, tmp_path: Path) -
         write_source(tmp_path / str(i), contests[i::6])
         commands.append(("ingest", "files", str(tmp_path / str(i)), "--dataset", "games", "--lake", lake))
     under_way = [
-        hands.start(*command, at=dice.randrange(14) if i % 2 else -1, how="kill") for i, command in enumerate(commands)
+        command_server.start(*command, at=dice.randrange(14) if i % 2 else -1, how="kill")
+        for i, command in enumerate(commands)
     ]
-    ended = [hand.wait() for hand in under_way]
+    ended = [running.wait() for running in under_way]
     assert [one.code for one in ended[::2]] == [0] * 3
     assert any(one.killed for one in ended)
     opened = Lake.open(lake)
     assert list(Verifier(opened).everything()) == []
     assert {row[0] for row in content(opened)} >= {one.contest_id for i in (0, 2, 4) for one in contests[i::6]}
     for command in commands:
-        hands.done(*command)
+        command_server.done(*command)
     assert sorted(content(opened)) == sorted(expected(contests))
 
 
-def test_ingest__and_corrections_by_hand_at_once_are_both_there(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
+def test_ingest__and_corrections_by_hand_at_once_are_both_there(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
     ingest, amend, lake = steps[10], steps[AMEND], tmp_path / "lake"
     for first, second in ((ingest, amend), (amend, ingest)):
         put(amend.before, lake)
-        hand = stop(hands, first, lake, at=8)
-        waiting = hands.start(*second.command, "--lake", str(lake))
-        waiting.wait_until_told(f"process {hand.pid}) to end")
-        assert hand.go_on().wait().code == 0
+        running = stop(command_server, first, lake, at=8)
+        waiting = command_server.start(*second.command, "--lake", str(lake))
+        waiting.wait_until_told(f"process {running.pid}) to end")
+        assert running.go_on().wait().code == 0
         assert waiting.wait().code == 0
         assert content(Lake.open(lake)) == content(Lake.open(ingest.after))
         assert list(Verifier(Lake.open(lake)).everything()) == []
@@ -104,20 +108,20 @@ def test_ingest__and_corrections_by_hand_at_once_are_both_there(hands: Crew, ste
 
 @pytest.mark.parametrize("same", [True, False], ids=["the same source", "another source"])
 def test_ingest__that_was_taken_over_while_it_was_suspended_does_no_harm(
-    hands: Crew, steps: list[Step], tmp_path: Path, same: bool
+    command_server: CommandServer, steps: list[Step], tmp_path: Path, same: bool
 ) -> None:
     step, other, lake = steps[INGEST], steps[INGEST if same else 10], tmp_path / "lake"
     last = max(at for at, what in enumerate(step.operations) if "/contests/" in what)  # the commit
     for at in {*range(10, last, 2), last, *range(last + 1, len(step.operations) - 4, 2)}:
         put(step.before, lake)
-        hand = stop(hands, step, lake, at)
-        assert hands.run(*other.command, "--steal", "--lake", str(lake)).code == 0
+        running = stop(command_server, step, lake, at)
+        assert command_server.run(*other.command, "--steal", "--lake", str(lake)).code == 0
         taken = content(Lake.open(lake))
-        ended = hand.go_on().wait()
+        ended = running.go_on().wait()
         assert (ended.code, "took over from this process" in ended.err) == (1, True), (at, ended)
         assert list(Verifier(Lake.open(lake)).everything()) == []
         assert content(Lake.open(lake)) == taken
-        assert step.run(hands, lake).code == 0
+        assert step.run(command_server, lake).code == 0
         assert list(Verifier(Lake.open(lake)).everything()) == []
         if same:
             assert_as_after(lake, step)
@@ -126,102 +130,112 @@ def test_ingest__that_was_taken_over_while_it_was_suspended_does_no_harm(
 # Rating
 
 
-def test_rate__of_two_at_once_one_rates_and_the_other_is_told(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
+def test_rate__of_two_at_once_one_rates_and_the_other_is_told(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
     step, lake = steps[RATE_AGAIN], tmp_path / "lake"
     put(step.before, lake)
-    hand = stop(hands, step, lake, at=40)
-    assert_told_who(step.run(hands, lake), hand)
-    assert hand.go_on().wait().code == 0
+    running = stop(command_server, step, lake, at=40)
+    assert_told_who(step.run(command_server, lake), running)
+    assert running.go_on().wait().code == 0
     assert_as_after(lake, step)
 
 
 def test_rate__of_many_who_begin_together_the_run_ends_as_if_one_had(
-    hands: Crew, steps: list[Step], tmp_path: Path
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     for index in (RATED, RATE_AGAIN):
         step, lake = steps[index], tmp_path / "lake"
         put(step.before, lake)
-        ended = [hand.wait() for hand in [hands.start(*step.command, "--lake", str(lake)) for _ in range(4)]]
+        ended = [
+            running.wait() for running in [command_server.start(*step.command, "--lake", str(lake)) for _ in range(4)]
+        ]
         assert 0 in [one.code for one in ended]
         assert all(AT_WORK in one.err for one in ended if one.code)
         assert_as_after(lake, step)
 
 
 def test_rate__that_was_taken_over_while_it_was_suspended_commits_nothing_more(
-    hands: Crew, steps: list[Step], tmp_path: Path
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     step, lake = steps[RATE_AGAIN], tmp_path / "lake"
     last = max(at for at, what in enumerate(step.operations) if "/rounds/" in what) - 2  # the last manifest
     for at in range(5, last, 19):
         put(step.before, lake)
-        hand = stop(hands, step, lake, at)
-        assert hands.run(*step.command, "--steal", "--lake", str(lake)).code == 0
+        running = stop(command_server, step, lake, at)
+        assert command_server.run(*step.command, "--steal", "--lake", str(lake)).code == 0
         assert_as_after(lake, step)
-        ended = hand.go_on().wait()
+        ended = running.go_on().wait()
         assert (ended.code, "took over from this process" in ended.err) == (1, True), (at, ended)
         assert_as_after(lake, step)
         assert list(Verifier(Lake.open(lake)).everything()) == []
-        assert_finishes(hands, step, lake)
+        assert_finishes(command_server, step, lake)
 
 
 @pytest.mark.parametrize("other", [COMPACT_RUN, PUBLISH])
 def test_rate__and_who_else_writes_the_run_do_not_disturb_each_other(
-    hands: Crew, steps: list[Step], tmp_path: Path, other: int
+    command_server: CommandServer, steps: list[Step], tmp_path: Path, other: int
 ) -> None:
     step, lake = steps[RATE_AGAIN], tmp_path / "lake"
     put(step.before, lake)
-    hand = stop(hands, steps[other], lake, at=10 if other == COMPACT_RUN else 6)
-    assert_told_who(step.run(hands, lake), hand)
-    assert hand.go_on().wait().code == 0
-    assert_finishes(hands, step, lake)
+    running = stop(command_server, steps[other], lake, at=10 if other == COMPACT_RUN else 6)
+    assert_told_who(step.run(command_server, lake), running)
+    assert running.go_on().wait().code == 0
+    assert_finishes(command_server, step, lake)
 
     put(step.before, lake)
-    hand = stop(hands, step, lake, at=40)
+    running = stop(command_server, step, lake, at=40)
     if other == COMPACT_RUN:  # it waits
-        waiting = hands.start(*steps[other].command, "--lake", str(lake))
-        waiting.wait_until_told(f"process {hand.pid}) to end")
-        assert hand.go_on().wait().code == 0
+        waiting = command_server.start(*steps[other].command, "--lake", str(lake))
+        waiting.wait_until_told(f"process {running.pid}) to end")
+        assert running.go_on().wait().code == 0
         assert waiting.wait().code == 0
         assert list(Verifier(Lake.open(lake)).everything()) == []
     else:
-        assert_told_who(steps[other].run(hands, lake), hand)
-        assert hand.go_on().wait().code == 0
+        assert_told_who(steps[other].run(command_server, lake), running)
+        assert running.go_on().wait().code == 0
         assert_as_after(lake, step)
 
 
-def test_rate__sees_the_data_set_of_one_commit(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
+def test_rate__sees_the_data_set_of_one_commit(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
     rate, ingest, lake = steps[1], steps[INGEST], tmp_path / "lake"
     for at in range(0, len(rate.operations), 20):
         put(rate.before, lake)
-        hand = stop(hands, rate, lake, at)
-        assert ingest.run(hands, lake).code == 0
-        assert hand.go_on().wait().code == 0
+        running = stop(command_server, rate, lake, at)
+        assert ingest.run(command_server, lake).code == 0
+        assert running.go_on().wait().code == 0
         assert list(Verifier(Lake.open(lake)).everything()) == []
         put(lake / "runs", tmp_path / "there" / "runs")
         put(rate.after / "games", tmp_path / "there" / "games")
         assert_as_after(tmp_path / "there", rate)
-        assert_finishes(hands, steps[RATED], lake)
+        assert_finishes(command_server, steps[RATED], lake)
 
 
-def test_rate__whose_data_set_is_compacted_meanwhile_goes_on(hands: Crew, steps: list[Step], tmp_path: Path) -> None:
+def test_rate__whose_data_set_is_compacted_meanwhile_goes_on(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
     rate, lake = steps[RATE_AGAIN], tmp_path / "lake"
     put(rate.before, lake)
-    hand = stop(hands, rate, lake, at=1)
-    assert hands.run("compact", "--dataset", "games", "--rows", "60", "--lake", str(lake)).code == 0
-    assert hand.go_on().wait().code == 0
+    running = stop(command_server, rate, lake, at=1)
+    assert command_server.run("compact", "--dataset", "games", "--rows", "60", "--lake", str(lake)).code == 0
+    assert running.go_on().wait().code == 0
     assert list(Verifier(Lake.open(lake)).everything()) == []
 
 
 def test_rate__whose_data_set_changes_again_and_again_meanwhile_follows_it(
-    hands: Crew, steps: list[Step], tmp_path: Path
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     """Files that one commit replaces are there until the next one: this rating finds them gone."""
     rate, lake = steps[1], tmp_path / "lake"
     put(rate.before, lake)
-    hand = stop(hands, rate, lake, at=1)
-    hands.done("compact", "--dataset", "games", "--lake", str(lake))
-    hands.done("amend", "3", "--remove", CONTESTS[3].handles[0].as_py(), "--dataset", "games", "--lake", str(lake))
-    assert hand.go_on().wait().code == 0
+    running = stop(command_server, rate, lake, at=1)
+    command_server.done("compact", "--dataset", "games", "--lake", str(lake))
+    command_server.done(
+        "amend", "3", "--remove", CONTESTS[3].handles[0].as_py(), "--dataset", "games", "--lake", str(lake)
+    )
+    assert running.go_on().wait().code == 0
     verifier = Verifier(Lake.open(lake))
     assert list(verifier.everything()) == []
     assert not any("stale" in note for note in verifier.notes)
@@ -232,23 +246,25 @@ def test_rate__whose_data_set_changes_again_and_again_meanwhile_follows_it(
 
 
 def test_publish__of_two_at_once_one_publishes_and_the_other_is_told(
-    hands: Crew, steps: list[Step], tmp_path: Path
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     step, lake = steps[9], tmp_path / "lake"
     put(step.before, lake)
-    hand = stop(hands, step, lake, at=6)
-    assert_told_who(step.run(hands, lake), hand)
-    assert hand.go_on().wait().code == 0
+    running = stop(command_server, step, lake, at=6)
+    assert_told_who(step.run(command_server, lake), running)
+    assert running.go_on().wait().code == 0
     assert_as_after(lake, step)
 
 
 def test_publish__of_many_who_begin_together_the_tables_are_those_of_one(
-    hands: Crew, steps: list[Step], tmp_path: Path
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     for index in (PUBLISH, 9):
         step, lake = steps[index], tmp_path / "lake"
         put(step.before, lake)
-        ended = [hand.wait() for hand in [hands.start(*step.command, "--lake", str(lake)) for _ in range(4)]]
+        ended = [
+            running.wait() for running in [command_server.start(*step.command, "--lake", str(lake)) for _ in range(4)]
+        ]
         assert 0 in [one.code for one in ended]
         assert all(AT_WORK in one.err for one in ended if one.code)
         assert_as_after(lake, step)

@@ -1,7 +1,7 @@
-"""Commands in processes of their own that are there in milliseconds, and that fail where a test wants them to.
+"""Commands in processes of their own that start in milliseconds and fail where a test wants them to.
 
-They are forked from one process that has imported and compiled everything, and has done nothing that a fork does not
-survive: no thread, no connection, nothing of Delta's library but its import.
+The server is one process that has imported and compiled everything; it forks a process for each command. It has done
+nothing that a fork does not survive: no thread, no connection, nothing of Delta's library but its import.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-__all__ = ["ERRORS", "Crew", "Ended", "Hand", "crew"]
+__all__ = ["ERRORS", "CommandServer", "Ended", "RunningCommand", "open_command_server"]
 
 PATIENCE = 300.0  # seconds until a process that should have done something is given up; it may have to compile first
 ERRORS = ("ENOSPC", "EACCES", "EIO")
@@ -58,41 +58,41 @@ class Ended:
         return self.code == -signal.SIGKILL
 
 
-class Hand:
-    """A command under way."""
+class RunningCommand:
+    """A running command."""
 
-    def __init__(self, crew: Crew, pid: int, logs: str) -> None:
-        self._crew, self.pid, self._logs = crew, pid, logs
+    def __init__(self, command_server: CommandServer, pid: int, logs: str) -> None:
+        self._server, self.pid, self._logs = command_server, pid, logs
 
     def wait_until_told(self, words: str) -> None:
-        """Until it has said something."""
+        """Wait until its standard error contains ``words``."""
         give_up = time.monotonic() + PATIENCE
         while words not in Path(f"{self._logs}.err").read_text():
             assert time.monotonic() < give_up, f"it did not say {words!r}"
             time.sleep(0.005)
 
     def wait(self) -> Ended:
-        """Until it has ended, or was stopped."""
-        return Ended(**self._crew._ask(wait=self.pid))
+        """Wait until it has ended or was stopped."""
+        return Ended(**self._server._ask(wait=self.pid))
 
     def kill(self) -> Ended:
-        """Kill -9; nothing happens if it has ended already. Its number is its own until it is waited for."""
+        """Send SIGKILL. Nothing happens if it has ended: its pid is not reused before it is waited for."""
         os.kill(self.pid, signal.SIGKILL)
         return self.wait()
 
-    def go_on(self) -> Hand:
-        """Wake one who was stopped."""
+    def go_on(self) -> RunningCommand:
+        """Continue a stopped command."""
         os.kill(self.pid, signal.SIGCONT)
         return self
 
 
-class Crew:
-    """Where commands are forked from. Made by :func:`crew`."""
+class CommandServer:
+    """A process that forks commands. Made by :func:`open_command_server`."""
 
     def __init__(self, server: subprocess.Popen[str]) -> None:
         self._server = server
 
-    def start(self, *arguments: str, at: int = -1, how: str = "", before: str = "") -> Hand:
+    def start(self, *arguments: str, at: int = -1, how: str = "", before: str = "") -> RunningCommand:
         """``ranklake`` with some arguments, ``--lake`` among them.
 
         Parameters
@@ -106,7 +106,7 @@ class Crew:
         before
             Python that it runs first.
         """
-        return Hand(self, **self._ask(arguments=arguments, at=at, how=how, before=before))
+        return RunningCommand(self, **self._ask(arguments=arguments, at=at, how=how, before=before))
 
     def run(self, *arguments: str, at: int = -1, how: str = "", before: str = "") -> Ended:
         """As :meth:`start`, to its end."""
@@ -120,9 +120,9 @@ class Crew:
 
     def kill_after(self, seconds: float, *arguments: str) -> Ended:
         """As :meth:`run`, killed some seconds after its start, if it is still there."""
-        hand = self.start(*arguments)
+        running = self.start(*arguments)
         time.sleep(seconds)
-        return hand.kill()
+        return running.kill()
 
     def _ask(self, **question: Any) -> dict[str, Any]:
         assert self._server.stdin is not None
@@ -136,11 +136,11 @@ class Crew:
 
 
 @contextlib.contextmanager
-def crew(settings: str = "") -> Iterator[Crew]:
-    """A crew whose commands find the Python of ``settings`` executed; nobody of it outlives the block."""
+def open_command_server(settings: str = "") -> Iterator[CommandServer]:
+    """A server whose commands start after the Python of ``settings`` has run. The block ends with all its processes."""
     tests = str(Path(__file__).parents[1])
     paths = os.pathsep.join([os.getcwd(), tests, os.environ.get("PYTHONPATH", "")])
-    program = f"from pipeline.crew import serve\nserve({settings!r})"
+    program = f"from pipeline.command_server import serve\nserve({settings!r})"
     with subprocess.Popen(
         [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
@@ -149,17 +149,17 @@ def crew(settings: str = "") -> Iterator[Crew]:
         env={**os.environ, "PYTHONPATH": paths},
     ) as server:
         try:
-            yield Crew(server)
+            yield CommandServer(server)
         finally:
             assert server.stdin is not None
-            server.stdin.close()  # it kills whoever is left, and ends
+            server.stdin.close()  # the server kills its commands and ends
             try:
                 server.wait(PATIENCE)
             finally:
                 server.kill()
 
 
-# In the process of the crew
+# In the process of the server
 
 
 def serve(settings: str) -> None:
@@ -224,7 +224,7 @@ def _wait(pid: int, alive: dict[int, str]) -> dict[str, Any]:
 
 
 def _work(logs: str, arguments: list[str], at: int, how: str, before: str) -> None:
-    """The life of a command; does not return."""
+    """Run a command in the forked process; does not return."""
     code = 70
     try:
         for stream, name in ((0, os.devnull), (1, f"{logs}.out"), (2, f"{logs}.err")):
@@ -250,7 +250,7 @@ def _work(logs: str, arguments: list[str], at: int, how: str, before: str) -> No
 
 
 def _watch(lake: str, at: int, how: str) -> list[str]:
-    """Note all that is done to files below a lake, and let one of the operations fail."""
+    """Record all operations on files below a lake, and let one of them fail."""
     import ranklake.storage.lake.disk
 
     operations: list[str] = []
@@ -309,7 +309,7 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
 
 
 class _File:
-    """A file whose writes are somebody else's."""
+    """A file whose ``write`` is replaced."""
 
     def __init__(self, file: Any, write: Callable[[Any], int]) -> None:
         self._file, self.write = file, write
