@@ -15,11 +15,11 @@ import pyarrow as pa
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 from ranklake.storage import Contest, Dataset, Lake, LakeError
 
+from ..common.settings import build_params, find_system
 from ..common.skipping import ANY_SYSTEM
 from ..compilation.compile import compile_kernels
 from ..engines.threads import Threads
 from ..execution.rounds import rate_rounds
-from ..rating.config import build_params, find_system
 from ..sources.base import SourceError
 from ..sources.column_names import Columns
 from ..sources.files.contests import read_contests

@@ -14,12 +14,12 @@ import pyarrow as pa
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.limits import LARGEST
 
+from ..common.settings import build_params, find_system
 from ..common.skipping import REASONS, Skipping
 from ..compilation.compile import compile_kernels
 from ..engines.base import ENGINES, Engine, EngineError, HandsLostError, Local, open_engine
 from ..execution.outcomes import RoundError, in_full
 from ..execution.rater import Held, keep
-from ..rating.config import build_params, find_system
 from ..sources.base import SourceError
 from ..sources.column_names import Columns
 from ..sources.results import rounds_from_results

@@ -22,12 +22,12 @@ from ranklake.rating_kernels.core.beliefs import NEVER, Column, Ragged
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
+from ..common.settings import build_params, find_system
 from ..common.titles import NONE, RatingFormat
 from ..compilation.compile import announced, compile_kernels
 from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, in_full
 from ..execution.rounds import rate_rounds
-from ..rating.config import build_params, find_system
 from ..results.leaderboard import Display, check_rated, known_as, rated_contests
 from .history import store_of
 

@@ -171,8 +171,9 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
     LakeError
         The run or its data set cannot be read, or it does not hold that far.
     """
+    from ..common.settings import find_system
     from ..compilation.compile import compile_kernels
-    from ..rating.config import RunConfig, find_system
+    from ..rating.config import RunConfig
     from ..rating.plan import Plan
     from ..rating.rating_pass import RatingPass
 

@@ -1,4 +1,4 @@
-"""What a run is to compute, and how: frozen, checked when built, passed down by hand."""
+"""The configuration of a run: frozen, checked when it is built, passed down as an argument."""
 
 from __future__ import annotations
 
@@ -6,29 +6,21 @@ import dataclasses
 import hashlib
 import json
 import math
-import types
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ranklake.rating_kernels import SYSTEMS, System
+from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Run
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.remedies import damaged
 
+from ..common.settings import build_params, find_system
 from ..common.skipping import Skipping
 from ..common.titles import TitlesChoice
 from .chain import NUMERICS, config_digest
 
-__all__ = [
-    "RunConfig",
-    "build_params",
-    "convert_fields",
-    "default_run",
-    "find_system",
-    "parse_settings",
-]
+__all__ = ["RunConfig", "default_run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,97 +115,9 @@ def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uni
     return f"{dataset}-{system}-{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
 
 
-def find_system(name: str) -> System:
-    """The system called ``name``.
-
-    Raises
-    ------
-    ValueError
-        Names the systems there are.
-    """
-    if name not in SYSTEMS:
-        from ..common.hyperparameters import near_names
-
-        near = near_names(name, SYSTEMS)
-        meant = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise ValueError(f"system must be one of {', '.join(SYSTEMS)}, got {name!r}{meant}")
-    return SYSTEMS[name]
-
-
-def build_params(system: System, settings: Mapping[str, Any]) -> Any:
-    """The system's hyperparameters from settings as a keyboard, JSON or Python gives them.
-
-    Raises
-    ------
-    ValueError
-        An unknown name, a value of the wrong kind, or one that the system refuses.
-    """
-    return system.params(**convert_fields(system.params, settings, system.name))
-
-
-def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Settings as values of the types that a dataclass declares for its fields.
-
-    Raises
-    ------
-    ValueError
-        An unknown name, or a value of the wrong kind; names the ``owner`` of the fields.
-    """
-    hints = typing.get_type_hints(kind)
-    known = [field.name for field in dataclasses.fields(kind)]
-    for name in settings:
-        if name not in known:
-            raise ValueError(f"{owner} has no parameter {name!r}; it has {', '.join(known)}")
-    return {name: _convert(name, value, hints[name]) for name, value in settings.items()}
-
-
-def parse_settings(texts: tuple[str, ...]) -> dict[str, str]:
-    """``("rho=1", "sig_limit=70")`` as a dictionary.
-
-    Raises
-    ------
-    ValueError
-        A text that is not ``key=value``, or a key that comes twice.
-    """
-    settings: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise ValueError(f"a setting is key=value, got {text!r}")
-        if key.strip() in settings:
-            raise ValueError(f"{key.strip()} is set twice")
-        settings[key.strip()] = value.strip()
-    return settings
-
-
 def _params_to_json(params: Any) -> dict[str, Any]:
     """Hyperparameters as JSON can hold them: infinity is "inf", a tuple a list."""
     return {
         key: "inf" if value == math.inf else list(value) if isinstance(value, tuple) else value
         for key, value in dataclasses.asdict(params).items()
     }
-
-
-def _convert(name: str, value: Any, kind: Any) -> Any:
-    kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
-    if types.NoneType in kinds and (value is None or (isinstance(value, str) and value.lower() == "none")):
-        return None
-    kind = next(k for k in kinds if k is not types.NoneType)
-    if typing.get_origin(kind) is tuple:
-        parts = [part for part in value.split(",") if part.strip()] if isinstance(value, str) else list(value)
-        return tuple(_convert(name, part, typing.get_args(kind)[0]) for part in parts)
-    if typing.get_origin(kind) is typing.Literal:
-        kind = str  # the class itself says which words it takes
-    if kind is bool and isinstance(value, str):
-        if value.lower() not in ("true", "false"):
-            raise ValueError(f"{name} must be true or false, got {value!r}")
-        return value.lower() == "true"
-    try:
-        if kind is not int:
-            return kind(value)
-        if float(value) == int(float(value)):
-            return int(float(value))
-    except (TypeError, ValueError, OverflowError):
-        pass
-    words = {int: "a whole number", float: "a number"}.get(kind, f"a {kind.__name__}")
-    raise ValueError(f"{name} must be {words}, got {value!r}")

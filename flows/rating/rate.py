@@ -21,10 +21,11 @@ from ranklake.storage.lake import layout
 from ranklake.storage.leases.lease import Lease, hold
 
 from ..common.adapters import check_contests
+from ..common.settings import find_system
 from ..compilation.compile import Announce, announce, compile_everything, compile_kernels
 from ..engines.base import Engine, EngineError, HandsLostError, Local
 from .chain import NUMERICS
-from .config import RunConfig, find_system
+from .config import RunConfig
 from .counters import RoundCounters
 from .plan import Plan
 from .rating_pass import RatingPass

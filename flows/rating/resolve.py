@@ -15,7 +15,8 @@ from typing import Any
 from ranklake.storage import DamagedError, Lake, MissingError, Run
 from ranklake.storage.lake import layout
 
-from .config import RunConfig, build_params, convert_fields, default_run, find_system, parse_settings
+from ..common.settings import build_params, convert_fields, find_system, parse_settings
+from .config import RunConfig, default_run
 
 __all__ = ["DEFAULT_SYSTEM", "refuse_other", "wanted_runs"]
 

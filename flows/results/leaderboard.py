@@ -17,9 +17,9 @@ from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 from ranklake.storage.datasets.aliases import NEVER, turning_point
 from ranklake.storage.lake.schemas import PUBLISHED
 
+from ..common.settings import build_params, find_system
 from ..common.times import utc
 from ..common.titles import RatingFormat, Titles, TitlesChoice, titles_of
-from ..rating.config import build_params, find_system
 
 __all__ = [
     "Display",

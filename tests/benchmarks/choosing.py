@@ -11,12 +11,12 @@ from against_peer import CODEFORCES, TENNIS
 from history import TENNIS_COLUMNS, load
 from timing import Options, Result
 
+from ranklake.flows.common.settings import build_params
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.base import open_engine
 from ranklake.flows.evaluation.scores import score_rounds
 from ranklake.flows.evaluation.search.spaces import as_texts
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.rating.config import build_params
 from ranklake.flows.rating.level import Level
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.metrics.metrics import FILTERS

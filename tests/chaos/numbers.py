@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 
 from ranklake import rate_history
+from ranklake.flows.common.settings import build_params
 from ranklake.flows.frames.prediction import predict
-from ranklake.flows.rating.config import RunConfig, build_params
+from ranklake.flows.rating.config import RunConfig
 from ranklake.rating_kernels import SYSTEMS, ConvergenceError, System
 from ranklake.rating_kernels.core.limits import LARGEST, PERF_CEILING, TIME_SECONDS, WEIGHT, Limits, limits_of
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ranklake.flows.common.settings import build_params, find_system
 from ranklake.flows.engines.base import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.rating.config import RunConfig, build_params, find_system
+from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import Progress, RateReport, rate
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.storage import Contest, Dataset, Lake, Run

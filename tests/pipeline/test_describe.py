@@ -12,7 +12,7 @@ import pytest
 from pipeline.test_cli import Command
 
 from ranklake.flows.common.hyperparameters import Parameter, describe, near_names
-from ranklake.flows.rating.config import build_params
+from ranklake.flows.common.settings import build_params
 from ranklake.rating_kernels import SYSTEMS, System
 from ranklake.rating_kernels.core.limits import Limits, limits_of
 

@@ -12,13 +12,14 @@ import pytest
 from pipeline.lakes import contest, ingest, lake_of, rate_run, rated, stamps, synthetic
 
 from ranklake import rate_history
+from ranklake.flows.common.settings import build_params, find_system
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.search.search import SearchConfig, search
 from ranklake.flows.evaluation.search.trials import load_history
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.rating.config import RunConfig, build_params, default_run, find_system
+from ranklake.flows.rating.config import RunConfig, default_run
 from ranklake.flows.rating.rate import RateReport, rate
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.storage import Contest, Dataset, Lake

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from ranklake import rate_history
-from ranklake.flows.rating.config import RunConfig, build_params, find_system
+from ranklake.flows.common.settings import build_params, find_system
+from ranklake.flows.rating.config import RunConfig
 from ranklake.rating_kernels import Elo, EloSRM
 
 GAMES = pd.DataFrame({"contest": [1, 1, 2, 2], "player": ["ann", "bob", "ann", "bob"], "rank": [1, 2, 1, 2]})

@@ -24,6 +24,7 @@ from strategies import repeatable
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
+from ranklake.flows.common.settings import build_params
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.experiments import EXPERIMENTS, find_experiment
@@ -35,7 +36,6 @@ from ranklake.flows.experiments.properties import farming, incentives, robustnes
 from ranklake.flows.experiments.properties.counterfactual import move, other_self
 from ranklake.flows.experiments.render import to_html
 from ranklake.flows.plotting.figures import drawing, new_figure
-from ranklake.flows.rating.config import build_params
 from ranklake.rating_kernels import SYSTEMS, Rounds
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "elo-datasets"

@@ -13,9 +13,9 @@ import pytest
 from pipeline.lakes import contest, ingest, lake_of, rate_run
 from pipeline.test_cli import Command
 
+from ranklake.flows.common.settings import build_params
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.rating.config import build_params
 from ranklake.flows.rating.level import Level
 from ranklake.flows.rating.rate import RateReport
 from ranklake.flows.scheduling.follow import Followed

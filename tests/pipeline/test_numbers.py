@@ -20,6 +20,7 @@ from pipeline.lakes import contest, lake_of, rate_run, rated, same_tables, synth
 
 from ranklake import rate_history
 from ranklake.flows.common.finite import finite_json, finite_rows
+from ranklake.flows.common.settings import find_system
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluation.evaluate import evaluate
@@ -28,7 +29,7 @@ from ranklake.flows.execution.outcomes import RoundError
 from ranklake.flows.execution.pinned import Apart
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.frames.prediction import predict
-from ranklake.flows.rating.config import RunConfig, find_system
+from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import rate
 from ranklake.rating_kernels import ConvergenceError, Elo, Rounds
 from ranklake.storage import Dataset, Lake, LakeError, Run

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from pipeline.lakes import lake_of, rate_run, synthetic
 
+from ranklake.flows.common.settings import build_params, find_system
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.search.trials import load_history
 from ranklake.flows.experiments.published import PRINTED, TUNED, table_2
-from ranklake.flows.rating.config import build_params, find_system
 from ranklake.storage import Dataset
 
 SYSTEMS = {"cf-general", "topcoder", "trueskill", "elo-mmx", "elo-mmr"}

@@ -140,7 +140,8 @@ def test_rate__block_size_and_how_standings_lie_in_files_change_no_byte(
 
 
 def test_rate__reports_what_it_did_and_how_far_it_is(lake: Lake) -> None:
-    from ranklake.flows.rating.config import RunConfig, build_params, find_system
+    from ranklake.flows.common.settings import build_params, find_system
+    from ranklake.flows.rating.config import RunConfig
 
     told: list[Progress] = []
     config = RunConfig("games", "run", "elo-mmr", build_params(find_system("elo-mmr"), {}))

@@ -16,6 +16,7 @@ import pytest
 from pipeline.lakes import contest, files, lake_of, rate_run, start, synthetic
 from pipeline.test_cli import Command
 
+from ranklake.flows.common.settings import build_params
 from ranklake.flows.engines.task_pool import Hands, open_hands
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.search import search as module
@@ -24,7 +25,6 @@ from ranklake.flows.evaluation.search.published_grids import GRIDS, RANGES, SPAC
 from ranklake.flows.evaluation.search.search import SearchConfig, SearchReport, search
 from ranklake.flows.evaluation.search.spaces import Range, as_texts, draw, grid, parse_space
 from ranklake.flows.evaluation.search.trials import History, load_history, run_trial
-from ranklake.flows.rating.config import build_params
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import DamagedError, Dataset, Lake, LakeError
 

@@ -11,7 +11,8 @@ import pytest
 from pipeline.lakes import NUMBERS, contest, lake_of, rate_run, rated, rated_in_memory, same_tables, synthetic
 
 from ranklake import rate_history
-from ranklake.flows.rating.config import RunConfig, build_params
+from ranklake.flows.common.settings import build_params
+from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.results.leaderboard import leaderboard, player_history
 from ranklake.rating_kernels import SYSTEMS
 

@@ -140,7 +140,7 @@ def ingest_synthetic(
     preset: str, seed: int, dataset: str | None, settings: tuple[str, ...], lake: str, rewrite: bool, steal: bool
 ) -> None:
     """Ingest a synthetic history of players whose true skills are known; the same seed gives the same contests."""
-    from ...rating.config import convert_fields, parse_settings
+    from ...common.settings import convert_fields, parse_settings
     from ...sources.base import IngestReport, screen
     from ...sources.synthetic import PRESETS, generate
 

@@ -26,7 +26,7 @@ def systems(name: str | None, form: str) -> None:
     from ranklake.rating_kernels import SYSTEMS
 
     from ...common.hyperparameters import describe
-    from ...rating.config import find_system
+    from ...common.settings import find_system
 
     if name is None:
         every = [describe(system) for system in SYSTEMS.values()]

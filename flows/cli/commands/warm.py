@@ -22,8 +22,8 @@ def warm(systems: tuple[str, ...]) -> None:
     from ranklake.rating_kernels.core import cache_folder
     from ranklake.rating_kernels.warm import PARTS, SCORES, is_warm
 
+    from ...common.settings import find_system
     from ...compilation.compile import compile_parts
-    from ...rating.config import find_system
 
     with usage():
         names = list(dict.fromkeys(find_system(name).name for name in systems or SYSTEMS))

@@ -22,12 +22,13 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.naming import check_folder
 
+from ...common.settings import find_system
 from ...common.skipping import Skipping
 from ...compilation.compile import compile_parts, parts_for
 from ...engines.base import open_engine
 from ...engines.task_pool import Hands
 from ...rating.chain import NUMERICS
-from ...rating.config import default_run, find_system
+from ...rating.config import default_run
 from .proposals import Proposals, open_proposals
 from .trials import LEGS, History, Trial, held_out_scores, load_history, run_trial
 

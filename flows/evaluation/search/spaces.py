@@ -13,7 +13,7 @@ import numpy as np
 
 from ranklake.rating_kernels import System
 
-from ...rating.config import build_params, convert_fields, parse_settings
+from ...common.settings import build_params, convert_fields, parse_settings
 
 __all__ = ["Axis", "Range", "Space", "as_texts", "check_settings", "draw", "grid", "parse_space"]
 

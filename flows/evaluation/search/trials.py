@@ -14,12 +14,12 @@ from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
 
 from ...common.adapters import ContestFacts, check_contests
+from ...common.settings import build_params, find_system
 from ...common.skipping import ANY_SYSTEM, Skipping
 from ...engines.base import Engine
 from ...engines.serial import Serial
 from ...execution.rater import keep
 from ...execution.rounds import rate_rounds
-from ...rating.config import build_params, find_system
 from ..scores import RoundScores, is_better, score_rounds
 
 __all__ = ["History", "Trial", "held_out_scores", "hopeless", "load_history", "run_trial"]

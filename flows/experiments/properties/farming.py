@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from ranklake.rating_kernels import Rounds
 
+from ...common.settings import build_params, find_system
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, legible, new_figure
-from ...rating.config import build_params, find_system
 from ..base import Experiment, Picture, Report, Setting, Table
 from ..data import History, play
 from .counterfactual import move, other_self

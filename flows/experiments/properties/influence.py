@@ -10,8 +10,8 @@ import numpy as np
 from ranklake.rating_kernels import EloMMR
 from ranklake.rating_kernels.core.beliefs import Column, Ragged
 
+from ...common.settings import build_params, find_system
 from ...plotting.figures import SERIES, new_figure
-from ...rating.config import build_params, find_system
 from ..base import Experiment, Picture, Report, Setting, Table
 from .robustness import show
 

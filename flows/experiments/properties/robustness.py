@@ -12,8 +12,8 @@ from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 from ranklake.rating_kernels.core.beliefs import at_once
 from ranklake.rating_kernels.inference.performance import group_starts
 
+from ...common.settings import build_params, find_system
 from ...plotting.figures import SERIES, new_figure
-from ...rating.config import build_params, find_system
 from ..base import Experiment, Picture, Report, Setting, Table
 
 __all__ = ["EXPERIMENT", "show", "walk"]
