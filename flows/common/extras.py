@@ -25,5 +25,5 @@ def need(package: str, extra: str, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != package:
             raise
-        way_out = f"pip install 'ranklake[{extra}]'"
-        raise MissingExtraError(f"{purpose} needs the package {package}: {way_out}", name=package) from error
+        remedy = f"pip install 'ranklake[{extra}]'"
+        raise MissingExtraError(f"{purpose} needs the package {package}: {remedy}", name=package) from error

@@ -239,8 +239,8 @@ def titles_of(run: Run, dataset: Dataset, mu_init: float, choice: TitlesChoice =
     try:
         return Titles.from_json(recorded)
     except ValueError as error:
-        way_out = f"`ranklake rate --run {run.name} --titles auto` removes the record"
-        raise DamagedError(f"{run_file(run.name)}: {error}; {way_out}", path=run_file(run.name)) from error
+        remedy = f"`ranklake rate --run {run.name} --titles auto` removes the record"
+        raise DamagedError(f"{run_file(run.name)}: {error}; {remedy}", path=run_file(run.name)) from error
 
 
 def of_data(dataset: Dataset, mu_init: float) -> Titles:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.remedies import damaged, for_sources
+from ranklake.storage.lake.remedies import damaged, remedies_for_sources
 from ranklake.storage.leases.lease import holder
 
 from .freshness import Freshness, freshness
@@ -108,7 +108,7 @@ def _missing(lake: Lake, dataset: Dataset, there: set[str]) -> str | None:
     if not gone:
         return None
     what = "is missing" if len(gone) == 1 else f"is missing, and {len(gone) - 1:,} more files are"
-    return for_sources(lake, str(damaged(gone[0], what)), gone[0])
+    return remedies_for_sources(lake, str(damaged(gone[0], what)), gone[0])
 
 
 def _run(lake: Lake, name: str, datasets: dict[str, Dataset | LakeError]) -> RunStatus:

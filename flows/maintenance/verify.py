@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.remedies import damaged, for_sources
+from ranklake.storage.lake.remedies import damaged, remedies_for_sources
 from ranklake.storage.leases.lease import holder
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 
@@ -77,7 +77,7 @@ class Verifier:
         self.contests += dataset.contests.num_rows
         self.participations += sum(dataset.contests.column("n_players").to_pylist())
         for problem in verify_dataset(dataset):
-            yield for_sources(self.lake, problem, problem.partition(": ")[0])
+            yield remedies_for_sources(self.lake, problem, problem.partition(": ")[0])
         if n_left := dataset.n_left():
             left = "a command that was stopped left"
             self.notes.append(f"{name}: {left} {_files(n_left)} that nothing refers to; the next commit removes them")

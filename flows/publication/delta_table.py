@@ -281,8 +281,8 @@ class PublishedTable:
                 self._discard(before)
                 free = f"No space left on device ({room(self._lake.uri(''))}); {FREES_SPACE}"
                 raise NoSpaceError(f"{self._folder}: cannot write: {free}", path=self._folder) from error
-            way_out = "mend that and publish again, or delete that folder before"
-            raise LakeError(f"{self._folder}: cannot write: {_reason(error)}; {way_out}", path=self._folder) from error
+            remedy = "mend that and publish again, or delete that folder before"
+            raise LakeError(f"{self._folder}: cannot write: {_reason(error)}; {remedy}", path=self._folder) from error
 
 
 def _state_of(table: DeltaTable) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ranklake.rating_kernels import ConvergenceError, Outcome, Rounds, System
 from ranklake.storage import DamagedError, Dataset, LakeError, Run, Segment, StandingsPart
 from ranklake.storage.lake.prefetch import prefetch
-from ranklake.storage.lake.remedies import way_out
+from ranklake.storage.lake.remedies import remedy_for
 
 from ..common.adapters import ContestFacts
 from ..common.skipping import Skipping
@@ -124,7 +124,7 @@ class RatingPass:
             first, last = max(start, segment.first_round), min(stop, segment.stop_round) - 1
             raise LakeError(
                 f"{run.path_of(segment)}: rounds {first}-{last}, computed again, do not give the {name} on record; "
-                f"another release or kind of machine wrote them: {way_out(run.path_of(segment))}, or use another --run",
+                f"another release or kind of machine wrote them: {remedy_for(run.path_of(segment))}, or use another --run",
                 path=run.path_of(segment),
             )
         return stop - start

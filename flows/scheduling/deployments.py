@@ -155,11 +155,11 @@ def _where(
 def _open(lake: str, create: bool = False) -> Lake:
     """The lake at an address that everybody may read: runs, their parameters and their pages are on show."""
     if urlsplit(lake).password is not None:
-        way_out = "set what its library reads instead, as AWS_SECRET_ACCESS_KEY, in the worker's environment"
-        raise ValueError(f"the address of a lake must not hold a password; {way_out}")
+        remedy = "set what its library reads instead, as AWS_SECRET_ACCESS_KEY, in the worker's environment"
+        raise ValueError(f"the address of a lake must not hold a password; {remedy}")
     if "://" not in lake and not os.path.isabs(lake):  # a run is at work in a folder of its own
-        way_out = "set RANKLAKE_LAKE to one and deploy again"
-        raise ValueError(f"the lake must be a full path or an address, got {lake!r}; {way_out}")
+        remedy = "set RANKLAKE_LAKE to one and deploy again"
+        raise ValueError(f"the lake must be a full path or an address, got {lake!r}; {remedy}")
     return Lake.open(lake, create=create)
 
 

@@ -14,7 +14,7 @@ from ..lake import layout, parquet
 from ..lake.errors import MissingError
 from ..lake.lake import Lake
 from ..lake.parquet import metadata_of
-from ..lake.remedies import advised, damaged
+from ..lake.remedies import damaged, with_remedies
 from ..leases.lease import Holder, Lease, hold
 from ..leases.roots import delete_root, has_root, read_root
 from ..runs.run import Run
@@ -72,7 +72,7 @@ class Dataset:
             names = cls.names(lake)
             there_are = f"there are: {', '.join(names)}" if names else "it holds none yet; `ranklake ingest` makes one"
             raise MissingError(f"no data set {name!r} in {lake.url}; {there_are}", path=path)
-        with advised(lake):
+        with with_remedies(lake):
             contests = parquet.decode(data, "contests", path)
         return cls(lake, name, contests, version)
 
@@ -158,7 +158,7 @@ class Dataset:
             if orphans := Run.over(lake, name):
                 # Made anew, it might number its players otherwise.
                 problem = f"there is no such file, but runs of it are there: {', '.join(orphans)}"
-                with advised(lake):
+                with with_remedies(lake):
                     raise damaged(error.path, problem) from error
             return None
 
@@ -187,7 +187,7 @@ class Dataset:
     def handles(self) -> pa.StringArray:
         """Handle of each player, by index."""
         if self._handles is None:
-            with advised(self.lake):
+            with with_remedies(self.lake):
                 self._handles = read_handles(self.lake, self.name, self._player_parts, self.n_players)
         return self._handles
 

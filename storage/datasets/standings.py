@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ..lake import layout
 from ..lake.lake import Lake, digest_of
-from ..lake.remedies import advised, damaged
+from ..lake.remedies import damaged, with_remedies
 
 __all__ = ["StandingsPart", "StoredStandings", "standings_name", "stretches"]
 
@@ -158,7 +158,7 @@ class StoredStandings:
         table = self._lake.read_table(path, "standings", ["player", "lo", "hi"])
         # More rows are right only if some of its contests have since been corrected or removed.
         if table.num_rows != rows_wanted and not self._holds_its_contests(path, file):
-            with advised(self._lake):
+            with with_remedies(self._lake):
                 raise damaged(path, f"has {table.num_rows} rows, its contests have {rows_wanted} players")
         return table
 

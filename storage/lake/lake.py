@@ -19,7 +19,7 @@ from .disk import Disk, too_long
 from .errors import AddressError, ConflictError, LakeError, MissingError, NoSpaceError
 from .object_stores import Conditional, bucket_of, connect, explained
 from .prefetch import prefetch
-from .remedies import advised
+from .remedies import with_remedies
 
 __all__ = ["Lake", "Written", "digest_of"]
 
@@ -119,7 +119,7 @@ class Lake:
         MissingError
             There is none.
         """
-        with advised(self), self._explained("read", path):
+        with with_remedies(self), self._explained("read", path):
             data: bytes = self._patiently(lambda: self._filesystem.cat_file(self._full(path)))
         return data
 
@@ -127,7 +127,7 @@ class Lake:
         """All of a file, as :meth:`read_bytes`, and its version for :meth:`replace_bytes`, empty without any."""
         if not self.conditional:
             return self.read_bytes(path), ""
-        with advised(self), self._explained("read", path):
+        with with_remedies(self), self._explained("read", path):
             return Conditional(self._filesystem).read(self._full(path))
 
     def read_each(self, paths: Sequence[str]) -> Iterator[bytes | LakeError]:
@@ -338,7 +338,7 @@ class Lake:
         for path, data in zip(paths, self.read_each(paths), strict=True):
             if isinstance(data, LakeError):
                 raise data
-            with advised(self):
+            with with_remedies(self):
                 table = parquet.decode(data, name, path, columns)
             yield table
 

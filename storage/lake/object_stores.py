@@ -13,7 +13,7 @@ from fsspec.utils import get_protocol
 
 from .addresses import FORMS, check_address
 from .errors import AddressError, LakeError, MissingError, NoSpaceError
-from .remedies import way_out
+from .remedies import remedy_for
 from .space import FREES_SPACE, is_full, room
 
 __all__ = ["Conditional", "bucket_of", "connect", "explained"]
@@ -142,7 +142,7 @@ def explained(action: str, path: str, bucket: str = "", disk: str = "") -> Itera
         if bucket and action in ("write", "create"):
             problem = f"{path}: cannot {action}: bucket {bucket} is not there; make it, or mend the lake's address"
             raise LakeError(problem, path=path) from error
-        raise MissingError(f"{path}: there is no such file; {way_out(path)}", path=path) from error
+        raise MissingError(f"{path}: there is no such file; {remedy_for(path)}", path=path) from error
     except Exception as error:
         # Clients of object stores have errors of their own for want of credentials or of a connection.
         if not isinstance(error, OSError) and not bucket:

@@ -13,13 +13,13 @@ from .layout import PUBLISHED, RAW, RUNS, raw_index, sources_folder
 if TYPE_CHECKING:
     from .lake import Lake
 
-__all__ = ["advised", "damaged", "for_sources", "way_out"]
+__all__ = ["damaged", "remedies_for_sources", "remedy_for", "with_remedies"]
 
 _RESTORE = "restore it or make it again"
 _OF_SITES = ("standings", "contests", "players", "log")  # kinds of files that a site's answers make again
 
 
-def way_out(path: str, sources: Sequence[str] = ()) -> str:
+def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
     """What to do when the file or folder at ``path`` inside the lake is missing or not as it must be.
 
     Parameters
@@ -57,20 +57,20 @@ def way_out(path: str, sources: Sequence[str] = ()) -> str:
 
 def damaged(path: str, what: str) -> DamagedError:
     """The error that says ``what`` is wrong with ``path``, and what mends it."""
-    return DamagedError(f"{path}: {what}; {way_out(path)}", path=path)
+    return DamagedError(f"{path}: {what}; {remedy_for(path)}", path=path)
 
 
 @contextmanager
-def advised(lake: Lake) -> Iterator[None]:
-    """Give errors about files of ``lake`` the way out that :func:`for_sources` finds."""
+def with_remedies(lake: Lake) -> Iterator[None]:
+    """Give errors about files of ``lake`` the way out that :func:`remedies_for_sources` finds."""
     try:
         yield
     except LakeError as error:
-        error.args = (for_sources(lake, str(error), error.path),)
+        error.args = (remedies_for_sources(lake, str(error), error.path),)
         raise
 
 
-def for_sources(lake: Lake, message: str, path: str) -> str:
+def remedies_for_sources(lake: Lake, message: str, path: str) -> str:
     """A message about ``path`` with the way out that its data set has: one that came from sites is made of answers."""
     top, _, rest = path.partition("/")
     if rest.partition("/")[0] not in _OF_SITES or top in (RUNS, PUBLISHED, RAW):
@@ -79,7 +79,7 @@ def for_sources(lake: Lake, message: str, path: str) -> str:
         sources = [name.removesuffix(".json") for name in lake.list(sources_folder(top)) if name.endswith(".json")]
     except (LakeError, ValueError):
         return message
-    return message.replace(way_out(path), way_out(path, sources))
+    return message.replace(remedy_for(path), remedy_for(path, sources))
 
 
 def _of_run(run: str, kind: str = "", file: str = "", *_: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from .errors import FormatError
-from .remedies import damaged, way_out
+from .remedies import damaged, remedy_for
 
 __all__ = [
     "CONTESTS",
@@ -36,7 +36,7 @@ def check_format(found: object, path: str) -> None:
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise damaged(path, f"says format {found!r}, which no release wrote")
     if found != FORMAT_VERSION:
-        way = "update ranklake" if found > FORMAT_VERSION else f"use an older release, or {way_out(path)}"
+        way = "update ranklake" if found > FORMAT_VERSION else f"use an older release, or {remedy_for(path)}"
         raise FormatError(f"{path} is format {found}, this code reads {FORMAT_VERSION}; {way}", path=path, found=found)
 
 

@@ -18,7 +18,7 @@ from ..lake import layout, parquet
 from ..lake.errors import DamagedError, MissingError, NoSpaceError
 from ..lake.lake import Lake
 from ..lake.parquet import metadata_of
-from ..lake.remedies import advised, damaged
+from ..lake.remedies import damaged, with_remedies
 from ..lake.space import merging_needs
 from ..leases.lease import Lease
 from ..leases.reserve import affordable
@@ -113,7 +113,7 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
     written: list[str] = []
     try:
         for group in map(groups.__getitem__, chosen):
-            with advised(lake):
+            with with_remedies(lake):
                 data = parquet.encode(_gather(lake, name, group), "standings")
             file = standings_name(data, epoch)
             written.append(layout.standings_file(name, file))

@@ -15,7 +15,7 @@ from ..datasets.standings import Longs, stretches
 from ..lake import layout, parquet
 from ..lake.errors import LakeError
 from ..lake.lake import digest_of
-from ..lake.remedies import damaged, way_out
+from ..lake.remedies import damaged, remedy_for
 from ..runs.run import Run
 from ..runs.segments import Segment
 
@@ -111,7 +111,7 @@ def verify_dataset(dataset: Dataset) -> Iterator[str]:
             sound = False
             yield str(damaged(path, what))
     if sound and handles is not None and log is not None:
-        yield from (f"{table}: {what}; {way_out(table)}" for what in _unsettled(dataset, rows))
+        yield from (f"{table}: {what}; {remedy_for(table)}" for what in _unsettled(dataset, rows))
 
 
 def _misfits(segment: Segment, table: pa.Table) -> Iterator[str]:

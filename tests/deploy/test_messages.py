@@ -11,7 +11,7 @@ import pytest
 from deploy.commands import ROOT, check
 
 from ranklake.flows.cli.main import cli
-from ranklake.storage.lake.remedies import way_out
+from ranklake.storage.lake.remedies import remedy_for
 
 RUN_TIME = "7"  # in place of what is put into a message at run time: a name as well as a number
 COMMAND = re.compile(r"`ranklake ([^`]+)`")
@@ -76,7 +76,7 @@ def test_messages__many_are_found() -> None:
 @pytest.mark.parametrize("sources", [(), ("codeforces",), ("codeforces", "dmoj")], ids=len)
 @pytest.mark.parametrize("path", PATHS)
 def test_way_out__is_a_command_that_there_is(path: str, sources: tuple[str, ...]) -> None:
-    said = way_out(path, sources)
+    said = remedy_for(path, sources)
     commands = COMMAND.findall(said)
     assert commands or "index.json" in path or (path.startswith("d/standings") and not sources)
     for command in commands:

@@ -98,18 +98,18 @@ def emptied(path: Path) -> None:
 
 def mend(invoke: Command, lake: Path, source: Path, problem: str) -> None:
     """Do what is said after the last semicolon."""
-    way_out = problem.rpartition("; ")[2]
-    for command in re.findall("`ranklake (.*?)`", way_out):
+    remedy = problem.rpartition("; ")[2]
+    for command in re.findall("`ranklake (.*?)`", remedy):
         answer = invoke(*shlex.split(command), "--lake", lake, *(["--yes"] if command.startswith("delete") else []))
         assert answer.code == 0, answer.err
     ingest_again = ["ingest", "files", source, "--dataset", "games", "--lake", lake]
-    if "--rewrite" in way_out:
+    if "--rewrite" in remedy:
         assert invoke(*ingest_again, "--rewrite").code == 0
-    if "ingest again" in way_out:
+    if "ingest again" in remedy:
         assert invoke(*ingest_again).code == 0
         amend = ["amend", "--dataset", "games", "3", "--remove", "player 1", "--why", "cheated", "--lake", lake]
         assert invoke(*amend).code == 0
-    if "again" in way_out:
+    if "again" in remedy:
         assert invoke("rate", "--dataset", "games", "--run", "run", "--lake", lake).code == 0
 
 

@@ -309,8 +309,8 @@ def _refuse_with_runs(dataset: str | None, over: list[str]) -> None:
     from ranklake.storage import LakeError
 
     if over:
-        way_out = f"`ranklake delete --dataset {dataset} --with-runs` deletes them, too"
-        raise LakeError(f"data set {dataset} has runs over it: {', '.join(over)}; {way_out}")
+        remedy = f"`ranklake delete --dataset {dataset} --with-runs` deletes them, too"
+        raise LakeError(f"data set {dataset} has runs over it: {', '.join(over)}; {remedy}")
 
 
 def _size_of(lake: Lake, folder: str) -> str:

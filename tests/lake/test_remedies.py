@@ -3,7 +3,7 @@
 import pytest
 
 from ranklake.storage import DamagedError
-from ranklake.storage.lake.remedies import damaged, way_out
+from ranklake.storage.lake.remedies import damaged, remedy_for
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ from ranklake.storage.lake.remedies import damaged, way_out
         ("", "restore it or make it again"),
     ],
 )
-def test_way_out__is_told_by_the_path(path, said):
-    assert way_out(path) == said
+def test_remedy_for__depends_on_the_path(path, said):
+    assert remedy_for(path) == said
 
 
-def test_damaged__names_the_file_what_is_wrong_and_the_way_out():
+def test_damaged__names_the_file_the_damage_and_the_remedy():
     error = damaged("runs/x/rounds/000412.json", "is torn")
     assert isinstance(error, DamagedError)
     assert error.path == "runs/x/rounds/000412.json"
