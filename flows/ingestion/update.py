@@ -168,7 +168,7 @@ def take_in(
             names.rename(adding)
             now.handles, now.aliases = names.handles, names.aliases
         adding.record(path, msgspec.json.encode(now), version)
-    report.renamed = adding.resettled
+    report.renamed = adding.recomputed
     return report
 
 

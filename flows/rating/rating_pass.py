@@ -124,7 +124,8 @@ class RatingPass:
             first, last = max(start, segment.first_round), min(stop, segment.stop_round) - 1
             raise LakeError(
                 f"{run.path_of(segment)}: rounds {first}-{last}, computed again, do not give the {name} on record; "
-                f"another release or kind of machine wrote them: {remedy_for(run.path_of(segment))}, or use another --run",
+                f"another release or kind of machine wrote them: {remedy_for(run.path_of(segment))}, "
+                "or use another --run",
                 path=run.path_of(segment),
             )
         return stop - start

@@ -12,27 +12,27 @@ from .aliases import Alias, check_alias
 from .corrections import Corrections
 from .log import Entry, Log
 from .players import PlayerIndex
-from .recompute import contests_at, contests_with, renamed, settle
+from .recompute import contests_at, contests_with, recompute, renamed
 from .rows import Row, table_of
 from .standings import StoredStandings
 
-__all__ = ["Corrector"]
+__all__ = ["CorrectionEditor"]
 
 
-class Corrector:
+class CorrectionEditor:
     """The part of an ingest that people use by hand, and sources that know of new names.
 
     Attributes
     ----------
     removed : list of str
         Contests that were taken out; those that a mirror takes out are known at the end.
-    resettled : int
+    recomputed : int
         How many contests corrections changed that the source did not; known at the end.
     """
 
     def __init__(self, lake: Lake, name: str, rows: dict[str, Row], players: PlayerIndex, log: Iterable[Entry]) -> None:
         self.removed: list[str] = []
-        self.resettled = 0
+        self.recomputed = 0
         self._lake, self._name = lake, name
         self._rows, self._players, self._log = rows, players, Log(log)
         self._aliases_before = dict(self._log.aliases)
@@ -145,7 +145,7 @@ class Corrector:
             hint = f"there is {', '.join(alike)}" if alike else "give its contest_id, as `ranklake player` shows it"
             raise MissingError(f"no contest {contest_id!r} in data set {self._name}; {hint}")
 
-    def _settle(self) -> None:
+    def _recompute(self) -> None:
         """Give contests that corrections touch the size and the digest that ratings see."""
         turned = renamed(self._aliases_before, self._log.aliases)
         if not turned and not self._touched:
@@ -159,6 +159,8 @@ class Corrector:
             places |= contests_with(stored, self._players.known(turned), len(handles))
         for place, source, part in contests_at(stored, corrections, sorted(places)):
             row = self._rows[ids[place]]
-            changed = settle(self._name, row, source, part, self._log, handles, self._touched.get(row.contest_id, ()))
-            self.resettled += changed and row.contest_id not in self._added
+            changed = recompute(
+                self._name, row, source, part, self._log, handles, self._touched.get(row.contest_id, ())
+            )
+            self.recomputed += changed and row.contest_id not in self._added
             self._changed |= changed

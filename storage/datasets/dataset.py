@@ -19,7 +19,7 @@ from ..leases.lease import Holder, Lease, hold
 from ..leases.roots import delete_root, has_root, read_root
 from ..runs.run import Run
 from .corrections import Corrections, took_part
-from .garbage import n_replaced, referenced, strays
+from .garbage import n_replaced, referenced, unreferenced
 from .ingest import Ingest, IngestOrder
 from .log import Log
 from .players import read_handles
@@ -46,14 +46,14 @@ class Dataset:
     """
 
     def __init__(self, lake: Lake, name: str, contests: pa.Table, version: str = "") -> None:
-        facts = metadata_of(contests.schema)
+        metadata = metadata_of(contests.schema)
         self.lake = lake
         self.name = name
         self.contests = contests
         self.version = version
-        self.n_players = int(facts["n_players"])
-        self._player_parts = facts["player_parts"].split()
-        self._log_file = facts.get("log", "")
+        self.n_players = int(metadata["n_players"])
+        self._player_parts = metadata["player_parts"].split()
+        self._log_file = metadata.get("log", "")
         self._log: Log | None = None
         self._handles: pa.StringArray | None = None
 
@@ -144,10 +144,10 @@ class Dataset:
         purpose, folder = f"ingest into {name}", layout.dataset_folder(name)
         with hold(lake, folder, purpose, steal=steal, wait_seconds=_PATIENCE_SECONDS, on_wait=on_wait) as lease:
             before = cls._before(lake, name)
-            facts = () if before is None else (before.contests, before.handles(), before.log())
+            state = () if before is None else (before.contests, before.handles(), before.log())
             version = read_root(lake, layout.contests_file(name))[1] if before is None else before.version
-            how: dict[str, Any] = {"order": order, "mirror": mirror, "rewrite": rewrite, "version": version}
-            with Ingest(lake, name, *facts, lease=lease, **how) as ingest:
+            options: dict[str, Any] = {"order": order, "mirror": mirror, "rewrite": rewrite, "version": version}
+            with Ingest(lake, name, *state, lease=lease, **options) as ingest:
                 yield ingest
 
     @classmethod
@@ -221,9 +221,9 @@ class Dataset:
         names = (self.handles().take(pa.array(part.player)) for part in self._stored.parts(contest, contest + 1))
         return any(took_part(handle, some.to_pylist(), self.log().aliases, time_seconds) for some in names)
 
-    def strays(self) -> list[str]:
+    def unreferenced(self) -> list[str]:
         """Files that it does not refer to: left by a crash, or kept for those who read what was before."""
-        return strays(self.lake, self.name, self.files())
+        return unreferenced(self.lake, self.name, self.files())
 
     def files(self) -> set[str]:
         """Paths of all files that it refers to."""
@@ -231,7 +231,7 @@ class Dataset:
 
     def n_left(self) -> int:
         """How many files a stopped command left: those that no commit refers to and no reader may need."""
-        return max(len(self.strays()) - n_replaced(metadata_of(self.contests.schema)), 0)
+        return max(len(self.unreferenced()) - n_replaced(metadata_of(self.contests.schema)), 0)
 
     @cached_property
     def _stored(self) -> StoredStandings:

@@ -14,17 +14,31 @@ from ..lake.parquet import metadata_of
 from ..leases.lease import Lease
 from ..leases.roots import read_root
 
-__all__ = ["FACTS", "commit", "discard", "n_replaced", "referenced", "replaced", "strays", "sweep"]
+__all__ = [
+    "METADATA_KEYS",
+    "collect_garbage",
+    "commit",
+    "discard",
+    "n_replaced",
+    "referenced",
+    "replaced",
+    "unreferenced",
+]
 
-FACTS = ("player_parts", "n_players", "log", "epoch")  # of a table of contests: which files count beside standings
+METADATA_KEYS = (
+    "player_parts",
+    "n_players",
+    "log",
+    "epoch",
+)  # of a table of contests: which files belong to it beside the standings
 _REPLACED = "replaced"
 
 
-def referenced(name: str, files: Iterable[str], facts: Mapping[str, str]) -> set[str]:
-    """Paths of all files of a data set whose table of contests names these standings ``files`` and these facts."""
+def referenced(name: str, files: Iterable[str], metadata: Mapping[str, str]) -> set[str]:
+    """Paths of all files of a data set whose table of contests names these standings ``files`` and these metadata."""
     paths = {layout.contests_file(name)} | {layout.standings_file(name, file) for file in set(files)}
-    paths |= {layout.players_file(name, part) for part in facts.get("player_parts", "").split()}
-    return paths | ({layout.log_file(name, facts["log"])} if "log" in facts else set())
+    paths |= {layout.players_file(name, part) for part in metadata.get("player_parts", "").split()}
+    return paths | ({layout.log_file(name, metadata["log"])} if "log" in metadata else set())
 
 
 def replaced(before: Iterable[str], after: Iterable[str]) -> dict[str, str]:
@@ -33,16 +47,16 @@ def replaced(before: Iterable[str], after: Iterable[str]) -> dict[str, str]:
     return {_REPLACED: str(n_files)} if n_files else {}
 
 
-def n_replaced(facts: Mapping[str, str]) -> int:
+def n_replaced(metadata: Mapping[str, str]) -> int:
     """How many files the newest commit replaced. They stay until the next one."""
-    return int(facts.get(_REPLACED, 0))
+    return int(metadata.get(_REPLACED, 0))
 
 
 def commit(
     lake: Lake,
     name: str,
     contests: pa.Table,
-    facts: Mapping[str, str],
+    metadata: Mapping[str, str],
     written: Iterable[str],
     lease: Lease | None,
     version: str,
@@ -57,7 +71,7 @@ def commit(
         Somebody else took over; nothing was replaced.
     """
     path = layout.contests_file(name)
-    data = parquet.encode(contests, "contests", facts)
+    data = parquet.encode(contests, "contests", metadata)
     try:
         lake.flush(written)
     except MissingError:
@@ -84,16 +98,18 @@ def discard(lake: Lake, name: str, written: Iterable[str], lease: Lease | None) 
                 (lease or lake).delete(path)
 
 
-def sweep(lake: Lake, name: str, kept: set[str], lease: Lease | None) -> None:
+def collect_garbage(lake: Lake, name: str, kept: set[str], lease: Lease | None) -> None:
     """Remove whatever is not among the paths ``kept``."""
     # The data are committed: failing to tidy up is no failure.
     with suppress(LakeError):
-        for path in strays(lake, name, kept):  # listed before the lease is looked at: no successor's files are in it
+        for path in unreferenced(
+            lake, name, kept
+        ):  # listed before the lease is looked at: no successor's files are in it
             _check(lease)
             (lease or lake).delete(path)
 
 
-def strays(lake: Lake, name: str, kept: set[str]) -> list[str]:
+def unreferenced(lake: Lake, name: str, kept: set[str]) -> list[str]:
     """Files of a data set that are not among the paths ``kept``."""
     folders = (layout.standings_folder, layout.players_folder, layout.contests_folder, layout.log_folder)
     paths = (f"{folder(name)}/{file}" for folder in folders for file in lake.list(folder(name)))

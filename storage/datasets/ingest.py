@@ -17,8 +17,8 @@ from ..leases.fence import Writer
 from ..leases.lease import Lease
 from ..leases.roots import begin_epoch, epoch_of
 from .contests import Contest
-from .correction_editor import Corrector
-from .garbage import FACTS, commit, discard, referenced, replaced, sweep
+from .correction_editor import CorrectionEditor
+from .garbage import METADATA_KEYS, collect_garbage, commit, discard, referenced, replaced
 from .log import Log
 from .order import merge_order, n_moved
 from .players import PlayerIndex, encode_part, parts_that_stay
@@ -33,7 +33,7 @@ IngestOrder: TypeAlias = Literal["source", "time"]
 _FILE_ROWS = 2_000
 
 
-class Ingest(Corrector):
+class Ingest(CorrectionEditor):
     """The body of ``with Dataset.ingest(lake, name) as ingest``; commits at its end.
 
     The commit is the replacement of the table of contests. Until then the old state reads back exactly, and whatever
@@ -41,8 +41,8 @@ class Ingest(Corrector):
 
     Attributes
     ----------
-    removed, resettled
-        See :class:`Corrector`.
+    removed, recomputed
+        See :class:`CorrectionEditor`.
     moved : int
         How many contests stand elsewhere among those that were there before; known at the end.
     """
@@ -70,11 +70,11 @@ class Ingest(Corrector):
         self._order, self._mirror, self._rewrite = order, mirror, rewrite
         self._lease, self._version = lease, version
         self._writer: Writer = lake if lease is None else lease
-        facts = self._facts_before = metadata_of(contests.schema)
-        self._epoch = begin_epoch(lease, epoch_of(facts))
+        metadata = self._metadata_before = metadata_of(contests.schema)
+        self._epoch = begin_epoch(lease, epoch_of(metadata))
         self._order_before = list(rows)  # rated order
-        self._files_before = referenced(name, (row.file for row in rows.values()), facts)
-        self._parts = facts.get("player_parts", "").split()
+        self._files_before = referenced(name, (row.file for row in rows.values()), metadata)
+        self._parts = metadata.get("player_parts", "").split()
         self._n_players_before = len(players)
         self._kept: set[str] = set()
         self._pending: list[tuple[Contest, Row]] = []
@@ -94,7 +94,7 @@ class Ingest(Corrector):
         try:
             self._flush()
             self._arrange()
-            self._settle()
+            self._recompute()
             kept = self._commit() if self._changed else None
         except BaseException:
             discard(self._lake, self._name, self._written, self._lease)
@@ -102,7 +102,7 @@ class Ingest(Corrector):
         for path, (data, version) in self._records.items():
             self._writer.replace_bytes(path, data, version)
         if kept is not None:
-            sweep(self._lake, self._name, kept | self._files_before, self._lease)
+            collect_garbage(self._lake, self._name, kept | self._files_before, self._lease)
 
     def add(self, contest: Contest) -> Literal["new", "corrected", "unchanged"]:
         """Take in one contest of a source, in the source's order; see ``order.merge_order`` for its place.
@@ -167,7 +167,7 @@ class Ingest(Corrector):
         self._kept.add(contest_id)
 
     def remove(self, contest_id: str, why: str = "") -> None:
-        """Take a contest out; see :meth:`Corrector.remove`.
+        """Take a contest out; see :meth:`CorrectionEditor.remove`.
 
         Raises
         ------
@@ -239,25 +239,25 @@ class Ingest(Corrector):
             file, data = encode_part(first, self._players.since(first), self._epoch)
             self._write(layout.players_file(self._name, file), data)
             parts = [*parts, file]
-        facts = {"player_parts": " ".join(parts), "n_players": str(len(self._players))}
+        metadata = {"player_parts": " ".join(parts), "n_players": str(len(self._players))}
         if self._epoch:
-            facts["epoch"] = str(self._epoch)
+            metadata["epoch"] = str(self._epoch)
         if self._log.entries:
-            facts["log"] = self._log.file(self._epoch)
-            path = layout.log_file(self._name, facts["log"])
+            metadata["log"] = self._log.file(self._epoch)
+            path = layout.log_file(self._name, metadata["log"])
             if path not in self._files_before:
                 self._write(path, parquet.encode(self._log.table, "log"))
         rows = self._rows.values()
         table = table_of(rows)
-        if self._is_as_before(table, facts):
+        if self._is_as_before(table, metadata):
             self._lake.flush(self._written)
             return None
-        files = referenced(self._name, (row.file for row in rows), facts)
-        facts |= replaced(self._files_before, files)
-        commit(self._lake, self._name, table, facts, self._written, self._lease, self._version)
+        files = referenced(self._name, (row.file for row in rows), metadata)
+        metadata |= replaced(self._files_before, files)
+        commit(self._lake, self._name, table, metadata, self._written, self._lease, self._version)
         return files
 
-    def _is_as_before(self, table: pa.Table, facts: Mapping[str, str]) -> bool:
+    def _is_as_before(self, table: pa.Table, metadata: Mapping[str, str]) -> bool:
         """Whether a commit would put there what was read: contests were written again, and have not changed."""
         known = self._contests_before is not None and table.equals(self._contests_before)
-        return known and all(facts.get(key) == self._facts_before.get(key) for key in FACTS)
+        return known and all(metadata.get(key) == self._metadata_before.get(key) for key in METADATA_KEYS)

@@ -16,7 +16,7 @@ from .log import Log
 from .rows import Row
 from .standings import StandingsPart, StoredStandings
 
-__all__ = ["contests_at", "contests_with", "renamed", "settle"]
+__all__ = ["contests_at", "contests_with", "recompute", "renamed"]
 
 _FEW = 32  # so many contests are read one by one, more with all that lies between
 
@@ -51,7 +51,7 @@ def contests_at(
             yield place, part.contest(place), counted.contest(place)
 
 
-def settle(
+def recompute(
     dataset: str,
     row: Row,
     stored: StandingsPart,

@@ -38,14 +38,21 @@ class Row:
         """A contest as its source gives it, not in a file yet."""
         n = len(contest)
         ceiling = None if contest.perf_ceiling == math.inf else contest.perf_ceiling
-        facts = (contest.contest_id, contest.name, contest.url or None, contest.time_seconds, contest.weight, ceiling)
-        return cls(*facts, n, digest, "", 0, n, digest)
+        values = (
+            contest.contest_id,
+            contest.name,
+            contest.url or None,
+            contest.time_seconds,
+            contest.weight,
+            ceiling,
+        )
+        return cls(*values, n, digest, "", 0, n, digest)
 
     def digest_of(self, handles: pa.StringArray, lo: npt.NDArray[np.int32], hi: npt.NDArray[np.int32]) -> str:
         """The contest's content digest if these were its standings."""
         ceiling = math.inf if self.perf_ceiling is None else self.perf_ceiling
-        facts = (self.contest_id, "", "", self.time_seconds, handles, lo, hi, self.weight, ceiling)
-        return Contest(*facts).content_digest
+        values = (self.contest_id, "", "", self.time_seconds, handles, lo, hi, self.weight, ceiling)
+        return Contest(*values).content_digest
 
 
 assert [field.name for field in fields(Row)] == CONTESTS.names

@@ -68,9 +68,9 @@ def begin_epoch(lease: Lease | None, epoch: int) -> int:
     return epoch if lease is None or lease.rival < epoch or lease.rival < 0 else lease.number
 
 
-def epoch_of(facts: Mapping[str, str]) -> int:
+def epoch_of(metadata: Mapping[str, str]) -> int:
     """The epoch in what a table of contests says of itself."""
-    return int(facts.get("epoch", "0"))
+    return int(metadata.get("epoch", "0"))
 
 
 def delete_root(lake: Lake, path: str, lease: Lease) -> None:

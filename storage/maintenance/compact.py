@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..datasets.dataset import Dataset
-from ..datasets.garbage import FACTS, commit, discard, referenced, replaced, sweep
+from ..datasets.garbage import METADATA_KEYS, collect_garbage, commit, discard, referenced, replaced
 from ..datasets.rows import Row, rows_of, table_of
 from ..datasets.standings import standings_name, stretches
 from ..lake import layout, parquet
@@ -25,7 +25,7 @@ from ..leases.reserve import affordable
 from ..leases.roots import begin_epoch, epoch_of
 from ..runs.run import Run
 
-__all__ = ["ROWS", "compact_dataset", "compact_run", "sweep_snapshots"]
+__all__ = ["ROWS", "compact_dataset", "compact_run", "remove_unusable_snapshots"]
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ def compact_run(run: Run, rows: int = ROWS) -> tuple[int, int]:
     return len(chain.segments), len(groups)
 
 
-def sweep_snapshots(run: Run) -> list[str]:
+def remove_unusable_snapshots(run: Run) -> list[str]:
     """Remove snapshots that are damaged or of other rounds than the run has; returns where they were."""
     digests = [digest for segment in run.segments().segments for digest in segment.digests]
     removed = []
@@ -101,12 +101,12 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
     """
     _check(rows)
     dataset = Dataset.open(lake, name)
-    contests, facts = dataset.contests, metadata_of(dataset.contests.schema)
-    epoch = begin_epoch(lease, epoch_of(facts))
+    contests, metadata = dataset.contests, metadata_of(dataset.contests.schema)
+    epoch = begin_epoch(lease, epoch_of(metadata))
     members = rows_of(contests).values()
     before = {row.file for row in members}
-    stays = referenced(name, before, facts)
-    sweep(lake, name, stays, lease)  # first, as a full disk may have no space for anything else
+    stays = referenced(name, before, metadata)
+    collect_garbage(lake, name, stays, lease)  # first, as a full disk may have no space for anything else
     groups = [group for group in _by_year(members, rows) if not _is_one_file(group)]
     needs = _needs(lake, name, members, groups)
     chosen = affordable(lake, needs, also=sum(lake.sizes(layout.contests_folder(name)).values()))
@@ -123,14 +123,14 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
                 row.file, row.row_start = file, end - row.n_rows
         after = {row.file for row in members}
         if after != before:
-            facts = {key: facts[key] for key in FACTS if key in facts}
-            facts |= {"epoch": str(epoch)} if epoch else {}
-            facts |= replaced(stays, referenced(name, after, facts))
-            commit(lake, name, table_of(members), facts, written, lease, dataset.version)
+            metadata = {key: metadata[key] for key in METADATA_KEYS if key in metadata}
+            metadata |= {"epoch": str(epoch)} if epoch else {}
+            metadata |= replaced(stays, referenced(name, after, metadata))
+            commit(lake, name, table_of(members), metadata, written, lease, dataset.version)
     except BaseException:
         discard(lake, name, written, lease)
         raise
-    sweep(lake, name, stays | referenced(name, after, facts), lease)
+    collect_garbage(lake, name, stays | referenced(name, after, metadata), lease)
     _check_all(lake, layout.dataset_folder(name), needs, chosen)
     return len(before), len(after)
 

@@ -232,12 +232,12 @@ class Run:
         self._remove_snapshots(chain.stop_round)
         needed = {layout.numbered(segment.first_round, MANIFEST) for segment in kept}
         needed |= {segment.file for segment in kept}
-        doomed: list[tuple[int, bool, str]] = []
+        to_delete: list[tuple[int, bool, str]] = []
         for name in self.lake.list(self._rounds):
             number = layout.number_of(re.split("[-.]", name)[0])
             if name not in needed and (number is not None or name.startswith(layout.TEMPORARY_PREFIX)):
-                doomed.append((-1 if number is None else number, name.endswith(MANIFEST), name))
-        for _, _, name in sorted(doomed, reverse=True):  # of one segment, the manifest goes first
+                to_delete.append((-1 if number is None else number, name.endswith(MANIFEST), name))
+        for _, _, name in sorted(to_delete, reverse=True):  # of one segment, the manifest goes first
             self._check_lease()  # each time: who was suspended must not go on removing what his successor wrote
             self._writer.delete(f"{self._rounds}/{name}")
         return chain

@@ -290,7 +290,7 @@ def test_disqualify__never_the_last_player(games):
 def test_alias__gives_one_player_the_history_of_both_names(games):
     before = digests(games)
     body = change(games, "alias", "old", "zed")
-    assert body.resettled == 2
+    assert body.recomputed == 2
     assert [row[0] for row in standings(games, "3")] == ["zed", "ann"]
     assert {one for one, digest in digests(games).items() if digest != before[one]} == {"2", "3"}
     ingest(games, [contest("4", ["zed", "ann"])])

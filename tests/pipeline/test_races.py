@@ -64,7 +64,7 @@ def test_ingest__by_several_processes_at_once_loses_no_contest(command_server: C
     for source in sources:  # the order of each source is kept
         mine = [places.index(one.contest_id) for one in source]
         assert mine == sorted(mine)
-    assert Dataset.open(opened, "games").strays() == []
+    assert Dataset.open(opened, "games").unreferenced() == []
     command_server.done("rate", "--dataset", "games", "--run", "run", "--lake", lake)
     assert list(Verifier(opened).everything()) == []
 

@@ -232,16 +232,16 @@ def test_replay__of_other_ratings_names_the_segment_and_rating_from_there_mends_
     before = ratings(lake)
     opened = Lake.open(lake)
     run = Run.open(opened, "run")
-    doomed = run.segments().segments[2]
-    table = run.read_segment(doomed)
+    last = run.segments().segments[2]
+    table = run.read_segment(last)
     mu = table.column("mu").to_numpy() + 1e-9
     table = table.set_column(table.column_names.index("mu"), table.schema.field("mu"), [mu])
-    replace_rows(run, doomed, table)
+    replace_rows(run, last, table)
     assert invoke("verify", "--lake", lake).code == 0
     with Serial() as engine:
         problems = list(replay(opened, "run", 0, 59, engine))
     assert len(problems) == 1
-    assert problems[0].startswith(f"{run.path_of(doomed)}: rounds {doomed.first_round}-{doomed.stop_round - 1}")
+    assert problems[0].startswith(f"{run.path_of(last)}: rounds {last.first_round}-{last.stop_round - 1}")
     assert "do not give the mu on record; `ranklake rate --run run --from" in problems[0]
     mend(invoke, lake, lake, problems[0])
     assert same_tables(ratings(lake), before)

@@ -159,7 +159,7 @@ def _changing(lake: str, dataset: str) -> AbstractContextManager[Ingest]:
 
 
 def _tell(lake: str, dataset: str, ingest: Ingest) -> None:
-    n = ingest.resettled
+    n = ingest.recomputed
     say(f"data set {dataset}: {n:,} contest{'' if n == 1 else 's'} changed")
     if n:
         _tell_runs(lake, dataset)

@@ -109,7 +109,7 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
     """
     from ranklake.storage import Dataset, Lake, Run
     from ranklake.storage.lake.layout import dataset_folder, run_folder
-    from ranklake.storage.maintenance.compact import compact_dataset, compact_run, sweep_snapshots
+    from ranklake.storage.maintenance.compact import compact_dataset, compact_run, remove_unusable_snapshots
 
     with usage():
         _check_one(run, dataset)
@@ -128,7 +128,7 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
             Run.take_over(opened, name, lease)
             found = Run.open(opened, name)
             found.lease = lease
-            for path in sweep_snapshots(found):
+            for path in remove_unusable_snapshots(found):
                 say(f"{path}: damaged or of other rounds, removed", err=True)
             before, after = compact_run(found, rows)
         say(f"run {name}: segments: {before:,} before, now {after:,}")
@@ -170,11 +170,11 @@ def delete(
     if with_published:
         parts += [f"published/{name}: {_size_of(opened, published_folder(name))}" for name in published]
     parts.append(_dataset_told(opened, dataset))
-    doomed = [part for part in parts if part]
-    if not doomed:
+    to_delete = [part for part in parts if part]
+    if not to_delete:
         what = f"run {run!r}" if run is not None else f"data set {dataset!r}"
         raise LakeError(f"no {what} in {lake}, nor anything left of one; `ranklake runs` lists what there is")
-    _confirm(doomed, yes)
+    _confirm(to_delete, yes)
     for name in over:
         with _holding(opened, run_folder(name), f"delete {name}", steal) as lease:
             found = Run(opened, name, {})
@@ -319,10 +319,10 @@ def _size_of(lake: Lake, folder: str) -> str:
     return size(lake.size_below(folder))
 
 
-def _confirm(doomed: list[str], yes: bool) -> None:
+def _confirm(to_delete: list[str], yes: bool) -> None:
     from ranklake.storage import LakeError
 
-    for part in doomed:
+    for part in to_delete:
         say(part, err=True)
     if yes:
         return
