@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from ..http.client import Client
 from ..sources.base import SourceError
 from ..sources.sites.documents import Document, Key
-from ..sources.sites.site import Site, Wanted
+from ..sources.sites.site import DocumentRequest, Site
 from .folder_client import Folder
 from .response_archive import Entry, Raw
 
@@ -46,50 +46,50 @@ def fetch(
     since
         Only contests that ended then or later, UTC seconds.
     again
-        Ask for everything again that is there; what is unchanged may cost the site only a few bytes.
+        ListFetcher for everything again that is there; what is unchanged may cost the site only a few bytes.
 
     Returns
     -------
     list[SourceError]
-        Answers that could not be read. They are kept, but not as answers, and asked for again later.
+        Responses that could not be read. They are kept, but not as answers, and asked for again later.
 
     Raises
     ------
     SourceError
         The list or several documents in a row cannot be had or read. What was answered until then is kept.
     """
-    desk = _Desk(raw, site, client)
+    fetcher = Fetcher(raw, site, client)
     try:
-        found = site.wanted(desk, since, int(client.clock.now()))
-        wanted = list({one.key: one for one in found}.values())
-        missing = [one for one in wanted if desk.lacks(one)]
-        missing += [one for one in wanted if one.growing and one not in missing]
-        for done, one in enumerate(missing):
-            on_progress(done, len(missing), f"asking {site.name} for {one.key.shown}")
-            desk.ask(one)
+        listed = site.list_documents(fetcher, since, int(client.clock.now()))
+        requests = list({request.key: request for request in listed}.values())
+        missing = [request for request in requests if fetcher.is_missing(request)]
+        missing += [request for request in requests if request.open_ended and request not in missing]
+        for done, request in enumerate(missing):
+            on_progress(done, len(missing), f"asking {site.name} for {request.key.shown}")
+            fetcher.fetch(request)
         now = client.clock.now()
         if again:
-            asked = {one.key for one in missing}
-            due = [one for one in wanted if one.key not in asked]
+            requested = {request.key for request in missing}
+            due = [request for request in requests if request.key not in requested]
         else:
-            ratios = [(_overdue(raw.entry(one.key), one, now), one) for one in wanted]
-            due = [one for ratio, one in sorted(ratios, key=lambda pair: -pair[0]) if ratio >= 1.0]
-        for done, one in enumerate(due):
-            on_progress(done, len(due), f"asking {site.name} again for {one.key.shown}")
-            if not desk.ask(one) and not again:
+            ratios = [(_overdue(raw.entry(request.key), request, now), request) for request in requests]
+            due = [request for ratio, request in sorted(ratios, key=lambda pair: -pair[0]) if ratio >= 1.0]
+        for done, request in enumerate(due):
+            on_progress(done, len(due), f"asking {site.name} again for {request.key.shown}")
+            if not fetcher.fetch(request) and not again:
                 break
-        for done, one in enumerate(site.then(raw, desk.news)):
+        for done, request in enumerate(site.follow_up(raw, fetcher.any_new)):
             if done == MAX_FOLLOW_UPS:
                 rule = f"more than {MAX_FOLLOW_UPS:,} documents beyond its list; what was answered is kept"
-                raise SourceError(rule, site.name, member=one.path)
-            on_progress(done, None, f"asking {site.name} for {one.key.shown}")
-            desk.ask(one)
+                raise SourceError(rule, site.name, member=request.path)
+            on_progress(done, None, f"asking {site.name} for {request.key.shown}")
+            fetcher.fetch(request)
     finally:
-        desk.save()
-    return desk.broken
+        fetcher.save()
+    return fetcher.broken
 
 
-class _Desk:
+class Fetcher:
     """Asks, and files what comes in."""
 
     def __init__(self, raw: Raw, site: Site, client: Client | Folder) -> None:
@@ -97,22 +97,22 @@ class _Desk:
         self._saved = client.clock.monotonic()
         self._dirty = False
         self.broken: list[SourceError] = []
-        self.news = False
+        self.any_new = False
         self._in_a_row = 0
 
-    def lacks(self, wanted: Wanted) -> bool:
+    def is_missing(self, request: DocumentRequest) -> bool:
         """Whether a document was never asked for, or the list now tells something else of it."""
-        entry = self._raw.find(wanted.key)
-        return entry is None or (entry.version >= 0 and entry.about != wanted.about)
+        entry = self._raw.find(request.key)
+        return entry is None or (entry.version >= 0 and entry.about != request.about)
 
     def about(self, key: Key) -> dict[str, Any] | None:
-        """See :class:`ranklake.flows.sources.sites.site.Ask`."""
+        """See :class:`ranklake.flows.sources.sites.site.ListFetcher`."""
         entry = self._raw.find(key)
         return None if entry is None or entry.version < 0 else entry.about
 
-    def __call__(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
-        """See :class:`ranklake.flows.sources.sites.site.Ask`."""
-        answered = self._get(Wanted(key, path, 0))
+    def fetch_list(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
+        """See :class:`ranklake.flows.sources.sites.site.ListFetcher`."""
+        answered = self._get(DocumentRequest(key, path, 0))
         document = answered or self._raw.read(key)
         try:
             found = read(document)
@@ -123,12 +123,12 @@ class _Desk:
             self._dirty = True
         return found
 
-    def ask(self, wanted: Wanted) -> bool:
-        """Ask for one document; whether it is news."""
+    def fetch(self, request: DocumentRequest) -> bool:
+        """Request one document; return whether its content is new."""
         self._dirty = True
-        document = self._get(wanted)
+        document = self._get(request)
         if document is None:
-            self._raw.still_holds(wanted.key, int(self._client.clock.now()))
+            self._raw.still_holds(request.key, int(self._client.clock.now()))
             news = False
         else:
             try:
@@ -140,7 +140,7 @@ class _Desk:
                     raise self.broken[-1] from None
                 return False
             news = self._raw.keep(document)
-            self.news |= news
+            self.any_new |= news
         self._in_a_row = 0
         if self._client.clock.monotonic() - self._saved > SAVE_SECONDS:
             self.save()
@@ -152,13 +152,15 @@ class _Desk:
             self._raw.save()
             self._saved, self._dirty = self._client.clock.monotonic(), False
 
-    def _get(self, wanted: Wanted) -> Document | None:
+    def _get(self, request: DocumentRequest) -> Document | None:
         """What the site answers; None if it says that nothing changed."""
-        entry = self._raw.entry(wanted.key)
-        usable = entry is not None and entry.version >= 0 and entry.about == wanted.about and not entry.failures
+        entry = self._raw.entry(request.key)
+        usable = entry is not None and entry.version >= 0 and entry.about == request.about and not entry.failures
         known = entry if usable and entry is not None else Entry("", "")
-        answer = self._client.get(wanted.path, etag=known.etag, last_modified=known.last_modified, accept=wanted.accept)
-        return None if answer.status == 304 else Document(wanted.key, answer, wanted.about)
+        answer = self._client.get(
+            request.path, etag=known.etag, last_modified=known.last_modified, accept=request.accept
+        )
+        return None if answer.status == 304 else Document(request.key, answer, request.about)
 
     def _keep_broken(self, document: Document, error: SourceError) -> SourceError:
         self._dirty = True
@@ -167,13 +169,13 @@ class _Desk:
         return SourceError(rule, error.source, error.contest or document.key.name, error.member, error.rows)
 
 
-def _overdue(entry: Entry | None, wanted: Wanted, now: float) -> float:
+def _overdue(entry: Entry | None, request: DocumentRequest, now: float) -> float:
     """How often the age of a document has doubled since it was asked for, as a power of two; 1 is due."""
     if entry is None:
         return 0.0
     if entry.failures:
         return (now - entry.checked_seconds) / (YOUNG_SECONDS * 2.0 ** min(entry.failures, 16))
-    if wanted.growing:
+    if request.open_ended:
         return 0.0
-    young = max(entry.checked_seconds - wanted.end_seconds, YOUNG_SECONDS)
-    return 0.0 if young >= SETTLED_SECONDS else (now - wanted.end_seconds) / (2.0 * young)
+    young = max(entry.checked_seconds - request.end_seconds, YOUNG_SECONDS)
+    return 0.0 if young >= SETTLED_SECONDS else (now - request.end_seconds) / (2.0 * young)

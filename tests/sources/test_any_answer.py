@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -98,21 +99,22 @@ def test_parse__any_answer_is_contests_or_an_error_in_words(source: str, choice:
 @pytest.mark.parametrize("source", LISTS)
 @repeatable(60)
 @given(choice=st.data())
-def test_wanted__any_list_is_read_or_an_error_in_words(source: str, choice: st.DataObject) -> None:
-    def ask(key: Key, path: str, read: Any) -> Any:
+def test_list_documents__any_list_is_read_or_an_error_in_words(source: str, choice: st.DataObject) -> None:
+    def fetch_list(key: Key, path: str, read: Any) -> Any:
         return read(Document(key, Answer("URL", 200, json.dumps(choice.draw(spoilt(LISTS[source]))).encode(), 0)))
 
     try:
-        found = list(find_site(source).wanted(ask, None, 1_800_000_000))  # type: ignore[arg-type]
+        fetcher: Any = SimpleNamespace(fetch_list=fetch_list)
+        requests = list(find_site(source).list_documents(fetcher, None, 1_800_000_000))
     except SourceError as error:
-        told, found = [str(error)], []
+        texts, requests = [str(error)], []
     else:
-        told = [wanted.key.shown for wanted in found]
-    assert all(text.isprintable() for text in told)
-    for wanted in found:
-        assert wanted.path.isascii()
-        assert wanted.path.isprintable()
-        json.dumps(wanted.about)
+        texts = [request.key.shown for request in requests]
+    assert all(text.isprintable() for text in texts)
+    for request in requests:
+        assert request.path.isascii()
+        assert request.path.isprintable()
+        json.dumps(request.about)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -77,14 +78,15 @@ def test_atcoder__a_contest_whose_time_the_list_corrects_is_corrected(lake: Lake
 
 
 def test_atcoder__the_list_is_that_of_another_site_and_the_token_stays_at_home() -> None:
-    asked = []
+    requested = []
 
-    def ask(key: Key, path: str, read: Any) -> list[Any]:
-        asked.append(path)
+    def fetch_list(key: Key, path: str, read: Any) -> list[Any]:
+        requested.append(path)
         return []
 
-    list(find_site("atcoder").wanted(ask, None, NOW))  # type: ignore[arg-type]
-    assert asked == ["https://kenkoooo.com/atcoder/resources/contests.json"]
+    fetcher: Any = SimpleNamespace(fetch_list=fetch_list)
+    list(find_site("atcoder").list_documents(fetcher, None, NOW))
+    assert requested == ["https://kenkoooo.com/atcoder/resources/contests.json"]
 
 
 def test_atcoder__places_count_from_1() -> None:

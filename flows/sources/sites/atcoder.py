@@ -15,7 +15,7 @@ from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError
 from .documents import Document, Key
-from .site import Answers, Ask, Wanted, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Responses, contest_of, decode
 
 __all__ = ["AtCoder"]
 
@@ -54,20 +54,20 @@ class AtCoder:
     name_kinds: tuple[str, ...] = ()
     version = 1
 
-    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
+    def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Contests that are over and were announced as rated."""
         host = LIST_HOST if self.base_url == HOME else ""  # a mirror has the list, too
-        listed: list[_Listed] = ask(Key("list", "contests"), host + LIST_PATH, self._read_list)
+        listed: list[_Listed] = fetcher.fetch_list(Key("list", "contests"), host + LIST_PATH, self._read_list)
         for contest in sorted(listed, key=lambda contest: (contest.start_epoch_second, contest.id)):
             end = contest.start_epoch_second + contest.duration_second
             marathon = contest.id.startswith("ahc")
             if contest.rate_change != UNRATED and not marathon and end <= now and (since is None or end >= since):
                 about = {"name": contest.title, "time_seconds": end}
-                yield Wanted(
+                yield DocumentRequest(
                     Key("results", contest.id), f"contests/{quote(contest.id, safe='')}/results/json", end, about
                 )
 
-    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
         """Nothing more."""
         yield from ()
 

@@ -15,7 +15,7 @@ from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError, shown
 from .documents import Document, Key
-from .site import Answers, Ask, Wanted, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Responses, contest_of, decode
 
 __all__ = ["Codeforces"]
 
@@ -73,18 +73,18 @@ class Codeforces:
     name_kinds: tuple[str, ...] = ()
     version = 1
 
-    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
+    def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Contests that are over; only the answer to each tells whether it was rated."""
-        listed: list[_Listed] = ask(Key("list", "contests"), "api/contest.list", self._read_list)
+        listed: list[_Listed] = fetcher.fetch_list(Key("list", "contests"), "api/contest.list", self._read_list)
         over = [contest for contest in listed if contest.phase == "FINISHED" and contest.id not in TEAM_ROUNDS]
         for contest in sorted(over, key=lambda contest: (contest.start or 0, contest.id)):
             end = (contest.start or 0) + contest.duration
             if since is None or end >= since:
                 path = f"api/contest.ratingChanges?contestId={contest.id}"
                 # An unrated contest answers 400 and says so.
-                yield Wanted(Key(RATED, str(contest.id)), path, end, accept=frozenset({200, 400}))
+                yield DocumentRequest(Key(RATED, str(contest.id)), path, end, accept=frozenset({200, 400}))
 
-    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
         """Nothing more."""
         yield from ()
 

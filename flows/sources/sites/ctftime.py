@@ -15,7 +15,7 @@ from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError
 from .documents import Document, Key
-from .site import Answers, Ask, Wanted, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Responses, contest_of, decode
 
 __all__ = ["CTFtime"]
 
@@ -61,7 +61,7 @@ class CTFtime:
     name_kinds = ("teams", "team")
     version = 1
 
-    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
+    def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """A document for each year; this year's grows."""
         this = datetime.fromtimestamp(now, UTC).year
         first = (
@@ -69,25 +69,25 @@ class CTFtime:
         )
         for year in range(first, this + 1):
             end = int(datetime(year + 1, 1, 1, tzinfo=UTC).timestamp())
-            yield Wanted(Key("results", str(year)), f"api/v1/results/{year}/", end, growing=year == this)
+            yield DocumentRequest(Key("results", str(year)), f"api/v1/results/{year}/", end, open_ended=year == this)
 
-    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
         """Pages of teams, on from the last one, if a run was stopped among them or there are teams without a name."""
-        pages = sorted(int(key.name) for key in answers.keys("teams"))
-        last = self._page(answers.read(Key("teams", str(pages[-1])))) if pages else None
+        pages = sorted(int(key.name) for key in responses.keys("teams"))
+        last = self._page(responses.read(Key("teams", str(pages[-1])))) if pages else None
         stopped = last is None or len(last) == PAGE
-        if not stopped and not (news and self._nameless(answers)):
+        if not stopped and not (any_new and self._nameless(responses)):
             return
         offset = 0 if last is None else pages[-1] + PAGE * stopped
         while True:
             key = Key("teams", str(offset))
-            yield Wanted(key, f"api/v1/teams/?limit={PAGE}&offset={offset}", 0)
-            if key not in answers.keys("teams") or len(self._page(answers.read(key))) < PAGE:
+            yield DocumentRequest(key, f"api/v1/teams/?limit={PAGE}&offset={offset}", 0)
+            if key not in responses.keys("teams") or len(self._page(responses.read(key))) < PAGE:
                 break
             offset += PAGE
-        for team in self._nameless(answers)[:SINGLE_TEAMS]:
+        for team in self._nameless(responses)[:SINGLE_TEAMS]:
             # Who has gone answers 404, and is not asked about again.
-            yield Wanted(Key("team", str(team)), f"api/v1/teams/{team}/", 0, accept=frozenset({200, 404}))
+            yield DocumentRequest(Key("team", str(team)), f"api/v1/teams/{team}/", 0, accept=frozenset({200, 404}))
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """The events of a year that have results; players are team ids."""
@@ -110,14 +110,14 @@ class CTFtime:
     def _page(self, document: Document) -> list[_Team]:
         return decode(_PAGE, document, self.name).result
 
-    def _nameless(self, answers: Answers) -> list[int]:
+    def _nameless(self, responses: Responses) -> list[int]:
         """Ids of teams in the results that no answer names, nor says to be gone."""
-        known = {int(key.name) for key in answers.keys("team")}
-        for key in answers.keys("teams"):
-            known.update(team.id for team in self._page(answers.read(key)))
+        known = {int(key.name) for key in responses.keys("team")}
+        for key in responses.keys("teams"):
+            known.update(team.id for team in self._page(responses.read(key)))
         played: set[int] = set()
-        for key in answers.keys("results"):
-            for event in decode(_YEAR, answers.read(key), self.name).values():
+        for key in responses.keys("results"):
+            for event in decode(_YEAR, responses.read(key), self.name).values():
                 played.update(score.team_id for score in event.scores)
         return sorted(played - known)
 

@@ -17,7 +17,7 @@ from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError, shown
 from .documents import Document, Key
-from .site import Answers, Ask, Wanted, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Responses, contest_of, decode
 
 __all__ = ["DMOJ"]
 
@@ -84,12 +84,12 @@ class DMOJ:
     name_kinds: tuple[str, ...] = ()
     version = 1
 
-    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
+    def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Rated contests that are over."""
         listed: dict[str, int] = {}
         for page in count(1):
             path = f"api/v2/contests?is_rated=True&page={page}"
-            found: _Page = ask(Key("list", f"page-{page}"), path, self._read_page)
+            found: _Page = fetcher.fetch_list(Key("list", f"page-{page}"), path, self._read_page)
             before, address = len(listed), f"{self.base_url.rstrip('/')}/{path}"
             listed.update((contest.key, int(contest.end_time.timestamp())) for contest in found.objects)
             more = found.has_more if found.has_more is not None else page < (found.total_pages or 0)
@@ -106,9 +106,9 @@ class DMOJ:
             if end <= now and (since is None or end >= since):
                 # Contests that are not for everybody are refused.
                 path = f"api/v2/contest/{quote(key, safe='')}"
-                yield Wanted(Key("contest", key), path, end, accept=frozenset({200, 403, 404}))
+                yield DocumentRequest(Key("contest", key), path, end, accept=frozenset({200, 403, 404}))
 
-    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
         """Nothing more."""
         yield from ()
 

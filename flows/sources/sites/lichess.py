@@ -17,7 +17,7 @@ from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError
 from .documents import Document, Key
-from .site import Answers, Ask, Wanted, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Responses, contest_of, decode
 
 __all__ = ["Lichess"]
 
@@ -97,17 +97,19 @@ class Lichess:
         self.base_url = HOME
         self._teams, self._arenas, self._swisses = teams, arenas, swisses
 
-    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
+    def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Results of the tournaments that have ended."""
         found: dict[tuple[str, str], _Over] = {}
-        for one in self._over(ask):
+        for one in self._ended(fetcher):
             found.setdefault((one.kind, one.id), one)
         for one in sorted(found.values(), key=lambda one: (one.end, one.id)):
             if since is None or one.end >= since:
                 about = {"name": one.name, "time_seconds": one.end}
-                yield Wanted(Key(one.kind, one.id), f"api/{one.kind}/{quote(one.id, safe='')}/results", one.end, about)
+                yield DocumentRequest(
+                    Key(one.kind, one.id), f"api/{one.kind}/{quote(one.id, safe='')}/results", one.end, about
+                )
 
-    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
         """Nothing more."""
         yield from ()
 
@@ -133,21 +135,23 @@ class Lichess:
         """Players are known by their names."""
         return {}
 
-    def _over(self, ask: Ask) -> Iterator[_Over]:
+    def _ended(self, fetcher: ListFetcher) -> Iterator[_Over]:
         if not (self._teams or self._arenas or self._swisses):
-            yield from ask(Key("list", "recent"), "api/tournament", self._read_recent)
+            yield from fetcher.fetch_list(Key("list", "recent"), "api/tournament", self._read_recent)
         for team in self._teams:
             place = f"api/team/{quote(team, safe='')}"
-            yield from ask(Key("list", f"arenas of {team}"), f"{place}/arena", self._read_arenas)
-            yield from ask(Key("list", f"swisses of {team}"), f"{place}/swiss", self._read_swisses)
+            yield from fetcher.fetch_list(Key("list", f"arenas of {team}"), f"{place}/arena", self._read_arenas)
+            yield from fetcher.fetch_list(Key("list", f"swisses of {team}"), f"{place}/swiss", self._read_swisses)
         for kind, ids, read in (
             ("tournament", self._arenas, self._read_arena),
             ("swiss", self._swisses, self._read_swisses),
         ):
             for one in ids:
-                about = ask.about(Key(kind, one))
+                about = fetcher.about(Key(kind, one))
                 if about is None:  # what is over has a name and a time for good
-                    yield from ask(Key("list", f"{kind} {one}"), f"api/{kind}/{quote(one, safe='')}", read)
+                    yield from fetcher.fetch_list(
+                        Key("list", f"{kind} {one}"), f"api/{kind}/{quote(one, safe='')}", read
+                    )
                 else:
                     yield _Over(kind, one, about["name"], about["time_seconds"])
 

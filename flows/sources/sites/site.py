@@ -19,7 +19,17 @@ from ranklake.storage.datasets.contests import Contest
 from ..base import SourceError, shown
 from .documents import Document, Key
 
-__all__ = ["SITES", "Answers", "Ask", "Site", "Wanted", "contest_of", "decode", "find_site", "misfit"]
+__all__ = [
+    "SITES",
+    "DocumentRequest",
+    "ListFetcher",
+    "Responses",
+    "Site",
+    "contest_of",
+    "decode",
+    "find_site",
+    "misfit",
+]
 
 SITES = {
     "codeforces": "Codeforces",
@@ -36,23 +46,24 @@ LATEST = 253_402_300_799  # the last second of the year 9999
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A document that a site has.
+class DocumentRequest:
+    """A document that a site has, and how to request it.
 
     Attributes
     ----------
     key : Key
-        What it is about.
+        Identity of the document.
     path : str
-        Where it is, below the base URL, or an address of its own.
+        Path below the base URL, or a full URL.
     end_seconds : int
-        When what it tells of was over, UTC: while that is not long ago, it may still change.
+        When the events in the document ended, UTC seconds: for some time after that, it may still change.
     about : dict
-        What the list tells and the document does not, to be kept with it. If that changes, it is asked for again.
+        What the site's list says of it and the document does not; stored with it. If it changes, the document is
+        requested again.
     accept : Collection[int]
-        HTTP statuses that are answers.
-    growing : bool
-        It is not over yet and asked for every time.
+        HTTP statuses that count as a response.
+    open_ended : bool
+        Whether the events have not ended yet: the document is requested in every run.
     """
 
     key: Key
@@ -60,27 +71,27 @@ class Wanted:
     end_seconds: int
     about: dict[str, Any] = field(default_factory=dict)
     accept: Collection[int] = frozenset({200})
-    growing: bool = False
+    open_ended: bool = False
 
 
-class Ask(Protocol):
-    """Ask a site for a list; what cannot be read is kept and is an error."""
+class ListFetcher(Protocol):
+    """Requests lists from a site; a list that cannot be read is stored and raises an error."""
 
-    def __call__(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
-        """What ``read`` makes of the answer at ``path``."""
+    def fetch_list(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
+        """What ``read`` returns for the response at ``path``."""
 
     def about(self, key: Key) -> dict[str, Any] | None:
-        """What is kept with a document that was asked for before; None if there is none."""
+        """What is stored with a document of an earlier request; None if there is none."""
 
 
-class Answers(Protocol):
-    """What was answered so far."""
+class Responses(Protocol):
+    """The responses stored so far."""
 
     def keys(self, *kinds: str) -> list[Key]:
-        """What there are answers about."""
+        """Keys of all stored documents of these kinds."""
 
     def read(self, key: Key) -> Document:
-        """The newest answer."""
+        """The newest response for a key."""
 
 
 class Site(Protocol):
@@ -89,17 +100,17 @@ class Site(Protocol):
     Attributes
     ----------
     name : str
-        As the commands call it.
+        Name in commands.
     base_url : str
-        Where it is.
+        Address of the site.
     interval_seconds, pause_seconds : float
-        Least time between two requests, and after a 429.
+        Minimum time between two requests, and after a 429.
     kinds : tuple of str
         Kinds of documents that hold contests.
     name_kinds : tuple of str
-        Kinds of documents that hold names; if there are any, the players of contests are ids.
+        Kinds of documents that hold player names; if there are any, players are identified by ids in contests.
     version : int
-        From 1; changes when answers are read in another way: then all are read again.
+        Version of the parser, from 1; when it changes, all responses are parsed again.
     """
 
     name: str
@@ -110,26 +121,26 @@ class Site(Protocol):
     name_kinds: tuple[str, ...]
     version: int
 
-    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
-        """Everything that is over, or all that ended at ``since`` (UTC seconds) or later, in order of time."""
+    def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
+        """Requests for all contests that ended before ``now`` and not before ``since`` (UTC seconds), by time."""
 
-    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
-        """What else is wanted, now that all that is over was answered; ``news`` says whether any of it is new.
+    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
+        """Requests that depend on the responses; ``any_new`` says whether any of these is new.
 
-        Each is asked for before the next one is drawn.
+        Each request is sent before the next one is drawn.
         """
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
-        """The contests of a document; one with a fault is its error, as a value.
+        """The contests of a document; a contest with a fault is its error, as a value.
 
         Raises
         ------
         SourceError
-            The document as a whole is not what it should be; names URL, field and value.
+            The whole document is invalid; names URL, field and value.
         """
 
     def names(self, document: Document) -> Mapping[str, str]:
-        """Names of players by id, as a document of ``name_kinds`` has them."""
+        """Player names by id in a document of ``name_kinds``."""
 
 
 def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:

@@ -18,7 +18,7 @@ from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError, shown
 from .documents import Document, Key
-from .site import Answers, Ask, Wanted, contest_of, misfit
+from .site import DocumentRequest, ListFetcher, Responses, contest_of, misfit
 
 __all__ = ["TopCoder"]
 
@@ -50,16 +50,18 @@ class TopCoder:
     name_kinds = ("round",)
     version = 1
 
-    def wanted(self, ask: Ask, since: int | None, now: int) -> Iterator[Wanted]:
+    def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """All rounds of the list; a round of which there is no file has no results."""
-        rounds: list[tuple[int, _Round]] = ask(Key("list", "rounds"), "dd_round_list.xml", self._read_list)
+        rounds: list[tuple[int, _Round]] = fetcher.fetch_list(
+            Key("list", "rounds"), "dd_round_list.xml", self._read_list
+        )
         for time, found in sorted(rounds, key=lambda pair: (pair[0], pair[1].round_id)):
             if since is None or time >= since:
                 about = {"name": found.full_name, "time_seconds": time}
                 path = f"dd_round_results_rd={found.round_id}.xml"
-                yield Wanted(Key("round", str(found.round_id)), path, time, about, frozenset({200, 404}))
+                yield DocumentRequest(Key("round", str(found.round_id)), path, time, about, frozenset({200, 404}))
 
-    def then(self, answers: Answers, news: bool) -> Iterator[Wanted]:
+    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
         """Nothing more."""
         yield from ()
 
