@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 from pipeline.commands import Command
 from pipeline.lakes import contest, files, ingest, lake_of, rate_run, rated, start, synthetic
 
+from ranklake.flows.cli.main import cli
 from ranklake.storage import Contest, Dataset, Lake, Run
 
 PATIENCE = 120.0
@@ -99,6 +101,37 @@ def test_help__answers_in_half_a_second() -> None:
             process.communicate(timeout=PATIENCE)
         took.append(time.perf_counter() - began)
     assert min(took) < 0.5
+
+
+def test_help__lists_commands_under_headings_in_order(invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = {}
+    for width in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines[width] = invoke("--help").out.partition("Commands:\n")[2].splitlines()
+    assert lines[80] == lines[120]
+    headings = [line.strip() for line in lines[80] if re.fullmatch(r"  \S.*:", line)]
+    assert headings == ["Get data in:", "Rate:", "Look:", "Judge:", "Keep:"]
+    commands = [re.fullmatch(r"    (\S+) +(\S.*\.)", line) for line in lines[80] if line.startswith("    ")]
+    assert sorted(found[1] for found in commands if found) == sorted(cli.commands)
+    assert not any("..." in line or len(line) > 80 for line in lines[80])
+
+
+@pytest.mark.parametrize("group", ["ingest", "plot"])
+def test_help__of_a_group_cuts_no_line_short(invoke: Command, monkeypatch: pytest.MonkeyPatch, group: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "..." not in invoke(group, "--help").out.partition("Commands:")[2]
+
+
+def test_help__imports_no_command() -> None:
+    code = "from ranklake.flows.cli.main import cli\ntry:\n    cli.main(['--help'])\nfinally:\n    import sys\n"
+    code += "    print(*(name for name in sys.modules if 'commands.' in name), sep='', file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert done.stderr == "\n"
+
+
+@pytest.mark.parametrize("name", cli.commands)
+def test_commands__each_has_the_name_it_is_listed_under(name: str) -> None:
+    assert cli.commands[name].name == name
 
 
 # Wrong use: 2

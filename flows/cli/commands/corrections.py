@@ -25,7 +25,7 @@ from ..terminal.terminal import (
 if TYPE_CHECKING:
     from ranklake.storage import Dataset, Entry, Ingest, Log
 
-__all__ = ["COMMANDS"]
+__all__ = ["alias", "amend", "log", "remove", "unalias"]
 
 why_option = click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
 
@@ -137,9 +137,6 @@ def log(dataset: str, form: str, safe: bool, lake: str) -> None:
         print_table(log_table(f"corrections of {dataset}", [(entry, _state(found, entry)) for entry in found.entries]))
     else:
         write_rows(found.table, form, safe)
-
-
-COMMANDS = (remove, amend, alias, unalias, log)
 
 
 def _open(lake: str, dataset: str) -> Dataset:

@@ -26,7 +26,7 @@ from ..terminal.terminal import (
 if TYPE_CHECKING:
     from ...evaluation.evaluate import Evaluation
 
-__all__ = ["COMMANDS"]
+__all__ = ["evaluate", "search"]
 
 BREAKDOWNS = ("era", "size", "experience", "rank-error")
 FILTERS = ("everyone", "experienced", "top100")
@@ -206,9 +206,6 @@ def search(
         raise ArithmeticError("no trial came to an end; search another --space")
     words = [word for pair in report.best[0].settings.items() for word in ("--set", "=".join(pair))]
     say(shlex.join(["ranklake", "rate", "--dataset", dataset, "--system", config.system, *words, "--lake", lake]))
-
-
-COMMANDS = (evaluate, search)
 
 
 def _tell(tell: Callable[[int, int | None, str], None], run: str, done: int, total: int) -> None:

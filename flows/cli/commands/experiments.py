@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...experiments.data import History
     from ...sources.options import ReadOptions
 
-__all__ = ["COMMANDS"]
+__all__ = ["experiment"]
 
 _SYNTHETIC = "paper"  # the preset that stands in where no data are given
 
@@ -89,9 +89,6 @@ def experiment(
     )
     page = write_report(found, report, Path(output), f"{told}; seed {seed}")
     say(f"wrote {page} and {len(report.tables)} tables")
-
-
-COMMANDS = (experiment,)
 
 
 def _list() -> None:

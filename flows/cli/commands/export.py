@@ -24,7 +24,7 @@ from ..terminal.terminal import (
 if TYPE_CHECKING:
     from ...common.titles import TitlesChoice
 
-__all__ = ["COMMANDS"]
+__all__ = ["export"]
 
 _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -81,6 +81,3 @@ def export(
     with progress("exporting", "rows") as tell, atomic_file(Path(output)) as file:
         n = write_export(rows, what, form, file, lambda done: tell(done, None, what), safe)
     say(f"wrote {output}: {n:,} rows, {Path(output).stat().st_size / 1e6:,.1f} MB")
-
-
-COMMANDS = (export,)

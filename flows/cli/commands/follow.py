@@ -19,7 +19,7 @@ from .ingest import file_options
 if TYPE_CHECKING:
     from ...scheduling.follow import FollowReport
 
-__all__ = ["COMMANDS"]
+__all__ = ["follow"]
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -112,9 +112,6 @@ def follow(
         _again_and_again(sources, once, every)
     elif not _in_turn(sources, once):
         raise click.exceptions.Exit(1)
-
-
-COMMANDS = (follow,)
 
 
 def _in_turn(sources: Sequence[str], once: Callable[[str], FollowReport]) -> bool:

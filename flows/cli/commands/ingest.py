@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...ingestion.sites import SourceReport
     from ...sources.base import IngestReport
 
-__all__ = ["COMMANDS"]
+__all__ = ["ingest", "normalise"]
 
 rewrite_option = click.option(
     "--rewrite", is_flag=True, help="Write contests again even if they are unchanged: mends damaged standings."
@@ -128,7 +128,7 @@ def ingest_files(
     _ingest(lake, dataset, contests, report, order, mirror=mirror, rewrite=rewrite, steal=steal)
 
 
-@ingest.command("synthetic")
+@ingest.command("synthetic", short_help="Generate a history of players with known skills.")
 @click.option("--preset", required=True, help="paper, paper-quarter, synth-sm or synth-la.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--dataset", help="Name of the data set; by default the preset's.")
@@ -153,7 +153,7 @@ def ingest_synthetic(
     _ingest(lake, dataset or preset, screen(generate(chosen, seed), report), report, rewrite=rewrite, steal=steal)
 
 
-@ingest.command("codeforces")
+@ingest.command("codeforces", short_help="Ingest the rated rounds of Codeforces.")
 @site_options
 def ingest_codeforces(**choices: Any) -> None:
     """Ingest the rated rounds of Codeforces.
@@ -164,7 +164,7 @@ def ingest_codeforces(**choices: Any) -> None:
     _ingest_site("codeforces", **choices)
 
 
-@ingest.command("ctftime")
+@ingest.command("ctftime", short_help="Ingest the events of CTFtime.")
 @site_options
 def ingest_ctftime(**choices: Any) -> None:
     """Ingest the events of CTFtime: the results of each year, and the names of teams, 300 a request.
@@ -174,7 +174,7 @@ def ingest_ctftime(**choices: Any) -> None:
     _ingest_site("ctftime", **choices)
 
 
-@ingest.command("topcoder")
+@ingest.command("topcoder", short_help="Ingest the rounds of TopCoder from its closed data feed.")
 @site_options
 def ingest_topcoder(**choices: Any) -> None:
     """Ingest the rounds of TopCoder from the files of its data feed, which is closed.
@@ -185,21 +185,21 @@ def ingest_topcoder(**choices: Any) -> None:
     _ingest_site("topcoder", **choices)
 
 
-@ingest.command("atcoder")
+@ingest.command("atcoder", short_help="Ingest the rated contests of AtCoder.")
 @site_options
 def ingest_atcoder(**choices: Any) -> None:
     """Ingest the rated contests of AtCoder, marathons (AHC) left out."""
     _ingest_site("atcoder", **choices)
 
 
-@ingest.command("dmoj")
+@ingest.command("dmoj", short_help="Ingest the rated contests of DMOJ or a similar site.")
 @site_options
 def ingest_dmoj(**choices: Any) -> None:
     """Ingest the rated contests of DMOJ, or of another site of its make (--base-url)."""
     _ingest_site("dmoj", **choices)
 
 
-@ingest.command("lichess")
+@ingest.command("lichess", short_help="Ingest tournaments of lichess.")
 @click.option("--team", "teams", multiple=True, metavar="ID", help="Tournaments of this team; repeatable.")
 @click.option("--arena", "arenas", multiple=True, metavar="ID", help="This arena; repeatable.")
 @click.option("--swiss", "swisses", multiple=True, metavar="ID", help="This swiss tournament; repeatable.")
@@ -212,7 +212,7 @@ def ingest_lichess(**choices: Any) -> None:
     _ingest_site("lichess", **choices)
 
 
-@ingest.command("kaggle")
+@ingest.command("kaggle", short_help="Ingest the competitions of Kaggle from files.")
 @click.option("--base-url", required=True, metavar="FOLDER", help="Folder of Competitions.csv, Teams.csv, "
               "TeamMemberships.csv and Users.csv.")  # fmt: skip
 @click.option("--dataset", default="kaggle", show_default=True, help="Name of the data set.")
@@ -267,9 +267,6 @@ def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake
         how: dict[str, Any] = {"rewrite": rewrite, "steal": steal, "on_progress": tell, "on_wait": tell_wait}
         report = normalise_source(Lake.open(lake), source, dataset, **how)
     _tell(report)
-
-
-COMMANDS = (ingest, normalise)
 
 
 def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | None, **choices: Any) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...maintenance.verify import Verifier
 
-__all__ = ["COMMANDS"]
+__all__ = ["compact", "delete", "runs", "verify"]
 
 _PATIENCE_SECONDS = 600.0
 
@@ -190,9 +190,6 @@ def delete(
             _refuse_with_runs(dataset, Run.over(opened, dataset))  # one may have been made meanwhile
             Dataset.delete(opened, dataset, lease)
         say(f"data set {dataset}: deleted")
-
-
-COMMANDS = (runs, verify, compact, delete)
 
 
 def _tell_each(problems: Iterator[str]) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ...common.titles import TitlesChoice
 
-__all__ = ["COMMANDS"]
+__all__ = ["plot"]
 
 output_option = click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, writable=True), metavar="FILE",
@@ -27,7 +27,7 @@ def plot() -> None:
     """Draw players' histories, or how ratings are distributed; needs the extra `report`."""
 
 
-@plot.command("player")
+@plot.command("player", short_help="Draw the ratings of players over time.")
 @click.argument("handles", nargs=-1, required=True, metavar="HANDLE...")
 @run_option
 @output_option
@@ -57,7 +57,7 @@ def player(
     _write(lake, run, output, draw)
 
 
-@plot.command("distribution")
+@plot.command("distribution", short_help="Draw the distribution of ratings.")
 @run_option
 @output_option
 @deviations_option
@@ -74,9 +74,6 @@ def distribution(run: str, output: str, deviations: float | None, titles: Titles
         return distribution_figure(Lake.open(lake), run, deviations, titles)
 
     _write(lake, run, output, draw)
-
-
-COMMANDS = (plot,)
 
 
 def _write(lake: str, run: str, output: str, draw: Callable[[], Figure]) -> None:

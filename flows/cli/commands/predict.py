@@ -25,7 +25,7 @@ from ..terminal.terminal import (
 if TYPE_CHECKING:
     from ...frames.prediction import Prediction
 
-__all__ = ["COMMANDS"]
+__all__ = ["predict"]
 
 _MATRIX = 8  # entrants up to whom a table has everybody's chances
 _LADDER = 25  # rows of places a table has room for
@@ -100,9 +100,6 @@ def predict(
         _tell_pairs(prediction, form, safe)
     else:
         _tell_entrants(prediction, form, safe)
-
-
-COMMANDS = (predict,)
 
 
 def _tell_entrants(prediction: Prediction, form: str, safe: bool) -> None:

@@ -12,7 +12,7 @@ from ..terminal.terminal import print_table, say, usage, write_json
 if TYPE_CHECKING:
     from ...common.hyperparameters import Description, Parameter
 
-__all__ = ["COMMANDS"]
+__all__ = ["systems"]
 
 
 @click.command()
@@ -41,9 +41,6 @@ def systems(name: str | None, form: str) -> None:
         write_json(found.to_json(), 1)
     else:
         _show(found)
-
-
-COMMANDS = (systems,)
 
 
 def _list(every: list[Description]) -> None:

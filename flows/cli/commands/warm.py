@@ -8,7 +8,7 @@ import click
 
 from ..terminal.terminal import progress, say, usage
 
-__all__ = ["COMMANDS"]
+__all__ = ["warm"]
 
 
 @click.command()
@@ -42,6 +42,3 @@ def warm(systems: tuple[str, ...]) -> None:
     for name in [*names, SCORES]:
         say(f"{name}: {'compiled' if name in done else 'was compiled before'}")
     say(f"{len(done)} compiled in {seconds:.1f} s; kept in {folder or cache_folder.folders()[0][0]}")
-
-
-COMMANDS = (warm,)

@@ -1,0 +1,56 @@
+"""The command that publishes a run as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ..terminal.terminal import (
+    deviations_option,
+    lake_option,
+    run_option,
+    say,
+    steal_option,
+    tell_freshness,
+    titles_option,
+    usage,
+)
+
+if TYPE_CHECKING:
+    from ...common.titles import TitlesChoice
+
+__all__ = ["publish"]
+
+
+@click.command()
+@run_option
+@deviations_option
+@click.option("--maintain", is_flag=True, help="Also merge small files, and remove old ones after a week.")
+@click.option(
+    "--afresh", "rebuild", is_flag=True, help="First delete what was published of the run: mends damaged tables."
+)
+@titles_option
+@steal_option
+@lake_option
+def publish(
+    run: str,
+    deviations: float | None,
+    maintain: bool,
+    rebuild: bool,
+    titles: TitlesChoice,
+    steal: bool,
+    lake: str,
+) -> None:
+    """Publish a run as tables that any data tool reads: leaderboard, ratings, players, contests."""
+    from ranklake.storage import Lake
+    from ranklake.storage.lake.layout import run_file
+
+    from ...publication.publish import publish as publish_run
+
+    with usage():
+        run_file(run)
+    opened = Lake.open(lake)
+    report = publish_run(opened, run, deviations, maintain, steal, rebuild, titles)
+    tell_freshness(opened, run)
+    say(f"run {run}: {report.line()}")

@@ -1,0 +1,117 @@
+"""The command that rates: brings runs up to date with their data sets."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ..terminal.terminal import (
+    SWITCH_SECONDS,
+    engine_options,
+    lake_option,
+    progress,
+    replace_option,
+    say,
+    steal_option,
+    titles_choice,
+    usage,
+)
+
+if TYPE_CHECKING:
+    from ...common.titles import TitlesChoice
+    from ...rating.multi_run import ManyProgress
+
+__all__ = ["rate"]
+
+
+@click.command()
+@click.option("--dataset", help="Name of the data set in the lake; by default that of an existing --run.")
+@click.option("--system", "systems", multiple=True, help="Rating system; several make a run each. By default that of "
+              "an existing run, else elo-mmr.")  # fmt: skip
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE",
+    help="A hyperparameter, as rho=0.04; repeatable. With several systems SYSTEM.KEY=VALUE.",
+)  # fmt: skip
+@click.option("--run", help="Name of the run; one that is there goes on as it is. By default made of the data set, "
+              "the system and the settings.")  # fmt: skip
+@replace_option
+@engine_options
+@click.option("--max-rounds", type=click.IntRange(min=0), help="Rate only the first so many contests.")
+@click.option(
+    "--keep-uninformative/--skip-uninformative", "keep_uninformative", default=None,
+    help="Rate every contest, or skip those of three or more in which all tie, and of one.  [default: by the system]",
+)  # fmt: skip
+@click.option("--exclude", multiple=True, metavar="CONTEST", help="Pass over this contest from now on; repeatable.")
+@click.option("--include", multiple=True, metavar="CONTEST", help="Take an exclusion back; repeatable.")
+@click.option("--from", "start", type=click.IntRange(min=0), metavar="ROUND",
+              help="Rate again from this round on, whatever is on record.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Only tell what would be rated again and why; write nothing.")
+@click.option("--titles", callback=titles_choice, metavar="auto|codeforces|none|FILE",
+              help="Record the titles of the run's players in the run; auto removes the record.")  # fmt: skip
+@steal_option
+@lake_option
+def rate(
+    dataset: str | None,
+    systems: tuple[str, ...],
+    settings: tuple[str, ...],
+    run: str | None,
+    replace: bool,
+    engine: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    max_rounds: int | None,
+    keep_uninformative: bool | None,
+    exclude: tuple[str, ...],
+    include: tuple[str, ...],
+    start: int | None,
+    dry_run: bool,
+    titles: TitlesChoice,
+    steal: bool,
+    lake: str,
+) -> None:
+    """Bring a run up to date: keep the rounds that still hold, rate the others, commit as they come."""
+    from ...compilation.child_processes import SHARED, started_ahead
+
+    if scheduler is None and engine != "dask" and not dry_run:
+        click.get_current_context().with_resource(started_ahead(systems or SHARED))
+
+    from ranklake.storage import Lake
+
+    from ...compilation.compile import announce
+    from ...engines.base import Remote, open_engine
+    from ...rating.multi_run import rate_many
+    from ...rating.resolve import wanted_runs
+
+    skip = None if keep_uninformative is None else not keep_uninformative
+    with usage():
+        opened = Lake.open(lake)
+        configs = wanted_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace)
+        hands = open_engine(engine, workers, scheduler)
+    configs = [dataclasses.replace(config, exclude=exclude, include=include, titles=titles) for config in configs]
+    sys.setswitchinterval(SWITCH_SECONDS)
+    with hands, progress("rating") as tell:
+        if isinstance(hands, Remote):
+            say(hands.line(), err=True)
+
+        def on_progress(runs: ManyProgress) -> None:
+            total = runs.total
+            tell(total.rounds, total.n_rounds, f"{total.rows / max(total.seconds, 1e-9):,.0f} rows/s")
+
+        def on_compile(systems: Sequence[str], kernels: int) -> None:
+            if sys.stderr.isatty():
+                tell(0, None, f"compiling {', '.join(systems)} (once per machine): {kernels} kernels")
+            else:
+                announce(systems, kernels)
+
+        for config, report in rate_many(
+            opened, configs, hands, max_rounds, on_progress, steal, dry_run, start, on_compile
+        ):
+            say(f"run {config.run}: {report.line()}")
+            if report.drift:
+                say(f"run {config.run}: {report.drift}", err=True)
+            if report.phases:
+                say(report.phases_line(), err=True)

@@ -1,0 +1,104 @@
+"""Commands that show the result of a run: the leaderboard, and one player's history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ..terminal.terminal import (
+    check_safe,
+    deviations_option,
+    lake_option,
+    print_table,
+    run_option,
+    safe_option,
+    say,
+    tell_freshness,
+    titles_option,
+    usage,
+    wide_option,
+    write_rows,
+)
+
+if TYPE_CHECKING:
+    from ...common.titles import TitlesChoice
+
+__all__ = ["leaderboard", "player"]
+
+
+@click.command()
+@run_option
+@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
+@click.option("--all", "everybody", is_flag=True, help="Everybody.")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
+              help="csv and json have full precision.")  # fmt: skip
+@safe_option
+@deviations_option
+@titles_option
+@wide_option
+@lake_option
+def leaderboard(
+    run: str,
+    top: int,
+    everybody: bool,
+    form: str,
+    safe: bool,
+    deviations: float | None,
+    titles: TitlesChoice,
+    lake: str,
+) -> None:
+    """Who stands where after a run, best first."""
+    from ranklake.storage import Lake
+    from ranklake.storage.lake.layout import run_file
+
+    from ...results.leaderboard import leaderboard as of_run
+    from ...results.leaderboard import rating_format
+
+    with usage():
+        run_file(run)
+        check_safe(safe, form)
+    opened = Lake.open(lake)
+    tell_freshness(opened, run)
+    table = of_run(opened, run, deviations, titles)
+    shown = table if everybody else table.slice(0, top)
+    if form == "table":
+        from ..terminal.show import leaderboard_table
+
+        print_table(leaderboard_table(shown, table.num_rows, rating_format(opened, run, titles)))
+    else:
+        write_rows(shown, form, safe)
+
+
+@click.command()
+@click.argument("handle")
+@run_option
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@safe_option
+@deviations_option
+@titles_option
+@wide_option
+@lake_option
+def player(
+    handle: str, run: str, form: str, safe: bool, deviations: float | None, titles: TitlesChoice, lake: str
+) -> None:
+    """Every rated round of one player, in order; an old name leads to the new one."""
+    from ranklake.storage import Lake
+    from ranklake.storage.lake.layout import run_file
+
+    from ...results.leaderboard import player_history
+
+    with usage():
+        run_file(run)
+        check_safe(safe, form)
+    opened = Lake.open(lake)
+    tell_freshness(opened, run)
+    history = player_history(opened, run, handle, deviations, titles)
+    if history.note:
+        say(history.note, err=True)
+    if form == "table":
+        from ..terminal.show import player_table
+
+        print_table(player_table(history))
+    else:
+        write_rows(history.rows, form, safe)

@@ -1,0 +1,61 @@
+"""A click group whose commands are imported when they are used, and listed under headings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+__all__ = ["LazyGroup"]
+
+
+class LazyGroup(click.Group):
+    """A group of commands in sections; a command's module is imported when the command is looked up.
+
+    Parameters
+    ----------
+    sections
+        For each heading the commands by name, each with its place (``module:attribute``) and its line in the list of
+        commands.
+    package
+        The package that relative modules start from.
+    """
+
+    def __init__(self, *, sections: Mapping[str, Mapping[str, tuple[str, str]]], package: str, **kwargs: Any) -> None:
+        places = {name: place for commands in sections.values() for name, (place, _) in commands.items()}
+        super().__init__(commands=_Commands(places, package), **kwargs)  # type: ignore[arg-type]  # read-only
+        self._sections = sections
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their headings, in aligned columns; imports none of them."""
+        width = max(map(len, self.commands))
+        with formatter.section("Commands"):
+            for heading, commands in self._sections.items():
+                with formatter.section(heading):
+                    formatter.write_dl([(name.ljust(width), text) for name, (_, text) in commands.items()])
+
+
+class _Commands(Mapping[str, click.Command]):
+    """Commands by name."""
+
+    def __init__(self, places: Mapping[str, str], package: str) -> None:
+        self._places, self._package = places, package
+
+    def __getitem__(self, name: str) -> click.Command:
+        module, _, attribute = self._places[name].partition(":")
+        command: click.Command = getattr(import_module(module, self._package), attribute)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places  # without an import
