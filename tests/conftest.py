@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.commands import Command
+from helpers.mounts import SmallDisk, small_disks
 from platforms import reason_to_skip
 
 from ranklake.flows.compilation.compile import compile_parts
@@ -16,6 +18,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.warm import PARTS, SCORES
+from ranklake.storage import Lake
 
 ENGINES = {
     "serial": Serial,
@@ -47,3 +50,24 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """Every engine of one machine in turn."""
     with ENGINES[request.param]() as opened:
         yield opened
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """An empty lake on a disk."""
+    return Lake.open(tmp_path / "lake", create=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """Mounts a file system in memory with some options, as ``size=1m`` or ``nr_inodes=99``, and gives its folder."""
+    with small_disks(tmp_path / "disk") as mount:
+        yield mount
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs a command in this process, whatever the environment of the tests says."""
+    for name in ("FORCE_COLOR", "COLUMNS", "RANKLAKE_CONTACT", "RANKLAKE_LAKE"):
+        monkeypatch.delenv(name, raising=False)
+    return Command(monkeypatch, capsys)

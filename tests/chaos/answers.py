@@ -15,7 +15,7 @@ from chaos.cases import Violation
 from chaos.conversations import conversations
 from chaos.replies import reply
 from chaos.world import World
-from pipeline.life import what_counts
+from helpers.life import what_counts
 
 import ranklake.flows.http.client
 from ranklake.flows.http.client import Client, Clock

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from chaos.world import World
-from pipeline.command_server import CommandServer, open_command_server
-from pipeline.life import CONTESTS, SETTINGS, SOURCES, write_source
+from helpers.command_server import CommandServer, open_command_server
+from helpers.life import CONTESTS, SETTINGS, SOURCES, write_source
 
 __all__ = ["DATASET", "DATASET_WRITERS", "RUN_WRITERS", "Words", "a_life", "command_server", "one", "told"]
 
@@ -46,7 +46,7 @@ import ranklake.flows.sources.sites.topcoder
 import ranklake.flows.maintenance.status
 import ranklake.flows.maintenance.verify
 import ranklake.flows.publication.verification
-from pipeline.lakes import rated_in_memory, synthetic
+from helpers.lakes import rated_in_memory, synthetic
 for system in {SYSTEMS[1:]}:
     rated_in_memory(synthetic(30), system=system)
 """

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sources.fake_codeforces import changes
+from helpers.fake_codeforces import changes
 
 __all__ = ["Conversation", "conversations"]
 

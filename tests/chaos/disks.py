@@ -12,8 +12,8 @@ from chaos.cases import Violation
 from chaos.commands import Words, a_life, command_server, one, told
 from chaos.lives import Step, check_content, check_ended, check_sound, content, lives
 from chaos.world import World
-from pipeline.command_server import ERRORS, Ended
-from pipeline.life import put
+from helpers.command_server import ERRORS, Ended
+from helpers.life import put
 
 __all__ = ["check", "draw"]
 

@@ -9,7 +9,7 @@ from chaos.cases import Violation
 from chaos.commands import Words, a_life, command_server, told
 from chaos.lives import Step, check_content, check_ended, check_sound, content, lives
 from chaos.world import World
-from pipeline.command_server import Ended
+from helpers.command_server import Ended
 
 __all__ = ["check", "draw", "strike"]
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 from chaos.cases import Violation
 from chaos.commands import Words, command_server, told
 from chaos.world import World
-from pipeline.command_server import Ended
-from pipeline.lakes import same_tables
-from pipeline.life import put, what_counts
-from pipeline.tables import contents
+from helpers.command_server import Ended
+from helpers.lakes import same_tables
+from helpers.life import put, what_counts
+from helpers.tables import contents
 
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Lake

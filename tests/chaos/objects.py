@@ -18,10 +18,10 @@ from chaos.commands import WARM, a_life, told
 from chaos.lives import Content, Step, check_content, check_ended, lives
 from chaos.world import World
 from deltalake import DeltaTable
-from pipeline.command_server import CommandServer, Ended, open_command_server
-from pipeline.life import SETTINGS, what_counts
-from pipeline.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, environment, proxy, server
-from pipeline.tables import ORDER
+from helpers.command_server import CommandServer, Ended, open_command_server
+from helpers.life import SETTINGS, what_counts
+from helpers.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, environment, proxy, server
+from helpers.tables import ORDER
 
 from ranklake.storage import Lake
 

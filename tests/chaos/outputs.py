@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.lakes import contest, lake_of, rate_run
+from helpers.lakes import contest, lake_of, rate_run
 from rich.cells import cell_len
 
 from ranklake.flows.cli.main import main

@@ -14,8 +14,8 @@ from chaos.cases import Violation
 from chaos.commands import DATASET, Words, command_server, told
 from chaos.lives import Content, check_ended, check_sound, content, differences, lives
 from chaos.world import World
-from pipeline.command_server import Ended
-from pipeline.life import put
+from helpers.command_server import Ended
+from helpers.life import put
 
 __all__ = ["check", "draw"]
 

@@ -10,8 +10,8 @@ from chaos.cases import Violation
 from chaos.commands import DATASET, Words, a_life, command_server, told
 from chaos.lives import EXITS, check_ended, check_sound, lives
 from chaos.world import World
-from pipeline.lakes import rated, same_tables
-from pipeline.life import put
+from helpers.lakes import rated, same_tables
+from helpers.life import put
 
 from ranklake.storage import Dataset, Lake, Run
 

@@ -19,7 +19,7 @@ import pytest
 import yaml
 from dask import config
 from deploy.commands import ROOT, check, check_shell, shell_lines
-from documents import PAGES
+from helpers.documents import PAGES
 from prefect.cli.deploy._models import PrefectYamlModel
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.flows import load_flow_from_entrypoint

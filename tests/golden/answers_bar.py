@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from golden.runner import ABOUT, Answers, Vector, known
-from kernels.histories import four_steps, know
+from helpers.histories import four_steps, know
 from twins.bar import Twin
 
 from ranklake.flows.engines.serial import Serial

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from golden.runner import ABOUT, Answers, Vector, known
-from kernels.histories import know
+from helpers.histories import know
 from twins.codeforces import CFTwin, CodeforcesTwin, Outcome
 
 from ranklake.flows.engines.serial import Serial

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from golden.runner import ABOUT, Answers, Vector, known
-from kernels.histories import four_steps, know
+from helpers.histories import four_steps, know
 from twins.elo import Twin
 
 from ranklake.flows.engines.serial import Serial

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from golden.runner import ABOUT, Answers, Vector, known
-from kernels.histories import factors, four_steps, know
+from helpers.histories import factors, four_steps, know
 from twins.elo_mmr import Twin
 
 from ranklake.flows.engines.serial import Serial

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from golden.runner import ABOUT, Answers, Vector, known
-from kernels.histories import four_steps
+from helpers.histories import four_steps
 from twins.elo_r import Factor, Player, Twin
 
 from ranklake.flows.engines.serial import Serial

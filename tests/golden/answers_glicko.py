@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from golden.runner import ABOUT, Answers, Vector, known
-from kernels.histories import four_steps, know
+from helpers.histories import four_steps, know
 from twins.glicko import AllPairs, Glicko
 from twins.glicko2 import Glicko2
 

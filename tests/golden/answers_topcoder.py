@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from golden.runner import ABOUT, Answers, Vector, known
-from kernels.histories import know
+from helpers.histories import know
 from twins.topcoder import Twin
 
 from ranklake.flows.engines.serial import Serial

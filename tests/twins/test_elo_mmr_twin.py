@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import chain, pairwise
 
 import pytest
+from helpers.strategies import Belief, Contest, elo_mmr_params, histories, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Belief, Contest, elo_mmr_params, histories, populations, repeatable
 
 from twins.elo_mmr import Outcome, Player, Twin, _diffuse, _hazard
 

@@ -1,0 +1,264 @@
+"""The commands and examples of README.md and docs/ do what the text says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from helpers.documents import PAGES, README, ROOT, TEXT, blocks
+from helpers.fake_codeforces import FakeCodeforces, changes
+from helpers.server import serving
+
+from ranklake.flows.sources.sites.site import SITES
+
+CODEFORCES = ROOT.parent / "shared" / "data" / "elo-datasets" / "codeforces.tar.xz"
+
+
+def commands(containing: str) -> list[list[str]]:
+    """The ranklake commands of the one block that contains a text, as argument lists."""
+    (block,) = [block for block in blocks("sh") if containing in block]
+    found = [part.strip() for line in block.splitlines() for part in line.split("&&")]
+    return [shlex.split(part)[1:] for part in found if part.split()[0].endswith("ranklake")]
+
+
+def run(arguments: list[str], folder: Path) -> str:
+    """What a command prints; it must end well."""
+    program = [sys.executable, "-c", "from ranklake.flows.cli.main import main; main()", *arguments]
+    env = os.environ | {"PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(program, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def ingest_site(folder: Path, second: str, n_contests: int = 5) -> None:
+    """A data set ``site`` of contests that ada wins before ``second`` and grace."""
+    (folder / "site").mkdir()
+    for i in range(n_contests):
+        standings = [["ada", 0, 0], [second, 1, 1], ["grace", 2, 2]]
+        text = json.dumps({"name": f"Round {i}", "time_seconds": 1_500_000_000 + i, "standings": standings})
+        (folder / "site" / f"{i}.json").write_text(text, encoding="utf-8")
+    run(["ingest", "files", "site", "--dataset", "site", "--lake", "lake"], folder)
+
+
+def test_readme__is_short_and_its_links_lead_somewhere() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 160
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_readme__first_command_rates_the_synthetic_history(tmp_path: Path) -> None:
+    ingested, rated, board = (run(arguments, tmp_path) for arguments in commands("--preset paper"))
+    assert "50 new" in ingested
+    assert "rated 50 rounds with 125,000 participations" in rated
+    assert "20 of 2,500 players" in board
+
+
+def test_readme__notebook_example_prints_both_tables() -> None:
+    (example,) = [block for block in blocks("python") if "print(history[[" in block]
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert "spring" in done.stdout
+    assert "ada" in done.stdout
+
+
+@pytest.mark.slow
+def test_readme__prediction_example_prints_chances_and_places() -> None:
+    (example,) = [block for block in blocks("python") if "predict(" in block]
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert "expected_place" in done.stdout
+    assert "somebody new" in done.stdout
+
+
+def test_readme__experiments_are_those_there_are() -> None:
+    from ranklake.flows.experiments import EXPERIMENTS
+
+    section = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    rows = re.findall(r"\| ([`a-z, ]+) \|$", section, re.MULTILINE)
+    assert sorted(name for row in rows for name in re.findall(r"`([a-z]+)`", row)) == sorted(EXPERIMENTS)
+
+
+@pytest.mark.slow
+def test_readme__experiment_writes_its_report(tmp_path: Path) -> None:
+    listed, written, _ = commands("experiment robustness")
+    assert "robustness" in run(listed, tmp_path)
+    assert "robustness.html" in run(written, tmp_path)
+    assert (tmp_path / "reports" / "robustness-rises.parquet").exists()
+
+
+@pytest.mark.slow
+def test_readme__tables_may_have_columns_of_any_name(tmp_path: Path) -> None:
+    table = pd.DataFrame({"match_id": [7, 7], "player_id": [10, 20], "day": [-86400, -86400], "rank": [1, 2]})
+    table.to_parquet(tmp_path / "tennis.parquet")
+    (tmp_path / "points.csv").write_text("event,player,points,time\nx,ann,3,15/01/2024\nx,bob,4,15/01/2024\n")
+    for arguments in commands("tennis.parquet"):
+        assert "1 new" in run(arguments, tmp_path)
+
+
+def test_readme__columns_of_a_table_are_listed_as_it_says(tmp_path: Path) -> None:
+    rows = ["1,ann,1,2024-01-15", "1,bob,2,2024-01-15", "2,bob,1,2024-02-15", "2,ann,2,2024-02-15"]
+    lines = ["contest,player,rank,time,country,score", *(f"{row},DE,9" for row in rows)]
+    (tmp_path / "results.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (arguments,) = commands("ingest files results.csv")
+    (printed,) = [block for block in blocks("text") if block.startswith("read 2 contests")]
+    program = [sys.executable, "-c", "from ranklake.flows.cli.main import main; main()", *arguments]
+    done = subprocess.run(
+        program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True, timeout=600
+    )
+    assert sorted(done.stdout.splitlines()) == sorted(printed.splitlines())
+
+
+def test_readme__reference_format_example_is_a_contest(tmp_path: Path) -> None:
+    (example,) = blocks("json")
+    (tmp_path / "contests").mkdir()
+    (tmp_path / "contests" / "0.json").write_text(example, encoding="utf-8")
+    said = run(["ingest", "files", "contests", "--dataset", "d", "--lake", "lake"], tmp_path)
+    assert "1 contest, 3 participations" in said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CODEFORCES.exists(), reason=f"needs {CODEFORCES.relative_to(ROOT.parent)} beside the project")
+def test_readme__real_history_leads_to_a_leaderboard_and_a_player(tmp_path: Path) -> None:
+    (tmp_path / "codeforces.tar.xz").symlink_to(CODEFORCES)
+    (tmp_path / "entrants.txt").write_text("tourist\nUm_nik\n", encoding="utf-8")
+    ingested, rated, board, player, runs = (run(arguments, tmp_path) for arguments in commands("player tourist"))
+    chances, places, needed = (run(arguments, tmp_path) for arguments in commands("predict tourist"))
+    assert "before Um_nik" in chances
+    assert "a round of 6" in places
+    drawn = [run(arguments, tmp_path) for arguments in commands("plot player")]
+    assert all("wrote" in told for told in drawn)
+    assert "'Petr' needs the first place of 3" in needed
+    assert "1,194 new" in ingested
+    assert "rated 1,194 rounds with 4,259,857 participations" in rated
+    assert "10 of 358,554 players" in board
+    assert "tourist" in player
+    assert "complete" in runs
+
+
+def test_readme__systems_are_those_there_are() -> None:
+    from ranklake.rating_kernels import SYSTEMS
+
+    tables = re.findall(r"^\| name \| what .*?\n\n", TEXT, re.MULTILINE | re.DOTALL)
+    assert len(tables) == 2
+    for table in tables:
+        assert sorted(re.findall(r"^\| `([a-z0-9-]+)` \|", table, re.MULTILINE)) == sorted(SYSTEMS)
+
+
+def test_project__extras_are_those_promised() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {"cluster", "flows", "publish", "report", "all", "test"} <= set(extras)
+
+
+@pytest.mark.slow
+def test_readme__corrections_do_what_it_says(tmp_path: Path) -> None:
+    ingest_site(tmp_path, "mallory")
+    run(["rate", "--dataset", "site", "--lake", "lake"], tmp_path)
+    amended, aliased, removed, foretold, log = (run(arguments, tmp_path) for arguments in commands("amend 2"))
+    assert "1 contest changed" in amended
+    assert "5 contests changed" in aliased
+    assert "1 contest removed" in removed
+    assert (
+        "would keep 0 rounds rated before (round 0, contest 0, changed), rate 4 rounds with 8 participations at most"
+        in foretold
+    )
+    assert all(word in log for word in ("mallory", "lovelace", "two accounts", "a test"))
+
+
+@pytest.mark.slow
+def test_readme__a_cluster_rates_two_systems(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="the extra cluster is not installed")
+    ingest_site(tmp_path, "linus", n_contests=1)
+    (rated,) = (run(arguments, tmp_path) for arguments in commands("--engine dask"))
+    assert sorted(line.split(":")[0] for line in rated.splitlines()) == ["run site-elo-mmr", "run site-glicko"]
+
+
+@pytest.mark.slow
+def test_readme__a_lake_is_looked_after_as_it_says(tmp_path: Path) -> None:
+    ingest_site(tmp_path, "linus")
+    run(["rate", "--dataset", "site", "--lake", "lake"], tmp_path)
+    went_on, replaced = (run(each, tmp_path) for each in commands("--replace"))
+    assert "kept 5 rounds rated before, rated 0" in went_on
+    assert "kept 0 rounds rated before (other parameters), rated 5" in replaced
+    listed, verified, replayed, compacted, deleted = (run(each, tmp_path) for each in commands("ranklake verify"))
+    assert "complete" in listed
+    assert "all is well: 1 data set with 5 contests and 15 participations, 1 run with 5 rounds" in verified
+    assert "rounds 0 to 3, computed again, are the same to the bit" in replayed
+    assert "data set site: standings files: 1 before, now 1" in compacted
+    assert "run site-elo-mmr: deleted" in deleted
+
+
+@pytest.mark.slow
+def test_readme__ratings_are_judged_as_it_says(tmp_path: Path) -> None:
+    run(
+        [
+            "ingest",
+            "synthetic",
+            "--preset",
+            "paper",
+            "--set",
+            "n_rounds=12",
+            "--dataset",
+            "codeforces",
+            "--lake",
+            "lake",
+        ],
+        tmp_path,
+    )
+    for system in ("elo-mmr", "elo"):
+        run(["rate", "--dataset", "codeforces", "--system", system, "--lake", "lake"], tmp_path)
+    alone, compared, told = (run(arguments, tmp_path) for arguments in commands("evaluate --run"))
+    assert "rounds 1 to 11" in alone
+    assert "by players" in compared
+    assert re.search(r"everyone.*rounds 0 to 11.*difference to the best", compared, re.DOTALL)
+    assert json.loads(told)["rounds"] == 12
+    assert len(pd.read_parquet(tmp_path / "scores.parquet")) == 3 * 12
+
+
+@pytest.mark.slow
+def test_readme__a_run_is_exported_as_it_says(tmp_path: Path) -> None:
+    ingest_site(tmp_path, "linus")
+    run(["rate", "--dataset", "site", "--run", "codeforces-elo-mmr", "--lake", "lake"], tmp_path)
+    ratings, piped, board = (run(arguments, tmp_path) for arguments in commands("--what leaderboard --output"))
+    *_, safe = commands("--safe --output")
+    assert "ratings.csv: 15 rows" in run(safe, tmp_path)
+    assert "ratings.parquet: 15 rows" in ratings
+    assert piped.startswith('"round_index","contest_id"')
+    assert "board.jsonl: 3 rows" in board
+
+
+@pytest.mark.slow
+def test_readme__hyperparameters_are_found_as_it_says(tmp_path: Path) -> None:
+    size = ["--set", "n_rounds=60", "--set", "participants=12", "--set", "n_players=30"]
+    run(["ingest", "synthetic", "--preset", "synth-sm", *size, "--dataset", "codeforces", "--lake", "lake"], tmp_path)
+    for arguments, trials in zip(commands("search --dataset"), (100, 20, 40), strict=True):
+        said = run([*arguments, "--train-share", "0.5"], tmp_path)
+        assert f"{trials} trials, {trials} of them now" in said
+        rated = run(shlex.split(said.splitlines()[-1])[1:], tmp_path)
+        assert "rated 60" in rated
+
+
+@pytest.mark.slow
+def test_readme__a_site_is_followed_as_it_says(tmp_path: Path) -> None:
+    ingest, rate, normalise = commands("normalise --source")
+    with serving() as server:
+        site = FakeCodeforces(server)
+        site.add(1, changes(1, ("ada", 1), ("grace", 2)))
+        there = ["--base-url", server.url]
+        assert "1 new contest; 2 requests" in run([*ingest, *there], tmp_path)
+        assert "1 unchanged contest; 1 request" in run([*ingest, *there], tmp_path)
+    assert "rated 1 rounds with 2 participations" in run(rate, tmp_path)
+    assert "1 unchanged contest; nothing asked" in run(normalise, tmp_path)
+
+
+def test_readme__sites_are_those_there_are() -> None:
+    (table,) = re.findall(r"^\| site \| what .*?\n\n", TEXT, re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^\| `([a-z]+)` \|", table, re.MULTILINE) == [*SITES, "kaggle"]

@@ -1,0 +1,103 @@
+"""SECURITY.md says what the code does: its bounds, its tests, its links."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from helpers.documents import README, ROOT
+
+from ranklake.storage.lake.layout import check_dataset_name, check_run_name
+
+PAGE = ROOT / "SECURITY.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "days": 86_400}  # all others count one by one
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table below a heading, without its head and its group lines."""
+    part = TEXT.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    found = [[cell.strip() for cell in line[2:-2].split(" | ")] for line in part.splitlines() if line.startswith("| ")]
+    return [row for row in found[2:] if not row[0].startswith("**")]
+
+
+def value(text: str) -> float:
+    """What a value of the table is in the code."""
+    number, _, unit = text.partition(" ")
+    return float(number.replace(",", "")) * UNITS.get(unit, 1)
+
+
+def constant(path: str) -> Any:
+    """What a dotted path means: a module, then names in it."""
+    parts = path.split(".")
+    for n in range(len(parts) - 1, 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:n]))
+        except ModuleNotFoundError as error:
+            if error.name not in [".".join(parts[:i]) for i in range(1, n + 1)]:
+                raise
+            continue
+        for name in parts[n:]:
+            found = getattr(found, name)
+        return found
+    raise AssertionError(f"there is no module in {path}")
+
+
+LIMITS = rows("Limits")
+
+
+@pytest.mark.parametrize("row", LIMITS, ids=[row[2].strip("`") for row in LIMITS])
+def test_limits__are_those_of_the_code(row: list[str]) -> None:
+    _, told, path, _ = row
+    found = constant(path.strip("`"))
+    if callable(found):  # a rule with a test of its own
+        assert found in (check_run_name,)
+    else:
+        assert value(told) == found
+
+
+def test_limits__names_have_a_hundred_characters() -> None:
+    for check in (check_run_name, check_dataset_name):
+        assert check("x" * 100) == "x" * 100
+        with pytest.raises(ValueError, match="1 to 100 of the letters"):
+            check("x" * 101)
+
+
+def bounds() -> Iterator[str]:
+    """Every public bound of the code, by the names that bounds have."""
+    for folder in ("flows", "storage"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            module = ".".join(("ranklake", *path.relative_to(ROOT).with_suffix("").parts))
+            for name in re.findall(
+                r"^((?:MAX|LONGEST|MOST)_?[A-Z_]*)\b[^=\n]* = ", path.read_text("utf-8"), re.MULTILINE
+            ):
+                yield f"{module}.{name}"
+
+
+def test_limits__has_every_bound_of_the_code() -> None:
+    listed = {row[2].strip("`") for row in LIMITS}
+    harmless = {"ranklake.flows.publication.prefix_digests.MOST"}  # how coarse a summary is, not how much is taken
+    assert set(bounds()) - harmless <= listed
+    assert len(listed) == len(LIMITS)
+
+
+def test_page__names_tests_that_are_there_and_links_that_lead_somewhere() -> None:
+    paths = [path for row in rows("How it is tested") for path in re.findall(r"`([^`]+)`", row[2])]
+    assert len(paths) >= 8
+    for path in paths:
+        assert (ROOT / path).exists(), path
+    for link, anchor in re.findall(r"\]\(([^)#:]+)(?:#([^)]+))?\)", TEXT):
+        assert (ROOT / link).exists(), link
+        heads = re.findall(r"^#+ (.+)$", (ROOT / link).read_text("utf-8"), re.MULTILINE)
+        assert not anchor or anchor in [head.lower().replace(" ", "-") for head in heads]
+
+
+def test_page__is_linked_and_has_a_way_to_report() -> None:
+    assert "](SECURITY.md)" in README.read_text("utf-8")
+    assert any("SECURITY.md" in page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md"))
+    assert "Report a vulnerability" in TEXT
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert all(mail in project for mail in re.findall(r"[\w.]+@[\w.]+", TEXT))  # no address that is not the project's

@@ -1,0 +1,174 @@
+"""Tables on terminals of any width: nothing is wider, no number is folded or cut, hidden columns are counted."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+import pytest
+from helpers.commands import Answer, Command
+from helpers.lakes import contest, lake_of, rate_run, synthetic
+from helpers.strategies import repeatable
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from ranklake.flows.cli.terminal.tables import NAME, NUMBER, TEXT, WHOLE, fit, new_table
+from ranklake.storage import Contest, Dataset, Lake
+
+NAMES = ["ada", "a player whose name has no end to it", "选手选手选手选手选手选手", "grace_hopper_1906"]
+AT_RUN = ("--run", "games-elo-mmr")
+COMMANDS = {
+    "runs": ("runs",),
+    "leaderboard": ("leaderboard", *AT_RUN),
+    "titles": ("leaderboard", *AT_RUN, "--titles", "codeforces"),
+    "trueskill": ("leaderboard", "--run", "games-trueskill-with-a-long-name-of-its-own"),
+    "player": ("player", NAMES[1], *AT_RUN),
+    "predict": ("predict", *NAMES, "player 1", "player 2", *AT_RUN),
+    "pairs": ("predict", *NAMES, "--pairs", *AT_RUN),
+    "places": ("predict", *NAMES, "--of", NAMES[1], *AT_RUN),
+    "evaluate": ("evaluate", *AT_RUN, "--by", "era", "--by", "size", "--by", "experience", "--by", "rank-error"),
+    "compare": ("evaluate", *AT_RUN, "--run", "games-trueskill-with-a-long-name-of-its-own", "--pairs",
+                "--filter", "everyone", "--filter", "experienced"),
+    "log": ("log", "--dataset", "games"),
+    "aliases": ("alias", "--list", "--dataset", "games"),
+    "amendments": ("amend", "x1", "--dataset", "games"),
+    "search": ("search", "--dataset", "games", "--system", "elo", "--space", "k=8,123.456789", "--filter", "everyone",
+               "--train-share", "0.5"),
+    "experiments": ("experiment", "--list"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """Contests of long names and many places, rated by two systems, with corrections on record."""
+    contests = [*synthetic(30, large=11)]
+    for i in range(8):
+        one = contest(f"x{i}", *NAMES[i % 4 :], *NAMES[: i % 4], "player 1", time_seconds=1_600_000_000 + i)
+        contests.append(Contest(one.contest_id, f"The {i}th Open Championship of the Whole Wide World", "",
+                                one.time_seconds, one.handles, one.lo, one.hi))  # fmt: skip
+    lake = lake_of(tmp_path_factory.mktemp("lake"), contests)
+    with Dataset.ingest(lake, "games") as adding:
+        adding.disqualify("x1", "player 1", "was seen with a compiler that is not allowed in rounds of 2020")
+        adding.alias("player 3", "the player formerly known as 3", 1_500_000_000, "a new name")
+    rate_run(lake, run="games-elo-mmr")
+    rate_run(lake, run="games-trueskill-with-a-long-name-of-its-own", system="trueskill")
+    return lake
+
+
+@pytest.fixture
+def on_terminal(invoke: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The command, with a standard output that is a terminal; its width is the environment's COLUMNS."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda stream: stream is sys.stdout, raising=False)
+    return invoke
+
+
+def output(answer: Answer) -> str:
+    assert answer.code == 0, answer.err
+    return re.sub(r"\x1b\[[0-9;]*m", "", answer.out)
+
+
+def numbers(text: str) -> set[str]:
+    """Every word with a digit in a table's cells, but those of cells that were shortened."""
+    cells = [cell for line in text.splitlines() for cell in line.split("│")[1:-1] if "…" not in cell]
+    return {word for cell in cells for word in cell.split() if re.search(r"\d", word)}
+
+
+def columns(text: str) -> int:
+    return sum(line.count("┳") + 1 for line in text.splitlines() if line.startswith("┏"))
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_table__shows_numbers_whole_or_hides_their_column(
+    on_terminal: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    arguments = command if command[0] == "experiment" else (*command, "--lake", lake.url)
+    full = output(on_terminal(*arguments, "--wide"))
+    assert "hidden" not in full
+    assert "…" not in full
+    for width in (80, 100, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        text = output(on_terminal(*arguments))
+        assert max(cell_len(line) for line in text.splitlines() if not line.startswith("ranklake ")) <= width
+        assert numbers(text) <= numbers(full), width
+        hidden = sum(map(int, re.findall(r"^(\d+) columns? hidden", text, re.MULTILINE)))
+        # those without content are dropped unsaid
+        assert (
+            columns(text) + hidden
+            <= columns(full)
+            <= columns(text) + hidden + 6 * (command[0] in ("log", "alias", "amend", "evaluate"))
+        )
+        if width == 200:
+            assert hidden == 0
+
+
+@pytest.mark.parametrize("name", ["leaderboard", "runs", "compare", "predict"])
+def test_table__is_in_full_where_there_is_no_terminal(
+    invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = output(invoke(*COMMANDS[name], "--lake", lake.url))
+    assert "hidden" not in text
+    assert "…" not in text
+    assert max(map(cell_len, text.splitlines())) > 80
+    assert text == output(invoke(*COMMANDS[name], "--wide", "--lake", lake.url))
+
+
+def test_table__columns_of_least_interest_are_hidden_first(
+    on_terminal: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    text = output(on_terminal(*COMMANDS["leaderboard"], "--lake", lake.url))
+    assert "3 columns hidden (sigma, mu, highest): --wide shows them" in text
+    assert all(heading in text for heading in ("place", "rating", "handle", "rounds", "last"))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_table__is_printed_in_any_encoding(
+    invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    for name in ("compare", "trueskill"):
+        monkeypatch.setattr(type(sys.stdout), "encoding", encoding, raising=False)
+        text = output(invoke(*COMMANDS[name], "--lake", lake.url))
+        text.encode(encoding)
+        assert ("pair inversion % ^" if name == "compare" else "\\u9009\\u624b") in text
+
+
+@repeatable(60)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([NUMBER, WHOLE, NAME, TEXT]), st.text("abc de%↑", max_size=20),
+                  st.lists(st.text("0123456789. wörd选", max_size=30), min_size=3, max_size=3)),
+        min_size=1, max_size=12,
+    ),
+    st.integers(10, 120),
+    st.randoms(),
+)  # fmt: skip
+def test_fit__keeps_the_width_and_every_number(drawn: list, width: int, random: object) -> None:  # type: ignore[type-arg]
+    headings = [f"{heading} {i}" for i, (_, heading, _) in enumerate(drawn)]
+    table = new_table({heading: kind for heading, (kind, _, _) in zip(headings, drawn, strict=True)}, headings[::2])
+    for row in zip(*(cells for _, _, cells in drawn), strict=True):
+        table.add_row(*row)
+    hidden = fit(table, width)
+    console = Console(width=width, file=open(os.devnull, "w"))  # noqa: SIM115
+    with console.file, console.capture() as capture:
+        console.print(table)
+    text = capture.get()
+    left = len(table.columns)
+    assert left + len(hidden) + sum(not any(map(str.strip, cells)) for _, _, cells in drawn) >= len(drawn)
+    if left > 1:
+        assert max(map(cell_len, text.splitlines())) <= width
+        kept = [(drawn[headings.index(h)], c) for c in table.columns for h in headings if h.split() == _heading(c)]
+        for (kind, _, cells), column in kept:
+            if kind in (NUMBER, WHOLE):
+                assert column.width is not None
+                assert all(cell_len(cell) <= column.width for cell in cells)
+                assert all(cell.strip() in text for cell in cells)
+
+
+def _heading(column: object) -> list[str]:
+    return str(getattr(column, "header", "")).split()

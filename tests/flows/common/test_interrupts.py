@@ -1,0 +1,137 @@
+"""An interrupted block ends with KeyboardInterrupt, whatever came of it, or its process is ended by force."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from ranklake.flows.common.interrupts import interruptible
+
+PATIENCE = 120.0
+
+
+def watchers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "ranklake-interrupts"]
+
+
+def test_interruptible__leaves_no_trace_where_nothing_happens() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with interruptible("", signal.SIGTERM):
+        (watcher,) = watchers()
+        assert signal.getsignal(signal.SIGTERM) != before[1]
+    watcher.join(PATIENCE)
+    assert watchers() == []
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    with pytest.raises(ValueError, match="ours"), interruptible(""):
+        raise ValueError("ours")
+
+
+def test_interruptible__what_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interruptible(""):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_interruptible__in_another_thread_does_nothing() -> None:
+    done: list[str] = []
+
+    def work() -> None:
+        with interruptible(""):
+            done.append("work")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(PATIENCE)
+    assert done == ["work"]
+
+
+HEAD = """
+import os, signal, sys, threading, time
+import ranklake.flows.common.interrupts as interrupts
+interrupts.GRACE_SECONDS = {grace}
+def interrupt(number=signal.SIGINT):
+    os.kill(os.getpid(), number)
+try:
+    with interrupts.interruptible("last words", signal.SIGTERM):
+"""
+TAIL = """
+except KeyboardInterrupt:
+    sys.exit(7)
+except BaseException as error:
+    sys.exit(f"{error!r} came out")
+"""
+
+AT_ONCE = "        interrupt()\n        time.sleep(100)"
+TERMINATED = "        interrupt(signal.SIGTERM)\n        time.sleep(100)"
+SOMETHING_ELSE = """
+        try:
+            interrupt()
+            time.sleep(100)
+        finally:
+            raise RuntimeError("release unlocked lock")
+"""
+
+
+def ends(block: str, grace: float) -> tuple[int, str]:
+    """Exit code of a process that runs the block, and what it says."""
+    done = subprocess.run(
+        [sys.executable, "-c", HEAD.format(grace=grace) + block.rstrip() + TAIL],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "block", [AT_ONCE, TERMINATED, SOMETHING_ELSE], ids=["at-once", "terminated", "something-else"]
+)
+def test_interruptible__ends_with_keyboard_interrupt(block: str) -> None:
+    assert ends(block, 1000.0) == (7, "")
+
+
+SWALLOWED = """
+        said = []
+        while True:
+            try:
+                if not said:
+                    said.append(interrupt())
+                time.sleep(100)
+            except KeyboardInterrupt:
+                pass
+"""
+NEVER_FREE = """
+        lock, timers = threading.Lock(), [threading.Timer(0.0, interrupt)]
+        lock.acquire()
+        while True:
+            try:
+                for timer in timers:
+                    timers = []
+                    timer.start()
+                lock.acquire()
+            except KeyboardInterrupt:
+                pass
+"""
+TWICE = """
+        for _ in range(2):
+            try:
+                interrupt()
+                time.sleep(100)
+            except KeyboardInterrupt:
+                pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("block", "grace"), [(SWALLOWED, 0.1), (NEVER_FREE, 0.1), (TWICE, 1000.0)], ids=["swallowed", "never-free", "twice"]
+)
+def test_interruptible__a_process_that_goes_on_is_ended_by_force(block: str, grace: float) -> None:
+    assert ends(block, grace) == (1, "last words\n")

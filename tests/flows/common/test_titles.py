@@ -1,0 +1,236 @@
+"""Titles: which ladder a run has, how a file of them is read, and that no rating depends on them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+from helpers.commands import Command
+from helpers.lakes import contest, files, lake_of, rate_run
+
+from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles, of_data, parse_titles
+from ranklake.flows.results.leaderboard import leaderboard, player_history, rating_format
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.storage import Contest, DamagedError, Dataset, Lake, Run
+
+LADDER = Titles("two", (Title("slow", -math.inf, "#102030"), Title("fast", 1500.0, "#ff00ff")))
+
+
+def at(url: str, contest_id: str) -> Contest:
+    """A contest of four whose page is at this address."""
+    made = contest(contest_id, "ada", "grace", "linus", "barbara", time_seconds=1_000_000)
+    return Contest(made.contest_id, made.name, url, made.time_seconds, made.handles, made.lo, made.hi)
+
+
+def lake_at(path: Path, url: str) -> Lake:
+    lake = lake_of(path, [at(url, str(i)) for i in range(3)])
+    rate_run(lake)
+    return lake
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return lake_at(tmp_path / "lake", "https://codeforces.com/contest/1/standings")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Lake:
+    return lake_at(tmp_path / "elsewhere", "https://www.formula1.com/codeforces.com")
+
+
+def titles_in(lake: Lake, **options: object) -> list[str | None]:
+    found: list[str | None] = leaderboard(lake, "run", **options).column("title").to_pylist()  # type: ignore[arg-type]
+    return found
+
+
+# Which ladder
+
+
+def test_titles__of_codeforces_are_for_its_contests_alone(lake: Lake, elsewhere: Lake) -> None:
+    assert set(titles_in(lake)) <= {title.name for title in CODEFORCES.ladder}
+    assert titles_in(elsewhere) == [None] * 4
+    assert titles_in(elsewhere, titles=CODEFORCES) == titles_in(lake)
+    assert titles_in(lake, titles=NONE) == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("url", "has"),
+    [
+        ("https://codeforces.com/contest/1/standings", True),
+        ("https://m1.codeforces.com/contest/1", True),
+        ("https://notcodeforces.com/contest/1", False),
+        ("codeforces.com", False),  # an address without a scheme has no host
+        ("", False),
+    ],
+)
+def test_titles__the_host_of_a_contest_decides(tmp_path: Path, url: str, has: bool) -> None:
+    dataset = Dataset.open(lake_of(tmp_path, [at(url, "0")]), "games")
+    assert bool(of_data(dataset, 1500.0)) is has
+    assert not of_data(dataset, 25.0)  # TrueSkill's scale
+
+
+def test_titles__recorded_by_rate_are_those_of_every_command(invoke: Command, lake: Lake, tmp_path: Path) -> None:
+    before = files(Path(lake.url))
+    digests = [segment.digests for segment in Run.open(lake, "run").segments().segments]
+    ladder = tmp_path / "two.json"
+    ladder.write_text(
+        json.dumps([{"name": "a", "colour": "#000001"}, {"name": "b", "minimum": 1, "colour": "#000002"}])
+    )
+    rate = ("rate", "--run", "run", "--lake", lake.url)
+    assert "kept 3 rounds rated before, rated 0" in invoke(*rate, "--titles", ladder).out
+    assert titles_in(lake) == ["b"] * 4
+    assert rating_format(lake, "run").titles.name == "two.json"
+    assert player_history(lake, "run", "ada").format.titles.ladder[1].name == "b"
+    assert "b" in invoke("leaderboard", "--run", "run", "--lake", lake.url).out
+    assert titles_in(lake, titles=NONE) == [None] * 4  # an option counts more
+    assert set(titles_in(lake, titles="auto")) <= {title.name for title in CODEFORCES.ladder}
+
+    assert "kept 3 rounds" in invoke(*rate).out  # another `rate` leaves them
+    assert titles_in(lake) == ["b"] * 4
+    assert "kept 3 rounds" in invoke("rate", "--dataset", "games", "--run", "run", "--lake", lake.url).out
+    assert titles_in(lake) == ["b"] * 4
+    assert digests == [segment.digests for segment in Run.open(lake, "run").segments().segments]
+    changed = {name for name, data in files(Path(lake.url)).items() if before.get(name) != data}
+    assert changed == {"runs/run/run.json"}
+
+    invoke(*rate, "--titles", "auto")
+    assert files(Path(lake.url)) == before
+
+
+def test_titles__a_record_that_is_none_is_told_with_the_way_out(invoke: Command, lake: Lake) -> None:
+    run = Run.open(lake, "run")
+    path = Path(lake.url) / "runs" / "run" / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"titles": "knights"}))
+    with pytest.raises(DamagedError, match=r"run\.json: titles must be codeforces or none.*'knights'.*--titles auto"):
+        leaderboard(lake, run.name)
+    assert invoke("rate", "--run", "run", "--titles", "auto", "--lake", lake.url).code == 0
+    assert titles_in(lake)[0] is not None
+
+
+# How ratings are written
+
+
+def test_titles__a_rating_has_the_title_of_the_highest_minimum_that_it_reaches() -> None:
+    ratings = np.array([-1e9, 1499.999, 1500.0, 9999.0])
+    assert LADDER.of(ratings).to_pylist() == ["slow", "slow", "fast", "fast"]
+    assert [title and title.name for title in LADDER.each(ratings)] == ["slow", "slow", "fast", "fast"]
+    above = Titles("above", (LADDER.ladder[1],))
+    assert above.of(ratings).to_pylist() == [None, None, "fast", "fast"]
+    assert NONE.of(ratings).to_pylist() == [None] * 4
+    assert [(low, high) for low, high, _ in LADDER.bands()] == [(-math.inf, 1500.0), (1500.0, math.inf)]
+    assert list(NONE.bands()) == []
+    assert Titles.from_json(json.loads(json.dumps(LADDER.to_json()))) == LADDER
+    assert Titles.from_json(CODEFORCES.to_json()) is CODEFORCES
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_format__has_the_decimals_of_the_scale(lake: Lake, system: str) -> None:
+    rate_run(lake, run=system, system=system, max_rounds=0)
+    form = rating_format(lake, system)
+    assert form.decimals == (2 if system == "trueskill" else 0)
+    assert bool(form.titles) is (system != "trueskill")
+
+
+def test_format__of_a_scale_of_ones_own_has_more_decimals(lake: Lake, invoke: Command) -> None:
+    rate_run(lake, run="small", system="trueskill", mu_init=2.5, sigma_init=0.8333, beta=0.4, tau=0.008)
+    form = rating_format(lake, "small")
+    assert (form.decimals, form.rating(1.23456), form.change(0.5), form.belief(2.0)) == (3, "1.235", "+0.500", "2.000")
+    assert (rating_format(lake, "run").rating(1234.5678), rating_format(lake, "run").belief(1.25)) == ("1235", "1.2")
+    (row,) = json.loads(invoke("leaderboard", "--run", "small", "--top", 1, "--format", "json", "--lake", lake.url).out)
+    text = invoke("leaderboard", "--run", "small", "--top", 1, "--lake", lake.url).out
+    assert all(f" {row[name]:.3f} " in text for name in ("rating", "mu", "sigma", "max_rating"))
+    assert "title" not in text
+
+
+def test_leaderboard__has_a_title_column_of_nulls_without_titles(invoke: Command, elsewhere: Lake) -> None:
+    at_lake = ("--run", "run", "--lake", elsewhere.url)
+    told = json.loads(invoke("leaderboard", *at_lake, "--format", "json").out)
+    assert [row["title"] for row in told] == [None] * 4
+    assert "title" not in invoke("leaderboard", *at_lake).out
+    assert "master" not in invoke("player", "ada", *at_lake).out
+    assert "title" in invoke("leaderboard", *at_lake, "--titles", "codeforces").out
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.json", '[{"name": "fast", "minimum": 1500, "colour": "#FF00FF"}, {"name": "slow", "colour": "#102030"}]'),
+        ("t.json", '{"titles": [{"name": "slow", "minimum": null, "colour": "#102030"}, '
+                   '{"name": "fast", "minimum": 1500.0, "colour": "#ff00ff"}]}'),
+        ("t.csv", "name,minimum,colour\nslow,,#102030\nfast,1500,#ff00ff\n"),
+        ("t.CSV", "\ufeffcolour,name,minimum\r\n#ff00ff,fast,1.5e3\r\n#102030,slow,-inf\r\n"),
+    ],
+)  # fmt: skip
+def test_file__of_either_kind_gives_the_same_titles(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8", newline="")
+    found = parse_titles(str(path))
+    assert isinstance(found, Titles)
+    assert (found.name, found.ladder) == (name, LADDER.ladder)
+
+
+ROW = '{"name": "a", "minimum": 1, "colour": "#000000"}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("t.json", "[", "is no JSON"),
+        ("t.json", "{}", "must hold a list of titles"),
+        ("t.json", "[]", "holds no titles"),
+        ("t.json", "[1]", "title 1: must be an object with name, minimum, colour, got 1"),
+        ("t.json", f"[{ROW}, {ROW}]", "two titles have the name 'a'"),
+        ("t.json", f'[{ROW}, {ROW.replace("a", "b", 2).replace("nbme", "name")}]', "two titles have the minimum 1.0"),
+        ("t.json", f'[{ROW.replace("#000000", "red")}]', "'a': colour must be #rrggbb, got 'red'"),
+        ("t.json", f'[{ROW.replace("1", "true")}]', "title 1: minimum must be a number, got True"),
+        ("t.json", f'[{ROW.replace("1", "NaN")}]', "'a': minimum must be a number, got nan"),
+        ("t.json", f'[{ROW.replace("minimum", "min")}]', "title 1: has 'min'; a title has name, minimum, colour"),
+        ("t.csv", "name,minimum\na,1\n", "needs the columns name, minimum, colour; colour is missing"),
+        ("t.csv", "name,minimum,colour\na,high,#000000\n", "title 1: minimum must be a number, got 'high'"),
+        ("t.csv", "name,minimum,colour\n ,1,#000000\n", "a title needs a name"),
+        ("t.csv", "name,minimum,colour\na,1\n", "title 1: colour must be a text, got None"),
+        ("t.csv", "name,minimum,colour\na,1,#000000,7\n", "title 1: has 'more'"),
+        ("t.csv", "", "needs the columns"),
+        ("t.txt", "", "ends in .json or .csv"),
+    ],
+)  # fmt: skip
+def test_file__what_is_wrong_is_told_in_one_line(
+    invoke: Command, lake: Lake, tmp_path: Path, name: str, text: str, says: str
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    command = ("leaderboard", "--run", "run", "--lake", lake.url, "--titles", tmp_path / name)
+    assert says in " ".join(invoke.refuses(*command, code=2).split())
+
+
+@pytest.mark.parametrize("name", ["nobody.csv", "folder.csv", "bytes.csv", "knights"])
+def test_file__that_cannot_be_read_is_wrong_use(invoke: Command, lake: Lake, tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
+    target = name if name == "knights" else tmp_path / name
+    says = invoke.refuses("rate", "--run", "run", "--lake", lake.url, "--titles", target, code=2)
+    assert name in says
+
+
+# Where they are written down
+
+
+def test_publish__other_titles_are_a_new_version_of_the_leaderboard_alone(lake: Lake) -> None:
+    pytest.importorskip("deltalake", reason="the extra publish is not installed")
+    from ranklake.flows.publication.publish import publish
+
+    publish(lake, "run")
+    report = publish(lake, "run", titles=NONE)
+    assert (report.tables, report.kept, report.added) == (("leaderboard", "latest.parquet"), 3, 0)
+    from helpers.tables import read
+
+    assert read(lake, "leaderboard").column("title").null_count == 4
+    assert publish(lake, "run", titles=NONE).tables == ()
+    assert publish(lake, "run").tables == ("leaderboard", "latest.parquet")
+    assert pc.all(pc.is_valid(read(lake, "leaderboard").column("title"))).as_py()

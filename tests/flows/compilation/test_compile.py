@@ -1,0 +1,206 @@
+"""Kernels are compiled before a run rates, by processes of their own, once for all processes to come."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import numba
+import numpy as np
+import pytest
+from helpers.commands import Command
+
+from ranklake import predict
+from ranklake.flows.compilation import child_processes as processes
+from ranklake.flows.compilation import compile as compiling
+from ranklake.flows.compilation.compile import announced, compile_kernels, compile_parts, parts_for
+from ranklake.flows.execution.pinned import Apart
+from ranklake.flows.frames import prediction
+from ranklake.flows.rating import rate
+from ranklake.flows.rating.config import RunConfig
+from ranklake.rating_kernels import SYSTEMS, Glicko
+from ranklake.rating_kernels.core import cache_folder
+from ranklake.rating_kernels.core.jit import exact
+from ranklake.rating_kernels.inference.duels import days_since
+from ranklake.rating_kernels.warm import is_warm
+
+PATIENCE = 300.0  # seconds; a loaded machine may take a while
+PART = "glicko.small"  # compiled soonest
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty cache folder, of this process and those that it starts."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
+    """The processes that were started."""
+    started = []
+    start = subprocess.Popen
+
+    def popen(*arguments: object, **options: object) -> object:
+        started.append(start(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    return started
+
+
+def fallen_back(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The parts that this process compiles itself, in place of that."""
+    parts: list[str] = []
+    monkeypatch.setattr(compiling, "warm_part", parts.append)
+    return parts
+
+
+def test_parts__are_those_that_the_sizes_need() -> None:
+    assert parts_for("elo-mmr", [2, 1024]) == ["elo-mmr.small"]
+    assert parts_for("elo-mmr", np.array([1025])) == ["elo-mmr.large"]
+    assert set(parts_for("elo-mmr", [2, 5000])) == {"elo-mmr.small", "elo-mmr.large"}
+    assert parts_for("elo-mmr", []) == []
+
+
+@pytest.mark.slow
+def test_compile__fills_the_cache_once_and_says_so(cache: Path) -> None:
+    """In processes of their own: what this one has compiled before is in its memory."""
+    code = f"""
+from ranklake.flows.compilation.compile import compile_parts
+from ranklake.rating_kernels.warm import is_warm
+print(compile_parts([{PART!r}]) > 0.0, is_warm({PART!r}), is_warm("glicko.large"))
+"""
+
+    def compile_in_process() -> tuple[str, str]:
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE)
+        return done.stdout.strip(), done.stderr
+
+    assert compile_in_process() == ("True True False", "compiling glicko (once per machine)\n")
+    names = sorted(cache.rglob("*"))
+    assert not [name for name in names if name.suffix == ".tmp"]
+    assert compile_in_process() == ("False True False", "")
+    assert sorted(cache.rglob("*")) == names
+
+
+@pytest.mark.slow
+def test_compile__interrupted_ends_its_children(children: list[subprocess.Popen[str]], cache: Path) -> None:
+    def interrupt(systems: Sequence[str], kernels: int) -> None:
+        if kernels:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compile_parts(["glicko.large", PART], interrupt, workers=2)
+    assert len(children) == 2
+    assert all(child.poll() is not None for child in children)
+    assert not is_warm(PART)
+
+
+def test_compile__child_ends_with_its_parent(cache: Path) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", "from ranklake.rating_kernels.warm import serve; serve()"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(f"{cache_folder.release()}\ntrueskill.small\n")
+        child.stdin.flush()
+        assert child.stdout.readline().startswith("kernel ")
+        child.stdin.close()  # as when the parent was killed
+        assert child.wait(PATIENCE) == 0
+        assert "done" not in child.stdout.read()
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+
+
+@pytest.mark.parametrize(
+    "code", ["raise SystemExit(3)", "from ranklake.rating_kernels.warm import serve; input(); serve()"]
+)
+def test_compile__without_children_it_is_done_here(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "CHILD", code)
+    here = fallen_back(monkeypatch)
+    assert compile_kernels("glicko", [3, 5000]) > 0.0
+    assert here == ["glicko.large", PART]
+
+
+def test_compile__runs_nothing_of_the_folder_it_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit(4)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(processes, "CHILD", "import json; print('done', flush=True); input()")
+    here = fallen_back(monkeypatch)
+    compile_parts(["glicko.large", PART], workers=2)
+    assert here == []
+
+
+def test_ahead__children_start_once_on_a_cold_machine_and_end_unless_taken(
+    children: list[subprocess.Popen[str]], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "available_cpus", lambda: 2)
+    with processes.started_ahead(["glicko"]):  # one process compiles it
+        assert children == []
+    with processes.started_ahead(["elo-mmr"]):
+        assert len(children) == 2
+        taken = processes.take()
+    assert taken.poll() is None
+    assert children[0].poll() is not None
+    processes.end([taken])
+    assert taken.poll() is not None
+    assert taken.stdout is not None
+    taken.stdout.close()
+    (cache / "kernels-x").mkdir(parents=True)
+    (cache / "kernels-x" / "elo-mmr.small.warm").touch()
+    with processes.started_ahead(["elo-mmr"]):
+        assert len(children) == 2
+
+
+def test_ahead__systems_are_those_that_two_processes_compile() -> None:
+    assert tuple(name for name, one in SYSTEMS.items() if one.compile_last_steps is not None) == processes.SHARED
+
+
+def test_announced__says_once_that_a_block_compiles(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = exact(days_since.py_func)  # type: ignore[attr-defined]
+    for said in ["compiling glicko (once per machine)\n", ""]:
+        with announced("glicko"):
+            assert again(0, 86_400) == again(0, 86_400) == 1.0
+        assert capsys.readouterr().err == said
+
+
+def test_prediction__says_that_it_compiles(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[str, list[int]]] = []
+    monkeypatch.setattr(prediction, "compile_kernels", lambda system, sizes: asked.append((system, list(sizes))))
+    expected = predict({"a": 1600.0, "b": 1500.0}, ["a", "b"], system="glicko")
+    expected.outcomes("a", [1])
+    assert asked == [("glicko", [2])]
+
+
+def test_cluster__local_one_compiles_in_the_driver_and_another_one_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+    monkeypatch.setattr(compiling, "compile_parts", lambda parts, tell: asked.append(list(parts)) or 1.0)
+    config = RunConfig("d", "r", "glicko", Glicko())
+    for here, seconds in [(False, 0.0), (True, 1.0)]:
+        apart = Apart(SimpleNamespace(here=here))  # type: ignore[arg-type]
+        assert rate._compile(None, config, None, apart, compiling.announce) == seconds  # type: ignore[arg-type]
+    assert asked == [["glicko.large", PART]]
+
+
+def test_warm__compiles_nothing_twice_and_knows_the_systems(invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+    monkeypatch.setattr(compiling, "compile_parts", lambda parts, tell: asked.append(list(parts)) or 1.0)
+    monkeypatch.setattr("ranklake.rating_kernels.warm.is_warm", lambda part: part == PART)
+    told = invoke("warm", "glicko", "glicko")
+    assert asked == [["glicko.large", "metrics"]]
+    assert "glicko: compiled\n" in told.out
+    assert os.environ["NUMBA_CACHE_DIR"] in told.out
+    assert "glickoo" in invoke.refuses("warm", "glickoo", code=2)

@@ -1,0 +1,38 @@
+"""Fixtures of the tests of clusters and of sites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from helpers.server import Server, serving
+
+from ranklake.flows.engines.actors import Actors
+
+Strike = Callable[[str, Callable[[], object]], None]
+
+
+@pytest.fixture
+def strike(monkeypatch: pytest.MonkeyPatch) -> Strike:
+    """Strike once, right before the first order of a phase goes out to workers of Dask."""
+
+    def at(phase: str, blow: Callable[[], object]) -> None:
+        ask, struck = Actors.ask, []
+
+        def watched(self: Actors, orders: Any, rows: int = 0, to_all: Any = ()) -> list[list[Any]]:
+            if not struck and any(name == phase for name, _ in [*to_all, *orders[0]]):
+                struck.append(phase)
+                blow()
+            return ask(self, orders, rows, to_all)
+
+        monkeypatch.setattr(Actors, "ask", watched)
+
+    return at
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A site on this machine that answers nothing yet."""
+    with serving() as opened:
+        yield opened

@@ -1,0 +1,336 @@
+"""Evaluating runs: what is scored, from what, and how runs compare; scores against plain Python."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import twins.metrics as slow
+from helpers.commands import Command
+from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
+
+from ranklake.flows.evaluation import evaluate as module
+from ranklake.flows.evaluation.compare import check_comparable, win_rates
+from ranklake.flows.evaluation.differences import differences, half_width, student_quantile
+from ranklake.flows.evaluation.evaluate import division_of, evaluate, rounds_to_skip
+from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, RoundScores
+from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, PER_ROW
+from ranklake.storage import Dataset, Lake, LakeError, Run
+
+N_ROUNDS = 30
+LEAST = {"everyone": 1, "experienced": 5, "top100": 1}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    made = lake_of(tmp_path_factory.mktemp("lake"), synthetic(N_ROUNDS, large=14))
+    rate_run(made)
+    rate_run(made, run="elo", system="elo")
+    return made
+
+
+def by_hand(lake: Lake, run: str, first_round: int, filter: str) -> dict[str, Any]:
+    """The paper's protocol: per round, the known players' ratings before it; means are per participation."""
+    rounds = defaultdict(list)
+    for row in Run.open(lake, run).read_rounds(first_round).to_pylist():
+        rounds[row["round_index"]].append(row)
+    weight, sums, values = 0, defaultdict(float), defaultdict(list)
+    for rows in rounds.values():
+        standings = [(row["mu_prior"], row["lo"], row["hi"]) for row in rows]
+        kept = slow.keep(
+            standings, [row["n_before"] >= LEAST[filter] for row in rows], 100 if filter == "top100" else None
+        )
+        if not kept:
+            continue
+        scores = slow.score([standings[i] for i in kept])
+        weight += len(kept)
+        scores["log2_rank_error"] = [abs(p) for p in scores["log2_performance"]]
+        for name in PER_ROW:
+            sums[name] += sum(scores[name])
+        for name in ("kendall_tau_b", "spearman_rho"):
+            values[name] += [] if scores[name] is None else [scores[name]]
+    means = {name: total / weight for name, total in sums.items()}
+    return {"weight": weight} | means | {name: sum(told) / len(told) for name, told in values.items()}
+
+
+@pytest.mark.parametrize("first_round", [0, 3, 13])
+@pytest.mark.parametrize("filter", list(LEAST))
+def test_evaluate__follows_the_protocol_of_the_paper(lake: Lake, filter: str, first_round: int) -> None:
+    found = evaluate(lake, "run", first_round).filters[filter].summary()
+    assert found == pytest.approx(by_hand(lake, "run", first_round, filter), rel=1e-10)
+
+
+def test_evaluate__has_the_same_bits_for_any_number_of_threads_and_size_of_pieces(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = evaluate(lake, "run", 2).to_json()
+    for workers, rows in ((1, 1), (2, 50), (3, 1)):
+        monkeypatch.setattr(module, "_PIECE_ROWS", rows)
+        assert evaluate(lake, "run", 2, workers=workers).to_json() == expected
+
+
+def test_evaluate__of_parts_of_the_rounds_adds_up(lake: Lake) -> None:
+    found = evaluate(lake, "run")
+    for name, scores in found.filters.items():
+        whole = scores.summary()
+        for parts in (found.by_era(name), found.by_size(name), scores.experience()):
+            assert sum(part["weight"] for part in parts.values()) == whole["weight"]
+            for metric in PER_ROW:
+                together = sum(part[metric] * part["weight"] for part in parts.values() if part["weight"])
+                assert together / whole["weight"] == pytest.approx(whole[metric]), metric
+    assert set(found.by_size("everyone")) == {"2-16", "800+"}
+    everybody = found.rank_errors()[0]
+    n_rows = sum(n for n, kept in zip(found.n_players, found.errors[:, 0, 0], strict=True) if kept)
+    assert everybody.participations == n_rows > found.filters["everyone"].weight.sum()
+
+
+def test_evaluate__rates_nothing_and_writes_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("an evaluation only reads")
+
+    for name in ("write_bytes", "create_bytes", "delete", "delete_folder"):
+        monkeypatch.setattr(Lake, name, refuse)
+    monkeypatch.setattr("ranklake.flows.execution.rounds.rate_rounds", refuse)
+    assert len(evaluate(lake, "run")) == N_ROUNDS
+
+
+def test_evaluate__tells_what_is_missing(lake: Lake, tmp_path: Path) -> None:
+    with pytest.raises(LakeError, match=f"run run has {N_ROUNDS} rounds, and the first 30 are to be skipped"):
+        evaluate(lake, "run", N_ROUNDS)
+    with pytest.raises(LakeError, match="no run 'nobody'"):
+        evaluate(lake, "nobody")
+    other = lake_of(tmp_path / "lake", synthetic(5))
+    rate_run(other)
+    with Dataset.ingest(other, "games") as adding:
+        adding.remove("3", "a test")
+    with pytest.raises(LakeError, match="contest 3 of run run is no longer in data set games; `ranklake rate"):
+        evaluate(other, "run")
+
+
+def test_command__says_where_a_damaged_run_ends(invoke: Command, tmp_path: Path) -> None:
+    made = lake_of(tmp_path / "lake", synthetic(500))
+    rate_run(made)
+    first, *_, last = sorted((tmp_path / "lake" / "runs" / "run" / "rounds").glob("*.parquet"))
+    assert first != last
+    last.unlink()
+    answer = invoke("evaluate", "--run", "run", "--format", "json", "--lake", made.url)
+    assert json.loads(answer.out)["rounds"] == int(last.stem)
+    assert f"scored up to round {int(last.stem) - 1}; runs/run/rounds/{last.name}: is missing" in answer.err
+
+
+def test_rounds_to_skip__rounds_down(lake: Lake) -> None:
+    assert [rounds_to_skip(lake, "run", share) for share in (0.0, 0.1, 0.19, 0.999)] == [0, 3, 5, 29]
+
+
+@pytest.mark.parametrize(
+    ("name", "division"),
+    [
+        ("Codeforces Round 327 (Div. 1)", 1), ("Codeforces Round #12 (Div.2 Only)", 2), ("SRM 500 Division 2", 2),
+        ("Codeforces Round 1 (Div. 1 + Div. 2)", 0), ("Good Bye 2019", 0), ("Round (Div. 3)", 0), ("Div. 12", 0),
+        ("div. 1 and div. 2", 0),
+    ],
+)  # fmt: skip
+def test_division_of__reads_names(name: str, division: int) -> None:
+    assert division_of(name) == division
+
+
+def test_win_rates__count_rounds_won_and_half_of_equal_ones(lake: Lake) -> None:
+    one, other = evaluate(lake, "run"), evaluate(lake, "elo")
+    assert {rate.percent for rate in win_rates(one, one)} == {50.0}
+    forth = {rate[:3]: rate for rate in win_rates(one, other)}
+    back = {rate[:3]: rate for rate in win_rates(other, one)}
+    assert forth.keys() == back.keys()
+    assert {metric for _, metric, _ in forth} == set(METRICS)
+    for key, rate in forth.items():
+        assert rate.percent + back[key].percent == pytest.approx(100.0)
+        assert rate.n_rounds == back[key].n_rounds
+    for metric, better in (("pair_inversion", 1), ("rank_deviation", -1)):
+        a, b = (side.filters["everyone"].per_round(metric).tolist() for side in (one, other))
+        points = [1.0 if better * (x - y) > 0 else 0.5 if x == y else 0.0
+                  for x, y in zip(a, b, strict=True) if not math.isnan(x + y)]  # fmt: skip
+        rate = forth["everyone", metric, "all"]
+        assert (rate.n_rounds, rate.percent) == (len(points), pytest.approx(100 * sum(points) / len(points)))
+
+
+def test_check_comparable__names_the_first_round_that_differs(lake: Lake) -> None:
+    rate_run(lake, run="short", max_rounds=7)
+    one, short = evaluate(lake, "run"), evaluate(lake, "short")
+    with pytest.raises(LakeError, match="runs run and short cannot be compared: they have 30 and 7 rounds"):
+        check_comparable(one, short)
+    ingest(lake, [contest("x", "ada", "grace"), contest("y", "grace", "ada")], "others")
+    rate_run(lake, run="others", dataset="others")
+    with pytest.raises(LakeError, match="round 0 is contest 0 in one and x in the other"):
+        check_comparable(one, evaluate(lake, "others"))
+
+
+def test_command__prints_json_as_agreed(invoke: Command, lake: Lake) -> None:
+    answer = invoke("evaluate", "--run", "run", "--skip-rounds", "3", "--format", "json", "--lake", lake.url)
+    told = json.loads(answer.out)
+    assert (answer.code, told["run"], told["rounds"]) == (0, "run", N_ROUNDS - 3)
+    assert set(told["filters"]) == {"everyone", "experienced", "top100"}
+    expected = by_hand(lake, "run", 3, "experienced")
+    assert told["filters"]["experienced"] == pytest.approx(expected, rel=1e-10)
+    share = invoke("evaluate", "--run", "run", "--skip-share", "0.1", "--format", "json", "--lake", lake.url)
+    assert json.loads(share.out) == told
+    two = invoke("evaluate", "--run", "run", "--run", "elo", "--format", "json", "--lake", lake.url)
+    both = json.loads(two.out)
+    assert [one["run"] for one in both["runs"]] == ["run", "elo"]
+    assert {(rate["run"], rate["other"]) for rate in both["win_rates"]} == {("run", "elo")}
+
+
+def test_command__tells_of_rounds_that_foretell_nothing_with_nulls(invoke: Command, tmp_path: Path) -> None:
+    made = lake_of(tmp_path / "lake", [contest("a", "ada", "grace")])
+    rate_run(made)
+    told = json.loads(invoke("evaluate", "--run", "run", "--format", "json", "--lake", made.url).out)
+    assert told["filters"]["everyone"] == {"weight": 0} | dict.fromkeys(METRICS)
+    assert "everyone" in invoke("evaluate", "--run", "run", "--lake", made.url).out
+
+
+def test_command__prints_tables_and_writes_every_round(invoke: Command, lake: Lake, tmp_path: Path) -> None:
+    target = tmp_path / "scores.parquet"
+    breakdowns = [word for name in ("era", "size", "experience", "rank-error") for word in ("--by", name)]
+    runs = ("--run", "run", "--run", "elo")
+    told = ("--pairs", "--output", target, "--workers", 2)
+    answer = invoke("evaluate", *runs, *breakdowns, *told, "--lake", lake.url)
+    assert answer.code == 0, answer.err
+    for part in ("equal half", "by year", "by players", "by rounds before", "existing", "predicted better than elo"):
+        assert part in answer.out, part
+    rows = pq.read_table(target).to_pandas()
+    assert len(rows) == 2 * 3 * N_ROUNDS
+    experienced = rows[(rows["run"] == "run") & (rows["filter"] == "experienced") & (rows["weight"] > 0)]
+    mean = np.average(experienced["pair_inversion"], weights=experienced["weight"])
+    assert mean == pytest.approx(by_hand(lake, "run", 0, "experienced")["pair_inversion"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ((), 2, "Missing option '--run'"),
+        (("--run", "run", "--run", "run"), 2, "--run run is given twice"),
+        (("--run", "../run"), 2, "the name of a run must be"),
+        (("--run", "run", "--skip-rounds", "1", "--skip-share", "0.1"), 2, "exclude each other"),
+        (("--run", "run", "--skip-share", "1.5"), 2, "1.5 is not in the range"),
+        (("--run", "run", "--scale", "0"), 2, "0.0 is not in the range"),
+        (("--run", "run", "--output", "/nowhere/at/all.parquet"), 2, "there is no folder /nowhere/at"),
+        (("--run", "nobody"), 1, "no run 'nobody'"),
+        (("--run", "run", "--skip-rounds", "500"), 1, "none is left to score"),
+    ],
+)
+def test_command__explains_what_is_wrong_in_one_line(
+    invoke: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
+) -> None:
+    assert says in invoke.refuses("evaluate", *arguments, "--lake", lake.url, code=code)
+
+
+# Several runs in one table
+
+
+def scores_of(rng: np.random.Generator, n: int, shift: float = 0.0, common: Any = 0.0) -> RoundScores:
+    """Scores of rounds of random sizes; every metric is ``common`` and noise of its own."""
+    weight = rng.integers(2, 200, n)
+    values = {name: common + shift + rng.normal(0.0, 1.0, n) for name in METRICS}
+    sums = {name: values[name] * weight for name in PER_ROW}
+    return RoundScores(weight, sums, {name: values[name] for name in PER_ROUND}, np.zeros((n, 7, 1)))
+
+
+@pytest.mark.parametrize(("degrees", "table"), [(2, 4.303), (4, 2.776), (10, 2.228), (30, 2.042), (1000, 1.962)])
+def test_interval__has_the_quantiles_of_the_printed_table(degrees: int, table: float) -> None:
+    assert student_quantile(0.975, degrees) == pytest.approx(table, rel=0.01 if degrees < 4 else 1e-3)
+
+
+def test_interval__of_rounds_that_count_the_same_is_the_paired_t_interval() -> None:
+    rng = np.random.default_rng(1)
+    one, other = scores_of(rng, 25), scores_of(rng, 25, 0.3)
+    d = one.values["spearman_rho"] - other.values["spearman_rho"]
+    expected = 2.0639 * float(np.std(d, ddof=1)) / math.sqrt(25)
+    assert half_width(one, other, "spearman_rho") == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("metric", ["pair_inversion", "cross_entropy", "kendall_tau_b"])
+def test_interval__agrees_with_a_bootstrap_over_rounds(metric: str) -> None:
+    rng = np.random.default_rng(2)
+    hard = rng.normal(0.0, 5.0, 400)  # what is hard for one is hard for the other: pairing takes it out
+    one, other = scores_of(rng, 400, common=hard), scores_of(rng, 400, common=hard)
+    other = RoundScores(one.weight, {name: other.values.get(name, other.sums[name] / other.weight) * one.weight
+                                     for name in PER_ROW}, other.values, other.by_experience)  # fmt: skip
+    draws = [rng.integers(0, 400, 400) for _ in range(2000)]
+    spread = float(np.std([one.mean(metric, draw) - other.mean(metric, draw) for draw in draws]))
+    assert half_width(one, other, metric) == pytest.approx(1.966 * spread, rel=0.08)
+
+
+def test_interval__covers_the_difference_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(3)
+    hits = 0
+    for _ in range(500):
+        one, other = scores_of(rng, 40), scores_of(rng, 40, 0.5)
+        d = one.mean("rank_deviation") - other.mean("rank_deviation")
+        hits += abs(d + 0.5) <= half_width(one, other, "rank_deviation")
+    assert 0.92 <= hits / 500 <= 0.975
+
+
+def test_interval__of_too_few_rounds_is_unknown_and_of_equals_is_nothing() -> None:
+    rng = np.random.default_rng(4)
+    two, three = scores_of(rng, 2), scores_of(rng, 3)
+    assert math.isnan(half_width(two, scores_of(rng, 2), "pair_inversion"))
+    assert half_width(three, three, "pair_inversion") == 0.0
+    nothing = RoundScores(three.weight * 0, three.sums, three.values, three.by_experience)
+    assert math.isnan(half_width(three, nothing, "pair_inversion"))
+
+
+def test_differences__are_to_the_best_in_the_direction_of_the_metric(lake: Lake) -> None:
+    found = [evaluate(lake, run) for run in ("run", "elo")]
+    rows = {(one.metric, one.run): one for one in differences(found, ["everyone"])}
+    assert len(rows) == 2 * len(METRICS)
+    for metric in METRICS:
+        means = {one.run: one.filters["everyone"].mean(metric) for one in found}
+        choose = max if metric in HIGHER_IS_BETTER else min
+        best = choose(means, key=lambda run: means[run])
+        other = next(run for run in means if run != best)
+        assert rows[metric, best][3:] == (best, 0.0, 0.0, 0.0)
+        row = rows[metric, other]
+        assert row.best == best
+        assert row.difference == means[other] - means[best]
+        assert row.low < row.difference < row.high
+        assert (row.low + row.high) / 2 == pytest.approx(row.difference)
+
+
+def test_command__compares_runs_in_one_table_with_the_best_marked(invoke: Command, lake: Lake) -> None:
+    runs = ("--run", "run", "--run", "elo", "--lake", lake.url)
+    text = invoke("evaluate", *runs).out
+    assert text.count("┏") == 1
+    assert "everyone" in text
+    assert "predicted better" not in text
+    heads = next(line for line in text.splitlines() if "pair inversion" in line)
+    assert (heads.count("↑"), heads.count("↓")) == (4, 3)
+    found = {run: evaluate(lake, run).filters["everyone"] for run in ("run", "elo")}
+    rows = {line.split()[1]: line for line in text.splitlines() if line.startswith(("│ run ", "│ elo "))}
+    assert rows["run"].count("*") + rows["elo"].count("*") == len(METRICS)
+    for run, scores in found.items():
+        assert f"{scores.mean('pair_inversion'):.2f} " in rows[run]
+        assert f"{scores.mean('cross_entropy'):.4f} " in rows[run]
+    assert len(re.findall(r"[+-][0-9.]+ ±[0-9.]+", text)) == len(METRICS)
+    both = invoke("evaluate", *runs, "--filter", "top100", "--filter", "experienced").out
+    assert both.count("┏") == 2
+    assert "experienced" in both
+    assert "everyone" not in both
+    assert invoke("evaluate", *runs, "--pairs").out.count("┏") == 2
+    assert "give at least two --run" in invoke.refuses("evaluate", *runs[2:], "--pairs", code=2)
+    assert text == invoke("evaluate", *runs).out
+
+
+def test_command__json_of_several_has_every_difference(invoke: Command, lake: Lake) -> None:
+    runs = ("--run", "run", "--run", "elo", "--lake", lake.url)
+    told = json.loads(invoke("evaluate", *runs, "--format", "json").out)
+    assert list(told) == ["runs", "win_rates", "differences", "confidence"]
+    assert len(told["differences"]) == 2 * len(METRICS) * len(LEAST)
+    assert set(told["differences"][0]) == {"filter", "metric", "run", "best", "difference", "low", "high"}
+    few = ("--skip-rounds", N_ROUNDS - 2, "--format", "json")
+    told = json.loads(invoke("evaluate", *runs, *few).out, parse_constant=pytest.fail)
+    assert None in [one["low"] for one in told["differences"]]

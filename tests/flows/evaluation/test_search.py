@@ -1,0 +1,437 @@
+"""Searching for hyperparameters: the paper's protocol, what is proposed, and going on after an interrupt."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.commands import Command
+from helpers.lakes import contest, files, lake_of, rate_run, start, synthetic
+
+from ranklake.flows.common.settings import build_params
+from ranklake.flows.engines.task_pool import Hands, open_hands
+from ranklake.flows.evaluation.evaluate import evaluate
+from ranklake.flows.evaluation.search import search as module
+from ranklake.flows.evaluation.search.proposals import open_proposals
+from ranklake.flows.evaluation.search.published_grids import GRIDS, RANGES, SPACES, published_grid
+from ranklake.flows.evaluation.search.search import SearchConfig, SearchReport, search
+from ranklake.flows.evaluation.search.spaces import Range, as_texts, draw, grid, parse_space
+from ranklake.flows.evaluation.search.trials import History, load_history, run_trial
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.storage import DamagedError, Dataset, Lake, LakeError
+
+N_ROUNDS = 60
+SPACE = ("weight_limit=0.05:0.8:log:3", "sig_limit=40,90")
+ELO_MMR = SYSTEMS["elo-mmr"]
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return lake_of(tmp_path / "lake", synthetic(N_ROUNDS, n_players=25, large=14))
+
+
+def searched(lake: Lake, workers: int = 2, hands: Hands | None = None, **changes: Any) -> SearchReport:
+    options = {"dataset": "games", "system": "elo-mmr", "space": SPACE, "train_share": 0.5, "name": "s"} | changes
+    config = SearchConfig(**options)
+    with hands or open_hands(workers) as opened:
+        return search(lake, config, opened, config.proposals())
+
+
+class Counted:
+    """Hands that do one job after the other, count them, and are struck down after some."""
+
+    def __init__(self, last: float = math.inf) -> None:
+        self.done, self._last = 0, last
+
+    def run(self, work: Callable[..., Any], shared: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        for at in reversed(range(len(jobs))):  # in another order than asked for
+            if self.done >= self._last:
+                raise KeyboardInterrupt
+            self.done += 1
+            yield at, work(shared, *jobs[at])
+
+    def __enter__(self) -> Counted:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize("system", ["elo-mmr", "elo", "topcoder"])
+def test_search__scores_are_those_of_the_papers_protocol(lake: Lake, system: str) -> None:
+    """Tune on the first contests, each scored before it is rated; test on the others after rating all of them."""
+    spaces = {"elo-mmr": ("rho=1",), "elo": ("k=20",), "topcoder": ("weight_limit=0.2",)}
+    report = searched(lake, system=system, space=spaces[system], train_share=0.45)
+    assert report.n_train == 27
+    key, value = spaces[system][0].split("=")
+    rate_run(lake, run="whole", system=system, **{key: value})
+    rate_run(lake, run="beginning", system=system, max_rounds=27, **{key: value})
+    tuned, tested = evaluate(lake, "beginning"), evaluate(lake, "whole", 27)
+    for name in ("pair_inversion", "rank_deviation"):
+        assert report.best[0].train[name] == pytest.approx(tuned.filters["experienced"].mean(name), rel=1e-13)
+        assert report.best[0].test[name] == pytest.approx(tested.filters["experienced"].mean(name), rel=1e-13)
+
+
+def test_search__ranks_by_the_metric_on_the_first_contests(lake: Lake) -> None:
+    for metric, sign in (("pair_inversion", -1), ("rank_deviation", 1)):
+        report = searched(lake, metric=metric, name=metric)
+        assert len(report.trials) == report.n_new == 6
+        ranked = sorted(report.trials, key=lambda trial: sign * trial.scores[metric])
+        assert [found.settings for found in report.best] == [trial.settings for trial in ranked[:3]]
+        assert report.best[0].train[metric] != report.best[2].train[metric]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["grid", "random", "bayes"])
+@pytest.mark.parametrize("prune", [False, True])
+def test_search__is_the_same_for_any_number_of_workers(lake: Lake, method: str, prune: bool) -> None:
+    expected = searched(lake, 1, method=method, prune=prune, trials=20, name="one", space=SPACE)
+    for name, hands in (("three", open_hands(3)), ("other order", Counted())):
+        report = searched(lake, hands=hands, method=method, prune=prune, trials=20, name=name.replace(" ", "-"))
+        assert repr(report.trials) == repr(expected.trials)
+        assert report.best == expected.best
+    other = searched(lake, method=method, prune=prune, trials=5, name="seed", seed=1)
+    assert [one.settings for one in other.trials] != [one.settings for one in expected.trials[:5]]
+
+
+@pytest.mark.parametrize("method", ["grid", "random", "bayes"])
+@pytest.mark.parametrize("last", [0, 1, 7, 13])
+def test_search__goes_on_after_an_interrupt_as_if_nothing_had_been(lake: Lake, method: str, last: int) -> None:
+    space = ("weight_limit=0.05:0.8:log:5", "sig_limit=40:120:3")
+    whole = searched(lake, method=method, trials=14, space=space, name="whole")
+    with pytest.raises(KeyboardInterrupt):
+        searched(lake, hands=Counted(last), method=method, trials=14, space=space)
+    rest = Counted()
+    resumed = searched(lake, hands=rest, method=method, trials=14, space=space)
+    assert rest.done == resumed.n_new == 14 - last
+    assert (repr(resumed.trials), resumed.best) == (repr(whole.trials), whole.best)
+    folder = Path(lake.url) / "searches"
+    assert files(folder / "s" / "trials") == files(folder / "whole" / "trials")
+
+
+@pytest.mark.parametrize("method", ["grid", "random", "bayes"])
+def test_search__with_more_trials_goes_on(lake: Lake, method: str) -> None:
+    space = ("weight_limit=0.05:0.8:log:5", "sig_limit=40:120:3")
+    searched(lake, method=method, trials=5, space=space)
+    more = Counted()
+    report = searched(lake, hands=more, method=method, trials=13, space=space)
+    assert more.done == 8
+    assert repr(report.trials) == repr(searched(lake, method=method, trials=13, space=space, name="whole").trials)
+
+
+def test_search__once_done_rates_nothing_and_writes_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = searched(lake)
+    before = files(Path(lake.url))
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("everything is on record")
+
+    monkeypatch.setattr("ranklake.flows.evaluation.search.trials.rate_rounds", refuse)
+    again = searched(lake)
+    assert (again.n_new, again.best) == (0, expected.best)
+    assert files(Path(lake.url)) == before
+
+
+def test_search__gives_hopeless_trials_up_only_if_told_to(lake: Lake) -> None:
+    options = {"space": ("weight_limit=0.001:0.9:log:30",), "trials": 60, "method": "random", "train_share": 0.9}
+    patient = searched(lake, **options)
+    assert not any(trial.stopped for trial in patient.trials)
+    pruned = searched(lake, prune=True, name="pruned", **options)
+    stopped = [trial for trial in pruned.trials if trial.stopped]
+    assert stopped
+    assert all(len(trial.legs) < module.LEGS for trial in stopped)
+    ended = {repr(trial) for trial in pruned.trials if not trial.stopped}
+    assert ended <= {repr(trial) for trial in patient.trials}
+    assert pruned.best[0].train["pair_inversion"] == patient.best[0].train["pair_inversion"]
+
+
+def test_search__tells_of_trials_that_fail(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_away(*arguments: Any) -> Any:
+        if arguments[1].weight_limit > 0.3:
+            raise ArithmeticError("ratings ran away")
+        return rate_rounds(*arguments)
+
+    from ranklake.flows.evaluation.search.trials import rate_rounds
+
+    monkeypatch.setattr("ranklake.flows.evaluation.search.trials.rate_rounds", run_away)
+    for method in ("grid", "bayes"):
+        report = searched(lake, method=method, trials=24, name=method)
+        failed = [trial for trial in report.trials if trial.error]
+        assert {trial.error for trial in failed} == {"ratings ran away"}
+        assert 0 < len(failed) < len(report.trials)
+        assert not any(float(found.settings["weight_limit"]) > 0.3 for found in report.best)
+
+
+def test_search__begins_anew_if_the_contests_it_tunes_on_changed(lake: Lake) -> None:
+    first = searched(lake, train_share=0.51)
+    with pytest.raises(LakeError, match="search s is another one: its metric differs"):
+        searched(lake, train_share=0.51, metric="rank_deviation")
+    with Dataset.ingest(lake, "games") as adding:
+        adding.remove("59", "after the training rounds")
+    later = searched(lake, train_share=0.51)
+    assert later.n_new == 0
+    assert repr(later.trials) == repr(first.trials)
+    assert later.best != first.best
+    with Dataset.ingest(lake, "games") as adding:
+        adding.remove("0", "a training round")
+    again = searched(lake, train_share=0.51)
+    assert again.n_new == len(again.trials)
+    assert repr(again.trials) != repr(first.trials)
+    assert searched(lake, train_share=0.51).n_new == 0
+
+
+def test_search__tells_what_is_missing_or_damaged(lake: Lake, tmp_path: Path) -> None:
+    with pytest.raises(LakeError, match="no data set 'nothing'"):
+        searched(lake, dataset="nothing")
+    with pytest.raises(LakeError, match=r"the first 0\.05 of data set games, 3 contests, have nobody with 5 rounds"):
+        searched(lake, train_share=0.05)
+    one = lake_of(tmp_path / "one", [contest("a", "ada", "grace")])
+    with pytest.raises(LakeError, match="0 contests, have nobody"):
+        searched(one)
+    searched(lake, name="torn")
+    (Path(lake.url) / "searches" / "torn" / "trials" / "000000.json").write_text("[{", encoding="utf-8")
+    with pytest.raises(DamagedError, match=r"searches/torn/trials/000000\.json: not readable .* delete it"):
+        searched(lake, name="torn")
+
+
+def test_history__counts_rounds_before_and_renumbers_players(lake: Lake) -> None:
+    history, _ = load_history(Dataset.open(lake, "games"))
+    part = history.first(10)
+    assert part.n_players == len(set(part.rounds.player.tolist())) == part.rounds.player.max() + 1
+    seen: dict[int, int] = {}
+    expected = []
+    for player in part.rounds.player.tolist():
+        expected.append(seen.get(player, 0))
+        seen[player] = expected[-1] + 1
+    assert part.n_before.tolist() == expected
+    assert isinstance(part, History)
+
+
+def test_run_trial__in_legs_is_the_same_as_at_once(lake: Lake) -> None:
+    history, _ = load_history(Dataset.open(lake, "games"))
+    trial = run_trial(history, "elo-mmr", {"rho": "1"}, "pair_inversion")
+    whole = evaluate(lake, rated_run(lake)).filters["experienced"]
+    assert trial.scores["pair_inversion"] == pytest.approx(whole.mean("pair_inversion"), rel=1e-13)
+    assert trial.legs[-1] == trial.scores["pair_inversion"]
+
+
+def rated_run(lake: Lake) -> str:
+    rate_run(lake)
+    return "run"
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """Address of a Dask cluster of two worker processes."""
+    distributed = pytest.importorskip("distributed", reason="needs pip install 'ranklake[cluster]'")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["grid", "bayes"])
+def test_search__on_a_cluster_is_the_same(lake: Lake, scheduler: str, method: str) -> None:
+    expected = searched(lake, method=method, trials=10, name="here")
+    report = searched(lake, hands=open_hands(scheduler=scheduler), method=method, trials=10, name="there")
+    assert (repr(report.trials), report.best) == (repr(expected.trials), expected.best)
+
+
+def test_hands__say_which_cluster_lost_a_trial(scheduler: str) -> None:
+    with open_hands(scheduler=scheduler) as hands, pytest.raises(OSError, match=f"{scheduler} lost a trial: .*goes on"):
+        list(hands.run(lambda shared, code: os._exit(code), "a history", [(1,)]))  # takes its worker down, every time
+
+
+def test_command__says_that_no_scheduler_answers(invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="needs pip install 'ranklake[cluster]'")
+    monkeypatch.setattr("ranklake.flows.engines.task_pool.PATIENCE", 1.0)
+    words = ("--train-share", "0.5", "--scheduler", "tcp://127.0.0.1:9")
+    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in invoke.refuses(
+        "search", "--dataset", "games", *words, "--lake", lake.url
+    )
+
+
+# what may be tried
+
+
+def test_published_grids__have_the_papers_sizes() -> None:
+    sizes = {name: len(published_grid(name)) for name in GRIDS}
+    # m points before rounding; rounding to a step makes some equal
+    assert sizes["elo-mmr"] == 6 * sizes["elo-mmx"] == 6 * 2 * 14 * 10
+    assert sizes["cf-general"] == 15 * 12
+    assert sizes["trueskill"] == 10 * 15 * 12
+    assert sizes["glicko-allpairs"] == sizes["bar"] == 15 * 12
+    assert sizes["topcoder"] <= 8 * 12
+
+
+def test_published_grids__hold_the_tuned_values_of_the_engine() -> None:
+    """The engine's tuned values for other systems lie on these grids; source as in the module."""
+    assert {0.56, 0.9, 6.18, 10.0} <= {point["weight"] for point in published_grid("cf-general")}
+    points = published_grid("trueskill")
+    assert {21.5, 100.0, 10.0, 1.0} <= {point["eps"] for point in points}
+    assert {85.0, 110.0, 485.0, 30.0} <= {point["beta"] for point in points}
+    assert {11.0, 18.0, 23.0, 8.0, 5.0, 14.0} <= {point["tau"] for point in points}
+    assert {(315.0, 29.0), (390.0, 29.0), (165.0, 23.0), (600.0, 38.0)} <= {
+        (point["beta"], point["sig_drift"]) for point in published_grid("glicko-allpairs")
+    }
+
+
+@pytest.mark.parametrize("name", list(RANGES))
+def test_ranges__cover_the_grid(name: str) -> None:
+    space = parse_space(SYSTEMS[name], RANGES[name])
+    for point in published_grid(name):
+        for key, value in point.items():
+            axis = space[key]
+            assert axis.low <= value <= axis.high if isinstance(axis, Range) else value in axis, (key, value)
+
+
+@pytest.mark.parametrize("name", list(SYSTEMS))
+@pytest.mark.parametrize("method", ["grid", "random", "bayes"])
+def test_default_space__of_every_system_holds_its_default_and_only_what_it_can_be(name: str, method: str) -> None:
+    system = SYSTEMS[name]
+    proposals = open_proposals(method, system, (), "pair_inversion", 0, 40)
+    asked = proposals.ask(0, min(proposals.batch, proposals.total))
+    params = [build_params(system, one) for one in asked]
+    assert len({repr(one) for one in params}) >= min(len(asked), 8)
+    space, default = parse_space(system, RANGES.get(name) or SPACES[name]), system.params()
+    for key, axis in space.items():
+        value = getattr(default, key)
+        if name == "trueskill":
+            continue  # the paper's grid is of the model "place"
+        assert axis.low <= value <= axis.high if isinstance(axis, Range) else value in axis, (key, value)
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in ("elo", "glicko") else pytest.param(name, marks=pytest.mark.slow) for name in SYSTEMS]
+)
+def test_command__searches_every_system_without_a_space(invoke: Command, tmp_path: Path, name: str) -> None:
+    lake = lake_of(tmp_path / "lake", synthetic(24, n_players=9, size=5))
+    arguments = ("--dataset", "games", "--system", name, "--trials", 2, "--train-share", 0.6, "--lake", lake.url)
+    answer = invoke("search", *arguments)
+    assert answer.code == 0
+    assert "2 trials, 2 of them now" in answer.out
+    assert f"ranklake rate --dataset games --system {name} --set" in answer.out
+
+
+def test_parse_space__takes_values_and_ranges() -> None:
+    space = parse_space(ELO_MMR, ["rho=0.04,inf", "weight_limit=0.1:0.4:log:3", "history_len=2:9", "tie_mode=split"])
+    assert space["rho"] == (0.04, math.inf)
+    assert space["weight_limit"].points("weight_limit") == pytest.approx([0.1, 0.2, 0.4])
+    drawn = [draw(space, 3, trial) for trial in range(50)]
+    assert drawn[7] == draw(space, 3, 7)
+    assert {one["history_len"] for one in drawn} == set(map(float, range(2, 10)))
+    assert {one["rho"] for one in drawn} == {0.04, math.inf}
+    assert all(0.1 <= one["weight_limit"] <= 0.4 for one in drawn)
+    assert np.mean([one["weight_limit"] < 0.2 for one in drawn]) == pytest.approx(0.5, abs=0.2)
+    points = grid(parse_space(ELO_MMR, ["rho=0,1", "sig_limit=50:90:3"]))
+    assert [as_texts(point) for point in points][:2] == [("rho=0", "sig_limit=50"), ("rho=0", "sig_limit=70")]
+
+
+@pytest.mark.parametrize(
+    ("space", "says"),
+    [
+        (("speed=1,2",), "elo-mmr has no parameter 'speed'"),
+        (("rho=1,much",), "rho must be a number, got 'much'"),
+        (("rho=1,-1",), "elo-mmr with rho=-1: rho must be within 0..1e+09 or inf"),
+        (("weight_limit=0:1",), "elo-mmr with weight_limit=0: weight_limit must be within 1e-09..1e+09"),
+        (("weight_limit=0:1:log",), "must begin above 0 to be searched by its logarithm"),
+        (("weight_limit=1:0.1",), "from a lower to a higher finite number, got '1:0.1'"),
+        (("weight_limit=1:inf",), "from a lower to a higher finite number"),
+        (("weight_limit=1:2:3:4",), "must be a range lo:hi, lo:hi:log or, for a grid, lo:hi:log:9"),
+        (("weight_limit=1:x",), "must be a range lo:hi"),
+        (("weight_limit=0.1:1:0",), "must be a range lo:hi"),
+        (("weight_limit=0.1:1",), "a grid needs values, as weight_limit=a,b,c, or a number of points"),
+        (("rho=1,,2",), "rho must be values a,b,c or a range"),
+        (("rho=1,1.0",), "rho has a value twice"),
+        (("rho",), "a setting is key=value"),
+        (("rho=1", "rho=2"), "rho is set twice"),
+        (("beta=100,200",), "beta and gamma go together"),
+        (("tie_mode=full,none",), "tie_mode must be one of full, split"),
+    ],
+)
+def test_command__refuses_an_impossible_space_before_any_work(
+    invoke: Command, lake: Lake, space: tuple[str, ...], says: str
+) -> None:
+    words = [word for text in space for word in ("--space", text)]
+    assert says in invoke.refuses("search", "--dataset", "games", *words, "--lake", lake.url, code=2)
+    assert not (Path(lake.url) / "searches").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("--metric", "luck"), 2, "'luck' is not one of 'pair_inversion', 'rank_deviation'"),
+        (("--system", "chess"), 2, "system must be one of elo-mmr"),
+        (("--system", "elo", "--method", "random"), 2, "a random search ends after --trials N"),
+        (("--method", "random"), 2, "a random search ends after --trials N"),
+        (("--train-share", "1"), 2, "1.0 is not in the range"),
+        (("--name", "../s"), 2, "the name of a search must be"),
+        (("--workers", "2", "--scheduler", "tcp://127.0.0.1:1"), 2, "give one of them"),
+    ],
+)
+def test_command__explains_what_is_wrong_in_one_line(
+    invoke: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
+) -> None:
+    assert says in invoke.refuses("search", "--dataset", "games", *arguments, "--lake", lake.url, code=code)
+
+
+def test_command__prints_the_best_and_a_command_that_rates_with_it(invoke: Command, lake: Lake) -> None:
+    words = ("--train-share", "0.5", "--space", "rho=0,1,inf", "--space", "tie_mode=full,split", "--best", "2")
+    answer = invoke("search", "--dataset", "games", *words, "--lake", lake.url)
+    assert answer.code == 0, answer.err
+    assert "tuned on the first 30 of 60 contests" in answer.out
+    assert "6 trials, 6 of them now" in answer.out
+    last = answer.out.strip().splitlines()[-1]
+    assert last.startswith("ranklake rate --dataset games --system elo-mmr --set rho=")
+    rated = invoke(*shlex.split(last)[1:])
+    assert rated.code == 0, rated.err
+    tested = re.findall(r"│ 1 .*?(\d+\.\d{3}) │ +(\d+\.\d{3}) │$", answer.out, re.MULTILINE)
+    run = re.search(r"^run (\S+):", rated.out)[1]
+    told = json.loads(invoke("evaluate", "--run", run, "--skip-rounds", 30, "--format", "json", "--lake", lake.url).out)
+    scores = told["filters"]["experienced"]
+    assert tested == [(f"{scores['pair_inversion']:.3f}", f"{scores['rank_deviation']:.3f}")]
+
+
+@pytest.mark.slow
+def test_command__interrupted_keeps_what_it_has(invoke: Command, lake: Lake) -> None:
+    """Ctrl-C in the middle of a batch: the next call does the rest."""
+    words = (
+        "search",
+        "--dataset",
+        "games",
+        "--train-share",
+        "0.5",
+        "--workers",
+        "1",
+        "--name",
+        "cut",
+        "--lake",
+        lake.url,
+    )
+    space = ("--space", "weight_limit=0.01:0.9:log:12")
+    # the sixth trial sends what Ctrl-C sends
+    before = (
+        "import os, signal, ranklake.flows.evaluation.search.trials as trials\n"
+        "rate, count = trials.rate_rounds, [0]\n"
+        "def counted(*arguments):\n"
+        "    count[0] += 1\n"
+        f"    if count[0] == 6 * {module.LEGS}:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return rate(*arguments)\n"
+        "trials.rate_rounds = counted"
+    )
+    cut = start(*words, *space, before=before)
+    out, err = cut.communicate(timeout=120)
+    assert (cut.returncode, out) == (1, b""), err
+    assert b"interrupted" in err
+    kept = json.loads((Path(lake.url) / "searches" / "cut" / "trials" / "000000.json").read_text())["trials"]
+    assert 3 <= len(kept) < 12  # one that had come to its end may not have been heard of yet
+    answer = invoke(*words, *space)
+    assert f"12 trials, {12 - len(kept)} of them now" in answer.out, answer.err

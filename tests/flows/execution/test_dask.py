@@ -1,0 +1,277 @@
+"""The engine dask: a local cluster, one that exists, and every way to lose workers, scheduler and connection.
+
+Runs where Dask's distributed scheduler is installed (`pip install 'ranklake[cluster]'`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks.memory import forget_peaks, peak_bytes
+from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
+
+import ranklake.flows.execution.partitioned
+import ranklake.flows.rating.segment_writer
+from ranklake import rate_history
+from ranklake.flows.engines.base import EngineError, open_engine
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.partitioned import Spread
+from ranklake.flows.execution.pinned import Whole
+from ranklake.flows.execution.rater import Here
+from ranklake.flows.rating.multi_run import rate_many
+from ranklake.flows.rating.resolve import wanted_runs
+from ranklake.rating_kernels import SYSTEMS as KERNELS
+from ranklake.rating_kernels import Rounds
+from ranklake.storage import Lake
+
+distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
+import dask.config  # noqa: E402
+from helpers.cluster_sites import START_SECONDS, Site  # noqa: E402
+
+from ranklake.flows.engines import cluster as engine_module  # noqa: E402
+from ranklake.flows.engines.actors import Actors  # noqa: E402
+from ranklake.flows.engines.cluster import Cluster  # noqa: E402
+
+CONTESTS = synthetic(60, large=9)
+SYSTEMS = ["elo-mmr", pytest.param("codeforces", marks=pytest.mark.slow), pytest.param("bar", marks=pytest.mark.slow)]
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of killed connections
+
+
+@pytest.fixture(autouse=True)
+def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 30)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", 0)
+    monkeypatch.setattr(engine_module, "RETURN_SECONDS", 8.0)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Lake]:
+    made: dict[str, Lake] = {}
+
+    def of(system: str) -> Lake:
+        if system not in made:
+            made[system] = lake_of(tmp_path_factory.mktemp(system), CONTESTS)
+            rate_run(made[system], engine=Serial(), system=system)
+        return made[system]
+
+    return of
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    opened = Site(tmp_path, 2)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_dask__has_the_bits_of_serial_on_a_cluster_of_its_own(system: str, expected, tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, CONTESTS)
+    with open_engine("dask", 2) as engine:
+        assert engine.workers == 2
+        assert rate_run(lake, engine=engine, system=system).recoveries == 0
+    assert same_tables(rated(lake), rated(expected(system)))
+
+
+@pytest.mark.parametrize(
+    "phase",
+    [
+        "meet",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("take", "put", "prior", "join", "absorb", "columns")),
+    ],
+)
+def test_dask__goes_on_when_a_worker_is_killed(
+    site: Site, strike, expected, tmp_path: Path, phase: str, caplog
+) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+    strike(phase, lambda: site.workers[0].kill())
+    with Cluster(site.address) as engine, caplog.at_level(logging.WARNING, "ranklake.rate"):
+        assert rate_run(lake, engine=engine).recoveries == 1
+    assert sum(record.name == "ranklake.rate" for record in caplog.records) == 1
+    assert same_tables(rated(lake), rated(expected("elo-mmr")))
+
+
+@pytest.mark.slow
+def test_dask__goes_on_when_a_worker_freezes(site: Site, strike, expected, tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+    strike("meet", lambda: site.workers[1].send_signal(signal.SIGSTOP))
+    with Cluster(site.address, patience=5.0) as engine:
+        assert rate_run(lake, engine=engine).recoveries >= 1
+    assert same_tables(rated(lake), rated(expected("elo-mmr")))
+
+
+@pytest.mark.slow
+def test_dask__uses_workers_that_join_at_the_next_rebuild(site: Site, strike, expected, tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+
+    def change_shift() -> None:
+        site.add_worker()
+        site.wait(3)
+        for worker in site.workers[:2]:
+            worker.kill()
+
+    strike("meet", change_shift)
+    with Cluster(site.address) as engine:
+        assert rate_run(lake, engine=engine).recoveries >= 1
+        assert engine.workers == 1
+    assert same_tables(rated(lake), rated(expected("elo-mmr")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", ["all workers", "scheduler"])
+def test_dask__says_how_far_it_came_when_nobody_is_left(site: Site, strike, expected, tmp_path: Path, who: str) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+    dead = site.workers if who == "all workers" else [site.scheduler]
+    strike("join", lambda: [process.kill() for process in dead])
+    with (
+        Cluster(site.address) as engine,
+        pytest.raises(EngineError, match=r"its first [\d,]+ rounds are committed and hold"),
+    ):
+        rate_run(lake, engine=engine)
+    rate_run(lake, engine=Serial())
+    assert same_tables(rated(lake), rated(expected("elo-mmr")))
+
+
+@pytest.mark.slow
+def test_dask__a_worker_out_of_memory_is_lost_and_not_hired_again(
+    site: Site, expected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+    ask, struck = Actors.ask, []
+
+    def greedy(self: Actors, orders: Any, rows: int = 0, to_all: Any = ()) -> list[list[Any]]:
+        if not struck:
+            struck.append(True)
+            orders = [[*orders[0], ("columns", (1 << 50,))], *orders[1:]]  # more rows than any memory holds
+        return ask(self, orders, rows, to_all)
+
+    monkeypatch.setattr(Actors, "ask", greedy)
+    with Cluster(site.address) as engine:
+        assert rate_run(lake, engine=engine).recoveries == 1
+        assert engine.workers == 1
+    assert same_tables(rated(lake), rated(expected("elo-mmr")))
+
+
+@pytest.mark.slow
+def test_dask__runs_side_by_side_have_a_worker_each(site: Site) -> None:
+    terms = "elo", KERNELS["elo"].params(), 10
+    with Cluster(site.address) as engine:
+        crews = [engine.hire(Whole, lambda place, size: terms, 1) for _ in range(2)]
+        assert [crew.size for crew in crews] == [1, 1]
+        first, second = (set(crew._actors) for crew in crews)
+        assert first != second
+        crews[0].dismiss()
+        assert set(engine.hire(Whole, lambda place, size: terms, 1)._actors) == first
+        engine.blame(*second)
+        assert set(engine.hire(Whole, lambda place, size: terms, 1)._actors) == first
+
+
+@pytest.mark.slow
+def test_dask__a_very_large_round_is_held_in_arrays_by_all(tmp_path: Path) -> None:
+    """The driver holds no more than its participants, a worker its share of the players and the field."""
+    n, system = 2_000_000, KERNELS["elo-mmr"]
+    places = np.tile(np.arange(n), 2)
+    players = np.concatenate([np.random.default_rng(seed).permutation(n) for seed in (1, 2)])
+    rounds = Rounds.from_columns([0, n, 2 * n], players, places, places, [0, 600_000])
+    expected = Here(system, system.params(), n, Serial()).rate(rounds)
+    with open_engine("dask", 2) as engine:
+        assert isinstance(engine, Cluster)
+        keeper = Spread(system, system.params(), n, engine)
+        processes = [os.getpid(), *engine._client.run(os.getpid).values()]
+        before = peak_bytes(os.getpid())
+        forget_peaks(processes)
+        outcome = keeper.rate(rounds)
+        driver, *workers = map(peak_bytes, processes)
+        keeper.dismiss()
+    assert outcome.mu.tobytes() == expected.mu.tobytes()
+    assert driver - before < 2 * 250 * n  # two rounds
+    assert len(workers) == 2
+    assert max(workers) < 300_000_000 + 300 * n
+
+
+@pytest.mark.slow
+def test_dask__goes_on_when_a_worker_of_several_runs_is_killed(site: Site, strike, expected, tmp_path: Path) -> None:
+    lake, systems = lake_of(tmp_path / "lake", CONTESTS), ("elo-mmr", "glicko")
+    strike("rate", lambda: site.workers[0].kill())
+    with Cluster(site.address) as engine:
+        reports = [report for _, report in rate_many(lake, wanted_runs(lake, "games", systems=systems), engine)]
+        assert engine.workers == 1
+    assert sum(report.recoveries for report in reports) >= 1
+    assert dask.config.get("scheduler", None) is None  # Dask elsewhere in this process is left alone
+    for system in systems:
+        assert same_tables(rated(lake, f"games-{system}"), rated(expected(system)))
+
+
+def test_history__is_rated_on_the_cluster_of_a_client(site: Site) -> None:
+    results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
+    with distributed.Client(site.address, set_as_default=False) as client:
+        history = rate_history(results, engine=client)
+    pd.testing.assert_frame_equal(history, rate_history(results, engine="serial"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("systems", [("elo-mmr",), ("elo-mmr", "glicko")], ids=["one-run", "two-runs"])
+def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: tuple[str, ...]) -> None:
+    """A terminal sends it to every process of the command."""
+    lake = lake_of(tmp_path, synthetic(400, n_players=3000, size=2900, spice=False))
+    words = ["rate", "--dataset", "games", "--engine", "dask", "--workers", "2", "--lake", lake.url]
+    program = "from ranklake.flows.common import progress\nprogress.FIRST_SECONDS = 0.0\n"
+    program += "from ranklake.flows.cli.main import main\nmain()"
+    told = [word for system in systems for word in ("--system", system)]
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *words, *told],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("rating: "):
+                break
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=START_SECONDS)
+    assert (process.returncode, out) == (1, "")
+    assert "Traceback" not in err
+    assert err.rstrip().endswith("interrupted; what was committed stays, the same command goes on from there")
+
+
+@pytest.mark.slow
+def test_cluster__says_what_is_wrong_within_ten_seconds(tmp_path: Path, monkeypatch) -> None:
+    began = time.monotonic()
+    with pytest.raises(EngineError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1 .*start one with"):
+        Cluster("tcp://127.0.0.1:1")
+    assert time.monotonic() - began < 10.0
+    site = Site(tmp_path, 0)
+    try:
+        with Cluster(site.address) as engine:
+            began = time.monotonic()
+            with pytest.raises(
+                EngineError, match=r"has no workers; start some with `dask worker tcp://.* --nthreads 1`"
+            ):
+                rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine)
+            assert time.monotonic() - began < 10.0
+            site.add_worker()
+            site.wait(1)
+            monkeypatch.setattr(engine_module, "compare", lambda crew: real_compare([crew[0] | {"numba": "0.1"}]))
+            with pytest.raises(EngineError, match=r"a worker runs other code: numba 0.1 \(here .*install the same"):
+                rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine)
+    finally:
+        site.close()
+
+
+real_compare = engine_module.compare

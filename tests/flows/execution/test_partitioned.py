@@ -1,0 +1,70 @@
+"""However a history is spread over workers, its answer has the bits of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.crews import Bench
+from helpers.histories import same_bits
+from helpers.rounds import N_PLAYERS, around, params_of, walk
+
+import ranklake.flows.execution.partitioned
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.partitioned import Spread
+from ranklake.flows.execution.rater import Here, Keeper
+from ranklake.rating_kernels import SYSTEMS, Outcome, System
+
+
+@pytest.fixture(scope="module", params=list(SYSTEMS))
+def system(request: pytest.FixtureRequest) -> System:
+    return SYSTEMS[request.param]
+
+
+@pytest.fixture(scope="module")
+def expected(system: System) -> tuple[Any, Outcome]:
+    keeper = Here(system, params_of(system), N_PLAYERS, Serial())
+    outcome = keeper.rate(around(system.small))
+    return keeper.columns(), outcome
+
+
+def same(keeper: Keeper, outcome: Outcome, expected: tuple[Any, Outcome]) -> bool:
+    columns = keeper.columns()
+    assert columns.keys() == expected[0].keys()
+    return same_bits((outcome, *columns.values()), (expected[1], *(expected[0][name] for name in columns)))
+
+
+@pytest.mark.parametrize(
+    ("workers", "shards", "wide"), [(1, None, 0), (2, None, 0), (2, 7, 10**9), (3, 3, 2000), (5, 64, 0)]
+)
+def test_spread__has_the_same_bits_for_any_number_of_workers_and_shards(
+    system: System, expected, workers: int, shards: int | None, wide: int
+) -> None:
+    keeper = Spread(system, params_of(system), N_PLAYERS, Bench(workers), shards, wide)
+    outcome = keeper.rate(around(system.small))
+    assert same(keeper, outcome, expected)
+
+
+@pytest.mark.parametrize("long", [0, 10**9], ids=["long", "short"])
+def test_spread__looks_ahead_to_the_next_parts_without_changing_a_bit(
+    system: System, expected, long: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", long)
+    rounds = around(system.small)
+    parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
+    keeper = Spread(system, params_of(system), N_PLAYERS, Bench(2), None, 3000)
+    assert same(keeper, walk(keeper, parts), expected)
+
+
+def test_spread__goes_on_from_what_it_stored(system: System, expected) -> None:
+    rounds, params = around(system.small), params_of(system)
+    one = Spread(system, params, N_PLAYERS, Bench(2))
+    first = one.rate(rounds.part(0, 4))
+    other = Spread(system, params, N_PLAYERS, Bench(3))
+    other.restore(one.columns())
+    rest = other.rate(rounds.part(4, len(rounds)))
+    outcome = Outcome(
+        *(np.concatenate([getattr(a, n), getattr(b, n)]) for a in [first] for b in [rest] for n in Outcome.__slots__)
+    )
+    assert same(other, outcome, expected)

@@ -1,0 +1,114 @@
+"""Real worker processes, killed and stopped in every phase of a round: the ratings keep their bits."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
+from helpers.processes import Processes
+
+import ranklake.flows.execution.partitioned
+import ranklake.flows.rating.segment_writer
+from ranklake.flows.engines.base import EngineError
+from ranklake.flows.engines.serial import Serial
+from ranklake.storage import Lake
+
+CONTESTS = synthetic(24, large=9)
+PHASES = [
+    "meet",
+    "columns",
+    *(pytest.param(phase, marks=pytest.mark.slow) for phase in ("take", "put", "prior", "join", "absorb")),
+]
+
+
+@pytest.fixture(autouse=True)
+def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 30)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    lake = lake_of(tmp_path_factory.mktemp("expected"), CONTESTS)
+    rate_run(lake, engine=Serial())
+    return lake
+
+
+@pytest.fixture
+def three() -> Iterator[Processes]:
+    with Processes(3, patience=5.0) as engine:
+        yield engine
+
+
+def strike(engine: Processes, phase: str, blow: Callable[[Processes], None]) -> None:
+    """Strike once, right before the first order of a phase goes out."""
+    done = []
+
+    def before(names: list[str]) -> None:
+        if phase in names and not done:
+            done.append(phase)
+            blow(engine)
+
+    engine.before_ask = before
+
+
+def kill_one(engine: Processes) -> None:
+    os.kill(engine.alive[1].process.pid, signal.SIGKILL)
+
+
+def freeze_one(engine: Processes) -> None:
+    os.kill(engine.alive[0].process.pid, signal.SIGSTOP)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", PHASES)
+def test_rate__goes_on_when_a_worker_is_killed(three: Processes, expected: Lake, tmp_path: Path, phase, caplog) -> None:
+    lake = lake_of(tmp_path, CONTESTS)
+    strike(three, phase, kill_one)
+    report = rate_run(lake, engine=three)
+    assert report.recoveries == len(caplog.messages) == 1
+    assert three.workers == 2
+    assert same_tables(rated(lake), rated(expected))
+
+
+@pytest.mark.slow
+def test_rate__goes_on_when_a_worker_freezes(expected: Lake, tmp_path: Path, caplog) -> None:
+    lake = lake_of(tmp_path, CONTESTS)
+    with Processes(2, patience=3.0) as engine, caplog.at_level(logging.WARNING):
+        strike(engine, "meet", freeze_one)
+        report = rate_run(lake, engine=engine)
+    assert report.recoveries == len(caplog.messages) == 1
+    assert "timed out" in caplog.text
+    assert same_tables(rated(lake), rated(expected))
+
+
+@pytest.mark.slow
+def test_rate__waits_for_a_slow_worker(expected: Lake, tmp_path: Path) -> None:
+    """A worker that is stopped and let go on again soon after is slow, not dead."""
+    lake = lake_of(tmp_path, CONTESTS)
+    with Processes(2, patience=60.0) as engine:
+        pid = engine.alive[0].process.pid
+        strike(engine, "meet", lambda engine: os.system(f"kill -STOP {pid}; (sleep 1; kill -CONT {pid}) &") and None)
+        report = rate_run(lake, engine=engine)
+        assert (report.recoveries, engine.workers) == (0, 2)
+    assert same_tables(rated(lake), rated(expected))
+
+
+def test_rate__tells_how_far_it_came_when_all_are_killed(three: Processes, expected: Lake, tmp_path: Path) -> None:
+    def kill_all(engine: Processes) -> None:
+        for worker in engine.alive:
+            os.kill(worker.process.pid, signal.SIGKILL)
+
+    lake = lake_of(tmp_path, CONTESTS)
+    strike(three, "join", kill_all)
+    with pytest.raises(EngineError, match=r"run run: no process is left; its first \d+ rounds are committed and hold"):
+        rate_run(lake, engine=three)
+    rate_run(lake, engine=Serial())
+    assert same_tables(rated(lake), rated(expected))

@@ -1,0 +1,117 @@
+"""Workers are lost at any moment: what is left goes on, and the lake ends up as if nothing had happened."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.crews import Bench
+from helpers.lakes import lake_of, rate_run, rated, same_beliefs, same_tables, synthetic
+
+import ranklake.flows.execution.partitioned
+import ranklake.flows.frames.history
+import ranklake.flows.rating.rate
+import ranklake.flows.rating.segment_writer
+import ranklake.flows.rating.snapshot_schedule
+from ranklake import rate_history
+from ranklake.flows.engines.base import EngineError
+from ranklake.flows.engines.serial import Serial
+from ranklake.storage import Lake, Run
+
+CONTESTS = synthetic(24, large=9)
+SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
+
+
+@pytest.fixture(autouse=True, params=[0, 10**9], ids=["long", "short"])
+def many_small_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 30)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 60)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", request.param)
+
+
+def last_beliefs(lake: Lake) -> dict[str, Any]:
+    run = Run.open(lake, "run")
+    return run.read_snapshot(run.snapshots()[-1])[0]
+
+
+@pytest.fixture(scope="module", params=SYSTEMS)
+def expected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Lake, Any]:
+    lake = lake_of(tmp_path_factory.mktemp("expected"), CONTESTS)
+    report = rate_run(lake, engine=Serial(), system=request.param)
+    return request.param, lake, report
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", range(1, 42, 4))
+def test_rate__goes_on_when_a_worker_is_lost_at_any_order(expected, tmp_path: Path, moment: int, caplog) -> None:
+    system, other, before = expected
+    lake, bench = lake_of(tmp_path, CONTESTS), Bench(3, {moment}, then=[2])
+    with caplog.at_level(logging.WARNING):
+        report = rate_run(lake, engine=bench, system=system)
+    assert report.recoveries == len(caplog.messages) == (bench.hired - 1)
+    assert same_tables(rated(lake), rated(other))
+    assert same_beliefs(last_beliefs(lake), last_beliefs(other))
+    counts = [(one.kept, one.rated, one.rows, one.skipped, one.excluded, one.broken) for one in (report, before)]
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.slow
+def test_rate__goes_on_through_loss_upon_loss(tmp_path: Path) -> None:
+    contests = synthetic(150)
+    lake, bench = lake_of(tmp_path, contests), Bench(3, range(20, 400, 20), then=[1, 4, 2, 3])
+    report = rate_run(lake, engine=bench)
+    assert report.recoveries > ranklake.flows.rating.rate.RECOVERIES  # there were new rounds in between
+    other = lake_of(tmp_path / "other", contests)
+    rate_run(other, engine=Serial())
+    assert same_tables(rated(lake), rated(other))
+
+
+def test_rate__gives_up_when_every_crew_is_lost_and_leaves_a_valid_beginning(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, CONTESTS)
+    with pytest.raises(
+        EngineError, match=r"run run: .*5 times without a new round; its first \d+ rounds are committed"
+    ):
+        rate_run(lake, engine=Bench(2, range(30, 10_000)))
+    assert rate_run(lake, engine=Serial()).kept > 0
+    other = lake_of(tmp_path / "other", CONTESTS)
+    rate_run(other, engine=Serial())
+    assert same_tables(rated(lake), rated(other))
+
+
+def test_rate__says_how_far_it_came_when_nobody_is_left(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, CONTESTS)
+    with pytest.raises(EngineError, match=r"run run: the bench has no workers; its first \d+ rounds are committed"):
+        rate_run(lake, engine=Bench(2, {25}, then=[0]))
+    assert rate_run(lake, engine=Bench(2)).kept > 0
+
+
+def test_rate__keeps_an_exclusion_through_a_recovery(tmp_path: Path) -> None:
+    lake, other = lake_of(tmp_path, CONTESTS), lake_of(tmp_path / "other", CONTESTS)
+    out, back = CONTESTS[4].contest_id, ()
+    for engine, where in ((Bench(2, {9, 30}), lake), (Serial(), other)):
+        rate_run(where, engine=engine, exclude=(out,))
+    assert same_tables(rated(lake), rated(other))
+    for engine, where in ((Bench(2, {5}), lake), (Serial(), other)):
+        rate_run(where, engine=engine, exclude=back, include=(out,))
+    assert same_tables(rated(lake), rated(other))
+
+
+def test_history__starts_again_when_workers_are_lost(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+    results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
+    monkeypatch.setattr(ranklake.flows.frames.history, "open_engine", lambda name, workers: Bench(2, {2, 5}))
+    history = rate_history(results, engine="dask")
+    assert len(caplog.messages) == 2
+    pd.testing.assert_frame_equal(history, rate_history_here(results, monkeypatch))
+
+
+def rate_history_here(results: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+    monkeypatch.undo()
+    history = rate_history(results, engine="serial")
+    assert isinstance(history, pd.DataFrame)
+    return history

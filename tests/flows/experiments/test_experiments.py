@@ -1,0 +1,468 @@
+"""Experiments: that they come to what the documents printed, and that reports hold what was found."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import math
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from helpers.commands import Command
+from helpers.folders import write_folder
+from helpers.lakes import contest, lake_of, synthetic
+from helpers.strategies import repeatable
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
+
+from ranklake.flows.common.settings import build_params
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.rounds import rate_rounds
+from ranklake.flows.experiments import EXPERIMENTS, find_experiment
+from ranklake.flows.experiments.base import Experiment, Picture, Report, Setting, Table
+from ranklake.flows.experiments.data import History, from_file, from_lake, play
+from ranklake.flows.experiments.papers import calibration, convergence
+from ranklake.flows.experiments.papers.paper import NAMES, SECONDS, SHAPES, contenders
+from ranklake.flows.experiments.properties import farming, incentives, robustness
+from ranklake.flows.experiments.properties.counterfactual import move, other_self
+from ranklake.flows.experiments.render import to_html
+from ranklake.flows.plotting.figures import drawing, new_figure
+from ranklake.rating_kernels import SYSTEMS, Rounds
+
+DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "elo-datasets"
+real = pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not here: ../shared/data/elo-datasets")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_folder(tmp_path_factory.mktemp("data") / "small", synthetic(120, n_players=30, spice=False))
+
+
+@pytest.fixture(scope="module")
+def history(folder: Path) -> History:
+    return from_file(folder)
+
+
+def run(name: str, *histories: History) -> Report:
+    with drawing("a test"):
+        return find_experiment(name).run(Setting(histories))
+
+
+class Page(HTMLParser):
+    """The cells and pictures of a report."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.cells: list[str] = []
+        self.images: list[bytes] = []
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag == "img":
+            source = dict(attrs)["src"] or ""
+            assert source.startswith("data:image/svg+xml;base64,")
+            self.images.append(base64.b64decode(source.partition(",")[2]))
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1] in ("td", "th") and data.strip():
+            self.cells.append(data)
+
+
+# What documents printed
+
+
+def test_robustness__rises_are_those_printed() -> None:
+    """Elo-R's report: 48, 63, ..., 1875 after six and 566 at the seventh; memoryless 320, then 268.8."""
+    report = run("robustness")
+    rises = report.tables["rises"].columns
+    assert [round(rises["Elo-R, simple noise"][i]) for i in (0, 1, 6)] == [48, 63, 566]
+    assert round(report.tables["after-six"].columns["here"][0]) == 1875
+    assert [round(rise, 1) for rise in rises["memoryless"][:2]] == [320.0, 268.8]
+
+
+def test_robustness__walk_is_that_of_the_other_vectors() -> None:
+    """Exact noise, from the specification: 47.88, 57.56, 70.75, 90.07, 120.84, 175.62, 288.33, 446.50."""
+    walked = robustness.walk("elo-r", {"sigma_init": 100.0}, [1000.0] * 40 + [3000.0] * 8)
+    expected = [47.88, 57.56, 70.75, 90.07, 120.84, 175.62, 288.33, 446.50]
+    assert np.allclose(np.diff(walked[40:]), expected, atol=0.006)
+
+
+def test_influence__is_within_the_bounds_that_are_proved() -> None:
+    bounds = run("influence").tables["bounds"].columns
+    assert list(bounds["within"]) == [True] * 6
+    assert bounds["change"][-1] == pytest.approx(math.pi / math.sqrt(3) * (80**2 + 0.2 * 80**2) / math.sqrt(6 * 80**2))
+
+
+def test_paper__has_the_tables_it_prints() -> None:
+    assert SECONDS["topcoder"]["elo-mmr"] == 7.52
+    assert SHAPES["synthetic"] == (50, 2500)
+    assert all(set(row) == set(NAMES) for row in SECONDS.values())
+
+
+@pytest.mark.parametrize("data", ["codeforces", "topcoder", "reddit", "ctf", "dance", "synth-sm", "synthetic", "other"])
+@pytest.mark.parametrize("metric", [0, 1])
+def test_contenders__have_hyperparameters_that_their_systems_take(data: str, metric: int) -> None:
+    found = contenders(data, metric)
+    for one in found:
+        build_params(SYSTEMS[one.system], one.settings)
+    assert [one.system for one in found if one.printed] == list(NAMES)
+    assert {one.system for one in found} == set(SYSTEMS)
+
+
+@real
+def test_accuracy__of_reddit_is_near_the_papers() -> None:
+    """Table 2, whose threads were larger than those published; experienced players, the first tenth left out."""
+    report = run("accuracy", from_file(DATA / "reddit.tar.xz"))
+    table = report.tables["reddit"].columns
+    printed = [value for value in table["pair inversion, printed"] if value is not None]
+    assert printed == [61.5, 61.4, 61.5, 61.6, 61.6]
+    differences = [value for value in table["pair inversion, difference"] if value is not None]
+    assert max(map(abs, differences)) < 0.3
+    assert all(40 < value < 90 for value in table["pair inversion, %"])
+
+
+@real
+@pytest.mark.slow
+def test_accuracy__of_codeforces_is_the_papers_to_a_seventh_of_a_percent() -> None:
+    """Table 2 on the first 1,087 contests. TrueSkill's printed 61.7 is not reproduced: here it is near the others."""
+    history = from_file(DATA / "codeforces.tar.xz")
+    shapes = run("datasets", history).tables["shapes"].columns
+    assert round(shapes["mean participants"][-1]) == shapes["mean participants, printed"][-1] == 2999
+    table = run("accuracy", history).tables["codeforces--first-1-087-contests"].columns
+    rows = {name: i for i, name in enumerate(table["system"])}
+    for name in ("cf-general", "topcoder", "elo-mmx", "elo-mmr"):
+        assert abs(table["pair inversion, difference"][rows[name]]) < 0.15, name
+    for name in ("cf-general", "elo-mmx", "elo-mmr"):
+        assert abs(table["rank deviation, difference"][rows[name]]) < 0.15, name
+    assert table["pair inversion, %"][rows["trueskill, exact"]] > 77
+
+
+# Other selves
+
+
+@st.composite
+def rounds(draw: st.DrawFn) -> tuple[Rounds, int, int]:
+    """A round with ties, one of its players, and a place for them."""
+    tied = draw(st.lists(st.booleans(), min_size=1, max_size=8))
+    groups = np.cumsum([0, *(not tie for tie in tied)])
+    n = len(groups)
+    lo, hi = np.searchsorted(groups, groups, "left"), np.searchsorted(groups, groups, "right") - 1
+    players = np.array(draw(st.permutations(range(n))))
+    return Rounds.from_columns([0, n], players, lo, hi), draw(st.integers(0, n - 1)), draw(st.integers(0, n - 1))
+
+
+@repeatable(150)
+@given(rounds())
+def test_move__leaves_the_others_in_their_order(case: tuple[Rounds, int, int]) -> None:
+    round, player, place = case
+    moved = move(round, player, place)
+    Rounds.from_columns(moved.offsets, moved.player, moved.lo, moved.hi)  # a possible result
+    row = int(np.flatnonzero(moved.player == player)[0])
+    assert moved.lo[row] == moved.hi[row] <= place
+    before = {int(p): int(lo) for p, lo in zip(round.player, round.lo, strict=True)}
+    after = {int(p): int(lo) for p, lo in zip(moved.player, moved.lo, strict=True)}
+    for one, other in itertools.combinations([p for p in before if p != player], 2):
+        assert np.sign(before[one] - before[other]) == np.sign(after[one] - after[other])
+    assert set(after) == set(before)
+    if place == len(before) - 1:
+        assert row == place
+
+
+@pytest.mark.parametrize("name", list(SYSTEMS))
+def test_other_self__who_does_nothing_else_is_the_same(name: str, history: History) -> None:
+    """To the bit; and the honest one is what rating the history gives."""
+    system = SYSTEMS[name]
+    part = history.rounds.part(0, 40)
+    n_players = len(history.handles)
+    honest, other = other_self(system, system.params(), part, n_players, 3, lambda n, round, mu: round)
+    assert np.array_equal(honest, other)
+    outcome = rate_rounds(system, system.params(), system.newcomers(system.params(), n_players), part, Serial())
+    assert np.array_equal(honest, outcome.mu[part.player == 3])
+
+
+@pytest.mark.slow
+def test_farming__pays_with_topcoder_and_never_with_elo_mmr() -> None:
+    report = run("farming")
+    table = report.tables["made-up"].columns
+    gain = dict(zip(table["system"], table["largest gain once honest again"], strict=True))
+    assert gain["TopCoder"] > 100
+    assert gain["Glicko-2, tau = 0.36"] > 10
+    assert all(value < 0 for name, value in gain.items() if name.startswith("Elo-MM"))
+
+
+def test_farming__is_done_in_its_phase_alone() -> None:
+    history = farming.synthetic(3, n_players=60, n_rounds=1200)
+    honest, farmed, lost, threshold = farming.farm(history, 0)
+    first, last = (int(share * len(honest)) for share in farming.PHASES)
+    assert lost
+    assert all(first <= n < last for n in lost)
+    assert np.array_equal(honest[:first], farmed[:first])
+    assert threshold == honest[first - 1]
+    assert not np.array_equal(honest[last:], farmed[last:])
+
+
+def test_incentives__are_kept_by_elo_mmr_and_broken_by_topcoder() -> None:
+    league = incentives.league(np.random.default_rng(0))
+    worst = {}
+    for name in ("elo-mmr", "elo-mmx", "topcoder"):
+        params = SYSTEMS[name].params()
+        found = []
+        for at in range(12):
+            one = league.part(at, at + 1)
+            found.append(incentives.losses(name, params, league, at, int(one.player[-1]), 0).max())
+        worst[name] = max(found)
+    assert worst["elo-mmr"] <= 1e-9
+    assert worst["elo-mmx"] <= 1e-9
+    assert worst["topcoder"] > 1.0
+
+
+# Calibration and convergence
+
+
+def test_calibration__of_a_true_model_is_good_and_of_a_bold_one_is_not() -> None:
+    """Results drawn with Elo's own chances, and with half of its scale."""
+    rng = np.random.default_rng(4)
+    n, size = 40_000, 2
+    skill = rng.normal(1500.0, 250.0, (n, size))
+    won = rng.random(n) < 1 / (1 + 10 ** ((skill[:, 1] - skill[:, 0]) / 400))
+    mu = np.where(won[:, None], skill, skill[:, ::-1])
+    places = np.tile([0, 1], n)
+    rounds = Rounds.from_columns(size * np.arange(n + 1), np.tile([0, 1], n), places, places)
+    from ranklake.rating_kernels import Outcome
+
+    outcome = Outcome.empty(size * n)
+    outcome.mu_prior[:], outcome.sigma_prior[:], outcome.n_before[:] = mu.ravel(), 0.0, 9
+    pairs = calibration.draw_pairs(rounds, outcome.n_before >= 5, 0, 80_000)
+    good, bold, shy = (
+        calibration.calibrate("elo", SYSTEMS["elo"].params(n=scale), rounds, outcome, pairs)
+        for scale in (400.0, 200.0, 800.0)
+    )
+    assert good.error < 1.0 < 5.0 < min(bold.error, shy.error)
+    assert good.brier < min(bold.brier, shy.brier)
+    assert good.bits < min(bold.bits, shy.bits)
+    expected = 100 * np.mean(
+        np.maximum(1 / (1 + 10 ** ((mu[:, 1] - mu[:, 0]) / 400)), 1 / (1 + 10 ** ((mu[:, 0] - mu[:, 1]) / 400)))
+    )
+    assert good.sharpness == pytest.approx(expected, abs=0.5)
+
+
+def test_pairs__are_of_one_round_and_of_two_who_count(history: History) -> None:
+    counts = np.random.default_rng(1).random(history.rounds.n_rows) < 0.5
+    one, other, of_round = calibration.draw_pairs(history.rounds, counts, 7, 5_000)
+    assert len(one) == 5_000
+    assert np.all(counts[one] & counts[other])
+    assert np.all(one != other)
+    for rows in (one, other):
+        assert np.array_equal(np.searchsorted(history.rounds.offsets, rows, side="right") - 1, of_round)
+    again = calibration.draw_pairs(history.rounds, counts, 7, 5_000)
+    assert all(np.array_equal(a, b) for a, b in zip((one, other, of_round), again, strict=True))
+
+
+def test_pairs__there_may_be_none(history: History) -> None:
+    nobody = np.zeros(history.rounds.n_rows, dtype=bool)
+    assert all(len(part) == 0 for part in calibration.draw_pairs(history.rounds, nobody, 0))
+
+
+def test_league__is_that_of_its_skills() -> None:
+    rounds, skills = convergence.league(1, 300, 20, 0.0)
+    assert (len(rounds), rounds.n_rows) == (20, 6_000)
+    assert np.all(skills == skills[0])
+    mean_place = np.bincount(rounds.player, rounds.lo, 300) / 20
+    assert np.corrcoef(mean_place, skills[0])[0, 1] < -0.95
+
+
+# Data
+
+
+def test_history__is_the_same_from_a_file_and_from_a_lake(folder: Path, history: History, tmp_path: Path) -> None:
+    contests = synthetic(120, n_players=30, spice=False)
+    from_a_lake = from_lake(lake_of(tmp_path, contests), "games")
+    assert (history.n_contests, from_a_lake.n_contests) == (120, 120)
+    assert from_a_lake.titles == history.titles
+    for name in ("offsets", "lo", "hi", "time_seconds", "event"):
+        assert np.array_equal(getattr(from_a_lake.rounds, name), getattr(history.rounds, name)), name
+    handles = [one.handles.take(one.rounds.player).to_pylist() for one in (history, from_a_lake)]
+    assert handles[0] == handles[1]
+
+
+def test_history__leaves_out_a_tie_of_all_but_no_draw_and_counts_it(tmp_path: Path) -> None:
+    lake = lake_of(
+        tmp_path,
+        [contest("1", "a", "b"), contest("2", ["a", "b", "c"]), contest("3", ["b", "a"]), contest("4", "b", "a")],
+    )
+    found = from_lake(lake, "games")
+    assert (found.n_contests, found.index.tolist()) == (4, [0, 2, 3])
+    first = found.first(3, "x")
+    assert (first.n_contests, first.index.tolist(), first.titles) == (3, [0, 2], ["Contest 1", "Contest 3"])
+
+
+def test_play__rates_all_of_a_history(history: History) -> None:
+    played = play(history, "elo")
+    assert np.isfinite(played.outcome.mu).all()
+    assert played.beliefs.n_rounds.sum() == history.rounds.n_rows
+
+
+# Reports
+
+LIGHT = ["datasets", "accuracy", "transfer", "calibration", "inflation", "srm"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LIGHT)
+def test_report__of_a_small_history_holds_its_numbers_and_figures(name: str, history: History) -> None:
+    report = run(name, history)
+    page = Page(to_html(find_experiment(name), report, "Data: small"))
+    assert report.pictures
+    assert len(page.images) == len(report.pictures)
+    for image in page.images:
+        root = ElementTree.fromstring(image)
+        assert len(list(root.iter())) > 50, "an empty figure"
+    assert report.tables
+    n_cells = sum(
+        len(table.columns) * (1 + len(next(iter(table.columns.values())))) for table in report.tables.values()
+    )
+    assert page.tags.count("td") + page.tags.count("th") == n_cells
+    for table in report.tables.values():
+        assert len({len(values) for values in table.columns.values()}) == 1
+        assert table.to_arrow().num_rows > 0
+
+
+def test_report__shows_numbers_as_people_read_them_and_escapes_names() -> None:
+    figure, axes = new_figure()
+    axes.plot([0, 1])
+    columns = {
+        "<who>": ["<script>alert(1)</script>", "b"],
+        "x": [-1234.567, None],
+        "n": [1_000_000, 2],
+        "y": [math.inf, 1e12],
+    }
+    report = Report(["a & b", Table("t", "a <caption>", columns, {"x": 2}), Picture.of("p", 'a "quoted" one', figure)])
+    text = to_html(Experiment("name", "title", "source", lambda _: report), report, "No data")
+    page = Page(text)
+    assert page.cells == [
+        "<who>",
+        "x",
+        "n",
+        "y",
+        "<script>alert(1)</script>",
+        "−1,234.57",
+        "1,000,000",
+        "∞",
+        "b",
+        "–",
+        "2",
+        "1.00e+12",
+    ]
+    assert "<script>" not in text
+    assert "name-t.parquet" in text
+    assert len(page.images) == 1
+
+
+def test_command__writes_a_page_and_its_numbers(invoke: Command, folder: Path, tmp_path: Path) -> None:
+    told = invoke("experiment", "transfer", "--data", folder, "-o", tmp_path / "new" / "out")
+    assert told.code == 0, told.err
+    assert told.out == f"wrote {tmp_path / 'new' / 'out' / 'transfer.html'} and 1 tables\n"
+    numbers = pq.read_table(tmp_path / "new" / "out" / "transfer-transfer.parquet").to_pylist()
+    assert [row["rho"] for row in numbers] == [0.0, 0.04, 0.2, 1.0, 5.0, math.inf]
+    text = (tmp_path / "new" / "out" / "transfer.html").read_text("utf-8")
+    assert "small, 120 contests" in text
+    assert f"{numbers[0]['pair inversion, %']:.3f}" in text
+
+
+def test_command__takes_data_sets_of_a_lake(invoke: Command, tmp_path: Path) -> None:
+    lake_of(tmp_path / "lake", synthetic(30, spice=False), "one")
+    lake_of(tmp_path / "lake", synthetic(30, seed=2, spice=False), "two")
+    there = ("--lake", tmp_path / "lake", "-o", tmp_path)
+    assert invoke("experiment", "datasets", *there).code == 0
+    assert pq.read_table(tmp_path / "datasets-shapes.parquet").column("data set").to_pylist() == ["one", "two", "paper"]
+    assert invoke("experiment", "datasets", "--dataset", "two", *there).code == 0
+    assert pq.read_table(tmp_path / "datasets-shapes.parquet").column("data set").to_pylist() == ["two", "paper"]
+
+
+def test_command__lists_all_experiments(invoke: Command) -> None:
+    told = invoke("experiment", "--list")
+    assert told.code == 0
+    assert all(re.search(rf"│ {name} +│", told.out) for name in EXPERIMENTS)
+
+
+def test_experiments__are_called_as_their_modules_are() -> None:
+    for name in EXPERIMENTS:
+        found = find_experiment(name)
+        assert found.name == name
+        assert found.title
+        assert found.source
+
+
+WRONG: list[tuple[list[str], int, str]] = [
+    (["chess"], 2, "experiment must be one of datasets, accuracy"),
+    ([], 2, "name an experiment; `ranklake experiment --list` lists them"),
+    (["accuracy", "--list"], 2, "--list goes alone"),
+    (["accuracy", "--data", "nowhere.tar.xz"], 2, "there is no 'nowhere.tar.xz'"),
+    (["calibration"], 2, "experiment calibration needs a real history"),
+    (["robustness", "--data", "FOLDER"], 2, "experiment robustness uses no data"),
+    (["accuracy", "--dataset", "x"], 2, "which --lake?"),
+    (["accuracy", "--data", "FOLDER", "--data", "FOLDER"], 2, "two data sets are called 'small'"),
+    (
+        ["srm", "--data", "FEW"],
+        2,
+        "experiment srm needs at least 20 contests that tell players apart; data set few has 5",
+    ),
+    (["farming", "--data", "FEW"], 2, "somebody with 80 rounds is needed, the most in data set few are"),
+    (["accuracy", "--lake", "nowhere"], 1, "no lake at"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
+def test_command__says_what_is_wrong_before_any_work(
+    invoke: Command, folder: Path, tmp_path: Path, arguments: list[str], code: int, told: str
+) -> None:
+    few = tmp_path / "few"
+    if "FEW" in arguments:
+        write_folder(few, synthetic(5, spice=False))
+    given = [{"FOLDER": str(folder), "FEW": str(few)}.get(one, one) for one in arguments]
+    assert told in invoke.refuses("experiment", *given, "-o", tmp_path / "out", code=code)
+    assert not (tmp_path / "out").exists()
+
+
+def test_command__knows_before_any_work_that_it_cannot_write(invoke: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    told = invoke("experiment", "convergence", "-o", tmp_path / "file" / "reports")
+    assert told.code == 1
+    assert "Not a directory" in told.err
+    assert invoke("experiment", "convergence", "-o", tmp_path / "file").code == 2
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
+def test_command__without_the_extra_says_what_to_install(
+    invoke: Command, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    told = invoke.refuses("experiment", "robustness")
+    assert told == f"an experiment's report needs the package {package}: pip install 'ranklake[report]'"
+
+
+def test_help__does_not_import_experiments() -> None:
+    program = "import sys; sys.argv = ['ranklake', 'experiment', '--help']\nfrom ranklake.flows.cli.main import cli\n"
+    program += "cli.main(standalone_mode=False)\n"
+    program += "print([m for m in sys.modules if m.startswith('ranklake.flows.experiments') or m == 'numpy'])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.endswith("[]\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["speed", "scaling", "convergence", "incentives"])
+def test_report__of_the_longer_experiments_has_its_figures(name: str, history: History) -> None:
+    report = run(name, *([history] if find_experiment(name).data != "none" else []))
+    assert len(Page(to_html(find_experiment(name), report, "")).images) == len(report.pictures) > 0

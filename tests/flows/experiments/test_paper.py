@@ -1,0 +1,43 @@
+"""Table 2 of the Elo-MMR paper: its rows are complete, and ours are what rating with their hyperparameters gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.lakes import lake_of, rate_run, synthetic
+
+from ranklake.flows.common.settings import build_params, find_system
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.evaluation.evaluate import evaluate
+from ranklake.flows.evaluation.search.trials import load_history
+from ranklake.flows.experiments.published import PRINTED, TUNED, table_2
+from ranklake.storage import Dataset
+
+SYSTEMS = {"cf-general", "topcoder", "trueskill", "elo-mmx", "elo-mmr"}
+
+
+@pytest.mark.parametrize("dataset", list(PRINTED))
+def test_table__has_every_system_with_hyperparameters_it_takes(dataset: str) -> None:
+    assert set(PRINTED[dataset]) == set(TUNED[dataset]) == SYSTEMS
+    for system, settings in TUNED[dataset].items():
+        for one in settings:
+            params = build_params(find_system(system), one)
+            assert all(getattr(params, name) == value for name, value in one.items())
+    for inversion, deviation in PRINTED[dataset].values():
+        assert 60 < inversion < 82
+        assert 12 < deviation < 28
+
+
+def test_table__tests_after_the_first_tenth(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", synthetic(40))
+    history, first_round = load_history(Dataset.open(lake, "games"), 4)
+    rows = list(table_2("reddit", history, first_round, Serial()))
+    assert [row.system for row in rows] == list(PRINTED["reddit"])
+    for row in rows:
+        for at, (metric, settings) in enumerate(zip(("pair_inversion", "rank_deviation"), row.settings, strict=True)):
+            run = f"{row.system}-{metric}"
+            rate_run(lake, run=run, system=row.system, skip_uninformative=True, **settings)
+            expected = evaluate(lake, run, 4).filters["experienced"].mean(metric)
+            assert row.found[at] == pytest.approx(expected, rel=1e-13)
+        assert row.printed == PRINTED["reddit"][row.system]

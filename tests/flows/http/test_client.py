@@ -1,0 +1,312 @@
+"""The client against a server that misbehaves on purpose."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from helpers.server import FakeClock, Reply, Server, serving
+from helpers.sockets import NoSleep, raw_serving
+
+from ranklake.flows.http import client as module
+from ranklake.flows.http.addresses import same_host
+from ranklake.flows.http.client import ATTEMPTS, Client, Pace
+from ranklake.flows.http.redaction import Secret
+from ranklake.flows.sources.base import SourceError
+
+TOKEN = "lip_verySecret123"
+
+
+def test_get__says_who_asks_and_for_what(server: Server) -> None:
+    server["/a?b=1"] = Reply(b"answer", headers={"ETag": '"1"', "Last-Modified": "yesterday"})
+    with server.client(contact="ops@example.org") as client:
+        answer = client.get("a?b=1")
+    assert (answer.url, answer.status, answer.body) == (f"{server.url}a?b=1", 200, b"answer")
+    assert (answer.etag, answer.last_modified, answer.time_seconds) == ('"1"', "yesterday", 1_800_000_000)
+    agent = server.requests[0].headers["User-Agent"]
+    assert agent.startswith("ranklake/")
+    assert "ops@example.org" in agent
+
+
+def test_get__requests_to_a_host_begin_no_sooner_than_the_interval(server: Server) -> None:
+    server["/"] = Reply(before=lambda: server.clock.passes(0.5))
+    with server.client() as client:
+        for _ in range(3):
+            client.get("")
+    assert server.clock.slept == [1.5, 1.5]
+
+
+def test_get__clients_of_one_host_share_its_pace(server: Server) -> None:
+    server["/"] = b""
+    pace = Pace()
+    with server.client(pace=pace) as one, server.client(pace=pace) as other:
+        one.get("")
+        other.get("")
+    assert server.clock.slept == [2.0]
+
+
+def test_get__what_is_unchanged_is_not_sent_again(server: Server) -> None:
+    server["/"] = Reply(b"answer", headers={"ETag": '"1"'})
+    with server.client() as client:
+        assert client.get("", etag='"1"', last_modified="yesterday").status == 304
+    assert server.requests[0].headers["If-Modified-Since"] == "yesterday"
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 520])
+def test_get__passing_faults_are_tried_again_ever_later(server: Server, status: int) -> None:
+    server.script("/", Reply(b"", status), Reply(b"", status), Reply(b"", status), b"answer")
+    told: list[str] = []
+    with server.client(interval_seconds=0.0, on_pause=told.append) as client:
+        assert client.get("").body == b"answer"
+        assert client.requests == 4
+    assert len(told) == 3
+    assert re.fullmatch(rf"site: HTTP {status}; again in [123] s", told[0])
+    assert 1 <= server.clock.slept[0] < 4
+    assert 4 <= server.clock.slept[2] < 7
+
+
+def test_get__jitter_parts_those_who_failed_together(server: Server) -> None:
+    server.script("/", *[Reply(b"", 500), b""] * 8)
+    with server.client(interval_seconds=0.0) as client:
+        for _ in range(8):
+            client.get("")
+    assert len(set(server.clock.slept)) > 1
+
+
+@pytest.mark.parametrize("told", ["120", "Fri, 15 Jan 2027 08:02:00 GMT"])
+def test_get__retry_after_is_honoured(server: Server, told: str) -> None:
+    server.script("/", Reply(b"", 429, {"Retry-After": told}), b"answer")
+    with server.client() as client:
+        assert client.get("").body == b"answer"
+    assert 119 <= sum(server.clock.slept) <= 121
+
+
+@pytest.mark.parametrize(
+    "told", ["soon", "", "-5", "٣", "Fri, 99 Jan 2027 08:02:00 GMT", "Mon, 01 Jan 1990 00:00:00 GMT"]
+)
+def test_get__retry_after_that_says_nothing_is_passed_over(server: Server, told: str) -> None:
+    headers = {"Retry-After": told} if told.isascii() else {}
+    server.script("/", Reply(b"", 429, headers), b"answer")
+    with server.client(pause_seconds=60.0) as client:
+        assert client.get("").body == b"answer"
+    assert 60 <= sum(server.clock.slept) < 65
+
+
+def test_get__who_is_asked_to_wait_for_hours_is_told_so(server: Server) -> None:
+    server["/"] = Reply(b"", 503, {"Retry-After": "7200"})
+    with server.client() as client, pytest.raises(SourceError, match=r"HTTP 503: the site asks to wait 7,200 s"):
+        client.get("")
+    assert len(server.requests) == 1
+
+
+def test_get__gives_up_after_some_attempts_and_says_what_to_do(server: Server) -> None:
+    server["/down"] = Reply(b"", 503)
+    with server.client() as client, pytest.raises(SourceError) as error:
+        client.get("down")
+    assert client.requests == ATTEMPTS
+    assert str(error.value).startswith(f"site, {server.url}down: HTTP 503 after {ATTEMPTS} attempts; run again later")
+    assert sum(server.clock.slept) < 120
+
+
+def test_get__an_answer_cut_in_the_middle_is_asked_for_again(server: Server) -> None:
+    server.script("/", Reply(b"x" * 10_000, cut=True), b"x" * 10_000)
+    with server.client() as client:
+        assert len(client.get("").body) == 10_000
+        assert client.requests == 2
+
+
+def test_get__compressed_nonsense_is_asked_for_again(server: Server) -> None:
+    server.script("/", Reply(b"no gzip", headers={"Content-Encoding": "gzip"}), b"answer")
+    with server.client() as client:
+        assert client.get("").body == b"answer"
+
+
+def test_get__an_answer_that_drips_for_ever_is_given_up(server: Server) -> None:
+    server["/"] = Reply(b"x" * 100, before=lambda: server.clock.passes(1000))
+    said: list[str] = []
+    with (
+        server.client(on_pause=said.append) as client,
+        pytest.raises(SourceError, match="no whole answer within 1800 s"),
+    ):
+        client.get("")
+    assert said[0].startswith("site: no whole answer within 600 s; again in ")
+
+
+def test_get__silence_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TIMEOUT", httpx.Timeout(0.05))
+    over = threading.Event()
+    server["/"] = Reply(b"", before=lambda: over.wait(20) and None)
+    try:
+        with server.client() as client, pytest.raises(SourceError, match=rf"no answer .* after {ATTEMPTS} attempts"):
+            client.get("")
+    finally:
+        over.set()
+
+
+def test_get__nobody_there_is_an_error_that_names_the_address() -> None:
+    with serving() as gone:
+        url = gone.url
+    with (
+        Client("site", url, interval_seconds=0, clock=FakeClock()) as client,
+        pytest.raises(SourceError, match="refused"),
+    ):
+        client.get("path")
+
+
+def test_get__an_answer_that_is_too_long_is_refused(server: Server) -> None:
+    server["/"] = b"x" * 200_001
+    with server.client(max_bytes=200_000) as client, pytest.raises(SourceError, match="longer than 200,000 bytes"):
+        client.get("")
+    assert client.requests == 1
+
+
+def test_get__a_bomb_is_measured_unpacked(server: Server) -> None:
+    import gzip
+
+    server["/"] = Reply(gzip.compress(b"x" * 5_000_000), headers={"Content-Encoding": "gzip"})
+    with server.client(max_bytes=200_000) as client, pytest.raises(SourceError, match="longer than 200,000 bytes"):
+        client.get("")
+
+
+def test_get__redirects_are_followed_at_home_and_nowhere_else(server: Server) -> None:
+    with serving() as other:
+        other["/"] = b"elsewhere"
+        server["/old"] = Reply(b"", 301, {"Location": "/new"})
+        server["/new"] = b"answer"
+        server["/away"] = Reply(b"", 302, {"Location": other.url})
+        server["/round"] = Reply(b"", 302, {"Location": "/round"})
+        with server.client(token=TOKEN) as client:
+            assert client.get("old").body == b"answer"
+            with pytest.raises(SourceError, match=r"leads to another host, '127.0.0.1', and was not followed"):
+                client.get("away")
+            with pytest.raises(SourceError, match="leads on and on"):
+                client.get("round")
+        assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    ("to", "same"),
+    [
+        ("http://a.org/x", True),
+        ("http://a.org:80/x", True),
+        ("https://a.org/x", True),
+        ("http://a.org:8080/x", False),
+        ("http://b.a.org/x", False),
+        ("http://a.org@b.org/x", False),
+        ("http://u:p@a.org/x", False),
+        ("ftp://a.org/x", False),
+        ("http://[::1", False),
+        ("http://a.org:99999/x", False),
+    ],
+)
+def test_same_host__is_name_scheme_and_port(to: str, same: bool) -> None:
+    assert same_host("http://a.org/", to) is same
+    assert not same_host("https://a.org/", "http://a.org/")
+
+
+def test_get__other_statuses_are_errors_that_show_how_the_answer_begins(server: Server) -> None:
+    server["/no"] = Reply(b"<html>\x1b[31m Forbidden", 403)
+    with server.client() as client, pytest.raises(SourceError) as error:
+        client.get("no")
+    assert str(error.value) == f"site, {server.url}no: HTTP 403 '<html>\\x1b[31m Forbidden'"
+    with server.client() as client:
+        assert client.get("no", accept={403}).status == 403
+
+
+@pytest.mark.parametrize(
+    "url", ["codeforces.com", "ftp://a", "https://", "https://u:pass@a.org", "https://a.org/?key=1", "http://a:b"]
+)
+def test_client__refuses_what_is_no_plain_address_and_shows_no_password(url: str) -> None:
+    with pytest.raises(ValueError, match="base URL") as error:
+        Client("site", url, interval_seconds=1)
+    assert "pass@" not in str(error.value)
+
+
+@pytest.fixture
+def everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    with caplog.at_level(logging.DEBUG):
+        yield caplog
+
+
+def test_token__goes_to_its_host_and_into_no_log_message_or_answer(
+    server: Server, everything_logged: pytest.LogCaptureFixture
+) -> None:
+    server["/ok"] = b"fine"
+    server["/no"] = Reply(b"go away", 403)
+    server["/echo"] = f"you sent {TOKEN}".encode()
+    with serving() as other, server.client(token=TOKEN) as client:
+        other["/"] = b""
+        told = [repr(client.get("ok")), repr(client), repr(client.get(other.url))]
+        for path in ("no", "echo"):
+            with pytest.raises(SourceError) as error:
+                client.get(path)
+            told.append(str(error.value))
+        assert "Authorization" not in other.requests[0].headers
+    assert server.requests[0].headers["Authorization"] == f"Bearer {TOKEN}"
+    assert "repeats our access token" in told[-1]
+    assert TOKEN not in "".join(told) + everything_logged.text
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [TOKEN, "".join(f"\\u{ord(c):04x}" for c in TOKEN), "".join(f"%{ord(c):02x}" for c in TOKEN)],
+    ids=["plain", "json", "percent"],
+)
+def test_token__that_a_site_repeats_anywhere_is_nowhere_kept_or_shown(
+    server: Server, everything_logged: pytest.LogCaptureFixture, echo: str
+) -> None:
+    echoing = {"ETag": f'"{echo}"', "Last-Modified": echo, "X-Echo": echo}
+    server["/ok"] = Reply(b"fine", headers=echoing)
+    server["/body"] = f'{{"a": "{echo}"}}'.encode()
+    server["/no"] = Reply(b"x" * 170 + echo.encode(), 403)  # a message that is cut within the token shows a part of it
+    server["/to"] = Reply(b"", 302, {"Location": f"http://{TOKEN}.example.org/{echo}"})
+    server["/home"] = Reply(b"", 302, {"Location": f"/x?key={echo}"})
+    server["/coding"] = Reply(b"", headers={"Content-Encoding": echo})
+    server.script("/later", Reply(b"", 503, {"Retry-After": echo}), b"fine")
+    said: list[str] = []
+    with server.client(token=TOKEN, on_pause=said.append) as client:
+        answer = client.get("ok")
+        assert (answer.etag, answer.last_modified) == ("", "")
+        client.get("later")
+        for path in ("body", "no", "to", "home", "coding", f"missing?key={echo}"):
+            with pytest.raises(SourceError) as error:
+                client.get(path)
+            said.append(str(error.value) + repr(error.value))
+    assert "/x?key" not in "".join(server.paths)
+    kept = "".join(said) + repr(answer) + everything_logged.text
+    assert not Secret(TOKEN).within(kept)
+    assert TOKEN[:12] not in kept
+
+
+def test_token__in_a_line_that_breaks_the_protocol_is_not_shown() -> None:
+    said: list[str] = []
+    for line in (f"HTTP/1.1 {TOKEN} no", f"HTTP/1.1 200 OK\r\n{TOKEN} is no header"):
+        talk = [f"{line}\r\n\r\n".encode()]
+        with (
+            raw_serving(lambda head, talk=talk: iter(talk)) as site,  # type: ignore[misc]
+            Client("site", site.url, interval_seconds=0, token=TOKEN, clock=NoSleep(), on_pause=said.append) as client,
+            pytest.raises(SourceError, match="access token") as error,
+        ):
+            client.get("")
+        said.append(str(error.value))
+    assert TOKEN not in "".join(said)
+
+
+def test_token__is_not_sent_unencrypted_to_another_machine() -> None:
+    for url in ("http://site.example.org/", "http://192.0.2.1/", "http://localhost.example.org/"):
+        with pytest.raises(ValueError, match="RANKLAKE_SITE_TOKEN would be sent unencrypted") as error:
+            Client("site", url, interval_seconds=0, token=TOKEN)
+        assert TOKEN not in str(error.value)
+    for url in ("https://site.example.org/", "http://localhost:8000/", "http://[::1]/", "http://127.1.2.3/"):
+        Client("site", url, interval_seconds=0, token=TOKEN).__exit__()
+
+
+@pytest.mark.parametrize("token", ["short", f"{TOKEN}\nX-Header: injected", "blanks in it", "tökén-tökén"])
+def test_token__that_is_none_is_refused_by_the_name_of_its_variable(server: Server, token: str) -> None:
+    with pytest.raises(ValueError, match="RANKLAKE_SITE_TOKEN must have 8 or more visible ASCII characters") as error:
+        server.client(token=token)
+    assert token not in str(error.value)

@@ -1,0 +1,432 @@
+"""Keeping a lake: whatever is damaged is named with what mends it, and that does; nothing goes without a question."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from helpers.commands import Command
+from helpers.folders import write_folder
+from helpers.lakes import contest, files, ingest, lake_of, rate_run, rated, same_tables, stamps, synthetic
+
+import ranklake.flows.rating.segment_writer
+import ranklake.flows.rating.snapshot_schedule
+import ranklake.storage.datasets.ingest
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.maintenance.status import status
+from ranklake.flows.maintenance.verify import replay
+from ranklake.storage import Dataset, Lake, Run, Segment
+from ranklake.storage.lake.errors import LeaseHeldError
+from ranklake.storage.lake.layout import dataset_folder, run_folder
+from ranklake.storage.leases.lease import hold
+
+CONTESTS = synthetic(60, n_players=30)
+
+
+@pytest.fixture(autouse=True)
+def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many files of each kind from a small history."""
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 40)
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 120)
+    monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 100)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of contests."""
+    return write_folder(tmp_path_factory.mktemp("source") / "games", CONTESTS)
+
+
+@pytest.fixture
+def lake(tmp_path: Path, source: Path, invoke: Command) -> Path:
+    """A lake with a data set that was ingested in two goes and corrected, and a run of it."""
+    lake = tmp_path / "lake"
+    early = write_folder(tmp_path / "early", CONTESTS[:40])
+    for command in (
+        f"ingest files {early} --dataset games --lake {lake}",
+        f"ingest files {source} --dataset games --lake {lake}",
+        f"amend --dataset games 3 --remove 'player 1' --why cheated --lake {lake}",
+        f"rate --dataset games --run run --lake {lake}",
+    ):
+        answer = invoke(*shlex.split(command))
+        assert answer.code == 0, answer.err
+    return lake
+
+
+def ratings(lake: Path) -> object:
+    return rated(Lake.open(lake))
+
+
+def kinds(lake: Path) -> list[str]:
+    """One file of each kind that a lake has, where there are several one amid them."""
+    by_kind: dict[str, list[str]] = {}
+    for path in sorted(files(lake)):
+        folder, _, name = path.rpartition("/")
+        folder = re.sub("snapshots/[0-9]+", "snapshots/N", folder)
+        by_kind.setdefault(folder + (name if "part" in name else Path(name).suffix), []).append(path)
+    return [paths[len(paths) // 2] for paths in by_kind.values()]
+
+
+def replace_rows(run: Run, segment: Segment, table: pa.Table) -> None:
+    """Exchange a segment's rows, as another release might have written them: the files fit each other."""
+    written = run.lake.write_table(run.path_of(segment), table, "rounds")
+    changed = dataclasses.replace(segment, file_size=written.size, file_digest=written.digest)
+    manifest = f"{run.path_of(segment).removesuffix('parquet')}json"
+    run.lake.write_bytes(manifest, changed.to_json())
+
+
+def flipped(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x10
+    path.write_bytes(data)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def mend(invoke: Command, lake: Path, source: Path, problem: str) -> None:
+    """Do what is said after the last semicolon."""
+    remedy = problem.rpartition("; ")[2]
+    for command in re.findall("`ranklake (.*?)`", remedy):
+        answer = invoke(*shlex.split(command), "--lake", lake, *(["--yes"] if command.startswith("delete") else []))
+        assert answer.code == 0, answer.err
+    ingest_again = ["ingest", "files", source, "--dataset", "games", "--lake", lake]
+    if "--rewrite" in remedy:
+        assert invoke(*ingest_again, "--rewrite").code == 0
+    if "ingest again" in remedy:
+        assert invoke(*ingest_again).code == 0
+        amend = ["amend", "--dataset", "games", "3", "--remove", "player 1", "--why", "cheated", "--lake", lake]
+        assert invoke(*amend).code == 0
+    if "again" in remedy:
+        assert invoke("rate", "--dataset", "games", "--run", "run", "--lake", lake).code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("harm", [flipped, cut, emptied, Path.unlink], ids=["flipped", "cut", "emptied", "gone"])
+def test_verify__names_any_damaged_file_and_what_it_says_mends_it(
+    lake: Path, source: Path, tmp_path: Path, invoke: Command, harm
+) -> None:
+    assert invoke("verify", "--lake", lake).code == 0
+    before = ratings(lake)
+    found = kinds(lake)
+    assert {Path(path).suffix for path in found} == {".json", ".parquet", ".arrow"}
+    assert len(found) == 9
+    for path in found:
+        damaged = tmp_path / "damaged"
+        shutil.copytree(lake, damaged)
+        harm(damaged / path)
+        answer = invoke("verify", "--lake", damaged)
+        problems = answer.out.splitlines()
+        place = re.sub("(snapshots/[0-9]+)/.*", r"\1", path)
+        if path.endswith("run.json") and harm is Path.unlink:  # then there is no run
+            assert answer.code == 0
+            assert "`ranklake delete --run run` removes them" in answer.err
+            problems = [answer.err.splitlines()[0] + " and rate again"]
+        elif path.endswith("contests.parquet") and harm is Path.unlink:  # nor a data set; the run over it is told
+            assert answer.code == 1
+            assert any("no data set 'games'" in problem for problem in problems)
+            assert "`ranklake delete --dataset games` removes them" in answer.err
+            problems = ["; restore it, or `ranklake delete --dataset games --with-runs` and ingest again"]
+        elif path.endswith("contests.parquet") and harm is flipped:  # below, as bits may be of no account
+            problems = []
+        elif path.endswith("manifest.json") and harm is Path.unlink:  # a snapshot that was never finished
+            assert answer.code == 0
+            problems = []
+        else:
+            assert answer.code == 1, path
+            assert any(problem.startswith(place) for problem in problems), (path, problems)
+            assert " problem" in answer.err
+        for problem in problems[:1]:
+            mend(invoke, damaged, source, problem)
+        answer = invoke("verify", "--lake", damaged)
+        assert (answer.code, answer.out.startswith("all is well")) == (0, True), (path, problems, answer)
+        assert same_tables(ratings(damaged), before)
+        shutil.rmtree(damaged)
+
+
+@pytest.mark.slow
+def test_verify__a_flipped_bit_of_the_table_of_contests_is_named_or_of_no_account(lake: Path, invoke: Command) -> None:
+    path = lake / "games" / "contests" / "contests.parquet"
+    whole, before = path.read_bytes(), Dataset.open(Lake.open(lake), "games").contests
+    named = 0
+    for at in range(0, len(whole), len(whole) // 150):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+        answer = invoke("verify", "--dataset", "games", "--lake", lake)
+        named += answer.code
+        if answer.code:
+            assert answer.out.startswith("games/")
+            assert "Traceback" not in answer.err
+        else:
+            assert Dataset.open(Lake.open(lake), "games").contests.equals(before)
+    assert named > 50
+
+
+def test_verify__a_file_that_was_exchanged_for_another_sound_one_is_named(lake: Path, invoke: Command) -> None:
+    for folder in ("games/standings", "runs/run/rounds"):
+        one, other = sorted(path for path in (lake / folder).iterdir() if path.suffix == ".parquet")[:2]
+        kept = one.read_bytes()
+        shutil.copy(other, one)
+        answer = invoke("verify", "--lake", lake)
+        assert answer.code == 1
+        assert f"{folder}/{one.name}: " in answer.out
+        one.write_bytes(kept)
+    assert invoke("verify", "--lake", lake).code == 0
+
+
+def test_verify__of_a_run_or_a_data_set_looks_at_that_alone(lake: Path, invoke: Command) -> None:
+    flipped(next((lake / "games" / "standings").iterdir()))
+    assert invoke("verify", "--run", "run", "--lake", lake).code == 0
+    assert invoke("verify", "--dataset", "games", "--lake", lake).code == 1
+    assert "not both" in invoke.refuses("verify", "--run", "run", "--dataset", "games", "--lake", lake, code=2)
+    answer = invoke("verify", "--run", "other", "--lake", lake)
+    assert (answer.code, "no run 'other'" in answer.out) == (1, True)
+
+
+def test_verify__a_run_behind_its_data_set_is_a_note(lake: Path, invoke: Command) -> None:
+    ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
+    answer = invoke("verify", "--lake", lake)
+    assert answer.code == 0
+    command = f"ranklake rate --dataset games --run run --lake {lake}"
+    assert f"note: run run is behind by 1 round: `{command}` brings it up to date\n" in answer.err
+    assert invoke("rate", "--run", "run", "--lake", lake).code == 0
+    assert "note" not in invoke("verify", "--lake", lake).err
+
+
+def test_verify__rows_of_other_players_than_the_data_set_has_are_named(lake: Path, invoke: Command) -> None:
+    opened = Lake.open(lake)
+    run = Run.open(opened, "run")
+    segment = run.segments().segments[1]
+    table = run.read_segment(segment)
+    player = table.column("player").to_numpy().copy()
+    player[:2] = player[1::-1]
+    table = table.set_column(table.column_names.index("player"), table.schema.field("player"), [player])
+    replace_rows(run, segment, table)
+    answer = invoke("verify", "--lake", lake)
+    assert answer.code == 1
+    assert f"{run.path_of(segment)}: player is not as in data set games; `ranklake rate --run run --from" in answer.out
+
+
+def test_replay__of_any_stretch_gives_what_is_on_record(lake: Path, invoke: Command) -> None:
+    for stretch in ("0:0", "17:31", "50:", ":9", ":"):
+        answer = invoke("verify", "--run", "run", "--replay", stretch, "--lake", lake)
+        assert answer.code == 0
+        assert "computed again, are the same to the bit" in answer.out
+    for wrong, said in (("0:60", "has rounds 0 to 59"), ("9:8", "has rounds"), ("x", "takes rounds A:B")):
+        assert said in invoke.refuses("verify", "--run", "run", "--replay", wrong, "--lake", lake, code=2)
+    assert "--replay needs --run" in invoke.refuses("verify", "--replay", "0:1", "--lake", lake, code=2)
+
+
+def test_replay__of_other_ratings_names_the_segment_and_rating_from_there_mends_it(lake: Path, invoke: Command) -> None:
+    before = ratings(lake)
+    opened = Lake.open(lake)
+    run = Run.open(opened, "run")
+    last = run.segments().segments[2]
+    table = run.read_segment(last)
+    mu = table.column("mu").to_numpy() + 1e-9
+    table = table.set_column(table.column_names.index("mu"), table.schema.field("mu"), [mu])
+    replace_rows(run, last, table)
+    assert invoke("verify", "--lake", lake).code == 0
+    with Serial() as engine:
+        problems = list(replay(opened, "run", 0, 59, engine))
+    assert len(problems) == 1
+    assert problems[0].startswith(f"{run.path_of(last)}: rounds {last.first_round}-{last.stop_round - 1}")
+    assert "do not give the mu on record; `ranklake rate --run run --from" in problems[0]
+    mend(invoke, lake, lake, problems[0])
+    assert same_tables(ratings(lake), before)
+
+
+def test_compact__makes_few_files_and_everything_reads_the_same(lake: Path, invoke: Command) -> None:
+    before, board = ratings(lake), invoke("leaderboard", "--run", "run", "--all", "--format", "csv", "--lake", lake)
+    answer = invoke("compact", "--lake", lake)
+    assert answer.code == 0
+    assert "run run: segments: 20 before, now 1\n" in answer.out
+    assert invoke("verify", "--lake", lake).code == 0
+    assert same_tables(ratings(lake), before)
+    assert invoke("leaderboard", "--run", "run", "--all", "--format", "csv", "--lake", lake) == board
+    assert invoke("compact", "--lake", lake).code == 0  # now what was replaced is gone
+    assert len(list((lake / "runs" / "run" / "rounds").iterdir())) == 2
+    assert len(list((lake / "games" / "standings").iterdir())) <= 2
+    held = stamps(lake)
+    assert invoke("compact", "--lake", lake).code == 0
+    assert stamps(lake) == held
+    ingest(Lake.open(lake), [contest("30", "player 3", "player 2", "player 1", time_seconds=1)])
+    answer = invoke("rate", "--run", "run", "--lake", lake)
+    assert "kept 30 rounds" in answer.out or "kept 0 rounds" in answer.out
+    assert invoke("verify", "--run", "run", "--replay", ":", "--lake", lake).code == 0
+
+
+def test_compact__lets_who_opened_the_data_set_before_read_on(lake: Path, invoke: Command) -> None:
+    dataset = Dataset.open(Lake.open(lake), "games")
+    assert invoke("compact", "--dataset", "games", "--lake", lake).code == 0
+    assert sum(len(part.player) for part in dataset.standings()) == sum(map(len, CONTESTS)) - 1
+
+
+def test_compact__removes_a_snapshot_that_is_damaged_and_says_so(lake: Path, invoke: Command) -> None:
+    last = max((lake / "runs" / "run" / "snapshots").iterdir())
+    flipped(last / "part-0000.arrow")
+    answer = invoke("compact", "--run", "run", "--lake", lake)
+    assert answer.code == 0
+    assert f"runs/run/snapshots/{last.name}: damaged or of other rounds, removed" in answer.err
+    assert not last.exists()
+
+
+def test_commands__wait_for_nobody_who_is_dead_and_name_who_is_alive(
+    lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ranklake.flows.cli.commands.maintenance._PATIENCE_SECONDS", 0.0)
+    opened = Lake.open(lake)
+    lost = pytest.raises(LeaseHeldError, match="took over")
+    with lost, hold(opened, run_folder("run"), "rate run"):
+        for command in (["compact", "--run", "run"], ["delete", "--run", "run", "--yes"]):
+            answer = invoke(*command, "--lake", lake)
+            assert answer.code == 1
+            assert "rate run" in answer.err
+            assert "--steal" in answer.err
+        told = invoke("runs", "--lake", lake, "--format", "json")
+        assert "rate run" in json.loads(told.out)["runs"][0]["writer"]
+        assert invoke("verify", "--lake", lake).code == 0
+        assert invoke("delete", "--run", "run", "--yes", "--steal", "--lake", lake).code == 0
+    with hold(opened, dataset_folder("games"), "ingest into games"):
+        assert invoke("compact", "--dataset", "games", "--lake", lake).code == 1
+
+
+def test_delete__asks_first_and_takes_no_for_an_answer(
+    lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = stamps(lake)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert "--with-runs` deletes them, too" in invoke.refuses("delete", "--dataset", "games", "--lake", lake)
+    answer = invoke("delete", "--run", "run", "--lake", lake)  # nobody is there to answer
+    assert answer.code == 1
+    assert "run run: 60 rounds" in answer.err
+    assert "nothing was deleted" in answer.err
+    monkeypatch.setattr("click.confirm", lambda *_, **__: False)
+    assert invoke("delete", "--run", "run", "--lake", lake).code == 1
+    assert "name what is to be deleted" in invoke.refuses("delete", "--lake", lake, code=2)
+    assert "goes with --dataset" in invoke.refuses("delete", "--run", "run", "--with-runs", "--lake", lake, code=2)
+    assert "no run 'other'" in invoke.refuses("delete", "--run", "other", "--yes", "--lake", lake)
+    assert stamps(lake) == held
+
+
+def test_delete__of_a_data_set_with_its_runs_leaves_nothing(lake: Path, invoke: Command) -> None:
+    assert invoke("publish", "--run", "run", "--lake", lake).code == 0
+    answer = invoke("delete", "--dataset", "games", "--with-runs", "--yes", "--lake", lake)
+    assert answer.code == 0
+    assert "published/run stays; `ranklake delete --run run --with-published` deletes it" in answer.err
+    answer = invoke("delete", "--run", "run", "--with-published", "--yes", "--lake", lake)
+    assert answer.code == 0, answer.err
+    assert files(lake) == {}
+    assert invoke("runs", "--lake", lake).code == 0
+
+
+def test_delete__a_data_set_made_anew_does_not_inherit_runs(lake: Path, source: Path, invoke: Command) -> None:
+    (lake / "games" / "contests" / "contests.parquet").unlink()
+    message = invoke.refuses("ingest", "files", source, "--dataset", "games", "--lake", lake)
+    assert "runs of it are there: run" in message
+    assert "`ranklake delete --dataset games --with-runs`" in message
+
+
+def test_runs__tells_what_is_there_and_what_is_damaged(lake: Path, invoke: Command) -> None:
+    found = status(Lake.open(lake))
+    (dataset,), (run,) = found.datasets, found.runs
+    size = sum(len(data) for path, data in files(lake).items() if path.startswith("runs/"))
+    assert (dataset.contests, dataset.state, run.state, run.rounds) == (60, "sound", "complete", 60)
+    assert run.size_bytes == size + sum(path.stat().st_size for path in lake.glob("runs/run/lease-*"))
+    assert run.last_contest == "59"
+    assert run.writer is None
+    later = contest("later", "player 1", "player 2")
+    ingest(Lake.open(lake), [later])
+    assert status(Lake.open(lake)).runs[0].state == "behind by 1 round"
+    segment = sorted((lake / "runs" / "run" / "rounds").glob("*.parquet"))[3]
+    segment.unlink()
+    answer = invoke("runs", "--lake", lake)
+    assert answer.code == 0
+    assert f"runs/run/rounds/{segment.name}: is missing" in answer.out
+    assert status(Lake.open(lake)).runs[0].state == f"damaged from round {int(segment.stem)} on"
+    (lake / "runs" / "run" / "run.json").write_text("{")
+    (lake / "games" / "contests" / "contests.parquet").write_bytes(b"PAR1")
+    answer = invoke("runs", "--lake", lake, "--format", "json")
+    told = json.loads(answer.out)
+    assert [one["state"] for one in (*told["datasets"], *told["runs"])] == ["damaged", "damaged"]
+
+
+@pytest.mark.parametrize("folder", ["standings", "players", "log"])
+def test_runs__names_a_missing_file_of_a_data_set_and_the_runs_over_it(
+    lake: Path, invoke: Command, folder: str
+) -> None:
+    files = sorted((lake / "games" / folder).iterdir())
+    files[0].unlink()
+    told = json.loads(invoke("runs", "--lake", lake, "--format", "json").out)
+    (dataset,), (run,) = told["datasets"], told["runs"]
+    assert (dataset["state"], run["state"]) == ("damaged", "data set games is damaged")
+    assert dataset["contests"] == 60
+    said = invoke("runs", "--lake", lake).out.splitlines()[-1]
+    assert said == dataset["problem"]
+    assert said.startswith(f"games/{folder}/{files[0].name}: is missing; restore it, or ")
+    if len(files) > 1:
+        files[1].unlink()
+        assert "is missing, and 1 more files are" in invoke("runs", "--lake", lake).out
+    assert invoke("verify", "--lake", lake).code == 1
+
+
+def test_runs__of_an_empty_lake_are_none(tmp_path: Path, invoke: Command) -> None:
+    Lake.open(tmp_path, create=True)
+    assert json.loads(invoke("runs", "--lake", tmp_path, "--format", "json").out) == {"datasets": [], "runs": []}
+    assert "the lake is empty" in invoke("verify", "--lake", tmp_path).out
+
+
+def test_rate__by_the_name_of_a_run_alone_goes_on_with_what_it_was_made_with(tmp_path: Path, invoke: Command) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS[:20])
+    rate_run(lake, system="elo", run="mine", k=16.0)
+    ingest(lake, CONTESTS)
+    answer = invoke("rate", "--run", "mine", "--lake", tmp_path / "lake")
+    assert answer.code == 0, answer.err
+    assert "kept 20 rounds" in answer.out
+
+
+@pytest.mark.slow
+def test_verify__after_any_undisturbed_commands_has_no_notes(lake: Path, tmp_path: Path, invoke: Command) -> None:
+    write_folder(tmp_path / "more", synthetic(66, n_players=30))
+    again = ("rate --run run", "publish --run run")
+    commands = (
+        *again,
+        f"ingest files {tmp_path / 'more'} --dataset games",
+        *again,
+        "compact --rows 100",
+        "amend 3 --remove 'player 1' --undo --dataset games",
+        *again,
+        "compact",
+        "publish --run run --maintain",
+        "alias ghost 'player 3' --dataset games",
+        "remove 7 --why twice --dataset games",
+        *again,
+        f"ingest files {tmp_path / 'more'} --dataset games --rewrite",
+        *again,
+        "delete --run run --with-published --yes",
+    )
+    for command in commands:
+        answer = invoke(*shlex.split(command), "--lake", lake)
+        assert answer.code == 0, answer.err
+        notes = invoke("verify", "--lake", lake).err.splitlines()
+        assert [line for line in notes if "brings it up to date" not in line] == [], command
+        if command.startswith(("publish", "delete")):
+            assert notes == [], command
+    left = lake / "games" / "standings" / "left.parquet"
+    left.write_bytes(b"half")
+    ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
+    assert not left.exists()
+    left.write_bytes(b"half")
+    said = "note: games: a command that was stopped left 1 file that nothing refers to; the next commit removes them\n"
+    assert invoke("verify", "--lake", lake).err == said

@@ -1,0 +1,240 @@
+"""Pictures of runs: that they show what the tables say, and that nothing a name holds can break them."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from helpers.commands import Command
+from helpers.lakes import contest, lake_of, rate_run, rated, synthetic
+
+pytest.importorskip("matplotlib")
+
+from ranklake.flows.plotting.figures import SERIES, drawing, encode, legible, new_figure
+from ranklake.flows.plotting.plots import MOMENTS, QUANTILES, distribution, distribution_figure, players_figure
+from ranklake.flows.results.leaderboard import leaderboard, player_history
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.storage import Contest, Lake
+
+DAY = 86_400
+HOSTILE = [
+    "$x^2$",
+    "$\\frac{1}{0}",
+    "{\\bf}%&#_^~",
+    "a\u202egnp.exe",
+    "tab\tnew\nline\r\0\x1b[31m",
+    "x" * 5000,
+    "名前 имя اسم 🦊",
+    "\ud83e" + "half",
+    "\u0301\u0301\u0301combining",
+    "_hidden from legends",
+    " ",
+    "<script>alert(1)</script>&amp;]]>",
+]
+
+
+@pytest.fixture
+def look() -> Iterator[None]:
+    with drawing("a test"):
+        yield
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    opened = lake_of(tmp_path / "lake", synthetic(60))
+    rate_run(opened)
+    return opened
+
+
+def size_of(png: bytes) -> tuple[int, int]:
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", png[16:24])
+    return width, height
+
+
+@pytest.mark.usefixtures("look")
+def test_player__line_is_the_ratings_on_record(lake: Lake) -> None:
+    history = player_history(lake, "run", "player 3")
+    figure = players_figure([history], "run")
+    (axes,) = figure.axes
+    (line,) = axes.lines
+    assert np.array_equal(line.get_ydata(), history.rows.column("rating").to_numpy())
+    dots, band = axes.collections[-1], axes.collections[0]
+    assert len(dots.get_offsets()) == history.rows.num_rows
+    mu, sigma = (history.rows.column(name).to_numpy() for name in ("mu", "sigma"))
+    edge = band.get_paths()[0].vertices[:, 1]
+    assert (edge.min(), edge.max()) == ((mu - 2 * sigma).min(), (mu + 2 * sigma).max())
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["rating", "mu ± 2 sigma", "performance"]
+    low, high = axes.get_ylim()
+    assert low < edge.min() < edge.max() < high
+    assert size_of(encode(figure, "png")) == (1200, 675)
+
+
+@pytest.mark.usefixtures("look")
+def test_players__have_a_line_and_a_name_each(lake: Lake) -> None:
+    names = ["player 3", "player 5", "player 8"]
+    figure = players_figure([player_history(lake, "run", name) for name in names], "run")
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == names
+    assert [line.get_color() for line in axes.lines] == list(SERIES[:3])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("look")
+@pytest.mark.parametrize("system", list(SYSTEMS))
+def test_figures__of_every_system_are_drawn(system: str, tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, synthetic(25, spice=False))
+    rate_run(lake, system=system)
+    for figure in (players_figure([player_history(lake, "run", "player 3")], "run"), distribution_figure(lake, "run")):
+        root = ElementTree.fromstring(encode(figure, "svg"))
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert all(axes.has_data() for axes in figure.axes)
+
+
+@pytest.mark.usefixtures("look")
+def test_figure__has_the_same_bytes_every_time(lake: Lake) -> None:
+    for form in ("svg", "png", "pdf"):
+        one, other = (encode(players_figure([player_history(lake, "run", "player 1")], "run"), form) for _ in range(2))
+        assert one == other
+
+
+@pytest.mark.usefixtures("look")
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_figure__survives_hostile_names(form: str) -> None:
+    """Warnings are errors here: also that of a glyph which no font has. Labels stay as wide as their place."""
+    figure, axes = new_figure()
+    for i, name in enumerate(HOSTILE):
+        axes.plot([0, 1], [i, i], label=legible(name))
+    axes.set_title(legible(HOSTILE[5]))
+    axes.legend()
+    shown = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert len(encode(figure, form)) > 10_000
+    assert len(shown) == len(HOSTILE)
+    assert "$x^2$" in shown
+    assert any("\\u202e" in name for name in shown)
+    assert not any(set(name) & set("\t\n\r\0\x1b\u202e") for name in shown)
+    assert max(map(len, shown)) < 120
+
+
+def test_legible__keeps_the_names_that_people_have() -> None:
+    for name in ("tourist", "Um_nik", "Ünïcödé Näme", "имя", "a b", "[red]", "x" * 32):
+        assert legible(name) == name
+    assert legible("y" * 33) == "y" * 31 + "…"
+
+
+@pytest.mark.usefixtures("look")
+def test_players__of_hostile_names_are_drawn_from_a_lake(tmp_path: Path) -> None:
+    names = [name for name in HOSTILE if "\ud83e" not in name and name != " "]
+    lake = lake_of(
+        tmp_path, [contest("1", *names, time_seconds=DAY), contest("2", *reversed(names), time_seconds=DAY * 9)]
+    )
+    rate_run(lake)
+    figure = players_figure([player_history(lake, "run", name) for name in names[:10]], "run")
+    assert len(figure.axes[0].get_legend().get_texts()) == 10
+    ElementTree.fromstring(encode(figure, "svg"))
+
+
+@pytest.mark.usefixtures("look")
+@pytest.mark.parametrize("time", [0, -(10**13), 10**14])
+def test_player__without_usable_times_is_drawn_by_rounds(time: int, tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, [contest(str(i), "a", "b", time_seconds=time) for i in range(3)])
+    rate_run(lake)
+    (axes,) = players_figure([player_history(lake, "run", "a")], "run").axes
+    assert axes.get_xlabel() == "round"
+    assert list(axes.lines[0].get_xdata()) == [0, 1, 2]
+    (left, _) = distribution_figure(lake, "run").axes
+    assert left.get_xlabel() == "round"
+
+
+def test_distribution__is_that_of_the_leaderboard_at_the_end(lake: Lake) -> None:
+    """All of ``synthetic`` happens within a year, so that everybody counts."""
+    table, board = distribution(lake, "run"), leaderboard(lake, "run")
+    last = table.slice(table.num_rows - 1).to_pylist()[0]
+    expected = np.quantile(board.column("rating").to_numpy(), QUANTILES)
+    assert [last[name] for name in ("q05", "q25", "q50", "q75", "q95", "q99")] == expected.tolist()
+    assert last["players"] == board.num_rows
+    assert last["round_index"] == 59
+
+
+def test_distribution__counts_who_played_in_the_year_before(tmp_path: Path) -> None:
+    def at(days: int, *names: str) -> Contest:
+        return contest(f"day {days}", *names, time_seconds=10**9 + days * DAY)
+
+    lake = lake_of(tmp_path, [at(0, "a", "b", "c"), at(100, "a", "b"), at(400, "b", "d"), at(1000, "d", "e")])
+    rate_run(lake)
+    rows = distribution(lake, "run").to_pylist()
+    assert [row["players"] for row in rows] == [3, 3, 3, 2]
+    assert [row["round_index"] for row in rows] == [0, 1, 2, 3]
+    assert rows[2]["time_seconds"] == 10**9 + 400 * DAY
+    on_record = rated(lake)["mu"]
+    assert len(on_record) == 9
+
+
+@pytest.mark.parametrize("n_rounds", [1, 2, 300])
+def test_distribution__has_few_moments_whatever_the_history(n_rounds: int, tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, synthetic(n_rounds, spice=False))
+    rate_run(lake)
+    table = distribution(lake, "run")
+    assert 1 <= table.num_rows <= MOMENTS + 1
+    assert table.column("round_index").to_pylist()[-1] == n_rounds - 1
+    assert table.column("q25").to_numpy()[-1] <= table.column("q75").to_numpy()[-1]
+
+
+def test_command__writes_the_figure_asked_for(invoke: Command, lake: Lake, tmp_path: Path) -> None:
+    there = ("--run", "run", "--lake", tmp_path / "lake", "-o")
+    assert invoke("plot", "player", "player 1", "player 2", *there, tmp_path / "two.png").code == 0
+    assert size_of((tmp_path / "two.png").read_bytes()) == (1200, 675)
+    assert invoke("plot", "distribution", *there, tmp_path / "all.svg").code == 0
+    ElementTree.parse(tmp_path / "all.svg")
+    told = invoke("plot", "player", "player 1", "player 1", *there, tmp_path / "one.PDF")
+    assert told.out.startswith("wrote ")
+    assert (tmp_path / "one.PDF").read_bytes().startswith(b"%PDF")
+
+
+def test_command__leaves_a_persons_own_look_alone(invoke: Command, lake: Lake, tmp_path: Path) -> None:
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    assert (
+        invoke("plot", "distribution", "--run", "run", "--lake", tmp_path / "lake", "-o", tmp_path / "x.png").code == 0
+    )
+    assert dict(matplotlib.rcParams) == before
+
+
+WRONG = [
+    (["player", "player 1", "-o", "x.gif"], 2, "a figure's file must end in .png, .svg, .pdf, got 'x.gif'"),
+    (["distribution", "-o", "x"], 2, "must end in .png"),
+    (["player", "player 1", "-o", "no/such/folder/x.png"], 2, "there is no folder 'no/such/folder' for x.png"),
+    (["player", *map(str, range(11)), "-o", "x.png"], 2, "room for 10 players, got 11"),
+    (["player", "Player 1", "-o", "x.png"], 1, "there is 'player 1'"),
+    (["player", "player 1", "--run", "../x", "-o", "x.png"], 2, "run"),
+    (["distribution", "--run", "other", "-o", "x.png"], 1, "no run 'other' in"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
+def test_command__says_what_is_wrong(
+    invoke: Command, lake: Lake, tmp_path: Path, arguments: list[str], code: int, told: str
+) -> None:
+    run = [] if "--run" in arguments else ["--run", "run"]
+    assert told in invoke.refuses("plot", *arguments, *run, "--lake", tmp_path / "lake", code=code)
+
+
+def test_command__without_matplotlib_says_how_to_get_it(
+    invoke: Command, lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    there = ("--run", "run", "--lake", tmp_path / "lake", "-o", tmp_path / "x.png")
+    told = invoke.refuses("plot", "distribution", *there)
+    assert told == "drawing needs the package matplotlib: pip install 'ranklake[report]'"
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_distribution__is_a_table_with_its_types(lake: Lake) -> None:
+    assert distribution(lake, "run").schema.field("round_index").type == pa.int32()

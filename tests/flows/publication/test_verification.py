@@ -1,0 +1,279 @@
+"""`verify` looks at published tables, too: what is missing is a fault, what is behind the run is a note."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from helpers.commands import Command
+from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
+
+from ranklake.flows.common.extras import MissingExtraError
+from ranklake.flows.maintenance.verify import Verifier
+from ranklake.flows.publication.files import LATEST, delete_published
+from ranklake.flows.publication.publish import publish
+from ranklake.storage import DamagedError, Lake
+from ranklake.storage.lake.errors import UnreachableError
+from ranklake.storage.lake.schemas import PUBLISHED
+from ranklake.storage.leases.lease import Lease, hold
+
+pytest.importorskip("deltalake")
+
+
+@pytest.fixture(scope="module")
+def published_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("published") / "lake"
+    lake = lake_of(path, synthetic(20, n_players=12))
+    rate_run(lake, system="elo")
+    publish(lake, "run")
+    return path
+
+
+@pytest.fixture
+def lake(tmp_path: Path, published_lake: Path) -> Path:
+    return Path(shutil.copytree(published_lake, tmp_path / "lake"))
+
+
+def data_file(table: Path) -> Path:
+    return next(path for path in sorted(table.rglob("*.parquet")) if "_delta_log" not in path.parts)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x10
+    path.write_bytes(data)
+
+
+HARM: dict[str, tuple[Callable[[Path], None], str]] = {
+    "ratings-gone": (lambda folder: data_file(folder / "ratings").unlink(), "is missing"),
+    "leaderboard-cut": (lambda folder: cut(data_file(folder / "leaderboard")), " bytes, not "),
+    "players-gone": (lambda folder: shutil.rmtree(folder / "players"), "there is no such table"),
+    "contests-log-gone": (lambda folder: shutil.rmtree(folder / "contests" / "_delta_log"), "there is no such table"),
+    "latest-gone": (lambda folder: (folder / LATEST).unlink(), "there is no such file"),
+    "latest-cut": (lambda folder: cut(folder / LATEST), " bytes, latest.json says "),
+    "latest-flipped": (lambda folder: flip(folder / LATEST), "is not what latest.json says"),
+    "latest-json-torn": (lambda folder: cut(folder / "latest.json"), "does not say which latest.parquet"),
+}
+
+
+@pytest.mark.parametrize(("harm", "said"), HARM.values(), ids=HARM)
+@pytest.mark.parametrize("which", [(), ("--run", "run")], ids=["all", "run"])
+def test_verify__names_what_is_wrong_with_a_published_table_and_what_mends_it(
+    lake: Path, invoke: Command, harm: Callable[[Path], None], said: str, which: tuple[str, ...]
+) -> None:
+    answer = invoke("verify", *which, "--lake", lake)
+    assert (answer.code, answer.err) == (0, "")
+    assert "the published tables of 1 run" in answer.out
+    harm(lake / "published" / "run")
+    answer = invoke("verify", *which, "--lake", lake)
+    assert answer.code == 1
+    (problem,) = answer.out.splitlines()
+    assert problem.startswith("published/run/")
+    assert said in problem
+    if "delete it" in problem:
+        (lake / problem.partition(": ")[0]).unlink(missing_ok=True)
+    (command,) = re.findall("`ranklake (publish --run run[^`]*)`", problem)
+    assert invoke(*shlex.split(command), "--lake", lake).code == 0
+    answer = invoke("verify", *which, "--lake", lake)
+    assert (answer.code, answer.err) == (0, "")
+
+
+def test_verify__that_published_tables_are_behind_the_run_is_a_note(lake: Path, invoke: Command) -> None:
+    ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
+    rate_run(Lake.open(lake), system="elo")
+    answer = invoke("verify", "--lake", lake)
+    command = f"publish --run run --lake {lake}"
+    said = f"note: published/run: is of an earlier state of the run; `ranklake {command}` brings it up to date\n"
+    assert (answer.code, answer.err) == (0, said)
+    assert invoke(*command.split(), "--maintain").code == 0  # files are merged, and the table reads the same
+    assert invoke("verify", "--lake", lake).err == ""
+
+
+def test_verify__knows_with_which_deviations_a_run_was_published(lake: Path, invoke: Command) -> None:
+    assert invoke("publish", "--run", "run", "--deviations", 1.5, "--lake", lake).code == 0
+    assert invoke("verify", "--lake", lake).err == ""
+    ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
+    rate_run(Lake.open(lake), system="elo")
+    (command,) = re.findall("`ranklake (publish .*?)`", invoke("verify", "--lake", lake).err)
+    assert "--deviations 1.5" in command
+    assert invoke(*shlex.split(command)).code == 0
+    assert invoke("verify", "--lake", lake).err == ""
+
+
+def test_verify__a_first_publish_that_did_not_end_is_a_note(lake: Path, invoke: Command) -> None:
+    """What is written last is missing, and nothing that is written after it is there."""
+    folder = lake / "published" / "run"
+    for part in ("latest.json", LATEST, "leaderboard"):
+        (shutil.rmtree if (folder / part).is_dir() else Path.unlink)(folder / part)
+        answer = invoke("verify", "--lake", lake)
+        command = f"publish --run run --lake {lake}"
+        assert (answer.code, answer.err) == (
+            0, f"note: published/run: its first publish did not end; `ranklake {command}` completes it\n"
+        )  # fmt: skip
+    assert invoke(*command.split()).code == 0
+    assert invoke("verify", "--lake", lake).err == ""
+
+
+def test_verify__reads_what_an_older_release_published(lake: Path, invoke: Command) -> None:
+    path = lake / "published" / "run" / "latest.json"
+    facts = json.loads(path.read_text())
+    del facts["digest"]
+    path.write_text(json.dumps(facts))
+    answer = invoke("verify", "--lake", lake)
+    assert (answer.code, answer.err) == (0, "")
+
+
+def test_verify__without_the_delta_library_checks_the_plain_leaderboard_and_says_so(
+    lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(package: str, extra: str, purpose: str) -> None:
+        raise MissingExtraError(f"{purpose} needs the package {package}: pip install 'ranklake[{extra}]'")
+
+    monkeypatch.setattr("ranklake.flows.publication.verification.need", missing)
+    answer = invoke("verify", "--lake", lake)
+    assert answer.code == 0
+    assert answer.err == (
+        "note: published/run: checking its tables needs the package deltalake: pip install 'ranklake[publish]'\n"
+    )
+    (lake / "published" / "run" / LATEST).unlink()
+    assert invoke("verify", "--lake", lake).code == 1
+
+
+def test_verify__tables_whose_run_is_gone_are_a_note(lake: Path, invoke: Command) -> None:
+    assert invoke("delete", "--run", "run", "--yes", "--lake", lake).code == 0
+    answer = invoke("verify", "--lake", lake)
+    command = "delete --run run --with-published"
+    assert answer.err == f"note: published/run: the run is gone; `ranklake {command}` deletes its tables\n"
+    assert invoke(*command.split(), "--yes", "--lake", lake).code == 0
+    assert invoke("verify", "--lake", lake).err == ""
+
+
+@contextmanager
+def store_at(lake: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The Delta library looks for the tables in a store, while all else of the lake is on the disk."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "made-up")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+    with monkeypatch.context() as patched:
+        patched.setattr(Lake, "uri", lambda self, path: f"s3://bucket/{path}")
+        patched.setattr("ranklake.flows.publication.delta_table._RETRY_SECONDS", 1)
+        yield
+
+
+@pytest.fixture
+def closed_port() -> Iterator[str]:
+    with socket.socket() as bound:  # bound, so that nobody else gets it, and not listening
+        bound.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+
+
+def test_verify__a_store_that_does_not_answer_is_no_damage(
+    lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch, closed_port: str
+) -> None:
+    began = time.monotonic()
+    with store_at(lake, closed_port, monkeypatch):
+        answer = invoke("verify", "--lake", lake)
+    assert time.monotonic() - began < 10
+    assert answer.code == 1
+    (problem,) = answer.out.splitlines()
+    assert problem.startswith("published/run/players: the store does not answer as it must: ")
+    assert "onnection refused" in problem
+    assert "not known to be damaged" in problem
+    assert "--afresh" not in answer.out + answer.err
+    assert invoke("verify", "--lake", lake).code == 0
+
+
+def test_publish__into_a_store_that_does_not_answer_is_no_damage(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
+) -> None:
+    opened = Lake.open(lake)
+    with (
+        store_at(lake, closed_port, monkeypatch),
+        pytest.raises(UnreachableError, match="the store does not answer as it must"),
+    ):
+        publish(opened, "run")
+
+
+def test_publish__a_store_that_is_lost_while_writing_is_no_reason_to_delete(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
+) -> None:
+    from ranklake.flows.publication.delta_table import PublishedTable, TableNotFoundError
+
+    def no_table(_: PublishedTable) -> None:
+        raise TableNotFoundError
+
+    opened = Lake.open(lake)
+    with store_at(lake, closed_port, monkeypatch):
+        with monkeypatch.context() as patched:  # the store answered until now
+            patched.setattr(PublishedTable, "_open", no_table)
+            table = PublishedTable(opened, "published/run/players", PUBLISHED["players"])
+        with pytest.raises(UnreachableError) as error:
+            table.create()
+    assert "delete" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "of_the_store"),
+    [
+        ("Generic S3 error\n  \x1b[31m↳\x1b[0m Error performing GET", True),
+        ("Kernel error -> Generic GCS error\n ↳ x", True),
+        ("Kernel error -> The operation lacked the necessary privileges to complete for path x", True),
+        ("Kernel error -> The operation lacked valid authentication credentials for path x", True),
+        ("Generic LocalFileSystem error: x", False),
+        ("Kernel error -> Invalid JSON in a commit: Generic S3", False),
+    ],
+)
+def test_delta__faults_of_a_store_are_told_from_those_of_files(lake: Path, words: str, of_the_store: bool) -> None:
+    from ranklake.flows.publication.delta_table import PublishedTable
+
+    table = PublishedTable(Lake.open(lake), "published/run/players", PUBLISHED["players"])
+    with pytest.raises(UnreachableError if of_the_store else DamagedError), table._reading():
+        raise OSError(words)
+
+
+def test_delete__stopped_anywhere_leaves_whole_tables_or_none(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Lake.open(lake)
+    ingest(opened, [*synthetic(20, n_players=12), contest("more", "player 1", "player 2", time_seconds=10**9)])
+    rate_run(opened, system="elo")
+    publish(opened, "run")  # a second version
+    delete, left = Lease.delete, 0
+
+    def stopped(self: Lease, path: str) -> None:
+        nonlocal left
+        if left == 0:
+            raise KeyboardInterrupt
+        left -= 1
+        delete(self, path)
+
+    state, stops = lake.parent / "state", 0
+    shutil.copytree(lake, state)
+    monkeypatch.setattr(Lease, "delete", stopped)
+    while True:
+        left = stops
+        try:
+            with hold(opened, "runs/run", "test") as lease:
+                delete_published(opened, "run", lease)
+        except KeyboardInterrupt:
+            pass
+        else:
+            break
+        verifier = Verifier(opened)
+        assert list(verifier.everything()) == []
+        assert any("its first publish did not end" in note for note in verifier.notes) == (stops > 0)
+        shutil.rmtree(lake)
+        shutil.copytree(state, lake)
+        stops += 1
+    assert stops >= 8
+    assert not (lake / "published" / "run").exists()

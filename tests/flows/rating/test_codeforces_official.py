@@ -1,0 +1,68 @@
+"""Official Codeforces rounds: everybody's new rating, to the integer."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ranklake import rate_history
+
+ROUNDS = {  # file, people
+    917: ("contest.ratingChanges_917.json.gz", 423),
+    1326: ("round-1326-global-7-data.json.gz", 10_630),
+    1342: ("round-1342-edu-86-data.json.gz", 14_939),
+}
+
+
+@pytest.fixture(scope="session")
+def recorded() -> Path:
+    folder = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "codeforces-api"
+    if not folder.is_dir():
+        pytest.skip("the recorded rounds are not here: ../shared/data/codeforces-api is missing")
+    return folder
+
+
+def read(path: Path) -> pd.DataFrame:
+    """``player, rank, old, new``, from the site's own form or from ``[handle, points, penalty, old, change]``."""
+    rows = json.loads(gzip.decompress(path.read_bytes()))
+    if isinstance(rows[0], dict):
+        columns = {"handle": "player", "rank": "rank", "oldRating": "old", "newRating": "new"}
+        return pd.DataFrame(rows)[list(columns)].rename(columns=columns)
+    frame = pd.DataFrame(rows, columns=["player", "points", "penalty", "old", "change"])
+    rank = frame.groupby([-frame["points"], frame["penalty"]]).ngroup()  # numbers the groups in their order
+    return frame.assign(rank=rank, new=frame["old"] + frame["change"])
+
+
+def rate(frame: pd.DataFrame, **options: object) -> pd.DataFrame:
+    return rate_history(
+        frame[["player", "rank"]].assign(contest="round"),
+        system="codeforces",
+        beliefs=dict(zip(frame["player"], frame["old"], strict=True)),
+        **options,
+    )
+
+
+@pytest.mark.parametrize("contest", ROUNDS)
+def test_codeforces__gives_every_participant_their_official_rating(recorded: Path, contest: int) -> None:
+    file, people = ROUNDS[contest]
+    frame = read(recorded / file)
+    history = rate(frame)
+    assert len(history) == len(frame) == people
+    new = history.set_index("player")["mu"]
+    wrong = frame[frame["new"].to_numpy() != new.loc[frame["player"]].to_numpy()]
+    assert wrong.empty, f"{len(wrong)} of {people} differ: {wrong.head()}"
+    assert set(history.attrs["broken"].values()) == {0}
+
+
+@pytest.mark.parametrize(
+    "other", [{"need_excludes_self": False}, {"tie_rank": "avg"}, {"rule": "oct2015"}, {"rule": "none"}], ids=str
+)
+def test_codeforces__by_any_other_reading_of_its_source_does_not(recorded: Path, other: dict[str, object]) -> None:
+    frame = read(recorded / ROUNDS[1342][0])
+    new = rate(frame, **other).set_index("player")["mu"]
+    assert np.count_nonzero(frame["new"].to_numpy() != new.loc[frame["player"]].to_numpy()) > 100

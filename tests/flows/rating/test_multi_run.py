@@ -1,0 +1,110 @@
+"""Several runs of one command: one a system, each with commits of its own; and where a run is rated."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from helpers.commands import Command
+from helpers.crews import Bench
+from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
+
+from ranklake.flows.engines.base import Engine, EngineError
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.rating.multi_run import ManyProgress, rate_many
+from ranklake.flows.rating.resolve import wanted_runs
+from ranklake.storage import Lake
+
+SYSTEMS = ("elo-mmr", "glicko", "elo")
+CONTESTS = synthetic(30)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return lake_of(tmp_path / "lake", CONTESTS)
+
+
+def test_rate__several_systems_make_a_run_each(invoke: Command, lake: Lake) -> None:
+    systems = [word for system in SYSTEMS for word in ("--system", system)]
+    told = invoke("rate", "--dataset", "games", *systems, "--set", "elo.n=300", "--lake", lake.url).out.splitlines()
+    names = [line.split(":")[0].removeprefix("run ") for line in told]
+    assert names[:2] == ["games-elo-mmr", "games-glicko"]
+    rate_run(lake, run="alone", system="elo", n=300)
+    assert same_tables(rated(lake, names[2]), rated(lake, "alone"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--system", "elo", "--system", "elo"), "a system is given twice: elo, elo"),
+        (("--system", "elo", "--system", "bar", "--set", "n=3"), "a setting is SYSTEM.KEY=VALUE, got n=3"),
+        (
+            ("--system", "elo", "--system", "bar", "--set", "glicko.n=3"),
+            "a setting is SYSTEM.KEY=VALUE, got glicko.n=3",
+        ),
+        (("--system", "elo", "--system", "bar", "--run", "x"), "--run names one run"),
+        (("--engine", "threads", "--scheduler", "tcp://x:1"), "a scheduler goes with engine dask, got engine threads"),
+        (("--scheduler", "tcp://x:1", "--workers", "2"), "give a scheduler or workers, not both"),
+        (("--engine", "abacus"), "engine must be one of serial, threads, dask, got 'abacus'"),
+    ],
+)
+def test_rate__says_what_does_not_go_together(invoke: Command, lake: Lake, arguments, message: str) -> None:
+    assert message in invoke.refuses("rate", "--dataset", "games", *arguments, "--lake", lake.url, code=2)
+
+
+@pytest.mark.parametrize("make", [Serial, lambda: Bench(2)], ids=["serial", "bench"])
+def test_rate_many__has_the_bits_of_one_by_one(lake: Lake, make) -> None:
+    configs = wanted_runs(lake, "games", systems=SYSTEMS)
+    seen: list[ManyProgress] = []
+    reports = {config.run: report for config, report in rate_many(lake, configs, make(), on_progress=seen.append)}
+    assert set(reports) == {f"games-{system}" for system in SYSTEMS}
+    assert set(seen[-1].runs) == set(reports)
+    assert seen[-1].total.n_rounds == 3 * len(CONTESTS)
+    for system in SYSTEMS:
+        rate_run(lake, run="alone-" + system, system=system)
+        assert same_tables(rated(lake, "games-" + system), rated(lake, "alone-" + system))
+
+
+class Choosy(Bench):
+    """A bench on which one system finds no workers."""
+
+    def hire(self, make, terms, most=None):  # type: ignore[no-untyped-def]
+        if terms(0, 1)[0] == "glicko":
+            raise EngineError("nobody plays glicko")
+        return super().hire(make, terms, most)
+
+
+def test_rate_many__one_that_fails_does_not_keep_the_others(lake: Lake, caplog) -> None:
+    runs = rate_many(lake, wanted_runs(lake, "games", systems=SYSTEMS), Choosy(2))
+    done = [next(runs)[0].run, next(runs)[0].run]
+    with pytest.raises(EngineError, match="nobody plays glicko"):
+        next(runs)
+    assert sorted(done) == ["games-elo", "games-elo-mmr"]
+    assert caplog.messages == ["run games-glicko failed: nobody plays glicko"]
+
+
+def test_rate_many__on_a_cluster_runs_go_side_by_side(lake: Lake) -> None:
+    """Each waits at its first progress until all have come there."""
+    meet, met = threading.Barrier(3, timeout=60), set()
+
+    def wait(progress: ManyProgress) -> None:
+        name = threading.current_thread().name
+        if name not in met:
+            met.add(name)
+            meet.wait()
+
+    assert len(list(rate_many(lake, wanted_runs(lake, "games", systems=SYSTEMS), Bench(2), on_progress=wait))) == 3
+
+
+@pytest.mark.parametrize("engine", [Serial(), Bench(2)], ids=["serial", "bench"])
+def test_rate_many__an_interrupt_ends_all(lake: Lake, engine: Engine) -> None:
+    configs = wanted_runs(lake, "games", systems=SYSTEMS)
+    runs = rate_many(lake, configs, engine)
+    next(runs)
+    with pytest.raises(KeyboardInterrupt):
+        runs.throw(KeyboardInterrupt())
+    for thread in threading.enumerate():  # the others end after their next round
+        if thread.name.startswith("ranklake-run"):
+            thread.join(60)
+    assert len(list(rate_many(lake, configs, Serial()))) == 3

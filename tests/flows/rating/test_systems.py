@@ -1,0 +1,79 @@
+"""Every system through the lake and through the notebook door."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.lakes import NUMBERS, contest, lake_of, rate_run, rated, rated_in_memory, same_tables, synthetic
+
+from ranklake import rate_history
+from ranklake.flows.common.settings import build_params
+from ranklake.flows.rating.config import RunConfig
+from ranklake.flows.results.leaderboard import leaderboard, player_history
+from ranklake.rating_kernels import SYSTEMS
+
+CONTESTS = synthetic(40, seed=5, large=20)
+PERFORMERS = ("elo-mmr", "elo-mmx", "elo-r", "codeforces", "cf-general", "topcoder")
+
+
+@pytest.fixture(params=list(SYSTEMS))
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_rate__rows_in_the_lake_are_those_of_the_kernels_to_the_bit(tmp_path: Path, name: str) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+    rate_run(lake, system=name)
+    rows = rated(lake)
+    outcome, _ = rated_in_memory(CONTESTS, system=name)
+    for column in NUMBERS[1:]:
+        found = rows.column(column).to_numpy()
+        assert np.array_equal(found.view(np.int64), getattr(outcome, column).view(np.int64))
+        assert np.isfinite(found).all()
+    assert rows.column("perf").null_count == (0 if name in PERFORMERS else len(rows))
+
+
+def test_rate__goes_on_from_where_it_stopped_to_the_same_bits(tmp_path: Path, name: str) -> None:
+    whole, parts = (lake_of(tmp_path / folder, CONTESTS) for folder in ("whole", "parts"))
+    rate_run(whole, system=name)
+    for stop in (13, 21, 22, None):
+        rate_run(parts, system=name, max_rounds=stop)
+    assert same_tables(rated(whole), rated(parts))
+
+
+def test_leaderboard__shows_every_system(tmp_path: Path, name: str) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+    rate_run(lake, system=name)
+    board = leaderboard(lake, "run")
+    shown = board.column("rating").to_numpy()
+    assert np.isfinite(shown).all()
+    assert (np.diff(shown) <= 0).all()
+    best = board.column("handle")[0].as_py()
+    history = player_history(lake, "run", best).rows
+    assert history.column("rating")[-1].as_py() == shown[0]
+    assert np.max(history.column("rating").to_numpy()) == board.column("max_rating")[0].as_py()
+
+
+def test_rate_history__goes_on_from_the_beliefs_that_it_returned(name: str) -> None:
+    frame = pd.concat(
+        pd.DataFrame({"contest": one.contest_id, "player": one.handles.to_pylist(), "lo": one.lo, "hi": one.hi})
+        for one in [*CONTESTS, contest("40", "player 3", "a newcomer", "player 5")]
+    )
+    late = frame["contest"].astype(int) >= 25
+    whole, end = rate_history(frame, system=name, return_beliefs=True)
+    _, middle = rate_history(frame[~late], system=name, return_beliefs=True)
+    rest, again = rate_history(frame[late], system=name, beliefs=middle, return_beliefs=True)
+    tail = whole[whole["contest"].isin(rest["contest"])]
+    for column in NUMBERS:
+        assert np.array_equal(tail[column].to_numpy(), rest[column].to_numpy(), equal_nan=True)
+    assert np.array_equal(again.loc[end.index, "mu"], end["mu"])
+
+
+def test_run_config__hyperparameters_survive_json(name: str) -> None:
+    system = SYSTEMS[name]
+    told = json.loads(json.dumps(RunConfig("games", "run", name, system.params()).to_json()))
+    assert build_params(system, told["params"]) == system.params()

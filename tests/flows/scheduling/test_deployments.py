@@ -1,0 +1,467 @@
+"""The Prefect flows do what the functions do, and show what became of it; what comes from outside stays data."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+import pytest
+from helpers.lakes import contest, files, ingest, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.markdown import MARKUP, read, texts
+from helpers.server import Reply, serving
+from helpers.site import Site
+from helpers.tables import assert_published, over_years
+from prefect import Flow, Task, flow
+from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
+from prefect.exceptions import Abort, ParameterTypeError, SignatureMismatchError
+from prefect.flow_engine import run_flow
+from prefect.logging.handlers import APILogWorker
+from prefect.logging.loggers import flow_run_logger
+from prefect.settings import PREFECT_API_URL
+from prefect.states import Pending, StateType
+
+import ranklake.flows.scheduling.deployments as deployments
+import ranklake.flows.scheduling.flow_errors as flow_errors
+from ranklake.flows.common.progress import ProgressLog
+from ranklake.flows.common.text import visible as plain
+from ranklake.flows.engines.base import EngineError
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.sources.base import SourceError
+from ranklake.storage import Lake, LakeError, Run
+from ranklake.storage.lake import layout
+from ranklake.storage.leases.lease import hold
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("prefect_server")]
+
+CONTESTS = over_years(synthetic(24, seed=5))
+RUN = "site-elo-mmr"
+HOSTILE = "<script>alert(1)</script> [x](javascript:y) **b** | `c` http://evil.example \x00\x1b[31m\n# head"
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Site:
+    """A site with the first 20 contests, in place of every other."""
+    site = Site(CONTESTS[:20])
+    monkeypatch.setattr(deployments, "bring_in", site.ingest_source)
+    return site
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake.open(tmp_path / "lake", create=True)
+
+
+def artifacts(kind: str = "markdown") -> list[dict[str, Any]]:
+    """What flows have shown, oldest first."""
+    return sorted((one for one in _all("artifacts") if one["type"] == kind), key=lambda one: str(one["created"]))
+
+
+def logs() -> str:
+    """Everything flows have logged."""
+    APILogWorker.instance().drain()
+    return "\n".join(one["message"] for one in _all("logs"))
+
+
+def _all(what: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    while page := httpx.post(f"{PREFECT_API_URL.value()}/{what}/filter", json={"offset": len(found)}).json():
+        found += page
+    return found
+
+
+# What flows do
+
+
+def test_follow__does_what_the_function_does(site: Site, lake: Lake, tmp_path: Path) -> None:
+    deployments.follow(lake.url, "codeforces", "site")
+    other = lake_of(tmp_path / "other", CONTESTS[:20], "site")
+    rate_run(other, run=RUN, dataset="site")
+    assert same_tables(rated(lake, RUN), rated(other, RUN))
+    assert_published(lake, RUN)
+    contests, run = artifacts()[-2:]
+    assert (contests["key"], run["key"]) == ("contests-site", "run-site-elo-mmr")
+    assert "| new | 20 |" in contests["data"]
+    assert f"The run: {lake.uri(f'runs/{RUN}')}" in texts(run["data"])
+    assert run["data"].count("| 1 |") == 1
+    told = [one["message"] for one in records("codeforces")]
+    assert any(line.startswith("data set site: 20 new") for line in told)
+    assert any(line.startswith(f"run {RUN}: rated 20 rounds with ") for line in told)
+    assert any(line.startswith(f"run {RUN}: published 20 rounds, ") for line in told)
+    before = len(artifacts())
+    deployments.follow(lake.url, "codeforces", "site")
+    assert len(site.asked) == 2  # nothing is cached
+    assert len(artifacts()) == before  # nothing has changed, nothing is shown
+
+
+def test_follow__keeps_runs_as_they_are_and_starts_those_that_are_not_there(site: Site, lake: Lake) -> None:
+    ingest(lake, CONTESTS[:18], "site")
+    rate_run(lake, run="mine", dataset="site", system="glicko", sigma_init=300.0)
+    deployments.follow(lake.url, "codeforces", "site", ["mine", "fresh"], maintain=True)
+    assert [Run.open(lake, run).config["system"] for run in ("mine", "fresh")] == ["glicko", "elo-mmr"]
+    for run in ("mine", "fresh"):
+        assert Run.open(lake, run).segments().stop_round == 20
+        assert_published(lake, run)
+
+
+def test_flows__another_system_is_refused_unless_the_run_is_replaced(site: Site, lake: Lake) -> None:
+    ingest(lake, CONTESTS[:18], "site")
+    rate_run(lake, run="mine", dataset="site", system="glicko")
+    said = "run mine is there with system glicko; asked for was system elo"
+    with pytest.raises(ValueError, match=said):
+        deployments.rate_run(lake.url, "site", "mine", system="elo")
+    with pytest.raises(ValueError, match=said):
+        deployments.follow(lake.url, "codeforces", "site", ["mine"], system="elo")
+    assert site.asked == []
+    deployments.rate_run(lake.url, "site", "mine", system="glicko", engine="serial")
+    assert Run.open(lake, "mine").config["system"] == "glicko"
+    deployments.rate_run(lake.url, "site", "mine", system="elo", engine="serial", replace=True)
+    assert Run.open(lake, "mine").config["system"] == "elo"
+
+
+def test_flows__each_stage_alone_comes_to_the_same(site: Site, lake: Lake) -> None:
+    deployments.ingest_source(lake.url, "codeforces", "site")
+    deployments.rate_run(lake.url, "site", "mine", system="elo-mmr", settings=["rho=0.04"], engine="serial")
+    deployments.publish_run(lake.url, "mine", maintain=True)
+    assert Run.open(lake, "mine").config["params"]["rho"] == 0.04
+    assert_published(lake, "mine")
+
+
+def test_flows__rate_where_they_are_told(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(deployments, "open_engine", lambda *where: asked.append(where) or Serial())
+    deployments.follow(lake.url, "codeforces", "site", scheduler="tcp://there:8786")
+    deployments.rate_run(lake.url, "site", engine="dask", workers=2)
+    assert asked == [(None, None, "tcp://there:8786"), ("dask", 2, None)]
+
+
+def test_follow__of_a_site_without_contests_or_of_nobody_rated_is_no_failure(site: Site, lake: Lake) -> None:
+    site.contests = []
+    deployments.follow(lake.url, "codeforces", "site")
+    site.contests = [CONTESTS[5], CONTESTS[6]]  # of one player, and of equals
+    deployments.follow(lake.url, "codeforces", "site")
+    deployments.rate_run(lake.url, "site")
+    assert not Path(lake.url, "published").exists()
+
+
+def test_follow__takes_a_folder_of_files(lake: Lake, tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    for number, standings in enumerate([[["ada", 0, 0], ["bob", 1, 1]], [["bob", 0, 0], ["eve", 1, 1]]]):
+        one = {"name": "", "time_seconds": 86_400 * number, "standings": standings}
+        (tmp_path / "results" / f"{number}.json").write_text(json.dumps(one))
+    options = {"order": "time", "on_error": "skip"}
+    deployments.follow(lake.url, "files", "site", path=str(tmp_path / "results"), file_options=options)
+    assert_published(lake, RUN)
+    contests = artifacts()[-2]
+    assert "| new | 2 |" in contests["data"]
+    assert "2 of 2 files changed" in texts(contests["data"])[-1]
+    with pytest.raises(ValueError, match="must be a full one on the machine of the worker, got 'results'"):
+        deployments.follow(lake.url, "files", "site", path="results")
+
+
+# What is tried again
+
+
+def deployed(lake: Lake, name: str, **parameters: Any) -> UUID:
+    """A run of ``follow`` that belongs to a deployment with a limit of one, as a worker is about to start it."""
+    with get_client(sync_client=True) as client:
+        deployment = client.create_deployment(
+            client.create_flow(deployments.follow), name, concurrency_limit=1, parameter_openapi_schema={}
+        )
+        parameters = {"lake": lake.url, "source": "codeforces", "dataset": "site", **parameters}
+        run = client.create_flow_run_from_deployment(deployment, parameters=parameters)
+        client.set_flow_run_state(run.id, Pending())
+    return run.id
+
+
+def turns(name: str) -> int:
+    """How many turns of a deployment are taken."""
+    limits = httpx.post(f"{PREFECT_API_URL.value()}/v2/concurrency_limits/filter", json={}).json()
+    found = httpx.get(f"{PREFECT_API_URL.value()}/deployments/name/follow/{name}").json()
+    (taken,) = [limit["active_slots"] for limit in limits if found["id"] in limit["name"]]
+    return int(taken)
+
+
+def run_once(run: UUID) -> Any:
+    """Run a flow as the process of a worker does; returns the state that the server then has."""
+    with get_client(sync_client=True) as client:
+        with suppress(Exception, Abort):
+            flow_run = client.read_flow_run(run)
+            run_flow(deployments.follow, flow_run=flow_run, error_logger=flow_run_logger(flow_run))
+        return client.read_flow_run(run).state
+
+
+def at_once(run: UUID) -> None:
+    """The time of a rescheduled run has come."""
+    with get_client(sync_client=True) as client:
+        client.set_flow_run_state(run, Pending(), force=True)
+
+
+def test_follow__a_dead_site_gives_its_turn_back_and_comes_again_later(
+    site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow_errors, "RETRY_SECONDS", [60.0])
+    site.down = "does not answer"
+    run = deployed(lake, "dead")
+    assert turns("dead") == 1
+    for seconds in flow_errors.RETRY_SECONDS:
+        state = run_once(run)
+        assert (state.type, state.name) == (StateType.SCHEDULED, "AwaitingRetry")
+        left = state.state_details.scheduled_time - datetime.now(UTC)
+        assert seconds - 60.0 < left.total_seconds() <= seconds
+        assert "codeforces: does not answer" in state.message
+        assert turns("dead") == 0
+        at_once(run)
+    assert run_once(run).type == StateType.FAILED
+    assert len(site.asked) == 2
+    assert turns("dead") == 0
+    assert set(errors("codeforces")) == {"codeforces: does not answer"}  # no traceback
+
+
+def test_follow__comes_again_once_a_site_answers(site: Site, lake: Lake) -> None:
+    site.down = "does not answer"
+    run = deployed(lake, "back")
+    assert run_once(run).name == "AwaitingRetry"
+    site.down = ""
+    at_once(run)
+    assert run_once(run).type == StateType.COMPLETED
+    assert_published(lake, RUN)
+
+
+def test_follow__of_a_data_set_that_is_being_written_comes_again_later(site: Site, lake: Lake) -> None:
+    deployments.ingest_source(lake.url, "codeforces", "site")
+    run = deployed(lake, "second")
+    with hold(lake, layout.run_folder(RUN), "somebody else"):
+        state = run_once(run)
+    assert state.name == "AwaitingRetry"
+    assert "somebody else" in state.message
+
+
+def test_follow__is_not_tried_again_for_what_no_waiting_mends(
+    site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(*arguments: Any, **options: Any) -> None:
+        site.asked.append({})
+        raise LakeError("damaged")
+
+    monkeypatch.setattr(deployments, "bring_in", damaged)
+    state = run_once(deployed(lake, "damaged"))
+    assert state.type == StateType.FAILED
+    assert len(site.asked) == 1
+    assert errors("codeforces") == ["damaged"]
+
+
+def test_follow__called_as_a_function_fails_at_once_and_nothing_is_rated(site: Site, lake: Lake) -> None:
+    site.down = "does not answer"
+    with pytest.raises(SourceError, match="codeforces: does not answer"):
+        deployments.follow(lake.url, "codeforces", "site")
+    assert len(site.asked) == 1
+    assert not Path(lake.url, "runs").exists()
+
+
+def test_tasks__none_is_retried_inside_its_run_and_none_is_cached() -> None:
+    tasks = [value for value in vars(deployments).values() if isinstance(value, Task)]
+    assert sorted(one.name for one in tasks) == ["ingest", "publish", "rate"]
+    assert not any(one.retries for one in tasks)
+    assert [one.name for one in tasks if "network" in one.tags] == ["ingest"]
+    assert all(one.cache_policy == NO_CACHE and one.persist_result is False for one in tasks)
+    found = [value for value in vars(deployments).values() if isinstance(value, Flow)]
+    assert sorted(one.fn.__name__ for one in found) == sorted(deployments.__all__)
+    assert not any(one.retries or one.persist_result for one in found)
+
+
+# What is logged of an error
+
+
+def records(run_name: str) -> list[dict[str, Any]]:
+    """The lines of the log of the last run of that name."""
+    APILogWorker.instance().drain()
+    run = max((one for one in _all("flow_runs") if one["name"] == run_name), key=lambda one: str(one["start_time"]))
+    return [one for one in _all("logs") if one["flow_run_id"] == run["id"]]
+
+
+def errors(run_name: str) -> list[str]:
+    """The errors in that log; Prefect's own line about the state of a task repeats them."""
+    told = [one["message"] for one in records(run_name) if one["level"] >= logging.ERROR]
+    return [message for message in told if not message.startswith("Finished in state")]
+
+
+@pytest.mark.parametrize("error", [EngineError("no worker is there"), ValueError("rho must be > 0, got -1")], ids=type)
+def test_log__has_an_expected_error_once_in_its_own_words(
+    site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def broken(*arguments: Any, **options: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(deployments, "bring_in", broken)
+    assert run_once(deployed(lake, f"log-{type(error).__name__}")).type == StateType.FAILED
+    assert errors("codeforces") == [str(error)]
+
+
+def test_log__has_the_traceback_of_an_unexpected_error(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: Any, **options: Any) -> None:
+        raise KeyError("surprise")
+
+    monkeypatch.setattr(deployments, "bring_in", broken)
+    assert run_once(deployed(lake, "bug")).type == StateType.FAILED
+    assert any("Traceback" in one["message"] and "surprise" in one["message"] for one in records("codeforces"))
+
+
+def test_log__names_a_wrong_parameter_without_traceback(site: Site, lake: Lake) -> None:
+    run = deployed(lake, "wrong", dataset="../x")
+    assert run_once(run).type == StateType.FAILED
+    APILogWorker.instance().drain()
+    told = [one["message"] for one in _all("logs") if one["flow_run_id"] == str(run)]
+    assert [one for one in told if "the name of a data set must be" in one and "got '../x'" in one]
+    assert not [one for one in told if "Traceback" in one]
+
+
+def test_rate__does_not_wait_for_another_writer(site: Site, lake: Lake) -> None:
+    deployments.ingest_source(lake.url, "codeforces", "site")
+    with hold(lake, layout.run_folder(RUN), "somebody else"), pytest.raises(LakeError, match="somebody else"):
+        deployments.rate_run(lake.url, "site")
+
+
+# What is asked for
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"source": "chess"},
+        {"dataset": "runs"},
+        {"dataset": "../x"},
+        {"runs": ["a/b"]},
+        {"since": "once"},
+        {"workers": 0},
+        {"publish": "perhaps"},
+        {"no_such": 1},
+        {"system": "chess"},
+        {"settings": ["rho=-1"]},
+        {"engine": "magic"},
+        {"scheduler": "tcp://there:8786", "engine": "threads"},
+        {"scheduler": "tcp://there:8786", "workers": 2},
+    ],
+    ids=lambda wrong: "-".join(map(str, wrong)),
+)
+def test_follow__refuses_wrong_parameters_before_it_asks(site: Site, lake: Lake, wrong: dict[str, Any]) -> None:
+    with pytest.raises((ParameterTypeError, SignatureMismatchError, TypeError, ValueError)):
+        deployments.follow(**{"lake": lake.url, "source": "codeforces", "dataset": "site", **wrong})
+    assert site.asked == []
+    assert files(Path(lake.url)) == {}
+
+
+@pytest.mark.parametrize("name", deployments.__all__)
+def test_flows__refuse_an_address_with_a_password_and_do_not_repeat_it(site: Site, name: str) -> None:
+    there = {"dataset": "site"} if name == "rate_run" else {"run": RUN} if name == "publish_run" else {}
+    there = there or {"source": "codeforces"}
+    with pytest.raises(ValueError, match="must not hold a password") as raised:
+        getattr(deployments, name)(lake="sftp://me:sesame@example.invalid/lake", **there)
+    assert "sesame" not in str(raised.value)
+    assert "sesame" not in logs()
+
+
+@pytest.mark.parametrize("lake", ["", "lake", "./lake"])
+def test_follow__refuses_a_lake_that_would_be_where_the_worker_happens_to_be(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lake: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="the lake must be a full path or an address"):
+        deployments.follow(lake, "codeforces", "site")
+    assert list(tmp_path.iterdir()) == []
+
+
+# What is shown
+
+
+def test_pages__hostile_names_stay_data(site: Site, lake: Lake) -> None:
+    site.contests = [contest(HOSTILE.replace("\x00", ""), HOSTILE, "bob"), contest("1", "bob", HOSTILE)]
+    site.rejected = [(HOSTILE, HOSTILE)]
+    deployments.follow(lake.url, "codeforces", "site")
+    contests, run = artifacts()[-2:]
+    for page in (contests["data"], run["data"]):
+        assert not {part.type for part in read(page)} & MARKUP
+        assert plain(HOSTILE) in texts(page)
+    assert all(one.isprintable() for one in logs().splitlines() if "evil.example" in one)
+
+
+@pytest.mark.parametrize("every", [0.0, 60.0], ids=["always", "never"])
+def test_progress__is_shown_now_and_then(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch, every: float) -> None:
+    before = len(artifacts("progress"))
+    monkeypatch.setattr(deployments, "PROGRESS_SECONDS", every)
+    deployments.ingest_source(lake.url, "codeforces", "site")
+    shown = artifacts("progress")[before:]
+    assert [one["data"] for one in shown] == ([] if every else [100.0])
+
+
+def test_progress__bars_are_seldom_renewed(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, updates = iter(range(10_000)), []
+    monkeypatch.setattr(deployments, "time", SimpleNamespace(monotonic=lambda: next(clock) / 10))
+    monkeypatch.setattr(deployments, "create_progress_artifact", lambda *_, **__: updates.append("made") or uuid4())
+    monkeypatch.setattr(deployments, "update_progress_artifact", lambda *_: updates.append("renewed"))
+
+    @flow
+    def long_work() -> None:
+        with deployments._shown("work", "pieces") as tell:
+            for i in range(200):  # at least 20 s by that clock, and at most 40
+                tell(i, 200, "")
+
+    long_work()
+    assert 5 <= len(updates) <= 21
+
+
+def test_progress__is_logged_at_every_tenth_and_not_with_every_bar(
+    site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter(range(100_000))
+    clock = lambda: 3.0 * next(seconds)  # noqa: E731
+    monkeypatch.setattr(deployments, "ProgressLog", lambda what, units: ProgressLog(what, units, clock))
+
+    @flow(name="first-ingest", flow_run_name="first ingest")
+    def first_ingest() -> None:
+        with deployments._shown("ingesting codeforces", "answers") as tell:
+            for i in range(1200):
+                tell(i, 1200, f"asking codeforces for {i}")
+
+    first_ingest()
+    told = [one["message"] for one in records("first ingest") if "ingesting" in one["message"]]
+    assert 10 <= len(told) <= 30
+    assert any("600 of 1,200 answers (50 %), 0.33 a second, 30 min left" in line for line in told)
+
+
+@pytest.mark.parametrize("names", [("a.b", "a-b"), ("A", "a"), ("x", "x_"), ("run-a", "a")], ids=str)
+def test_keys__no_two_names_share_one(names: tuple[str, str]) -> None:
+    keys = [deployments._key("run", name) for name in names]
+    assert keys[0] != keys[1]
+    assert all(re.fullmatch(r"[a-z0-9-]+", key) for key in keys)
+
+
+# Secrets
+
+
+def test_ingest__an_access_token_is_told_to_the_site_alone(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    token = "open-sesame-0123456789"
+    monkeypatch.setenv("RANKLAKE_CODEFORCES_TOKEN", token)
+    monkeypatch.setattr(deployments._ingest, "retries", 0)
+    before = len(artifacts())
+    with serving() as server:
+        for reply in (Reply(f"no such key: {token}".encode(), 403), {"status": "FAILED", "comment": token}):
+            server["/api/contest.list"] = reply
+            with pytest.raises(SourceError) as raised:
+                deployments.ingest_source(lake.url, "codeforces", base_url=server.url)
+            assert token not in str(raised.value)
+        assert server.requests[0].headers["Authorization"] == f"Bearer {token}"
+    assert token not in logs()
+    assert token not in str(artifacts()[before:])
+    assert token not in "".join(capfd.readouterr())
+    assert not any(token.encode() in data for data in files(Path(lake.url)).values())

@@ -1,0 +1,517 @@
+"""Following a source: what changed there reaches the published tables, whatever was left undone before."""
+
+from __future__ import annotations
+
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+from helpers.fake_codeforces import FakeCodeforces, changes
+from helpers.lakes import files, ingest, lake_of, rate_run, rated, same_tables, stamps, start, synthetic
+from helpers.server import serving
+from helpers.site import Site
+from helpers.strategies import repeatable
+from helpers.tables import assert_published, contents, over_years, same_content
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ranklake.flows.cli.commands.follow
+import ranklake.flows.common.extras
+import ranklake.flows.scheduling.follow
+from ranklake.flows.cli.main import cli
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.publication.publish import publish
+from ranklake.flows.rating.resolve import wanted_runs
+from ranklake.flows.scheduling.follow import FollowReport, follow
+from ranklake.flows.sources.base import SourceError
+from ranklake.storage import Contest, Dataset, Lake, LakeError, Run
+
+PATIENCE = 120.0  # seconds until a process that should have done something is given up
+CONTESTS = over_years(synthetic(24, seed=5))
+RUN = "site-elo-mmr"
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Site:
+    """A site with the first 20 contests, in place of every other."""
+    site = Site(CONTESTS[:20])
+    monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", site.ingest_source)
+    return site
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake.open(tmp_path / "lake", create=True)
+
+
+def followed(lake: Lake, names: tuple[str, ...] = (), **options: bool) -> FollowReport:
+    return follow(lake, "site", wanted_runs(lake, "site", names), Serial(), **options)
+
+
+def turned(one: Contest) -> Contest:
+    """The same contest with everybody's places changed about."""
+    return replace(one, handles=pa.array(one.handles.to_pylist()[::-1], pa.string()))
+
+
+def by_hand(path: Path, contests: list[Contest]) -> Lake:
+    """What ingesting, rating and publishing one after the other makes of contests."""
+    lake = lake_of(path, contests, "site")
+    rate_run(lake, run=RUN, dataset="site")
+    publish(lake, RUN)
+    return lake
+
+
+# The function
+
+
+def test_follow__does_what_its_three_steps_do_one_after_the_other(site: Site, lake: Lake, tmp_path: Path) -> None:
+    report = followed(lake)
+    other = by_hand(tmp_path / "other", CONTESTS[:20])
+    assert same_tables(rated(lake, RUN), rated(other, RUN))
+    assert same_content(contents(lake, RUN), contents(other, RUN))
+    assert report.ingested.new == 20
+    assert report.changed
+    assert [line.partition(":")[0] for line in report.lines()] == ["data set site", f"run {RUN}", f"run {RUN}"]
+
+
+def test_follow__with_nothing_new_asks_once_and_writes_nothing(site: Site, lake: Lake) -> None:
+    followed(lake)
+    before = stamps(Path(lake.url))
+    report = followed(lake)
+    assert stamps(Path(lake.url)) == before
+    assert not report.changed
+    assert len(site.asked) == 2
+
+
+def test_follow__a_corrected_contest_reaches_the_tables(site: Site, lake: Lake, tmp_path: Path) -> None:
+    followed(lake)
+    site.contests[8] = turned(site.contests[8])
+    site.contests.append(CONTESTS[20])
+    report = followed(lake)
+    assert (report.ingested.corrected, report.ingested.new) == (1, 1)
+    other = by_hand(tmp_path / "other", site.contests)
+    assert same_tables(rated(lake, RUN), rated(other, RUN))
+    assert_published(lake, RUN)
+    assert "contest 8, changed" in " ".join(report.lines())
+
+
+@pytest.mark.parametrize("left", ["ingested", "rated"])
+def test_follow__does_what_was_left_undone_though_nothing_is_new(site: Site, lake: Lake, left: str) -> None:
+    ingest(lake, CONTESTS[:20], "site")
+    if left == "rated":
+        rate_run(lake, run=RUN, dataset="site")
+    report = followed(lake)
+    assert not report.ingested.changed
+    assert report.changed
+    assert_published(lake, RUN)
+
+
+def test_follow__takes_a_correction_by_hand_along(site: Site, lake: Lake) -> None:
+    followed(lake)
+    loser = CONTESTS[10].handles[-1].as_py()
+    with Dataset.ingest(lake, "site") as ingesting:
+        ingesting.disqualify("10", loser, "cheating")
+    report = followed(lake)
+    assert not report.ingested.changed
+    assert report.runs[0].rated.why
+    assert_published(lake, RUN)
+    rows = rated(lake, RUN)
+    assert (
+        loser
+        not in rows.filter(rows.column("contest_id").to_numpy(zero_copy_only=False) == "10")
+        .column("player")
+        .to_pylist()
+    )
+
+
+def test_follow__keeps_several_runs_up_to_date_each_as_it_is(site: Site, lake: Lake) -> None:
+    ingest(lake, CONTESTS[:18], "site")
+    rate_run(lake, run="mine", dataset="site", system="glicko", sigma_init=300.0, exclude=("3",))
+    before = Run.open(lake, "mine").config
+    report = followed(lake, ("mine", "fresh"))
+    assert [one.run for one in report.runs] == ["mine", "fresh"]
+    assert Run.open(lake, "mine").config == before
+    assert Run.open(lake, "fresh").config["system"] == "elo-mmr"
+    for run in ("mine", "fresh"):
+        assert Run.open(lake, run).segments().stop_round == 20
+        assert_published(lake, run)
+
+
+def test_follow__without_publishing_rates_alone(site: Site, lake: Lake) -> None:
+    report = followed(lake, publish=False)
+    assert Run.open(lake, RUN).segments().stop_round == 20
+    assert report.runs[0].published is None
+    assert not Path(lake.url, "published").exists()
+
+
+def test_follow__of_a_site_without_contests_is_no_failure(site: Site, lake: Lake) -> None:
+    site.contests = []
+    assert list(followed(lake).lines())[-1] == "data set site: no contests yet, nothing to rate"
+    site.contests = CONTESTS[:1]
+    assert followed(lake).runs[0].published is not None
+
+
+def test_follow__publishes_nothing_while_nobody_has_been_rated(site: Site, lake: Lake) -> None:
+    site.contests = [CONTESTS[5], CONTESTS[6]]  # of one player, and of equals
+    for _ in range(2):
+        assert followed(lake).runs[0].published is None
+    site.contests.append(CONTESTS[7])
+    assert followed(lake).runs[0].published is not None
+
+
+def test_follow__of_a_site_that_is_down_rates_nothing(site: Site, lake: Lake) -> None:
+    followed(lake)
+    before = stamps(Path(lake.url))
+    site.contests.append(CONTESTS[20])
+    site.down = "does not answer"
+    with pytest.raises(SourceError, match="site: does not answer"):
+        followed(lake)
+    assert stamps(Path(lake.url)) == before
+
+
+def test_follow__that_cannot_publish_does_not_begin(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(package: str) -> None:
+        raise ModuleNotFoundError(f"no {package}", name=package)
+
+    monkeypatch.setattr(ranklake.flows.common.extras, "import_module", missing)
+    with pytest.raises(ranklake.flows.common.extras.MissingExtraError, match=r"pip install 'ranklake\[publish\]'"):
+        followed(lake)
+    assert site.asked == []
+
+
+@repeatable(8)
+@given(st.data())
+def test_follow__whatever_a_site_does_the_last_state_is_what_a_fresh_lake_has(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("law")
+    lake, site = Lake.open(path / "lake", create=True), Site()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ranklake.flows.scheduling.follow, "update", site.ingest_source)
+        for _ in range(data.draw(st.integers(1, 4))):
+            chosen = data.draw(st.sets(st.integers(0, 9), min_size=1))
+            flipped = data.draw(st.sets(st.sampled_from(sorted(chosen))))
+            site.contests = [turned(CONTESTS[i]) if i in flipped else CONTESTS[i] for i in sorted(chosen)]
+            if data.draw(st.booleans()):
+                followed(lake)
+            else:
+                followed(lake, publish=False)
+        report = followed(lake)
+    fresh = lake_of(path / "fresh", site.contests, "site")
+    rate_run(fresh, run=RUN, dataset="site")
+    assert same_tables(rated(lake, RUN), rated(fresh, RUN))
+    if report.runs[0].published is not None:
+        assert_published(lake, RUN)
+
+
+# Which runs
+
+
+def test_wanted_runs__is_the_run_that_rate_would_name(lake: Lake) -> None:
+    (run,) = wanted_runs(lake, "site", systems=["glicko"], settings=["sigma_init=300"])
+    assert run.run.startswith("site-glicko-")
+    assert (run.system, run.params.sigma_init) == ("glicko", 300.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"names": ("a", "b"), "systems": ["elo"]}, "a system and its settings go with one run, not with 2"),
+        ({"names": ("../x",)}, "the name of a run must be"),
+        ({"systems": ["elo2"]}, "system must be one of"),
+        ({"settings": ["rho=-1"]}, "rho must be"),
+        ({"names": ("other",)}, "run other is there with data set games; asked for was data set site. Add --replace"),
+    ],
+    ids=["two-runs", "name", "system", "setting", "other-data-set"],
+)
+def test_wanted_runs__refuses_what_cannot_be(lake: Lake, arguments: dict, message: str) -> None:
+    ingest(lake, CONTESTS[:2])
+    rate_run(lake, run="other")
+    with pytest.raises(ValueError, match=message):
+        wanted_runs(lake, "site", **arguments)
+
+
+def test_wanted_runs__of_a_run_that_is_there_are_as_it_is(lake: Lake) -> None:
+    ingest(lake, CONTESTS[:2], "site")
+    rate_run(lake, run=RUN, dataset="site", system="elo", k=16.0)  # under the name that another system would have
+    for systems, settings in (((), ()), (("elo",), ("k=16",)), ((), ("k=16",))):
+        (run,) = wanted_runs(lake, "site", [RUN], systems, settings)
+        assert (run.system, run.params.k) == ("elo", 16.0)
+    assert wanted_runs(lake, "site")[0].system == "elo"
+    with pytest.raises(ValueError, match="is there with system elo; asked for was system elo-mmr"):
+        wanted_runs(lake, "site", systems=["elo-mmr"])
+    (run,) = wanted_runs(lake, "site", systems=["elo-mmr"], replace=True)
+    assert (run.run, run.system, run.replace) == (RUN, "elo-mmr", True)
+
+
+# The command
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["follow", *arguments])
+
+
+def test_command__follows_and_says_so(site: Site, lake: Lake) -> None:
+    arguments = (
+        "--source",
+        "codeforces",
+        "--dataset",
+        "site",
+        "--lake",
+        lake.url,
+        "--since",
+        "2020-01-01",
+        "--base-url",
+        "http://127.0.0.1:1",
+    )
+    done = invoke(*arguments)
+    assert done.exit_code == 0, done.output
+    assert [line.split(":")[0] for line in done.stdout.splitlines()] == ["data set site", f"run {RUN}", f"run {RUN}"]
+    assert site.asked[0] == {
+        "source": "codeforces", "dataset": "site", "since": "2020-01-01", "base_url": "http://127.0.0.1:1"
+    }  # fmt: skip
+    assert "20 rounds are published already" in invoke(*arguments, "--engine", "serial").stdout
+
+
+def test_command__of_another_system_is_refused_before_anything_is_asked(site: Site, lake: Lake) -> None:
+    ingest(lake, CONTESTS[:18], "site")
+    rate_run(lake, run="mine", dataset="site", system="elo", k=16.0)
+    arguments = ["--source", "codeforces", "--dataset", "site", "--run", "mine", "--lake", lake.url]
+    for other in (["--system", "elo-mmr"], ["--set", "k=20"]):
+        done = invoke(*arguments, *other)
+        assert done.exit_code == 2
+        assert "run mine is there with" in done.stderr
+        assert "Add --replace" in done.stderr
+        assert site.asked == []
+    assert invoke(*arguments, "--set", "k=16").exit_code == 0
+    assert Run.open(lake, "mine").config["params"]["k"] == 16.0
+    done = invoke(*arguments, "--set", "k=20", "--replace")
+    assert "run mine: kept 0 rounds rated before (other parameters), rated 20" in done.stdout
+    assert Run.open(lake, "mine").config["params"]["k"] == 20.0
+
+
+def test_command__brings_a_stale_run_up_to_date_and_says_from_where(site: Site, lake: Lake) -> None:
+    followed(lake)
+    site.contests = [turned(one) if i == 16 else one for i, one in enumerate(site.contests)]
+    done = invoke("--source", "codeforces", "--dataset", "site", "--lake", lake.url)
+    assert f"run {RUN}: kept " in done.stdout
+    assert "(round 16, contest 16, changed)" in done.stdout
+    assert_published(lake, RUN)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--every", "soon"], "must be a span of time as 90s, 15m, 1h or 1d, got 'soon'"),
+        (["--every", "0s"], "must be a span of time as 90s, 15m, 1h or 1d, got '0s'"),
+        (["--source", "chess"], "source must be one of codeforces"),
+        (["--since", "once"], "must be a time as 2020-01-31"),
+        (["--system", "chess"], "system must be one of"),
+        (["--set", "rho"], "a setting is key=value, got 'rho'"),
+        (["--dataset", "runs"], "a data set must not be called"),
+        (["--run", "a/b"], "the name of a run must be"),
+        (["--scheduler", "tcp://there:8786", "--workers", "2"], "give a scheduler or workers, not both"),
+    ],
+    ids=["span", "no-span", "source", "since", "system", "setting", "data-set", "run", "where"],
+)
+def test_command__what_was_typed_wrong_is_told_before_anything_is_made(
+    site: Site, tmp_path: Path, more: list[str], message: str
+) -> None:
+    done = invoke("--source", "codeforces", "--lake", str(tmp_path / "new"), *more)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not (tmp_path / "new").exists()
+    assert site.asked == []
+
+
+def two_sites(monkeypatch: pytest.MonkeyPatch) -> dict[str, Site]:
+    """Codeforces, which is down, and CTFtime."""
+    sites = {"codeforces": Site(CONTESTS[:5]), "ctftime": Site(CONTESTS[:5])}
+    sites["codeforces"].down = "does not answer"
+
+    def update(lake: Lake, source: str, *arguments: Any, **options: Any) -> Any:
+        return sites[source].ingest_source(lake, source, *arguments, **options)
+
+    monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", update)
+    return sites
+
+
+def test_command__an_error_of_one_source_does_not_stop_the_others(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    sites = two_sites(monkeypatch)
+    arguments = ("--source", "codeforces", "--source", "ctftime", "--engine", "serial", "--lake", lake.url)
+    done = invoke(*arguments)
+    assert done.exit_code == 1
+    assert "Error: codeforces: does not answer\n" in done.stderr
+    assert_published(lake, "ctftime-elo-mmr")
+    sites["codeforces"].down = ""
+    assert invoke(*arguments).exit_code == 0
+    assert_published(lake, "codeforces-elo-mmr")
+
+
+def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    sites, now = two_sites(monkeypatch), [0.0]
+    rejected = [(one, f"ctftime, contest {one}: nobody took part") for one in "78"]
+    of_pass = [rejected[:1], rejected[:1], [], rejected[:1], rejected]  # the third pass reads nothing
+    follow_once = ranklake.flows.scheduling.follow.update
+
+    def update(lake: Lake, source: str, *arguments: Any, **options: Any) -> Any:
+        if source == "ctftime":
+            assert now[0] == 3600.0 * (5 - len(of_pass))
+            sites["ctftime"].rejected = of_pass.pop(0)
+        elif not of_pass:
+            raise KeyboardInterrupt
+        return follow_once(lake, source, *arguments, **options)
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", update)
+    monkeypatch.setattr(
+        ranklake.flows.cli.commands.follow, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
+    )
+    arguments = ("--source", "codeforces", "--source", "ctftime", "--engine", "serial", "--every", "1h")
+    done = invoke(*arguments, "--lake", lake.url)
+    assert done.exit_code == 0, done.output
+    said = [line.partition(" UTC ")[2] for line in done.stdout.splitlines()]
+    assert [line for line in said if "rejected" in line] == [
+        f"data set ctftime: rejected: ctftime, contest {contest}: nobody took part" for contest in (7, 8)
+    ]
+    assert len([line for line in said if "nothing new, 5 contests" in line]) == 4
+    assert len(said) == 1 + 3 + 4 + 1 + 1  # one rejected, the first pass, four without news, one rejected, the end
+    errors = [line.partition(" UTC ")[2] for line in done.stderr.splitlines() if "Error" in line]
+    assert errors == ["Error: codeforces: does not answer"] * 5
+
+
+BEFORE = f"""
+sys.path.insert(0, {str(Path(__file__).resolve().parents[2])!r})
+import ranklake.flows.scheduling.follow
+from helpers.lakes import synthetic
+from helpers.site import Site
+from helpers.fake_codeforces import FakeCodeforces, changes
+from helpers.server import serving
+site = Site(synthetic(5))
+ask = site.ingest_source
+def ingest_source(*arguments, **options):
+    site.down = "does not answer" if len(site.asked) == 1 else ""
+    return ask(*arguments, **options)
+ranklake.flows.scheduling.follow.update = ingest_source
+"""
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], queue.Queue[str]]]:
+    """The command going on for ever, and what it says, line by line; the second time the site is down."""
+    arguments = (
+        "follow",
+        "--source",
+        "codeforces",
+        "--dataset",
+        "site",
+        "--every",
+        "1s",
+        "--lake",
+        str(tmp_path / "lake"),
+    )
+    with start(*arguments, before=BEFORE, stderr=subprocess.STDOUT) as process:
+        lines: queue.Queue[str] = queue.Queue()
+        assert process.stdout is not None
+        said = process.stdout
+
+        def read() -> None:
+            for line in said:
+                lines.put(line.decode())
+            lines.put("")
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            yield process, lines
+        finally:
+            process.kill()
+            reader.join()
+
+
+def until(lines: queue.Queue[str], text: str) -> list[str]:
+    """Lines up to one that has a text in it."""
+    give_up = time.monotonic() + PATIENCE
+    said = [lines.get(timeout=PATIENCE)]
+    while text not in said[-1]:
+        assert said[-1], f"ended without {text!r}: {said}"
+        assert time.monotonic() < give_up, f"never said {text!r}: {said}"
+        said.append(lines.get(timeout=PATIENCE))
+    return said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
+def test_command__goes_on_after_an_error_and_ends_cleanly(
+    loop: tuple[subprocess.Popen[bytes], queue.Queue[str]], ending: signal.Signals, tmp_path: Path
+) -> None:
+    process, lines = loop
+    assert any("5 new" in line for line in until(lines, "new versions of players"))
+    until(lines, "UTC Error: codeforces: does not answer")
+    (again,) = until(lines, "up to date")
+    assert re.fullmatch(
+        r"[-0-9]{10} [:0-9]{8} UTC data set site: nothing new, 5 contests; 1 requests; run site-elo-mmr up to date\n",
+        again,
+    )
+    process.send_signal(ending)
+    said = until(lines, "stopped")
+    assert not any("Traceback" in line for line in said)
+    assert process.wait(timeout=PATIENCE) == 0
+    assert_published(Lake.open(tmp_path / "lake"), RUN)
+
+
+def test_command__loads_no_server(site: Site) -> None:
+    code = "import ranklake.flows.cli.main, ranklake.flows.scheduling.follow, sys; print('prefect' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_follow__second_writer_is_told_who_writes(site: Site, lake: Lake) -> None:
+    from ranklake.storage.lake import layout
+    from ranklake.storage.leases.lease import hold
+
+    followed(lake)
+    before = files(Path(lake.url))
+    site.contests.append(CONTESTS[20])
+    with hold(lake, layout.run_folder(RUN), "somebody else"), pytest.raises(LakeError, match="somebody else"):
+        followed(lake)
+    assert files(Path(lake.url, "published")) == {
+        name.removeprefix("published/"): data for name, data in before.items() if name.startswith("published/")
+    }
+    followed(lake)
+    assert_published(lake, RUN)
+
+
+# A site that is really asked
+
+
+@pytest.mark.slow
+def test_command__with_nothing_new_asks_at_most_twice_and_is_soon_done(tmp_path: Path) -> None:
+    with serving() as server:
+        codeforces = FakeCodeforces(server)
+        codeforces.add(1, changes(1, ("ada", 1), ("bob", 2)))
+        arguments = ("follow", "--source", "codeforces", "--base-url", server.url, "--lake", str(tmp_path / "lake"))
+        for _ in range(2):
+            asked, began = len(server.requests), time.monotonic()
+            with start(*arguments) as process:
+                out, err = process.communicate(timeout=PATIENCE)
+            assert (process.returncode, err) == (0, b"")
+        assert len(server.requests) - asked <= 2
+        assert time.monotonic() - began < 5
+    assert b"1 unchanged contest" in out
+    assert b"1 rounds are published already" in out
+    assert_published(Lake.open(tmp_path / "lake"), "codeforces-elo-mmr")

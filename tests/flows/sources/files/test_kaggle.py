@@ -1,0 +1,79 @@
+"""Kaggle from the files of the Meta Kaggle set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.contents import counts, standings
+
+from ranklake.flows.ingestion.sites import ingest_source
+from ranklake.flows.sources.base import SourceError
+from ranklake.storage import Dataset, Lake
+
+FILES = {
+    "Competitions.csv": "Id,Slug,Title,HostSegmentTitle,DeadlineDate\n"
+    '2,later,"Later, ""quoted""",Featured,02/01/2020 00:00:00\n'
+    "1,first,First,Featured,01/31/2019 23:59:00\n3,open,Open,Featured,01/01/2100 00:00:00\n",
+    "Teams.csv": "Id,CompetitionId,TeamName,PublicLeaderboardRank,PrivateLeaderboardRank\n"
+    "10,1,alone,2,1\n11,1,trio,1,2\n12,1,old trio,9,3\n13,1,unranked,4,\n14,2,a,1,1\n15,2,b,1,2\n16,3,a,1,1\n",
+    "TeamMemberships.csv": "Id,TeamId,UserId,RequestDate\n"
+    "1,10,100,\n2,11,101,\n3,11,102,\n4,11,103,\n5,12,101,\n6,13,104,\n7,14,101,\n8,15,105,\n9,16,100,\n10,12,106,\n",
+    "Users.csv": "Id,UserName,DisplayName\n100,ada,Ada\n101,NA,Bob\n102,null,C\n103,\u202eevil,D\n104,e,E\n106,006,F\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "meta"
+    found.mkdir()
+    for name, text in FILES.items():
+        (found / name).write_text(text, "utf-8")
+    return found
+
+
+def test_ingest__competitions_that_are_over_with_everybody_at_the_rank_of_their_team(lake: Lake, folder: Path) -> None:
+    report = ingest_source(lake, "kaggle", base_url=str(folder))
+    assert counts(report) == {"new": 2}
+    assert standings(lake, "kaggle") == {
+        "1": [("ada", 0, 0), ("NA", 1, 3), ("null", 1, 3), ("\u202eevil", 1, 3), ("006", 4, 4)],
+        "2": [("NA", 0, 0), ("105", 1, 1)],  # nobody tells who 105 is
+    }
+    row = Dataset.open(lake, "kaggle").contests.to_pylist()[1]
+    assert (row["name"], row["url"], row["time_seconds"]) == (
+        'Later, "quoted"',
+        "https://www.kaggle.com/c/later",
+        1_580_515_200,
+    )
+    assert counts(ingest_source(lake, "kaggle", base_url=str(folder))) == {"unchanged": 2}
+    assert counts(ingest_source(lake, "kaggle", "recent", base_url=str(folder), since="2020-01-01")) == {"new": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "told"),
+    [
+        (
+            "Teams.csv",
+            "PrivateLeaderboardRank",
+            "Rank",
+            "Teams.csv: not as Meta Kaggle has it: .*PrivateLeaderboardRank",
+        ),
+        ("Teams.csv", "10,1,alone", "ten,1,alone", "Teams.csv: not as Meta Kaggle has it: "),
+        ("Competitions.csv", "01/31/2019 23:59:00", "2019-01-31", r"contest 1 .*got '2019-01-31'"),
+    ],
+)
+def test_ingest__a_file_that_changed_is_named(
+    lake: Lake, folder: Path, name: str, old: str, new: str, told: str
+) -> None:
+    (folder / name).write_text(FILES[name].replace(old, new), "utf-8")
+    with pytest.raises(SourceError, match=told):
+        ingest_source(lake, "kaggle", base_url=str(folder))
+
+
+def test_ingest__a_missing_file_or_folder_is_named(lake: Lake, folder: Path) -> None:
+    (folder / "Users.csv").unlink()
+    with pytest.raises(SourceError, match=r"Users.csv: no such file"):
+        ingest_source(lake, "kaggle", base_url=str(folder))
+    for wrong in (None, "https://www.kaggle.com"):
+        with pytest.raises(ValueError, match="in which folder the files of Meta Kaggle are"):
+            ingest_source(lake, "kaggle", base_url=wrong)

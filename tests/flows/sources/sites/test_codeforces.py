@@ -1,0 +1,486 @@
+"""Codeforces, from the site to rated players."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.contents import counts, standings
+from helpers.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes
+from helpers.lakes import rate_run
+from helpers.server import Reply, Server, data
+
+from ranklake.flows.http.client import Answer
+from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
+from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.sites.codeforces import Codeforces
+from ranklake.flows.sources.sites.documents import Document, Key
+from ranklake.storage import Contest, Dataset, Lake
+
+LIST = "/api/contest.list"
+
+
+@pytest.fixture
+def site(server: Server) -> FakeCodeforces:
+    """A site with three rated rounds, one that was not rated, and one that goes on."""
+    fake = FakeCodeforces(server)
+    fake.add(1, changes(1, ("tourist", 1), ("Petr", 2), ("ada", 2), ("bob", 4)))
+    fake.add(2, None)
+    fake.add(3, changes(3, ("Petr", 1), ("tourist", 2)))
+    fake.add(4, changes(4, ("ada", 1), ("bob", 2), ("tourist", 3)))
+    fake.add(5, None, phase="CODING")
+    return fake
+
+
+def follow(lake: Lake, site: FakeCodeforces, **choices: Any) -> SourceReport:
+    """One ingestion; the server's list of requests begins anew."""
+    site.server.requests.clear()
+    return ingest_source(lake, "codeforces", client=site.client(), **choices)
+
+
+def parse(number: int, result: Any, status: int = 200) -> list[Contest | SourceError]:
+    """What is made of an answer."""
+    body = result if isinstance(result, bytes) else json.dumps({"status": "OK", "result": result}).encode()
+    return list(Codeforces().parse(Document(Key("rating-changes", str(number)), Answer("URL", status, body, 0))))
+
+
+# A first ingestion, and what follows
+
+
+def test_ingest__first_time_asks_for_each_contest_once_at_the_pace_of_the_site(
+    lake: Lake, site: FakeCodeforces
+) -> None:
+    report = follow(lake, site)
+    assert site.server.paths == [LIST, *map(site.path, (1, 2, 3, 4))]
+    assert site.server.clock.slept == [2.0] * 4
+    assert counts(report) == {"new": 3, "requests": 5}
+    assert report.changed
+    assert standings(lake, "codeforces")["1"] == [("tourist", 0, 0), ("Petr", 1, 2), ("ada", 1, 2), ("bob", 3, 3)]
+    row = Dataset.open(lake, "codeforces").contests.slice(0, 1).to_pylist()[0]
+    assert (row["contest_id"], row["name"], row["url"], row["time_seconds"]) == (
+        "1",
+        "Round 1",
+        "https://codeforces.com/contest/1/standings",
+        BEGAN + DAY + 9000,
+    )
+
+
+def test_ingest__nothing_new_costs_one_request_for_the_list(lake: Lake, site: FakeCodeforces) -> None:
+    follow(lake, site)
+    report = follow(lake, site)
+    assert (counts(report), report.changed) == ({"unchanged": 3, "requests": 1}, False)
+    assert report.line().startswith("3 unchanged contests; 1 request, in ")
+
+
+def test_ingest__a_new_contest_is_all_that_is_asked_for(lake: Lake, site: FakeCodeforces) -> None:
+    follow(lake, site)
+    site.add(6, changes(6, ("bob", 1), ("Petr", 2)))
+    report = follow(lake, site)
+    assert site.server.paths == [LIST, site.path(6)]
+    assert counts(report) == {"new": 1, "unchanged": 3, "requests": 2}
+    assert list(standings(lake, "codeforces")) == ["1", "3", "4", "6"]
+
+
+@pytest.mark.parametrize("fatal", [KeyboardInterrupt, SystemExit])
+def test_ingest__interrupted_goes_on_where_it_stopped(
+    lake: Lake, site: FakeCodeforces, fatal: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stops(done: int, total: int | None, told: str) -> None:
+        if done == 2:
+            raise fatal
+
+    with pytest.raises(fatal):
+        follow(lake, site, on_progress=stops)
+    report = follow(lake, site)
+    assert site.server.paths == [LIST, *map(site.path, (3, 4))]
+    assert counts(report) == {"new": 3, "requests": 3}
+
+
+def test_ingest__killed_before_it_wrote_its_index_asks_for_nothing_twice(
+    lake: Lake, site: FakeCodeforces, tmp_path: Path
+) -> None:
+    follow(lake, site)
+    index = tmp_path / "lake" / "raw" / "codeforces" / "index.json"
+    entries = json.loads(index.read_text())
+    index.write_text(json.dumps([entry for entry in entries if entry["kind"] == "list"]))
+    assert counts(follow(lake, site)) == {"unchanged": 3, "requests": 1}
+    index.unlink()
+    assert counts(follow(lake, site)) == {"unchanged": 3, "requests": 1}
+
+
+def test_ingest__what_came_before_a_fault_of_the_site_is_not_asked_for_again(lake: Lake, site: FakeCodeforces) -> None:
+    path = site.path(3)
+    good = site.server.replies[path]
+    site.server[path] = Reply(b"", 503)
+    with pytest.raises(SourceError, match=r"contestId=3: HTTP 503 after 6 attempts; run again later"):
+        follow(lake, site)
+    site.server.replies[path] = good
+    assert counts(follow(lake, site)) == {"new": 3, "requests": 3}
+
+
+def test_ingest__since_leaves_out_what_ended_before(lake: Lake, site: FakeCodeforces) -> None:
+    report = follow(lake, site, since=str(BEGAN + 3 * DAY))
+    assert site.server.paths == [LIST, site.path(3), site.path(4)]
+    assert report.new == 2
+    assert follow(lake, site, since="2030-01-01").unchanged == 2
+    assert list(standings(lake, "codeforces")) == ["3", "4"]
+    follow(lake, site)
+    assert list(standings(lake, "codeforces")) == ["1", "3", "4"]
+
+
+# Corrections by the site
+
+
+def test_ingest__a_young_contest_is_asked_for_again_whenever_its_age_has_doubled(
+    lake: Lake, site: FakeCodeforces
+) -> None:
+    clock = site.server.clock
+    begins = int(clock.now()) - 7200 - 3600  # it ended an hour ago
+    site.add(9, changes(9, ("ada", 1), ("bob", 2), time=begins + 9000), begins=begins)
+    follow(lake, site)
+    asked = []
+    for hour in range(1, 70):
+        clock.passes(3600 - 4)  # what two requests take beside
+        follow(lake, site)
+        assert len(site.server.requests) <= 2
+        asked += [hour] * (site.path(9) in site.server.paths)
+    assert asked == [2, 6, 14, 30, 62]
+    clock.passes(40 * DAY)
+    assert follow(lake, site).requests == 2
+    clock.passes(400 * DAY)
+    assert follow(lake, site).requests == 1  # nobody corrects it any more
+
+
+def test_ingest__an_unrated_contest_that_is_rated_after_all_comes_in(lake: Lake, site: FakeCodeforces) -> None:
+    clock = site.server.clock
+    begins = int(clock.now()) - 7200 - 60
+    for number in (7, 8):
+        site.add(number, None, begins=begins)
+    assert follow(lake, site).new == 3
+    for number in (7, 8):
+        site.add(number, changes(number, ("ada", 1), ("bob", 2), time=begins + 9000), begins=begins)
+    clock.passes(3600)
+    report = follow(lake, site)
+    assert counts(report) == {"new": 2, "unchanged": 3, "requests": 3}
+    assert list(standings(lake, "codeforces"))[-2:] == ["7", "8"]
+
+
+def test_ingest__a_corrected_contest_replaces_the_old_one_and_both_answers_are_kept(
+    lake: Lake, site: FakeCodeforces
+) -> None:
+    follow(lake, site)
+    site.add(3, changes(3, ("tourist", 1), ("Petr", 2)))
+    report = follow(lake, site, again=True)
+    assert counts(report) == {"corrected": 1, "unchanged": 2, "requests": 5}
+    assert standings(lake, "codeforces")["3"] == [("tourist", 0, 0), ("Petr", 1, 1)]
+    assert [name for name in lake.list("raw/codeforces/rating-changes") if name.startswith("3.")] == [
+        "3.0.zst",
+        "3.1.zst",
+    ]
+    assert counts(follow(lake, site, again=True)) == {"unchanged": 3, "requests": 5}
+
+
+def test_ingest__a_contest_that_is_unrated_after_all_is_taken_out_and_on_record(
+    lake: Lake, site: FakeCodeforces
+) -> None:
+    follow(lake, site)
+    site.add(3, None)
+    report = follow(lake, site, again=True)
+    assert (counts(report), report.changed) == ({"removed": 1, "unchanged": 2, "requests": 5}, True)
+    assert list(standings(lake, "codeforces")) == ["1", "4"]
+    (entry,) = Dataset.open(lake, "codeforces").log().entries
+    assert (entry.kind, entry.contest_id, entry.why) == ("remove", "3", "codeforces has it no longer")
+    assert counts(follow(lake, site)) == {"unchanged": 2, "requests": 1}
+
+
+def test_ingest__a_contest_removed_by_hand_comes_back_from_the_site(lake: Lake, site: FakeCodeforces) -> None:
+    follow(lake, site)
+    with Dataset.ingest(lake, "codeforces") as changing:
+        changing.remove("3", "a test")
+    assert counts(follow(lake, site)) == {"new": 1, "unchanged": 2, "requests": 1}
+    assert list(standings(lake, "codeforces")) == ["1", "3", "4"]
+
+
+def test_ingest__hand_made_corrections_outlast_the_site(lake: Lake, site: FakeCodeforces) -> None:
+    follow(lake, site)
+    with Dataset.ingest(lake, "codeforces") as changing:
+        changing.disqualify("1", "tourist", "cheated")
+        changing.alias("Petr", "PetrM")
+    site.add(1, changes(1, ("bob", 1), ("tourist", 2), ("Petr", 3)))
+    assert follow(lake, site, again=True).corrected == 1
+    assert standings(lake, "codeforces")["1"] == [("bob", 0, 0), ("PetrM", 1, 1)]
+
+
+def test_ingest__from_first_answer_to_leaderboard_and_a_later_correction(lake: Lake, site: FakeCodeforces) -> None:
+    follow(lake, site)
+    assert rate_run(lake, dataset="codeforces", system="elo-mmr").rated == 3
+    before = {row["handle"]: row["rating"] for row in leaderboard(lake, "run").to_pylist()}
+    site.add(4, changes(4, ("tourist", 1), ("bob", 2), ("ada", 3)))
+    assert follow(lake, site, again=True).changed
+    assert rate_run(lake, dataset="codeforces", system="elo-mmr").rated > 0
+    after = {row["handle"]: row["rating"] for row in leaderboard(lake, "run").to_pylist()}
+    assert after["tourist"] > before["tourist"]
+    assert after["ada"] < before["ada"]
+    assert after["Petr"] == before["Petr"]
+
+
+# Answers that are none
+
+
+HTML = b"<!DOCTYPE html><html><title>Just a moment...</title>\x1b[2J"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (HTML, r"a web page where data should be: '<!DOCTYPE html>"),
+        (b'{"status": "OK", "result": [', r"not JSON: .*truncated"),
+        (b"\xff\xfe", "not JSON|not UTF-8"),
+        (b"[" * 100_000, "nested too deeply|not JSON|Expected"),
+        ({"status": "OK", "result": [{"contestId": 3, "contestName": "x", "handle": "a", "rank": "first",
+         "ratingUpdateTimeSeconds": 1}]}, r"Expected int, got str at result\[0\].rank, got 'first'"),
+        ({"status": "OK", "result": [{"contestId": 3, "contestName": "x", "rank": 1, "ratingUpdateTimeSeconds": 1}]},
+         r"missing required field handle at result\[0\], got \{'contestId'"),
+        ({"status": "OK", "results": []}, r"missing required field result at the top, got \{"),
+        ({"status": "DOWN"}, r"Invalid value 'DOWN' at status, got 'DOWN'"),
+        ({"status": "FAILED", "comment": "Call limit exceeded"}, r"FAILED: 'Call limit exceeded'"),
+        (Reply(b'{"status": "FAILED", "comment": "Call limit exceeded"}', 400), r"FAILED: 'Call limit exceeded'"),
+    ],
+)  # fmt: skip
+def test_ingest__a_broken_answer_is_told_kept_and_asked_for_again(
+    lake: Lake, site: FakeCodeforces, answer: Any, told: str
+) -> None:
+    good = site.server.replies[site.path(3)]
+    site.server[site.path(3)] = answer
+    report = follow(lake, site)
+    assert (report.new, len(report.rejected)) == (2, 1)
+    contest, reason = report.rejected[0]
+    assert contest == "3"
+    assert re.search(told, reason), reason
+    assert f"{site.server.url}api/contest.ratingChanges?contestId=3" in reason
+    assert reason.isprintable()
+    assert report.lines()[0] == f"rejected: {reason}"
+    kept = reason.rpartition("the answer is kept at ")[2]
+    assert lake.exists(kept)
+
+    assert counts(follow(lake, site)) == {"unchanged": 2, "requests": 1}  # not at once
+    site.server.replies[site.path(3)] = good
+    site.server.clock.passes(3600)
+    assert counts(follow(lake, site)) == {"new": 1, "unchanged": 2, "requests": 2}
+
+
+def test_ingest__an_answer_that_was_good_is_not_lost_to_a_broken_one(lake: Lake, site: FakeCodeforces) -> None:
+    follow(lake, site)
+    site.server[site.path(3)] = HTML
+    report = follow(lake, site, again=True)
+    assert (report.unchanged, report.removed, [contest for contest, _ in report.rejected]) == (3, 0, ["3"])
+
+
+def test_ingest__stops_when_the_site_sends_nothing_but_nonsense(lake: Lake, site: FakeCodeforces) -> None:
+    for number in range(10, 20):
+        site.add(number, Reply(HTML))
+    with pytest.raises(SourceError, match="web page"):
+        follow(lake, site)
+    assert site.server.paths[-1] == site.path(12)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (HTML, "a web page where data should be"),
+        ({"status": "OK", "result": [{"id": 1}]}, r"missing required field phase at result\[0\]"),
+        ({"status": "FAILED", "comment": "Codeforces is temporarily unavailable"}, "FAILED: 'Codeforces is temp"),
+    ],
+)
+def test_ingest__a_broken_list_is_an_error(lake: Lake, site: FakeCodeforces, answer: Any, told: str) -> None:
+    site.server[LIST] = answer
+    with pytest.raises(SourceError, match=told) as error:
+        follow(lake, site)
+    assert str(error.value).startswith(f"codeforces, contest contests ({site.server.url}api/contest.list): ")
+    assert len(site.server.requests) == 1
+
+
+# What is known of single contests
+
+
+def test_parse__a_recorded_round_is_the_one_of_the_authors_data_set() -> None:
+    recorded = json.loads(gzip.decompress(data("codeforces-api/contest.ratingChanges_917.json.gz").read_bytes()))
+    (ours,) = parse(917, recorded)
+    assert isinstance(ours, Contest)
+    archive = data("elo-datasets/codeforces.tar.xz")
+    theirs = next(one for one in read_contests(archive) if one.url.endswith("/917/standings"))
+    assert (ours.name, ours.url, ours.time_seconds) == (theirs.name, theirs.url, theirs.time_seconds)
+    assert np.array_equal(ours.lo, theirs.lo)
+    assert np.array_equal(ours.hi, theirs.hi)
+    place, later = (dict(zip(one.handles.to_pylist(), one.lo, strict=True)) for one in (ours, theirs))
+    both = place.keys() & later.keys()  # some got other names in the three years between the recordings
+    assert len(both) > 0.8 * len(place)
+    assert all(place[handle] == later[handle] for handle in both)
+
+
+def test_wanted__rounds_of_teams_are_never_asked_for(lake: Lake, site: FakeCodeforces) -> None:
+    for number in (524, 951):
+        site.add(number, changes(number, ("ada", 1), ("bob", 1)))
+    assert follow(lake, site).new == 3
+    assert site.path(524) not in site.server.paths
+
+
+@pytest.mark.parametrize("number", [447, 472, 615])
+def test_parse__who_stands_twice_gets_another_name_where_that_is_known(number: int) -> None:
+    (contest,) = parse(number, changes(number, ("a", 1), ("a_clone", 2), ("a", 3), ("a", 4)))
+    assert isinstance(contest, Contest)
+    assert contest.handles.to_pylist() == ["a", "a_clone", "a_clone_clone", "a_clone_clone_clone"]
+
+
+@pytest.mark.parametrize("number", [61, 318, 347, 373, 381, 400, 404, 405])
+def test_parse__one_odd_time_is_no_fault_where_that_is_known(number: int) -> None:
+    rows = [*changes(number, ("a", 1), time=10_000), *changes(number, ("b", 2), time=10_000 + 4 * 3600)]
+    (contest,) = parse(number, rows)
+    assert isinstance(contest, Contest)
+    assert contest.time_seconds == 10_000
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (changes(3, ("a", 1), ("b", 2), ("a", 3)), "rows 0 and 2: player 'a' stands twice"),
+        (changes(3, ("a", 1), time=100) + changes(3, ("b", 2), time=200),
+         "row 1: ratingUpdateTimeSeconds = 200, but 100 in the first row"),
+        (changes(3, ("a", 1), ("b", 3)), "row 1: rank = 3 of 2 participants"),
+        (changes(3, ("a", 1), ("b", 1), ("c", 2)), "row 2: rank = 2 at position 3"),
+        (changes(3, ("a", 2), ("b", 2)), "row 0: rank = 2 at position 1"),
+        (changes(3, ("a", 1), ("b", 3), ("c", 2)), "row 1: rank = 3 at position 2"),
+        (changes(3, ("a", 0), ("b", 2)), "row 0: rank = 0 of 2 participants"),
+        (changes(3, ("a", -(10**30)), ("b", 2)), "row 0: rank = -1"),
+        (changes(3, ("a", 1), ("", 2)), "row 1: a player needs a name"),
+        (changes(3, ("a", 1)) + changes(4, ("b", 2)), "row 1: contestId = 4 in the answer for 3"),
+        (changes(3, ("a", 1), time=0), "0 s is no time"),
+        (changes(3, ("a", 1), time=2**63), "9223372036854775808 s is no time"),
+    ],
+)  # fmt: skip
+def test_parse__a_contest_with_a_fault_is_its_error(rows: list[dict[str, Any]], told: str) -> None:
+    (error,) = parse(3, rows)
+    assert isinstance(error, SourceError)
+    assert str(error).startswith("codeforces, contest 3 (URL)")
+    assert told in str(error)
+
+
+def test_ingest__a_contest_with_a_fault_is_left_out_and_told(lake: Lake, site: FakeCodeforces) -> None:
+    site.add(3, changes(3, ("a", 1), ("a", 2)))
+    report = follow(lake, site)
+    assert report.new == 2
+    assert [contest for contest, _ in report.rejected] == ["3"]
+    assert "stands twice" in report.lines()[0]
+    site.add(3, changes(3, ("a", 1), ("b", 2)))
+    assert follow(lake, site, again=True).new == 1
+    site.add(3, changes(3, ("a", 1), ("a", 2)))
+    report = follow(lake, site, again=True)  # what was good stays
+    assert (report.removed, report.unchanged, len(report.rejected)) == (0, 2, 1)
+    assert standings(lake, "codeforces")["3"] == [("a", 0, 0), ("b", 1, 1)]
+
+
+HOSTILE = [
+    "../../etc/passwd",
+    "a/b\\c",
+    "\x1b[31mred\x07",
+    "x" * 10_000,
+    "\u202egnp.exe",
+    " \u00a0",
+    "nul\x00l",
+    "=1+1",
+]
+
+
+def test_ingest__hostile_names_stay_data(lake: Lake, site: FakeCodeforces, tmp_path: Path) -> None:
+    site.add(7, changes(7, *[(name, place) for place, name in enumerate(HOSTILE, 1)]))
+    assert follow(lake, site).new == 4
+    assert [name for name, *_ in standings(lake, "codeforces")["7"]] == HOSTILE
+    assert {path.name for path in tmp_path.iterdir()} == {"lake"}
+
+
+# Reading again
+
+
+def test_normalise__again_gives_the_same_to_the_bit_and_asks_nobody(lake: Lake, site: FakeCodeforces) -> None:
+    follow(lake, site)
+    asked = len(site.server.requests)
+    report = normalise_source(lake, "codeforces")
+    assert counts(report) == {"unchanged": 3}
+    assert report.line().startswith("3 unchanged contests; nothing asked")
+    assert counts(normalise_source(lake, "codeforces", "other")) == {"new": 3}
+    assert len(site.server.requests) == asked
+    one, other = (Dataset.open(lake, name) for name in ("codeforces", "other"))
+    assert one.contests.column("content_digest").equals(other.contests.column("content_digest"))
+    assert one.handles().equals(other.handles())
+
+
+@pytest.mark.parametrize("first", [(1, 3), (4,), (3, 4)])
+def test_normalise__the_order_does_not_depend_on_when_contests_came(
+    lake: Lake, site: FakeCodeforces, first: tuple[int, ...]
+) -> None:
+    for number in (3, 4):  # two divisions, at one time
+        site.add(number, changes(number, ("ada", 1), ("bob", 2), time=BEGAN + 5 * DAY))
+    later = {number: site.listed.pop(number) for number in (1, 3, 4) if number not in first}
+    site._answer_list()
+    follow(lake, site)
+    site.listed.update(later)
+    site._answer_list()
+    follow(lake, site)
+    assert list(standings(lake, "codeforces")) == ["1", "3", "4"]
+    assert counts(normalise_source(lake, "codeforces")) == {"unchanged": 3}
+
+
+def test_normalise__a_reader_that_learnt_something_reads_all_again(
+    lake: Lake, site: FakeCodeforces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.add(7, changes(7, ("a", 1), ("a", 2)))
+    follow(lake, site)
+    monkeypatch.setattr(Codeforces, "version", 2)
+    monkeypatch.setattr("ranklake.flows.sources.sites.codeforces.DOUBLES", {7})
+    assert counts(follow(lake, site)) == {"new": 1, "unchanged": 3, "requests": 1}
+
+
+def test_normalise__without_answers_says_how_to_get_them(lake: Lake) -> None:
+    with pytest.raises(Exception, match=r"no answers of codeforces .*`ranklake ingest codeforces` fetches them"):
+        normalise_source(lake, "codeforces")
+
+
+def test_normalise__a_damaged_answer_is_named(lake: Lake, site: FakeCodeforces, tmp_path: Path) -> None:
+    follow(lake, site)
+    path = tmp_path / "lake" / "raw" / "codeforces" / "rating-changes" / "3.0.zst"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(Exception, match=r"rating-changes/3.0.zst: not the answer that was kept; delete it and "):
+        normalise_source(lake, "codeforces")
+    path.unlink()
+    (tmp_path / "lake" / "raw" / "codeforces" / "index.json").unlink()
+    assert counts(follow(lake, site)) == {"unchanged": 3, "requests": 2}
+
+
+def test_ingest__another_data_set_of_that_name_is_not_overwritten(lake: Lake, site: FakeCodeforces) -> None:
+    from helpers.lakes import contest, ingest
+
+    ingest(lake, [contest("3", "somebody", "else")], "codeforces")
+    with pytest.raises(ValueError, match="has a contest 3 already, and not from codeforces; give another --dataset"):
+        follow(lake, site)
+    assert list(standings(lake, "codeforces")) == ["3"]
+
+
+def test_ingest__raw_files_tell_where_they_came_from_and_unpack_with_common_tools(
+    lake: Lake, site: FakeCodeforces, tmp_path: Path
+) -> None:
+    import pyarrow as pa
+
+    follow(lake, site)
+    path = tmp_path / "lake" / "raw" / "codeforces" / "rating-changes" / "3.0.zst"
+    header, _, body = pa.CompressedInputStream(pa.OSFile(str(path)), "zstd").read().partition(b"\n")
+    told = json.loads(header)
+    assert (told["url"], told["status"]) == (f"{site.server.url}{site.path(3)[1:]}", 200)
+    assert told["time_seconds"] == (1_800_000_000 + 6)
+    assert body == Reply.of(site.server.replies[site.path(3)][0]).body

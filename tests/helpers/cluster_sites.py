@@ -1,0 +1,85 @@
+"""A Dask cluster as its users start one: a scheduler and workers by Dask's own commands."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import distributed
+from helpers.certificates import Certificates
+
+__all__ = ["START_SECONDS", "Site"]
+
+START_SECONDS = 60.0
+
+
+class Site:
+    """A scheduler and workers, each a process that is ended by its handle.
+
+    Parameters
+    ----------
+    tls
+        Certificates, given as options; with ``environ`` only to clients of the tests.
+    answers
+        Whether a client is let in; otherwise nothing but its port is waited for.
+    environ
+        What is added to the environment of all processes.
+    """
+
+    def __init__(self, folder: Path, workers: int, tls: Certificates | None = None, answers: bool = True,
+                 environ: Mapping[str, str] | None = None) -> None:  # fmt: skip
+        self._folder, self._security, self._environ = folder, tls and tls.security(), environ or {}
+        self._options = tls.options() if tls and not environ else []
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        self.address = f"{'tls' if tls else 'tcp'}://127.0.0.1:{port}"
+        self.scheduler = self._start("scheduler", "--host", self.address.rpartition(":")[0], "--port", str(port))
+        self.workers: list[subprocess.Popen[bytes]] = []
+        for _ in range(workers):
+            self.add_worker()
+        try:
+            self.wait(workers) if answers else self._wait_for_port(port)
+        except BaseException:
+            self.close()
+            raise
+
+    def add_worker(self) -> None:
+        at = ["--nthreads", "1", "--no-nanny", "--local-directory", str(self._folder)]
+        self.workers.append(self._start("worker", self.address, *at))
+
+    def wait(self, workers: int) -> None:
+        with distributed.Client(
+            self.address, timeout=START_SECONDS, security=self._security, set_as_default=False
+        ) as client:
+            if workers:
+                client.wait_for_workers(workers, timeout=START_SECONDS)
+
+    def _wait_for_port(self, port: int) -> None:
+        give_up = time.monotonic() + START_SECONDS
+        while time.monotonic() < give_up:
+            with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+                return
+        raise TimeoutError(f"nothing listens on port {port}")
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        root = Path(__file__).parents[2]
+        path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", *arguments, "--no-dashboard", *self._options],
+            env=os.environ | {"PYTHONPATH": path} | self._environ,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def close(self) -> None:
+        for process in [*self.workers, self.scheduler]:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+            process.wait()

@@ -1,0 +1,27 @@
+"""Results as a table that any library makes."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ranklake.storage import Contest
+
+__all__ = ["frame_of"]
+
+
+def frame_of(contests: list[Contest]) -> pd.DataFrame:
+    parts = [
+        pd.DataFrame(
+            {
+                "contest": c.contest_id,
+                "player": c.handles.to_pylist(),
+                "lo": c.lo,
+                "hi": c.hi,
+                "time_seconds": c.time_seconds,
+                "weight": c.weight,
+                "perf_ceiling": c.perf_ceiling,
+            }
+        )
+        for c in contests
+    ]
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,221 @@
+"""The life of a lake as commands, what it is after each of them, and what of it counts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from helpers.command_server import CommandServer, Ended
+from helpers.lakes import same_tables, synthetic
+from helpers.tables import contents, over_years
+
+from ranklake.flows.maintenance.verify import Verifier
+from ranklake.storage import Contest, Dataset, Lake, Run
+from ranklake.storage.datasets.garbage import referenced
+from ranklake.storage.lake.layout import run_file
+from ranklake.storage.lake.parquet import metadata_of
+from ranklake.storage.lake.schemas import ROUNDS
+
+__all__ = [
+    "COMMANDS",
+    "CONTESTS",
+    "SETTINGS",
+    "Step",
+    "assert_as_after",
+    "assert_finishes",
+    "assert_sound",
+    "corrected",
+    "live",
+    "published",
+    "put",
+    "what_counts",
+    "write_source",
+]
+
+# Many small files; sized alone, as a stalled machine would cut segments by time.
+SETTINGS = """
+from ranklake.flows.rating import segment_writer, snapshot_schedule
+from ranklake.storage.datasets import ingest
+segment_writer.SEGMENT_ROWS, segment_writer.SEGMENT_SECONDS = 40, float("inf")
+snapshot_schedule.SNAPSHOT_ROWS, snapshot_schedule.SNAPSHOT_SECONDS = 120, 1e9
+ingest._FILE_ROWS = 60
+"""
+CONTESTS = over_years(synthetic(42))
+_OUT = CONTESTS[14].handles[0].as_py()
+
+
+def corrected(one: Contest) -> Contest:
+    """The same contest in reverse order, with nobody tied."""
+    places = np.arange(len(one), dtype=np.int32)
+    return replace(one, handles=pa.array(one.handles.to_pylist()[::-1]), lo=places, hi=places)
+
+
+SOURCES = {
+    "first": CONTESTS[:24],
+    "second": [*CONTESTS[:9], corrected(CONTESTS[9]), *CONTESTS[10:32]],
+    "third": CONTESTS[28:],
+}
+RATE = ("rate", "--dataset", "games", "--run", "run")
+PUBLISH = ("publish", "--run", "run")
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("ingest", "files", "first", "--dataset", "games"),
+    RATE,
+    ("ingest", "files", "second", "--dataset", "games"),
+    RATE,
+    PUBLISH,
+    ("compact", "--dataset", "games", "--rows", "150"),
+    ("compact", "--run", "run", "--rows", "100"),
+    ("amend", "14", "--remove", _OUT, "--dataset", "games"),
+    RATE,
+    PUBLISH,
+    ("ingest", "files", "third", "--dataset", "games"),
+    RATE,
+    (*PUBLISH, "--maintain"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command of an undisturbed life.
+
+    Attributes
+    ----------
+    before, after : Path
+        The lake then.
+    operations : list of str
+        What the command did to its files.
+    seconds : float
+        How long it took.
+    """
+
+    command: tuple[str, ...]
+    before: Path
+    after: Path
+    operations: list[str]
+    seconds: float
+
+    @property
+    def writes(self) -> list[int]:
+        """Numbers of the operations that write into a file."""
+        return [number for number, what in enumerate(self.operations) if what.startswith("write ")]
+
+    def run(self, command_server: CommandServer, lake: Path, at: int = -1, how: str = "") -> Ended:
+        """The command, in another lake."""
+        return command_server.run(*self.command, "--lake", str(lake), at=at, how=how)
+
+
+def write_source(folder: Path, contests: Sequence[Contest]) -> None:
+    """Contests in the reference format, one file each."""
+    folder.mkdir(parents=True)
+    for one in contests:
+        rows = [list(row) for row in zip(one.handles.to_pylist(), one.lo.tolist(), one.hi.tolist(), strict=True)]
+        facts = {"name": one.name, "time_seconds": one.time_seconds, "weight": one.weight, "standings": rows}
+        facts |= {"perf_ceiling": one.perf_ceiling} if np.isfinite(one.perf_ceiling) else {}
+        (folder / f"{one.contest_id}.json").write_text(json.dumps(facts))
+
+
+def live(command_server: CommandServer, folder: Path, commands: Sequence[tuple[str, ...]] = COMMANDS) -> list[Step]:
+    """Live a whole life undisturbed, and keep what the lake was after each command."""
+    for name, contests in SOURCES.items():
+        write_source(folder / name, contests)
+    lake, steps = folder / "lake", []
+    lake.mkdir()
+    put(lake, folder / "states" / "0")
+    for number, told in enumerate(commands):
+        command = tuple(str(folder / word) if word in SOURCES else word for word in told)
+        began = time.perf_counter()
+        ended = command_server.done(*command, "--lake", str(lake))
+        seconds = time.perf_counter() - began
+        states = (folder / "states" / str(number), folder / "states" / str(number + 1))
+        put(lake, states[1])
+        steps.append(Step(command, *states, ended.operations, seconds))
+    return steps
+
+
+def put(state: Path, lake: Path) -> None:
+    """Make a lake what another one is."""
+    shutil.rmtree(lake, ignore_errors=True)
+    shutil.copytree(state, lake)
+
+
+def what_counts(path: Path | str) -> dict[str, bytes]:
+    """The bytes of every file of a lake that its data set, its run and its consumers refer to; Delta's tables apart."""
+    lake, paths = Lake.open(path), set()
+    for name in Dataset.names(lake):
+        contests = Dataset.open(lake, name).contests
+        paths |= referenced(name, contests.column("file").to_pylist(), metadata_of(contests.schema))
+    for name in Run.names(lake):
+        run = Run.open(lake, name)
+        paths |= {run_file(name), *map(run.path_of, run.segments().segments)}
+        for segment in run.segments().segments:
+            paths.add(f"{run.path_of(segment).rpartition('/')[0]}/{segment.first_round:06d}.json")
+        for last_round in run.snapshots()[-1:]:
+            folder = run.path_of_snapshot(last_round)
+            paths |= {f"{folder}/{file}" for file in lake.list(folder)}
+    paths |= {f"published/run/{name}" for name in lake.list("published/run") if name == "latest.parquet"}
+    return {name: lake.read_bytes(name) for name in sorted(paths)}
+
+
+def assert_as_after(lake: Path, step: Step) -> None:
+    """What counts is what it is after a command, to the byte; what is published, to the bit."""
+    found, wanted = what_counts(lake), _of_state(step.after).files
+    assert found.keys() == wanted.keys(), found.keys() ^ wanted.keys()
+    assert found == wanted, [name for name in wanted if found[name] != wanted[name]]
+    if "publish" not in step.command:
+        return
+    tables, expected = published(lake), _of_state(step.after).tables
+    assert tables.keys() == expected.keys(), tables.keys() ^ expected.keys()
+    others = [name for name in expected if not same_tables(tables[name], expected[name])]
+    assert others == []
+
+
+def assert_sound(lake: Path, step: Step) -> None:
+    """Nothing is damaged, and each part is what it was before a command or what it is after it, or on its way there."""
+    opened = Lake.open(lake)
+    problems = list(Verifier(opened).everything())
+    assert problems == [], problems
+    states = [_of_state(path) for path in (step.before, step.after)]
+    found = {name: data for name, data in what_counts(lake).items() if name.startswith("games/")}
+    assert found in [{k: v for k, v in state.files.items() if k.startswith("games/")} for state in states]
+    for name, table in published(lake).items() if "publish" in step.command else ():
+        assert any(same_tables(table, state.tables[name]) for state in states if name in state.tables)
+    if "run" in Run.names(opened):
+        rounds = Run.open(opened, "run").read_rounds(verify=True)
+        assert any(same_tables(rounds, state.rounds.slice(0, rounds.num_rows)) for state in states)
+
+
+def assert_finishes(command_server: CommandServer, step: Step, lake: Path) -> None:
+    """The same command again, and the lake is as if nothing had happened."""
+    ended = step.run(command_server, lake)
+    assert ended.code == 0, ended.err
+    assert "Error" not in ended.err
+    assert_as_after(lake, step)
+
+
+def published(path: Path) -> dict[str, pa.Table]:
+    """What consumers read, table by table, in order."""
+    return contents(Lake.open(path)) if (path / "published" / "run").exists() else {}
+
+
+class _State(NamedTuple):
+    """What counts of a lake, what is published of it, and what its run has rated."""
+
+    files: dict[str, bytes]
+    tables: dict[str, pa.Table]
+    rounds: pa.Table
+
+
+@cache
+def _of_state(path: Path) -> _State:
+    """Of a lake that nobody changes any more."""
+    lake = Lake.open(path)
+    rounds = Run.open(lake, "run").read_rounds() if Run.names(lake) else ROUNDS.empty_table()
+    return _State(what_counts(path), published(path), rounds)

@@ -1,0 +1,52 @@
+"""Rounds of made-up players, rated by any engine, and what is compared of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ranklake.flows.execution.rater import Keeper
+from ranklake.rating_kernels import Outcome, Rounds, System
+
+__all__ = ["N_PLAYERS", "around", "joined", "params_of", "season", "walk"]
+
+N_PLAYERS = 6000
+_OPTIONS: dict[str, dict[str, Any]] = {"elo-mmr": {"noob_delay": (0.5, 0.7), "drift_per_day": 4.0}}
+
+
+@cache
+def season(sizes: tuple[int, ...], seed: int = 11) -> Rounds:
+    """Rounds of these sizes with a skill behind the places; one in four players ties with the one before."""
+    draw = np.random.default_rng(seed)
+    skill = draw.normal(0, 2, N_PLAYERS)
+    player, lo, hi = [], [], []
+    for n in sizes:
+        chosen = draw.permutation(N_PLAYERS)[:n]
+        ordered = chosen[np.argsort(-skill[chosen] - draw.logistic(0, 1, n))]
+        group = np.cumsum(draw.random(n) > 0.25)
+        player.append(ordered)
+        lo.append(np.searchsorted(group, group, "left"))
+        hi.append(np.searchsorted(group, group, "right") - 1)
+    time = np.arange(len(sizes)) * 300_000
+    offsets = np.cumsum([0, *sizes])
+    return Rounds.from_columns(offsets, *(np.concatenate(part) for part in (player, lo, hi)), time)
+
+
+def around(small: int) -> Rounds:
+    """Rounds of more than one field block, and of sizes on both sides of what counts as small."""
+    return season((2600, 40, small + 1, small, 5000, 3, 1500))
+
+
+def params_of(system: System) -> Any:
+    return system.params(**_OPTIONS.get(system.name, {}))
+
+
+def walk(keeper: Keeper, parts: list[Rounds]) -> Outcome:
+    """Rate parts one after the other, each with a look at the next ones."""
+    return joined([keeper.rate(part, parts[i + 1 : i + 1 + keeper.ahead]) for i, part in enumerate(parts)])
+
+
+def joined(outcomes: list[Outcome]) -> Outcome:
+    return Outcome(*(np.concatenate([getattr(one, name) for one in outcomes]) for name in Outcome.__slots__))

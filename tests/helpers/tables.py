@@ -1,0 +1,117 @@
+"""Published tables read back, and held against the run they were made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+from helpers.lakes import same_tables
+
+from ranklake.flows.results.leaderboard import Display, leaderboard
+from ranklake.storage import Contest, Dataset, Lake, Run
+
+__all__ = [
+    "ORDER",
+    "TABLES",
+    "assert_published",
+    "contents",
+    "delta",
+    "expected_ratings",
+    "folder",
+    "over_years",
+    "read",
+    "same_content",
+    "versions",
+]
+
+TABLES = ("players", "contests", "ratings", "leaderboard")
+ORDER = {  # no order is promised; this one has no ties
+    "players": ["player"],
+    "contests": ["round_index"],
+    "ratings": ["round_index", "player"],
+    "leaderboard": ["place", "handle"],
+}
+MONTH = 30 * 86_400
+
+
+def over_years(contests: Sequence[Contest]) -> list[Contest]:
+    """The same contests, one a month."""
+    return [replace(one, time_seconds=i * MONTH) for i, one in enumerate(contests)]
+
+
+def folder(lake: Lake, name: str = "", run: str = "run") -> Path:
+    return Path(lake.uri(f"published/{run}"), name)
+
+
+def delta(lake: Lake, name: str, version: int | None = None, run: str = "run") -> DeltaTable:
+    return DeltaTable(folder(lake, name, run), version=version)
+
+
+def versions(lake: Lake, run: str = "run") -> dict[str, int]:
+    """The newest version of each table."""
+    return {name: delta(lake, name, run=run).version() for name in TABLES}
+
+
+def read(lake: Lake, name: str, version: int | None = None, run: str = "run") -> pa.Table:
+    """A table in order."""
+    table = delta(lake, name, version, run).to_pyarrow_table()
+    return table.sort_by([(column, "ascending") for column in ORDER[name]])
+
+
+def contents(lake: Lake, run: str = "run") -> dict[str, pa.Table]:
+    """All that consumers of a run read; tables that are not there left out."""
+    found = {
+        name: read(lake, name, run=run) for name in TABLES if DeltaTable.is_deltatable(str(folder(lake, name, run)))
+    }
+    latest = folder(lake, "latest.parquet", run)
+    return found | ({"latest": pq.read_table(latest)} if latest.exists() else {})
+
+
+def same_content(one: dict[str, pa.Table], other: dict[str, pa.Table]) -> bool:
+    return one.keys() == other.keys() and all(same_tables(one[name], other[name]) for name in one)
+
+
+def expected_ratings(lake: Lake, run: str = "run", deviations: float | None = None) -> pa.Table:
+    """What the ratings of a run should be, made one value at a time."""
+    opened = Run.open(lake, run)
+    dataset, display = Dataset.open(lake, opened.config["dataset"]), Display.of(opened, deviations)
+    handles = dataset.handles().to_pylist()
+    times = dict(
+        zip(*(dataset.contests.column(name).to_pylist() for name in ("contest_id", "time_seconds")), strict=True)
+    )
+    rows: list[dict[str, Any]] = []
+    for row in opened.read_rounds(verify=True).to_pylist():
+        rating = display.rating(np.float64(row["mu"]), np.float64(row["sigma"]), np.int32(row["n_before"] + 1))
+        time = times.get(row["contest_id"])
+        year = None if time is None else datetime.fromtimestamp(time, UTC).year
+        rows.append(row | {"handle": handles[row["player"]], "rating": rating, "time_seconds": time, "year": year})
+    schema = delta(lake, "ratings", run=run).to_pyarrow_table().schema
+    return pa.Table.from_pylist(rows, schema=schema).sort_by([(name, "ascending") for name in ORDER["ratings"]])
+
+
+def assert_published(lake: Lake, run: str = "run", deviations: float | None = None) -> None:
+    """What is published is the run as it stands, to the bit."""
+    opened = Run.open(lake, run)
+    dataset, segments = Dataset.open(lake, opened.config["dataset"]), opened.segments().segments
+    assert same_tables(read(lake, "ratings", run=run), expected_ratings(lake, run, deviations))
+    board = leaderboard(lake, run, deviations)
+    assert same_tables(read(lake, "leaderboard", run=run), board)
+    assert same_tables(pq.read_table(folder(lake, "latest.parquet", run)), board)
+    told = json.loads(folder(lake, "latest.json", run).read_bytes())
+    assert told["version"] == delta(lake, "leaderboard", run=run).version()
+    players = read(lake, "players", run=run)
+    assert players.column("handle").to_pylist() == dataset.handles().to_pylist()
+    assert players.column("player").to_pylist() == list(range(dataset.n_players))
+    rounds = read(lake, "contests", run=run)
+    assert rounds.column("contest_id").to_pylist() == [one for segment in segments for one in segment.contest_ids]
+    assert rounds.column("round_index").to_pylist() == list(range(rounds.num_rows))
+    passed_over = [row["round_index"] for row in rounds.to_pylist() if row["skipped"]]
+    assert passed_over == [index for segment in segments for index in segment.skipped]

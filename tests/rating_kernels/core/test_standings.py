@@ -1,0 +1,166 @@
+"""What makes places valid, and how what is not is told."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from helpers.strategies import places, repeatable
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranklake.rating_kernels import Rounds, StandingsError
+from ranklake.rating_kernels.core.standings import check_distinct, check_places, places_from_ranks
+
+GOOD = {"offsets": [0, 3, 5], "player": [4, 0, 2, 0, 4], "lo": [0, 1, 1, 0, 0], "hi": [0, 2, 2, 1, 1]}
+
+
+@given(st.lists(st.integers(1, 9).flatmap(places), min_size=1, max_size=5))
+@repeatable(100)
+def test_check_places__accepts_whole_tie_groups(rounds) -> None:
+    lo, hi = (np.array([place[i] for r in rounds for place in r], dtype=np.int32) for i in (0, 1))
+    check_places(lo, hi, np.cumsum([0, *map(len, rounds)]))
+
+
+@given(st.integers(2, 9).flatmap(places), st.data())
+@repeatable(100)
+def test_check_places__refuses_any_single_change(right, data) -> None:
+    lo, hi = (np.array(column, dtype=np.int32) for column in zip(*right, strict=True))
+    changed = data.draw(st.sampled_from([lo, hi]))
+    row = data.draw(st.integers(0, len(right) - 1))
+    changed[row] += data.draw(st.sampled_from([-2, -1, 1, 2]))
+    with pytest.raises(StandingsError):
+        check_places(lo, hi)
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "rows", "rule"),
+    [
+        ([0, 2, 2], [0, 1, 2], (1, 1), "lo = 2 is behind hi = 1"),
+        ([0, 2, 1], [0, 2, 1], (1, 2), "not sorted by place: lo = 1 follows lo = 2"),
+        ([1, 1], [2, 2], (0, 1), "the tie group at position 0 has lo = 1; places leave no gaps"),
+        ([0, 2, 2], [0, 3, 3], (1, 2), "the tie group at position 1 has lo = 2; places leave no gaps"),
+        (
+            [0, 1, 1, 1],
+            [0, 2, 2, 3],
+            (1, 3),
+            "3 tied rows have lo = 1, hi = 2, 2, 3; a tie group shares one lo and one",
+        ),
+        ([0] * 9, [8] * 8 + [7], (0, 8), r"9 tied rows have lo = 0, hi = 8, 8, 8, 8, 8, \.\.\.; a tie group shares"),
+        ([-1, 1], [0, 1], (0, 0), "the tie group at position 0 has lo = -1; places leave no gaps"),
+    ],
+)
+@pytest.mark.parametrize("earlier", [0, 2])
+def test_check_places__tells_round_rows_and_rule(lo, hi, rows, rule, earlier) -> None:
+    before = 2 * earlier  # valid rounds of two ahead of the wrong one
+    offsets = np.array([*range(0, before + 1, 2), before + len(lo)])
+    with pytest.raises(StandingsError, match=rule) as caught:
+        check_places(np.array([0, 1] * earlier + lo), np.array([0, 1] * earlier + hi), offsets)
+    error = caught.value
+    assert (error.round, error.first_row, error.last_row) == (earlier, *rows)
+    where = f"row {rows[0]}" if rows[0] == rows[1] else f"rows {rows[0]}-{rows[1]}"
+    assert str(error) == f"round {earlier}, {where}: {error.rule}"
+
+
+def test_check_places__refuses_a_round_of_nobody_but_accepts_no_rounds() -> None:
+    with pytest.raises(StandingsError, match="round 1, row 0: no participants"):
+        check_places(np.array([0, 0]), np.array([0, 0]), np.array([0, 1, 1, 2]))
+    check_places(np.empty(0, dtype=int), np.empty(0, dtype=int), np.array([0]))
+
+
+def test_check_places__does_not_let_a_tie_cross_into_the_next_round() -> None:
+    with pytest.raises(StandingsError, match="round 0"):
+        check_places(np.array([0, 0, 0]), np.array([2, 2, 2]), np.array([0, 1, 3]))
+
+
+def test_check_distinct__names_the_player_the_round_and_both_rows() -> None:
+    check_distinct(np.array([3, 1, 3]), np.array([0, 2, 3]))
+    with pytest.raises(StandingsError, match="round 1, rows 0-2: player 3 stands twice") as caught:
+        check_distinct(np.array([3, 3, 1, 3]), np.array([0, 1, 4]))
+    assert (caught.value.round, caught.value.first_row, caught.value.last_row) == (1, 0, 2)
+    with pytest.raises(StandingsError, match="round 0, rows 0-1: player 7 stands twice"):
+        check_distinct(np.array([7, 7]))
+
+
+@given(st.lists(st.integers(-3, 3) | st.sampled_from([0.5, -1e300, 1e300]), min_size=1, max_size=12))
+@repeatable(100)
+def test_places_from_ranks__are_valid_and_keep_who_beat_whom(ranks) -> None:
+    order, lo, hi = places_from_ranks(ranks)
+    assert sorted(order.tolist()) == list(range(len(ranks)))
+    check_places(lo, hi)
+    ordered = [ranks[i] for i in order]
+    for i in range(len(ranks)):
+        assert lo[i] == sum(rank < ordered[i] for rank in ranks)
+        assert hi[i] == sum(rank <= ordered[i] for rank in ranks) - 1
+    for i in range(1, len(ranks)):
+        assert ordered[i - 1] < ordered[i] or order[i - 1] < order[i]
+
+
+def test_places_from_ranks__takes_competition_ranks_dense_ranks_and_negated_scores() -> None:
+    expected = [[2, 0, 3, 1], [0, 1, 1, 3], [0, 2, 2, 3]]
+    for ranks in ([2, 4, 1, 2], [2, 3, 1, 2], [-50, 7, -80, -50.0]):
+        assert [column.tolist() for column in places_from_ranks(ranks)] == expected
+
+
+def test_rounds__have_defaults_parts_and_a_number_of_rows() -> None:
+    rounds = Rounds.from_columns(**GOOD)
+    assert (len(rounds), rounds.n_rows) == (2, 5)
+    assert rounds.time_seconds.tolist() == [0, 0]
+    assert rounds.weight.tolist() == [1.0, 1.0]
+    assert rounds.perf_ceiling.tolist() == [math.inf, math.inf]
+    assert {rounds.player.dtype, rounds.lo.dtype, rounds.hi.dtype} == {np.dtype(np.int32)}
+    second = rounds.part(1, 2)
+    assert (len(second), second.n_rows, second.offsets.tolist(), second.player.tolist()) == (1, 2, [0, 2], [0, 4])
+    assert np.shares_memory(second.player, rounds.player)
+    assert rounds.part(0, 0).n_rows == 0
+    assert len(Rounds.from_columns([0], [], [], [])) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"offsets": [1, 3, 5]}, "offsets must start at 0"),
+        ({"offsets": [0, 6, 5]}, "offsets must start at 0 and not decrease"),
+        ({"player": [4, 0, 2, 0]}, r"player must have 5 entries, got shape \(4,\)"),
+        ({"lo": [[0, 1, 1, 0, 0]]}, r"lo must have 5 entries, got shape \(1, 5\)"),
+        ({"hi": [0, 2, 2, 1]}, "hi must have 5 entries"),
+        ({"time_seconds": [1]}, "time_seconds must have 2 entries"),
+        ({"weight": [1.0, 0.0]}, r"round 1: weight must be within 1e-09\.\.1e\+09, got 0\.0"),
+        ({"weight": [-1.0, 1.0]}, "round 0: weight must be"),
+        ({"weight": [1.0, math.nan]}, "round 1: weight must be within .*, got nan"),
+        ({"weight": [1.0, math.inf]}, "round 1: weight must be within .*, got inf"),
+        ({"perf_ceiling": [math.nan, 1.0]}, "round 0: perf_ceiling must be"),
+        ({"perf_ceiling": [1.0, -math.inf]}, "round 1: perf_ceiling must be"),
+        ({"hi": [0, 2, 2, 1, 2]}, "round 1, rows 0-1: 2 tied rows"),
+        ({"player": [4, 0, 4, 0, 4]}, "round 0, rows 0-2: player 4 stands twice"),
+    ],
+)
+def test_rounds__refuse_columns_that_mean_nothing(change, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        Rounds.from_columns(**GOOD | change)
+
+
+def test_rounds__that_tell_nobody_apart_can_be_left_out() -> None:
+    lo, hi = [0, 0, 0, 0, 1, 0, 0, 2], [0, 1, 1, 0, 1, 1, 1, 2]
+    rounds = Rounds.from_columns([0, 1, 3, 5, 8], [5, 1, 2, 3, 4, 0, 6, 7], lo, hi, [10, 20, 30, 40], [1, 2, 3, 4])
+    assert rounds.informative.tolist() == [False, False, True, True]
+    kept = rounds.keep(rounds.informative)
+    assert (kept.offsets.tolist(), kept.player.tolist()) == ([0, 2, 5], [3, 4, 0, 6, 7])
+    assert (kept.lo.tolist(), kept.hi.tolist()) == ([0, 1, 0, 0, 2], [0, 1, 1, 1, 2])
+    assert (kept.time_seconds.tolist(), kept.weight.tolist()) == ([30, 40], [3.0, 4.0])
+    assert kept.keep(kept.informative) is kept
+    assert len(rounds.keep(~rounds.informative).keep(np.zeros(2, dtype=bool))) == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (([0, 2], [-1, 0], [0, 1], [0, 1]), "player must be a number >= 0, got -1"),
+        (([0, 2], [0.7, 1.2], [0, 1], [0, 1]), "player must hold whole numbers"),
+        (([0, 2], [0, 1], [0.9, 1.9], [0, 1]), "lo must hold whole numbers"),
+    ],
+)
+def test_rounds__refuse_numbers_that_are_no_player_or_place(columns: tuple[list[float], ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Rounds.from_columns(*columns)

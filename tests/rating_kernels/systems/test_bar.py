@@ -1,0 +1,310 @@
+"""BAR against its plain-Python twin, against its own table, and in what its two variants owe."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from golden.answers_bar import package, twin
+from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.strategies import POOL, histories, places, populations, repeatable
+from hypothesis import given
+from hypothesis import strategies as st
+from twins.bar import Twin
+
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.execution.rounds import rate_rounds
+from ranklake.rating_kernels import BAR, SYSTEMS, Beliefs, Outcome, Rounds
+from ranklake.rating_kernels.fields import pair_field, rank_scan
+from ranklake.rating_kernels.systems.bar import SMALL
+
+SYSTEM = SYSTEMS["bar"]
+POINTS = 1e-9
+PAPER = {gamma: BAR(variant="btfull", gamma=gamma) for gamma in ("sigma_over_c", "one_over_teams", "one")}
+CROWDED = BAR("btfull", beta=300.0, sig_drift=20.0, gamma="one_over_teams", mu_init=1500.0, sigma_init=350.0)
+
+engine_form = st.fixed_dictionaries(
+    {"variant": st.just("allpairs_mean")},
+    optional={"beta": st.floats(20, 600), "sig_drift": st.floats(0, 80), "kappa": st.floats(1e-4, 0.99)},
+)
+paper_form = st.fixed_dictionaries(
+    {"variant": st.just("btfull"), "gamma": st.sampled_from(list(PAPER))},
+    optional={"beta": st.floats(50, 600), "sig_drift": st.floats(0, 80), "kappa": st.floats(1e-4, 0.99)},
+)
+
+
+def believed(params: BAR, mu: Any, sigma: Any) -> Beliefs:
+    """Players 0, 1, 2, ... of whom this is known."""
+    beliefs = SYSTEM.newcomers(params, len(mu))
+    know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
+    return beliefs
+
+
+def rated(params: BAR, mu: Any, sigma: Any, round: Rounds) -> Outcome:
+    return rate_rounds(SYSTEM, params, believed(params, mu, sigma), round, Serial())
+
+
+# --- the twin ---
+
+
+@given(histories(), populations(extreme=True, max_performances=0), engine_form | paper_form)
+@repeatable(150)
+def test_bar__agrees_with_the_twin(contests, people, chosen) -> None:
+    known = {name: [belief.mu, belief.sigma, belief.n] for name, belief in people.items()}
+    twin, params = Twin(initial_state=known, **chosen), BAR(**chosen)
+    stores = [SYSTEM.newcomers(params, len(POOL)) for _ in range(2)]
+    for beliefs in stores:
+        for name, (mu, sigma, n) in known.items():
+            know(SYSTEM, params, beliefs, [POOL.index(name)], mu, sigma, n)
+    rounds = to_rounds(contests)
+    outcome = rate_rounds(SYSTEM, params, stores[0], rounds, Serial())
+    expected = [one for c in contests for one in twin.rate(c.standings, c.time, c.weight)]
+    stepped = [four_steps(SYSTEM, params, stores[1], rounds.part(i, i + 1)) for i in range(len(rounds))]
+    for name in ("mu_prior", "sigma_prior", "mu", "sigma"):
+        wanted = [getattr(one, name) for one in expected]
+        assert getattr(outcome, name) == pytest.approx(wanted, rel=1e-10, abs=POINTS)
+        assert np.concatenate([getattr(one, name) for one in stepped]) == pytest.approx(wanted, rel=1e-10, abs=POINTS)
+    assert np.isnan(outcome.perf).all()
+    for row, name in enumerate(POOL):
+        assert stores[0].n_rounds[row] == (twin.players[name].n if name in twin.players else 0)
+
+
+# --- tables against sums term by term ---
+
+
+def crowd(params: BAR, n: int, sigmas: tuple[float, float], kind: str) -> tuple[Beliefs, Rounds]:
+    """``n`` players and a round in which a third tie with the one before."""
+    draw = np.random.default_rng(n)
+    mu = draw.normal(1500, 400, n)
+    if kind == "gap":
+        mu += np.where(draw.random(n) < 0.5, 0.0, 5000.0)
+    level = draw.normal(size=n) if kind == "upset" else mu + draw.normal(0, 300, n)
+    group = np.cumsum(draw.random(n) > 0.3)
+    lo, hi = np.searchsorted(group, group, "left"), np.searchsorted(group, group, "right") - 1
+    beliefs = believed(params, mu, draw.uniform(*sigmas, n))
+    return beliefs, Rounds.from_columns([0, n], np.argsort(-level), lo, hi)
+
+
+def one_step(params: BAR, outcome: Outcome) -> Any:
+    """Steps of ``mu`` against what they are summed up from: n terms of sigma^2 / c that nearly cancel."""
+    terms = len(outcome.mu) if params.variant == "btfull" else 1
+    return 1e-12 * terms * outcome.sigma_prior.max() ** 2 / (params.beta or math.nan)
+
+
+@pytest.mark.parametrize("params", [BAR(), BAR(beta=25.0, sig_drift=63.0), CROWDED], ids=["engine", "sharp", "paper"])
+@pytest.mark.parametrize(
+    ("sigmas", "kind"), [((80, 350), "usual"), ((100, 100), "usual"), ((1, 900), "upset"), ((50, 200), "gap")]
+)
+def test_bar__by_table_agrees_with_sums_term_by_term(params, sigmas, kind) -> None:
+    (one, round), (other, _) = crowd(params, SMALL, sigmas, kind), crowd(params, SMALL, sigmas, kind)
+    direct = rate_rounds(SYSTEM, params, one, round, Serial())
+    stepped = four_steps(SYSTEM, params, other, round)
+    assert stepped.mu == pytest.approx(direct.mu, rel=1e-10, abs=one_step(params, direct))
+    assert stepped.sigma == pytest.approx(direct.sigma, rel=1e-10)
+
+
+@pytest.mark.parametrize("gamma", PAPER)
+def test_bar__by_table_agrees_with_sums_term_by_term_in_a_round_of_thousands(monkeypatch, gamma: str) -> None:
+    params = dataclasses.replace(CROWDED, gamma=gamma, beta=9000.0)  # gentle enough to stay above kappa
+    (one, round), (other, _) = (crowd(params, 4000, (80, 350), "usual") for _ in range(2))
+    tabulated = rate_rounds(SYSTEM, params, one, round, Serial())
+    monkeypatch.setattr("ranklake.rating_kernels.systems.bar.pair_sums", pairs_term_by_term)
+    monkeypatch.setattr("ranklake.rating_kernels.systems.bar.worse_sums", worse_term_by_term)
+    direct = rate_rounds(SYSTEM, params, other, round, Serial())
+    assert tabulated.mu == pytest.approx(direct.mu, rel=1e-10, abs=one_step(params, direct))
+    assert (tabulated.sigma / direct.sigma_prior) ** 2 == pytest.approx(
+        (direct.sigma / direct.sigma_prior) ** 2, abs=1e-10
+    )
+    assert np.all(direct.sigma > 1.001 * math.sqrt(params.kappa) * direct.sigma_prior)
+
+
+def pairs_term_by_term(kinds: Any, mu: Any, variance: Any, map: Any) -> Any:
+    sums = np.empty((len(kinds), len(mu)))
+    for row, kind in enumerate(kinds):
+        pair_field.direct_sums(pair_field.KINDS[kind], 0, len(mu), mu, variance, np.ones(len(mu)), sums[row])
+    return sums
+
+
+def worse_term_by_term(first: Any, variance: Any, map: Any) -> Any:
+    sums = np.empty(len(variance))
+    rank_scan.direct_worse_sums(0, len(first) - 1, first, variance, sums)
+    return sums
+
+
+@pytest.mark.parametrize("params", [CROWDED, dataclasses.replace(CROWDED, gamma="sigma_over_c")], ids=lambda p: p.gamma)
+@pytest.mark.parametrize("n", [SMALL, 4000])
+def test_bar__engines_agree_to_the_bit_in_the_papers_form(params: BAR, n: int) -> None:
+    def run(engine: Any) -> tuple[Beliefs, Outcome]:
+        beliefs, round = crowd(params, n, (80, 350), "usual")
+        with engine:
+            return beliefs, rate_rounds(SYSTEM, params, beliefs, round, engine)
+
+    expected = run(Serial())
+    for engine in (Serial(7), Threads(1), Threads(2, 100), Threads(3, 1000), Threads(3)):
+        assert same_bits(run(engine), expected)
+
+
+# --- laws ---
+
+
+@given(places(8), st.lists(st.floats(800, 2500), min_size=8, max_size=8), st.sampled_from([BAR(), CROWDED]))
+@repeatable(60)
+def test_bar__players_of_equal_sigma_win_what_others_lose(spots, mu, params) -> None:
+    lo, hi = zip(*spots, strict=True)
+    outcome = rated(params, mu, [200.0] * 8, Rounds.from_columns([0, 8], np.arange(8), lo, hi))
+    assert math.fsum(outcome.mu - outcome.mu_prior) == pytest.approx(0.0, abs=1e-9)
+
+
+@given(
+    places(8),
+    st.lists(st.floats(800, 2500), min_size=8, max_size=8),
+    st.integers(0, 6),
+    st.sampled_from([BAR(), CROWDED]),
+)
+@repeatable(60)
+def test_bar__a_better_place_raises_mu_and_leaves_sigma_alone(spots, mu, at, params) -> None:
+    """Sigma depends on who took part and not on who won: in one round nothing is gained by losing."""
+    lo, hi = zip(*spots, strict=True)
+    sigma = np.linspace(60, 350, 8)
+    before = rated(params, mu, sigma, Rounds.from_columns([0, 8], np.arange(8), lo, hi))
+    swapped = np.arange(8)
+    swapped[[at, at + 1]] = at + 1, at  # the player of row at + 1 takes the place above
+    after = rated(params, mu, sigma, Rounds.from_columns([0, 8], swapped, lo, hi))
+    if lo[at] == lo[at + 1]:
+        assert after.mu == pytest.approx(before.mu[swapped], abs=POINTS)
+    else:
+        assert after.mu[at] > before.mu[at + 1]
+    assert after.sigma == pytest.approx(before.sigma[swapped], rel=1e-12)
+
+
+def test_bar__a_better_rating_stays_better_after_the_same_result_but_not_in_the_papers_form() -> None:
+    """The paper's sum moves a rating n times as far as one opponent would: against a crowd it overshoots."""
+    n = 300
+    mu = np.r_[1600.0, np.full(n - 1, 1500.0)]
+    for params, keeps in ((BAR(), True), (dataclasses.replace(CROWDED, sig_drift=0.0), False)):
+        low, high = (rated(params, m, np.full(n, 350.0), ladder(n)).mu[0] for m in (mu, mu + 200 * (mu > 1550)))
+        assert (high > low) == keeps
+
+
+@given(histories(max_rounds=3), engine_form | paper_form, st.sampled_from([-1000.0, 512.0]))
+@repeatable(40)
+def test_bar__shifting_all_ratings_shifts_all_results(contests, chosen, shift) -> None:
+    one, other = (BAR(mu_init=1500.0 + s, sigma_init=350.0, **chosen) for s in (0.0, shift))
+    rounds = to_rounds(contests)
+    a, b = (rate_rounds(SYSTEM, p, SYSTEM.newcomers(p, len(POOL)), rounds, Serial()) for p in (one, other))
+    assert b.mu - shift == pytest.approx(a.mu, rel=1e-10, abs=1e-7)
+    assert b.sigma == pytest.approx(a.sigma, rel=1e-10)
+
+
+@pytest.mark.parametrize("gamma", PAPER)
+def test_btfull__knows_no_unit(gamma: str) -> None:
+    """The published defaults and the same in points of a quarter of the size give the same results, to the bit."""
+    one = BAR("btfull", gamma=gamma)
+    two = BAR("btfull", gamma=gamma, beta=25 / 6 * 64, mu_init=25.0 * 64, sigma_init=25 / 3 * 64)
+    round, mu = ladder(1, 2, 3, 1), np.linspace(10, 40, 7)
+    sigma = np.linspace(1, 9, 7)
+    a, b = rated(one, mu, sigma, round), rated(two, 64 * mu, 64 * sigma, round)
+    assert same_bits(64 * a.mu, b.mu)
+    assert same_bits(64 * a.sigma, b.sigma)
+
+
+def test_btfull__informs_most_with_gamma_one_and_least_with_one_over_teams() -> None:
+    sigmas = {gamma: rated(p, [25.0] * 6, [8.0] * 6, ladder(*[1] * 6)).sigma[0] for gamma, p in PAPER.items()}
+    assert sigmas["one"] < sigmas["sigma_over_c"] < sigmas["one_over_teams"] < 8.0
+
+
+# --- edges ---
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("params", [BAR(), *PAPER.values()], ids=["engine", *PAPER])
+def test_bar__a_player_alone_keeps_mu(params: BAR) -> None:
+    outcome = rated(params, [30.0], [8.0], ladder(1))
+    assert outcome.mu[0] == 30.0
+    if params.variant == "btfull":
+        assert outcome.sigma[0] == pytest.approx(8.0, rel=1e-15)
+    else:
+        assert outcome.sigma[0] < outcome.sigma_prior[0] == math.hypot(8.0, 35.0)
+
+
+@pytest.mark.parametrize("n", [40, SMALL + 100, 3000])
+def test_btfull__leaves_a_share_kappa_of_the_variance(n: int) -> None:
+    params = BAR("btfull", beta=0.01, gamma="one", kappa=0.02)
+    outcome = rated(params, np.linspace(30, 20, n), [8.0] * n, ladder(*[1] * n))
+    assert outcome.sigma == pytest.approx(8.0 * math.sqrt(0.02), rel=1e-12)
+
+
+@pytest.mark.parametrize("params", [BAR(), CROWDED], ids=["engine", "paper"])
+@pytest.mark.parametrize("sigma", [0.0, 1e-6])
+@pytest.mark.parametrize("n", [2, SMALL + 100])
+def test_bar__believes_what_it_is_sure_of(params: BAR, sigma: float, n: int) -> None:
+    mu = np.linspace(0, 5000, n)
+    outcome = rated(dataclasses.replace(params, sig_drift=0.0), mu, np.full(n, sigma), ladder(*[1] * n))
+    assert outcome.mu == pytest.approx(mu, abs=1e-6)
+    assert outcome.sigma == pytest.approx(sigma, rel=1e-9)
+
+
+@pytest.mark.parametrize("params", [BAR(), BAR(kappa=0.9), BAR(beta=30.0, sig_drift=80.0), BAR(sig_drift=0.0)])
+def test_sigma_limit__is_where_sigma_rests(params: BAR) -> None:
+    places = np.tile([0, 1], 3000)
+    outcome = rated(params, [1500.0, 1500.0], [350.0, 20.0], Rounds.from_columns(2 * np.arange(3001), *[places] * 3))
+    assert outcome.sigma[-2:] == pytest.approx(SYSTEM.sigma_limit(params), rel=1e-9, abs=20.0 * (params.sig_drift == 0))
+
+
+def test_sigma_limit__is_nothing_in_the_papers_form() -> None:
+    assert SYSTEM.sigma_limit(CROWDED) == 0.0
+
+
+# --- parameters ---
+
+
+def test_defaults__depend_on_the_variant() -> None:
+    engine, paper = BAR(), BAR(variant="btfull")
+    assert engine.beta == pytest.approx(315.09, abs=0.005)
+    assert (engine.sig_drift, engine.kappa, engine.mu_init, engine.sigma_init) == (35.0, 1e-4, 1500.0, 350.0)
+    assert (paper.beta, paper.sig_drift, paper.kappa) == (25 / 6, 0.0, 1e-4)
+    assert (paper.mu_init, paper.sigma_init, paper.gamma) == (25.0, 25 / 3, "sigma_over_c")
+    assert BAR(variant="btfull", beta=2).beta == 2.0
+    assert dataclasses.replace(paper) == paper
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"variant": "plackett"}, "variant must be one of allpairs_mean, btfull, got 'plackett'"),
+        ({"beta": 0}, "beta must be within .*, got 0.0"),
+        ({"sig_drift": -1.0}, "sig_drift must be within .*, got -1.0"),
+        ({"kappa": 0.0}, "kappa must be within .*, got 0.0"),
+        ({"kappa": math.nan}, "kappa must be within .*, got nan"),
+        ({"variant": "btfull", "gamma": "two"}, "gamma must be one of sigma_over_c, one_over_teams, one, got 'two'"),
+        ({"gamma": "one"}, "gamma goes with the variant btfull, not allpairs_mean; got 'one'"),
+        ({"mu_init": math.nan}, "mu_init must be within .*, got nan"),
+        ({"sigma_init": 0.0}, "sigma_init must be within .*, got 0.0"),
+    ],
+)
+def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        BAR(**chosen)
+
+
+@pytest.mark.parametrize("answer", [package, twin], ids=["package", "twin"])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"params": {"speed": 3}}, "unknown parameter: speed"),
+        ({"contests": [{"divisions": []}]}, "unknown contest key: divisions"),
+        ({"typo": "x"}, "unknown key: typo"),
+    ],
+)
+def test_answers__refuse_what_they_do_not_know(
+    answer: Callable[..., Any], change: dict[str, Any], message: str
+) -> None:
+    vector = {"id": "x", "system": "bar", "params": {}, "contests": [{"standings": [["a", 0, 0]]}], "expected": []}
+    assert len(answer(vector)) == 1
+    with pytest.raises(ValueError, match=message):
+        answer(vector | change)

@@ -1,0 +1,438 @@
+"""Elo-MMchi against numbers from outside, against its plain-Python twin, and against what the paper proves of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal, localcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from golden.answers_elo_mmr import params_of as vector_params
+from golden.runner import FOLDER
+from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.strategies import POOL, Belief, Contest, elo_mmr_params, histories, places, populations, repeatable
+from hypothesis import given
+from hypothesis import strategies as st
+from twins.elo_mmr import Twin
+
+from ranklake.flows.engines.base import Engine
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.execution.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, EloMMX, Outcome, Rounds
+from ranklake.rating_kernels.core.numerics import hazard, hazards, upper_hazard
+from ranklake.rating_kernels.fields import gaussian_field
+from ranklake.rating_kernels.inference import gaussian
+
+SYSTEM = SYSTEMS["elo-mmx"]
+VECTORS = sorted(FOLDER.glob("elo_mmr-gauss-*.json"))
+POINTS = 1e-9  # what a root may be off
+
+
+def believed(params: EloMMX, mu: Any, sigma: Any) -> Beliefs:
+    """A store of players 0, 1, 2, ... of whom this is known."""
+    beliefs = SYSTEM.newcomers(params, len(mu))
+    know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
+    return beliefs
+
+
+def still(**chosen: Any) -> EloMMX:
+    """Parameters without drift between rounds: what a test believes is what the round meets."""
+    return EloMMX(**{"beta": 200.0, "gamma": 0.0} | chosen)
+
+
+def shown(params: EloMMX, mu: Any, sigma: Any, round: Rounds, engine: Engine | None = None) -> Outcome:
+    return rate_rounds(SYSTEM, params, believed(params, mu, sigma), round, engine or Serial())
+
+
+# --- the hazard ---
+
+
+def exact_hazard(x: float) -> Decimal:
+    """phi / (1 - Phi) in many digits: Phi's Taylor series up to 12, Laplace's continued fraction beyond."""
+    with localcontext() as context:
+        context.prec = 120
+        z = Decimal(x)
+        if x > 12:
+            fraction = z
+            for k in range(600, 0, -1):
+                fraction = z + k / fraction
+            return fraction
+        pi = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
+        density = (-z * z / 2).exp() / (2 * pi).sqrt()
+        term = total = z
+        for k in range(1, 2000):
+            term = term * z * z / (2 * k + 1)
+            total += term
+            if abs(term) < Decimal(10) ** -110:
+                break
+        return density / (Decimal(1) / 2 - density * total)
+
+
+@pytest.mark.parametrize("x", [*np.linspace(0, 12, 61), *np.logspace(-12, -1, 12), *np.logspace(1.1, 9, 40)])
+def test_hazard__is_right_to_the_last_digits_in_the_upper_tail(x: float) -> None:
+    expected = exact_hazard(x)
+    for found in (hazard(x), upper_hazard(x), hazards(x)[0], hazards(-x)[3]):
+        assert abs(Decimal(float(found)) / expected - 1) <= Decimal("1e-15")
+
+
+@pytest.mark.parametrize("x", [*np.linspace(0.01, 12, 61), *np.logspace(-12, -2, 12)])
+def test_hazard__is_right_in_the_lower_tail_up_to_the_rounding_of_its_exponent(x: float) -> None:
+    expected = exact_hazard(-x)
+    for found in (hazard(-x), hazards(-x)[0], hazards(x)[3]):
+        assert abs(Decimal(float(found)) / expected - 1) <= Decimal(float(1e-15 * (1 + x * x / 2)))
+
+
+@pytest.mark.parametrize("x", [-1e14, -1e8, -38.6, -38.4, 38.4, 38.6, 1e8, 1e14])
+def test_hazard__is_finite_where_density_and_distribution_underflow(x: float) -> None:
+    assert all(math.isfinite(value) for value in hazards(x))
+    assert hazard(x) == pytest.approx(max(x, 0.0), rel=1e-3, abs=1e-300)
+
+
+@given(st.floats(-30, 30))
+@repeatable(100)
+def test_hazards__have_the_slopes_of_the_paper(x: float) -> None:
+    up, up_slope, up_bend, down, down_slope, down_bend = hazards(x)
+    assert up_slope == pytest.approx(up * (up - x), rel=1e-11, abs=1e-13)
+    assert down_slope == pytest.approx(down * (down + x), rel=1e-11, abs=1e-13)
+    assert up_bend == pytest.approx(up_slope * (2 * up - x) - up, abs=1e-11 * (1 + x * x))
+    assert down_bend == pytest.approx(down_slope * (2 * down + x) - down, abs=1e-11 * (1 + x * x))
+
+
+# --- numbers from outside ---
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["small", "four-steps"])
+@pytest.mark.parametrize("path", VECTORS, ids=lambda path: path.stem)
+def test_vector__is_answered(path: Path, large: bool) -> None:
+    vector = json.loads(path.read_text(encoding="utf-8"))
+    params = SYSTEM.params(**vector_params(vector))
+    known = vector["params"].get("initial_state", {})
+    names = sorted({name for c in vector["contests"] for name, _, _ in c["standings"]} | set(known))
+    beliefs = SYSTEM.newcomers(params, len(names))
+    for name, state in known.items():
+        know(SYSTEM, params, beliefs, [names.index(name)], state["mu"], state["sig"], state["n"])
+    for contest, expected in zip(vector["contests"], vector["expected"], strict=True):
+        how = {"time": contest.get("time", 0), "weight": contest.get("weight", 1.0)}
+        round = to_rounds([Contest(contest["standings"], **how)], {name: i for i, name in enumerate(names)})
+        if large:
+            outcome = four_steps(SYSTEM, params, beliefs, round)
+        else:
+            outcome = rate_rounds(SYSTEM, params, beliefs, round, Serial())
+        rows = {names[player]: i for i, player in enumerate(round.player)}
+        for answer in expected:
+            i = rows[answer["player"]]
+            for found, key in ((outcome.mu, "mu"), (outcome.sigma, "sig"), (outcome.perf, "performance")):
+                assert abs(found[i] - answer[key]) <= vector["rtol"] * max(1.0, abs(answer[key]))
+
+
+# --- the twin ---
+
+
+@given(histories(), populations(max_performances=0), elo_mmr_params(gaussian=True), st.booleans())
+@repeatable(120)
+def test_history__agrees_with_the_twin(contests, people, chosen, ceiling_gaussian) -> None:
+    chosen = chosen | {"ceiling_gaussian": ceiling_gaussian}
+    twin = Twin(variant="gaussian", initial_state={name: b.state for name, b in people.items()}, **chosen)
+    params = SYSTEM.params(**chosen)
+    beliefs = _pool(params, people)
+    outcome = rate_rounds(SYSTEM, params, beliefs, to_rounds(contests), Serial())
+    expected = [one for c in contests for one in twin.rate(c.standings, c.time, c.weight, c.perf_ceiling)]
+    for name in ("perf", "mu_prior", "sigma_prior", "mu", "sigma"):
+        wanted = [getattr(one, "performance" if name == "perf" else name) for one in expected]
+        assert getattr(outcome, name) == pytest.approx(wanted, rel=1e-12, abs=POINTS)
+    for row, name in enumerate(POOL):
+        if name in twin.players:
+            assert beliefs.n_rounds[row] == twin.players[name].n
+
+
+def _pool(params: EloMMX, people: dict[str, Belief]) -> Beliefs:
+    beliefs = SYSTEM.newcomers(params, len(POOL))
+    for name, known in people.items():
+        know(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
+    return beliefs
+
+
+# --- the table against direct sums ---
+
+
+def field(n: int, beta: float, sigmas: tuple[float, float], kind: str, tied: float) -> tuple[Any, Any, Any]:
+    """Means, inverse deviations and first rows of groups, in order of what was shown."""
+    draw = np.random.default_rng(n + int(beta))
+    mu = draw.normal(1500, 500, n)
+    if kind == "gap":
+        mu += np.where(draw.random(n) < 0.5, 0.0, 12 * beta)
+    delta = np.hypot(draw.uniform(*sigmas, n), beta)
+    level = draw.normal(size=n) if kind == "upset" else mu + delta * draw.normal(size=n)
+    order = np.argsort(-level)
+    opens = np.r_[True, draw.random(n - 1) >= tied]
+    return mu[order], 1 / delta[order], np.r_[np.flatnonzero(opens), n]
+
+
+def direct(mu: Any, rate: Any, first: Any, split: bool) -> Any:
+    """All roots from sums over everybody, term by term."""
+    low, half_width, panels, _ = gaussian_field.layout(mu, rate, first)
+    one, perf = np.array([0, len(first) - 1]), np.empty(len(first) - 1)
+    none = np.zeros(1, dtype=np.int64)
+    failed = gaussian.solve(
+        0, 1, one, first, mu, rate, split, low, half_width * max(panels, 1), 0, none, np.zeros((1, 2), np.int64), none,
+        np.empty((0, 2, gaussian_field.NODES)), perf,
+    )  # fmt: skip
+    assert failed == -1
+    return perf
+
+
+@pytest.mark.parametrize("split", [False, True], ids=["full", "split"])
+@pytest.mark.parametrize(
+    ("n", "beta", "sigmas", "kind", "tied"),
+    [
+        (97, 196.0, (80, 350), "usual", 0.0),
+        (97, 196.0, (80, 350), "usual", 0.9),
+        (400, 196.0, (80, 350), "upset", 0.3),
+        (1500, 20.0, (1, 350), "usual", 0.3),
+        (1500, 100.0, (20, 50), "gap", 0.3),
+        (3000, 196.0, (80, 350), "usual", 0.6),
+        (3000, 196.0, (80, 81), "upset", 0.99),
+    ],
+)
+def test_performances__by_table_agree_with_direct_sums(n, beta, sigmas, kind, tied, split) -> None:
+    mu, rate, first = field(n, beta, sigmas, kind, tied)
+    assert gaussian_field.layout(mu, rate, first)[2] > 0  # there is a table
+    perf = np.empty(len(first) - 1)
+    assert gaussian.solve_round(mu, rate, first, split, perf) == -1
+    assert np.abs(perf - direct(mu, rate, first, split)).max() <= POINTS
+    assert np.all(np.diff(perf) < 0)
+    assert np.abs(perf - gaussian.performances(mu, rate, first, split, Serial().map)).max() <= POINTS
+
+
+@pytest.mark.parametrize("split", [False, True], ids=["full", "split"])
+def test_performances__of_a_lone_winner_and_a_lone_loser_keep_their_digits(split: bool) -> None:
+    n = 3000
+    mu, rate = np.full(n, 1500.0), np.full(n, 1 / 210.0)
+    first = np.r_[0, 1, n - 1, n]
+    perf = np.empty(3)
+    assert gaussian.solve_round(mu, rate, first, split, perf) == -1
+    assert np.abs(perf - direct(mu, rate, first, split)).max() <= POINTS
+    assert perf[0] - 1500 == pytest.approx(1500 - perf[2], abs=POINTS)
+    assert perf[1] == pytest.approx(1500, abs=POINTS)
+
+
+def test_performances__do_without_a_table_where_it_had_more_panels_than_roots() -> None:
+    mu, rate = np.linspace(3000, 0, 200), np.full(200, 1 / 0.01)
+    first = np.arange(201)
+    assert gaussian_field.layout(mu, rate, first)[2] == 0
+    perf = np.empty(200)
+    assert gaussian.solve_round(mu, rate, first, False, perf) == -1
+    assert np.abs(perf - mu).max() <= POINTS  # nobody is near: all did what they were expected to
+
+
+# --- laws ---
+
+
+@given(places(8), st.lists(st.floats(800, 2500), min_size=8, max_size=8), st.floats(30, 350), st.booleans())
+@repeatable(100)
+def test_update__of_equal_sigmas_keeps_the_winner_ahead_and_lets_the_upset_gain_more(spots, mu, sigma, split) -> None:
+    """Theorem 5.6."""
+    lo, hi = zip(*spots, strict=True)
+    out = shown(
+        still(tie_mode="split" if split else "full"), mu, [sigma] * 8, Rounds.from_columns([0, 8], np.arange(8), lo, hi)
+    )
+    assert len(set(out.sigma.tolist())) == 1
+    gain = out.mu - out.mu_prior
+    for i in range(8):
+        for j in range(i + 1, 8):
+            if lo[i] == lo[j]:
+                continue
+            assert out.perf[i] > out.perf[j]
+            if mu[i] >= mu[j]:
+                assert out.mu[i] > out.mu[j]
+            else:
+                assert gain[i] > gain[j]
+
+
+@given(histories(max_rounds=3), elo_mmr_params(gaussian=True), st.sampled_from([-1000.0, 512.0]))
+@repeatable(40)
+def test_history__shifting_all_ratings_shifts_all_results(contests, chosen, shift) -> None:
+    mu = chosen.pop("mu_init", 1500.0)
+    one, other = (SYSTEM.params(mu_init=m, **chosen) for m in (mu, mu + shift))
+    rounds = to_rounds(contests)
+    a = rate_rounds(SYSTEM, one, SYSTEM.newcomers(one, len(POOL)), rounds, Serial())
+    b = rate_rounds(SYSTEM, other, SYSTEM.newcomers(other, len(POOL)), rounds, Serial())
+    assert b.mu - shift == pytest.approx(a.mu, abs=POINTS)
+    assert b.perf - shift == pytest.approx(a.perf, abs=POINTS)
+    assert same_bits(a.sigma, b.sigma)
+
+
+@pytest.mark.parametrize("n", [7, 300, 1500])
+def test_round__scaling_all_ratings_scales_all_results_to_the_bit(n: int) -> None:
+    """By a power of two: nothing in the arithmetic knows how long a point is."""
+    draw = np.random.default_rng(3)
+    mu, sigma = draw.normal(0, 400, n), draw.uniform(80, 350, n)
+    round = ladder(*([1] * n))
+    one = shown(still(), mu, sigma, round)
+    two = shown(still(beta=400.0), 2 * mu, 2 * sigma, round)
+    assert same_bits(2 * one.perf, two.perf)
+    assert same_bits(2 * one.mu, two.mu)
+
+
+@given(st.permutations(range(6)), st.booleans())
+@repeatable(30)
+def test_round__order_inside_a_tie_group_changes_nothing(order, split) -> None:
+    mu = np.array([1500.0, 1320.0, 1900.0, 1710.0, 1480.0, 2210.0])
+    sigma = np.array([80.0, 350.0, 100.0, 90.0, 200.0, 81.0])
+    params = still(tie_mode="split" if split else "full")
+    lo, hi = [0, 0, 2, 2, 2, 2], [1, 1, 5, 5, 5, 5]
+    order = [*[k for k in order if k < 2], *[k for k in order if k >= 2]]
+    plain = shown(params, mu, sigma, Rounds.from_columns([0, 6], np.arange(6), lo, hi))
+    other = shown(params, mu, sigma, Rounds.from_columns([0, 6], order, lo, hi))
+    assert other.mu == pytest.approx(plain.mu[order], abs=POINTS)
+
+
+# --- edges ---
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tie_mode", ["full", "split"])
+@pytest.mark.parametrize("n", [1, 2, 130, 1500])
+def test_round__in_which_all_tie_has_one_performance_for_both_modes(n: int, tie_mode: str) -> None:
+    mu = np.linspace(1000, 2000, n) if n > 1 else np.array([1234.5])
+    out = shown(still(tie_mode=tie_mode), mu, np.full(n, 90.0), ladder(n))
+    assert len(set(out.perf.tolist())) == 1
+    assert out.perf[0] == pytest.approx(mu.mean(), abs=POINTS)  # by symmetry
+    assert np.all(out.sigma < 90.0)
+
+
+@pytest.mark.parametrize("tie_mode", ["full", "split"])
+def test_round__of_0_against_5000_with_small_sigmas_has_finite_roots(tie_mode: str) -> None:
+    params = EloMMX(weight_limit=0.5, sig_limit=20.0, tie_mode=tie_mode)
+    for mu in ([0.0, 5000.0], [5000.0, 0.0]):
+        out = shown(params, mu, [20.0, 20.0], ladder(1, 1))
+        twin = Twin(
+            variant="gaussian", weight_limit=0.5, sig_limit=20.0, tie_mode=tie_mode,
+            initial_state={name: {"mu": m, "sig": 20.0, "n": 5} for name, m in zip("ab", mu, strict=True)},
+        )  # fmt: skip
+        expected = [one.performance for one in twin.rate([("a", 0, 0), ("b", 1, 1)])]
+        assert out.perf == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("tie_mode", ["full", "split"])
+@pytest.mark.parametrize("n", [2, 40, 200])
+def test_round__over_ten_thousand_sigmas_meets_in_the_middle_when_upside_down(n: int, tie_mode: str) -> None:
+    """Far out the hazard is its argument and performances are means: losers and winners pull alike."""
+    params = still(beta=1.0, tie_mode=tie_mode)
+    mu = np.where(np.arange(n) < n // 2, 0.0, 14142.0)
+    out = shown(params, mu, np.ones(n), ladder(n // 2, n // 2))
+    assert np.all(np.isfinite(out.mu))
+    assert out.perf[0] > out.perf[-1]
+    assert out.perf[0] + out.perf[-1] == pytest.approx(14142.0, abs=1e-6)
+
+
+def test_ceiling__holds_only_if_asked_for() -> None:
+    round = ladder(1, 1, perf_ceiling=1550.0)
+    free = shown(still(), [1500.0, 1500.0], [80.0, 80.0], round)
+    capped = shown(still(ceiling_gaussian=True), [1500.0, 1500.0], [80.0, 80.0], round)
+    assert free.perf[0] > 1550.0 == capped.perf[0]
+    assert capped.perf[1] == free.perf[1]
+
+
+def test_belief__is_mu_and_sigma_alone() -> None:
+    beliefs = SYSTEM.newcomers(EloMMX(), 3)
+    assert not beliefs.state
+    assert beliefs.history is None
+    assert set(beliefs.columns()) == {"mu", "sigma", "last_time", "n_rounds"}
+
+
+# --- engines ---
+
+
+def season(sizes: tuple[int, ...], players: int = 6000) -> Rounds:
+    draw = np.random.default_rng(11)
+    skill = draw.normal(0, 2, players)
+    player, lo, hi = [], [], []
+    for n in sizes:
+        chosen = draw.permutation(players)[:n]
+        player.append(chosen[np.argsort(-skill[chosen] - draw.normal(0, 1, n))])
+        group = np.cumsum(draw.random(n) > 0.3)
+        lo.append(np.searchsorted(group, group, "left"))
+        hi.append(np.searchsorted(group, group, "right") - 1)
+    columns = (np.concatenate(part) for part in (player, lo, hi))
+    return Rounds.from_columns(np.cumsum([0, *sizes]), *columns, np.arange(len(sizes)) * 300_000)
+
+
+SEASON = season((2600, 40, 1025, 1024, 5000, 3, 1500))
+LIVELY = EloMMX(noob_delay=(0.5, 0.7), drift_per_day=4.0)
+
+
+def rated(rounds: Rounds, engine: Engine, params: EloMMX = LIVELY) -> tuple[Beliefs, Outcome]:
+    beliefs = SYSTEM.newcomers(params, 6000)
+    return beliefs, rate_rounds(SYSTEM, params, beliefs, rounds, engine)
+
+
+@pytest.fixture(scope="module")
+def expected() -> tuple[Beliefs, Outcome]:
+    return rated(SEASON, Serial())
+
+
+@pytest.mark.parametrize("block_size", [None, 7, 64, 1000])
+@pytest.mark.parametrize("workers", [0, 1, 2, 3], ids=["serial", "one-thread", "two-threads", "three-threads"])
+def test_engines__agree_to_the_bit_for_every_block_size(workers: int, block_size: int | None, expected) -> None:
+    with Threads(workers, block_size) if workers else Serial(block_size) as engine:
+        assert same_bits(rated(SEASON, engine), expected)
+
+
+def test_engines__agree_to_the_bit_one_participant_at_a_time() -> None:
+    rounds = season((1100, 1200))
+    with Threads(3, 1) as engine:
+        assert same_bits(rated(rounds, engine), rated(rounds, Serial()))
+
+
+@pytest.mark.parametrize("params", [LIVELY, still(tie_mode="split")], ids=["full", "split"])
+def test_small_rounds__in_one_call_or_in_many_have_the_same_bits(params: EloMMX) -> None:
+    rounds = season((40, 3, 700, 1, 97, 96, 1024))
+    beliefs, whole = rated(rounds, Serial(), params)
+    apart = SYSTEM.newcomers(params, 6000)
+    for i in range(len(rounds)):
+        part = rate_rounds(SYSTEM, params, apart, rounds.part(i, i + 1), Serial())
+        assert same_bits(part, whole.part(int(rounds.offsets[i]), int(rounds.offsets[i + 1])))
+    assert same_bits(beliefs, apart)
+
+
+# --- parameters ---
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"tie_mode": "half"}, "tie_mode must be one of full, split, got 'half'"),
+        ({"weight_limit": 0.0}, "weight_limit must be within .*, got 0.0"),
+        ({"sig_limit": -1.0}, "sig_limit must be within .*, got -1.0"),
+        ({"sig_limit": 0.0}, "sig_limit must be > 0 rating points unless drift_per_day is"),
+        ({"sigma_init": math.nan}, "sigma_init must be within .*, got nan"),
+        ({"noob_delay": (0.5, 0.0)}, r"noob_delay\[1\] must be within .*, got 0.0"),
+        ({"drift_per_day": -1.0}, "drift_per_day must be within 0"),
+        ({"beta": 200.0}, "beta and gamma go together"),
+        ({"beta": -200.0, "gamma": 35.0}, "beta must be within .*, got -200.0"),
+        ({"beta": 200.0, "gamma": 35.0, "drift_per_day": 3.5}, "drift_per_day goes with weight_limit and sig_limit"),
+        ({"beta": 200.0, "gamma": 35.0, "sig_limit": 70.0}, "give beta and gamma, or weight_limit and sig_limit"),
+    ],
+)
+def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        EloMMX(**chosen)
+
+
+def test_params__know_nothing_of_a_history() -> None:
+    for name in ("rho", "history_len"):
+        with pytest.raises(TypeError, match=name):
+            EloMMX(**{name: 1})
+
+
+def test_params__by_limits_and_by_deviations_are_the_same_system() -> None:
+    limits = EloMMX()
+    same = EloMMX(beta=math.sqrt(6.0) * 80.0, gamma=math.sqrt(0.2) * 80.0)
+    assert SYSTEM.sigma_limit(same) == pytest.approx(SYSTEM.sigma_limit(limits), rel=1e-12)
+    rounds = season((300, 40))
+    assert rated(rounds, Serial(), same)[1].mu == pytest.approx(rated(rounds, Serial(), limits)[1].mu, abs=POINTS)

@@ -1,0 +1,460 @@
+"""Elo-R against the figures its report prints, its plain-Python twin and the laws that noise, merges and ties obey."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from golden.answers_elo_r import queue, remember
+from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.strategies import POOL, Belief, histories, places, populations, ratings, repeatable
+from hypothesis import given
+from hypothesis import strategies as st
+from twins.elo_r import Player, Twin
+
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.execution.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, EloR, Outcome, Rounds
+from ranklake.rating_kernels.inference.noise import _zeta
+from ranklake.rating_kernels.systems.elo_r import spread
+
+SYSTEM = SYSTEMS["elo-r"]
+POINTS = 1e-9  # what a root may be off
+
+
+@st.composite
+def elo_r_params(draw: st.DrawFn) -> dict[str, Any]:
+    """Hyperparameters of Elo-R, spelled as in the package and in the twin."""
+    sigma_star = draw(st.sampled_from([100.0, 0.0, 20.0]) | st.floats(20, 200))
+    return {
+        "sigma_star": sigma_star,
+        "gamma": sigma_star + draw(st.sampled_from([150.0, 1.0, 1000.0]) | st.floats(20, 500)),
+        "noise": draw(st.sampled_from(["exact", "simple"])),
+        "tie_mode": draw(st.sampled_from(["half", "full"])),
+        "max_len": draw(st.none() | st.integers(2, 5)),
+        "sigma_init": draw(st.sampled_from([350.0, 100.0, 1.0])),
+    }
+
+
+def twin_of(people: dict[str, Belief], params: dict[str, Any]) -> Twin:
+    """The twin with a queue for each of ``people``."""
+    twin = Twin(initial_state={name: belief.state for name, belief in people.items()}, **params)
+    for name, belief in people.items():
+        for performance in belief.performances:
+            twin.absorb([(name, performance)])
+    return twin
+
+
+def store_of(params: EloR, players: dict[str, Player]) -> Beliefs:
+    """A store with a row for each of the pool, who believe what the twin's players do."""
+    beliefs = SYSTEM.newcomers(params, len(POOL))
+    remember(beliefs, {row: players[name] for row, name in enumerate(POOL) if name in players})
+    return beliefs
+
+
+def veteran(params: EloR, rating: float = 1000.0, rounds: int = 40) -> Beliefs:
+    """One player who has always shown the same, with sigma = sigma* from the beginning."""
+    beliefs = SYSTEM.newcomers(params, 1)
+    know(SYSTEM, params, beliefs, [0], rating, params.sigma_star, 0)
+    walk(params, beliefs, [rating] * rounds)
+    return beliefs
+
+
+def walk(params: EloR, beliefs: Beliefs, performances: list[float], weight: float = 1.0) -> list[float]:
+    """The ratings of player 0 after each of these performances."""
+    round = Rounds.from_columns([0, 1], [0], [0], [0], weight=[weight])
+    return [float(four_steps(SYSTEM, params, beliefs, round, [shown]).mu[0]) for shown in performances]
+
+
+def noised(params: EloR, beliefs: Beliefs, weight: float = 1.0) -> Outcome:
+    """Step 1 alone, for everybody in the store, in place."""
+    n = len(beliefs)
+    outcome = Outcome.empty(n)
+    SYSTEM.prior(params, beliefs, ladder(*[1] * n, weight=weight), 0, n, outcome.prior)
+    return outcome
+
+
+def pull(beliefs: Beliefs, s: float, row: int = 0) -> float:
+    """Minus half the slope of the log-belief at ``s``."""
+    (mu_0, tau_0), *logistic = queue(beliefs, row)
+    return math.fsum([(s - mu_0) / tau_0**2, *(math.tanh((s - mu) / tau) / tau for mu, tau in logistic)])
+
+
+# --- what the report prints ---
+
+
+def test_simple_noise__gives_the_jumps_of_the_printed_figure() -> None:
+    params = EloR(noise="simple")
+    ratings = walk(params, veteran(params), [3000.0] * 7)
+    jumps = [b - a for a, b in pairwise([1000.0, *ratings])]
+    assert [round(jump) for jump in jumps[:2]] == [48, 63]
+    assert round(ratings[5]) == 1875
+    assert round(jumps[6]) == 566
+    assert jumps == pytest.approx([47.88, 63.48, 86.74, 124.50, 194.59, 357.36, 565.99], abs=6e-3)
+
+
+def test_exact_noise__climbs_more_slowly_than_the_printed_figure() -> None:
+    params = EloR()
+    ratings = walk(params, veteran(params), [3000.0] * 8)
+    jumps = [b - a for a, b in pairwise([1000.0, *ratings])]
+    assert jumps == pytest.approx([47.88, 57.56, 70.75, 90.07, 120.84, 175.62, 288.33, 446.50], abs=5e-3)
+
+
+@pytest.mark.parametrize("surprise", [1e5, -1e5, 1e9])
+def test_one_big_surprise__lifts_a_veteran_by_what_the_old_factors_yield(surprise: float) -> None:
+    """The limit solves sum tanh(x / tau') / tau' = 1 / gamma; it is about (1 / gamma) / T."""
+    params = EloR()
+    beliefs = veteran(params)
+    (rating,) = walk(params, beliefs, [1000.0 + surprise])
+    jump = abs(rating - 1000.0)
+    assert jump == pytest.approx(47.88, abs=5e-3)
+    (mu_0, tau_0), *logistic = queue(beliefs)
+    yielded = (rating - mu_0) / tau_0**2 + sum(math.tanh((rating - mu) / tau) / tau for mu, tau in logistic[:-1])
+    assert abs(yielded) == pytest.approx(1 / params.gamma, rel=1e-9)
+    assert jump == pytest.approx(1 / params.gamma * (100.0**-2 - 250.0**-2) ** -1, rel=1e-2)
+
+
+def test_display_rating__takes_208_120_and_77_off_newcomers() -> None:
+    params, penalties = EloR(), []
+    beliefs = SYSTEM.newcomers(params, 1)
+    for _ in range(3):
+        walk(params, beliefs, [1500.0])
+        penalties.append(SYSTEM.deviations * (beliefs.sigma[0] - SYSTEM.sigma_limit(params)))
+    assert [round(penalty) for penalty in penalties] == [208, 120, 77]
+
+
+@pytest.mark.parametrize("noise", ["exact", "simple"])
+def test_small_surprise__moves_a_rating_by_sixteen_percent(noise: str) -> None:
+    """Near their centres all factors are normal: the memoryless limit sigma*^2 / gamma^2."""
+    params = EloR(noise=noise)
+    assert walk(params, veteran(params), [1000.01])[0] - 1000.0 == pytest.approx(0.0016, rel=1e-6)
+
+
+@given(st.floats(0.01, 100), st.sampled_from(["exact", "simple"]), st.lists(st.floats(0, 3000), min_size=1, max_size=4))
+@repeatable(40)
+def test_sigma_star__is_the_fixed_point_for_every_weight(weight, noise, performances) -> None:
+    params = EloR(noise=noise)
+    beliefs = veteran(params, rounds=3)
+    walk(params, beliefs, performances, weight)
+    assert beliefs.sigma[0] == pytest.approx(100.0, rel=1e-12)
+
+
+def test_weight__widens_gamma_and_narrows_eta_so_that_the_formula_of_the_source_holds() -> None:
+    params = EloR()
+    assert spread(params, 1.0) == (250.0, pytest.approx(1904.7619047619))
+    for weight in (0.05, 0.5, 3.0, 50.0):
+        gamma, eta2 = spread(params, weight)
+        assert eta2 == pytest.approx(1 / (100.0**-2 - gamma**-2) - 100.0**2, rel=1e-9)
+        assert eta2 == pytest.approx(weight * spread(params, 1.0)[1], rel=1e-12)
+
+
+# --- the twin ---
+
+
+@given(histories(max_rounds=4), populations(max_performances=3), elo_r_params(), st.booleans())
+@repeatable(60)
+def test_history__agrees_with_the_twin(contests, people, chosen, large) -> None:
+    """``large``: by the four steps of a large round and its table."""
+    twin, params = twin_of(people, chosen), SYSTEM.params(**chosen)
+    beliefs = store_of(params, twin.players)
+    for contest in contests:
+        round = to_rounds([contest])
+        rate = four_steps if large else _rate
+        outcome = rate(SYSTEM, params, beliefs, round)
+        expected = twin.rate(contest.standings, contest.weight, contest.perf_ceiling)
+        for name in ("perf", "mu_prior", "sigma_prior", "mu", "sigma"):
+            wanted = [getattr(one, "performance" if name == "perf" else name) for one in expected]
+            assert getattr(outcome, name) == pytest.approx(wanted, rel=1e-12, abs=POINTS)
+        for one in expected:
+            row = POOL.index(one.player)
+            assert beliefs.n_rounds[row] == twin.players[one.player].n
+            kept = queue(beliefs, row)
+            found = [number for factor in kept[1:] for number in factor]
+            wanted = [number for factor in one.factors[len(one.factors) - len(kept) + 1 :] for number in factor]
+            assert found == pytest.approx(wanted, rel=1e-11, abs=POINTS)
+
+
+def _rate(system, params, beliefs, round) -> Outcome:
+    return rate_rounds(system, params, beliefs, round, Serial())
+
+
+@pytest.mark.parametrize("noise", ["exact", "simple"])
+@pytest.mark.parametrize("last", [1500.0, 6000.0])
+def test_old_factors__leave_without_a_trace(noise: str, last: float) -> None:
+    """With gamma near sigma* factors fade quickly; the twin keeps all of them."""
+    params, twin = EloR(gamma=120.0, noise=noise), Twin(gamma=120.0, noise=noise)
+    beliefs = SYSTEM.newcomers(params, 1)
+    shown = [*np.random.default_rng(5).normal(1500, 200, 35).tolist(), *[last] * 10]
+    for performance in shown:
+        (rating,) = walk(params, beliefs, [performance])
+        assert rating == pytest.approx(twin.absorb([("X", performance)])[0].mu, abs=POINTS)
+    assert len(twin.players["X"].queue) == 46
+    assert len(queue(beliefs)) < 30
+
+
+def test_old_factors__of_a_veteran_do_not_pile_up() -> None:
+    params = EloR()
+    beliefs = SYSTEM.newcomers(params, 1)
+    walk(params, beliefs, np.random.default_rng(5).normal(1500, 300, 1000).tolist())
+    assert len(queue(beliefs)) < 200
+
+
+def test_old_factors__stay_for_ever_where_skills_never_drift() -> None:
+    params = EloR(sigma_star=0.0)
+    beliefs = SYSTEM.newcomers(params, 1)
+    walk(params, beliefs, [1600.0] * 300)
+    assert len(queue(beliefs)) == 301
+    assert beliefs.sigma[0] == pytest.approx((350.0**-2 + 300 * 250.0**-2) ** -0.5)
+
+
+# --- noise ---
+
+
+def exact_zeta(u: float) -> tuple[float, Decimal]:
+    """v = u tanh u and 2 u / sinh 2 u in many digits."""
+    with localcontext() as context:
+        context.prec = 60
+        g = Decimal(u)
+        e = (-2 * g).exp()
+        return float(g * (1 - e) / (1 + e)), 4 * g * e / (1 - e * e)
+
+
+@pytest.mark.parametrize("u", [*np.logspace(-8, -1, 8), *np.linspace(0.05, 6, 120), *np.linspace(6, 40, 18), 700.0])
+def test_zeta__is_right_to_the_last_digits(u: float) -> None:
+    v, exact = exact_zeta(u)
+    assert abs(Decimal(float(_zeta(v))) - exact) <= Decimal("4e-15") * Decimal(max(1.0, v))
+
+
+def test_zeta__is_one_at_the_mode_and_nothing_far_out() -> None:
+    assert _zeta(0.0) == 1.0
+    for v in (1e2, 1e4, 1e8, 1e16):
+        assert 0.0 <= _zeta(v) <= 1e-15 * v
+
+
+@pytest.mark.slow
+@given(populations(extreme=True), elo_r_params(), st.sampled_from([0.05, 1.0, 20.0]))
+@repeatable(100)
+def test_exact_noise__reaches_the_wanted_variance_and_keeps_the_mode(people, chosen, weight) -> None:
+    chosen |= {"noise": "exact"}
+    params = SYSTEM.params(**chosen)
+    beliefs = store_of(params, twin_of(people, chosen).players)
+    before = beliefs.mu.copy()
+    old = [queue(beliefs, row) for row in range(len(POOL))]
+    sigma = np.sqrt([1 / math.fsum(tau**-2 for _, tau in one) for one in old])
+    prior = noised(params, beliefs, weight)
+    assert same_bits(prior.mu_prior, before)
+    assert prior.sigma_prior == pytest.approx(np.hypot(sigma, math.sqrt(spread(params, weight)[1])), rel=1e-12)
+    for row, mode in enumerate(before):
+        new = queue(beliefs, row)
+        assert math.fsum(tau**-2 for _, tau in new) == pytest.approx(prior.sigma_prior[row] ** -2, rel=1e-12)
+        kappa2 = (new[0][1] / old[row][0][1]) ** 2
+        assert all(
+            math.sqrt(kappa2) * (1 - 1e-12) <= tau / was <= kappa2 * (1 + 1e-12)
+            for (_, was), (_, tau) in zip(old[row], new, strict=True)
+        )
+        steep = math.fsum(tau**-2 for _, tau in new)
+        assert abs(pull(beliefs, mode, row)) <= 1e-12 * max(abs(mode), 1e3) * steep
+
+
+@given(populations(extreme=True), elo_r_params(), st.sampled_from([0.05, 1.0, 20.0]))
+@repeatable(60)
+def test_simple_noise__widens_all_factors_alike_and_finds_the_new_mode(people, chosen, weight) -> None:
+    chosen |= {"noise": "simple"}
+    params = SYSTEM.params(**chosen)
+    beliefs = store_of(params, twin_of(people, chosen).players)
+    old = [queue(beliefs, row) for row in range(len(POOL))]
+    prior = noised(params, beliefs, weight)
+    for row, one in enumerate(old):
+        widened = [tau / was for (_, was), (_, tau) in zip(one, queue(beliefs, row), strict=True)]
+        assert widened == pytest.approx([widened[0]] * len(one), rel=1e-13)
+        steep = prior.sigma_prior[row] ** -2
+        assert abs(pull(beliefs, prior.mu_prior[row], row)) <= 1e-12 * max(abs(prior.mu_prior[row]), 1e3) * steep
+
+
+@pytest.mark.parametrize("sigma", [1e-6, 1e-3, 1.0, 350.0, 1e5])
+@pytest.mark.parametrize("weight", [1e-9, 1.0, 1e9])
+def test_exact_noise__of_any_strength_agrees_with_the_twin(sigma: float, weight: float) -> None:
+    start = {"X": {"factors": [[1500.0, sigma], [1400.0, 250.0], [1500.0, sigma], [5000.0, 9.0]]}}
+    params, twin = EloR(), Twin(initial_state=start)
+    beliefs = SYSTEM.newcomers(params, 1)
+    remember(beliefs, {0: twin.players["X"]})
+    (expected,) = twin.absorb([("X", 2000.0)], weight)
+    assert walk(params, beliefs, [2000.0], weight) == pytest.approx([expected.mu], rel=1e-12)
+    kept = [tau for _, tau in queue(beliefs)[1:]]  # those too wide to matter have joined the normal factor
+    assert kept == pytest.approx([tau for _, tau in expected.factors[-len(kept) :]], rel=1e-11)
+
+
+# --- performances ---
+
+
+@pytest.mark.parametrize("tie_mode", ["half", "full"])
+def test_performances__of_two_thousand_agree_with_pairwise_sums(tie_mode: str) -> None:
+    params, twin = EloR(tie_mode=tie_mode), Twin(tie_mode=tie_mode)
+    n, draw = 2000, np.random.default_rng(7)
+    beliefs = SYSTEM.newcomers(params, n)
+    know(SYSTEM, params, beliefs, np.arange(n), draw.normal(1500, 400, n), draw.uniform(100, 350, n), 5)
+    round = ladder(1, 2, *[1] * 500, *[3] * 100, 1196, 1)
+    prior = noised(params, _copy(beliefs, params))
+    field = list(zip(prior.mu_prior.tolist(), np.hypot(prior.sigma_prior, 250.0).tolist(), strict=True))
+    outcome = rate_rounds(SYSTEM, params, beliefs, round, Serial())
+    for i in (0, 1, 2, 300, 700, 803, 1998, 1999):
+        assert outcome.perf[i] == pytest.approx(twin._performance(field, i, round.lo[i], round.hi[i]), abs=POINTS)
+
+
+def _copy(beliefs: Beliefs, params: EloR) -> Beliefs:
+    copy = SYSTEM.newcomers(params, 0)
+    copy.restore(beliefs.columns())
+    return copy
+
+
+@given(places(8), st.lists(ratings(), min_size=8, max_size=8), st.floats(100, 350), elo_r_params())
+@repeatable(100)
+def test_ties__share_a_performance_in_full_and_order_by_rating_in_half(spots, mu, sigma, chosen) -> None:
+    """Where all are known equally well: a player's own rating holds on to its performance, the tighter the surer."""
+    params = SYSTEM.params(**chosen)
+    beliefs = SYSTEM.newcomers(params, 8)
+    know(SYSTEM, params, beliefs, np.arange(8), np.array(mu), np.full(8, sigma), 5)
+    lo, hi = zip(*spots, strict=True)
+    perf = _rate(SYSTEM, params, beliefs, Rounds.from_columns([0, 8], np.arange(8), lo, hi)).perf
+    for i in range(8):
+        for j in range(i + 1, 8):
+            if lo[i] < lo[j]:
+                assert perf[i] > perf[j]
+            elif params.tie_mode == "full":
+                assert perf[i] == perf[j]
+            else:
+                assert (perf[i] - perf[j]) * (mu[i] - mu[j]) >= 0 or abs(perf[i] - perf[j]) <= POINTS
+
+
+def test_round__order_inside_a_tie_group_changes_nothing() -> None:
+    mu, sigma = np.array([1500.0, 1320.0, 1900.0, 1710.0, 1480.0, 2210.0]), np.full(6, 120.0)
+    outcomes = []
+    for order in ([0, 1, 2, 3, 4, 5], [1, 0, 5, 3, 2, 4]):
+        beliefs = SYSTEM.newcomers(EloR(), 6)
+        know(SYSTEM, EloR(), beliefs, np.arange(6), mu, sigma, 5)
+        _rate(SYSTEM, EloR(), beliefs, Rounds.from_columns([0, 6], order, [0, 0, 2, 2, 2, 2], [1, 1, 5, 5, 5, 5]))
+        outcomes.append(beliefs.mu.copy())
+    assert outcomes[0] == pytest.approx(outcomes[1], abs=POINTS)
+
+
+def test_ceiling__caps_what_is_shown_and_not_what_others_are_measured_by() -> None:
+    free, capped = (
+        _rate(SYSTEM, EloR(), SYSTEM.newcomers(EloR(), 3), ladder(1, 1, 1, perf_ceiling=ceiling))
+        for ceiling in (math.inf, 1550.0)
+    )
+    assert free.perf[0] > 1550.0 == capped.perf[0]
+    assert same_bits(free.perf[1:], capped.perf[1:])
+    assert 1500.0 < capped.mu[0] < free.mu[0]
+
+
+# --- laws ---
+
+
+@given(populations(extreme=True), elo_r_params(), st.floats(0, 5000), st.floats(0.1, 2000))
+@repeatable(100)
+def test_rating__rises_with_the_newest_performance(people, chosen, shown, more) -> None:
+    params = SYSTEM.params(**chosen)
+    players = twin_of(people, chosen).players
+    one, other = store_of(params, players), store_of(params, players)
+    round = Rounds.from_columns([0, len(POOL)], np.arange(len(POOL)), np.arange(len(POOL)), np.arange(len(POOL)))
+    worse = four_steps(SYSTEM, params, one, round, [shown] * len(POOL))
+    better = four_steps(SYSTEM, params, other, round, [shown + more] * len(POOL))
+    assert (better.mu >= worse.mu - POINTS).all()
+    assert same_bits(better.sigma, worse.sigma)
+    between = np.minimum(worse.mu_prior, worse.perf) - POINTS, np.maximum(worse.mu_prior, worse.perf) + POINTS
+    assert ((between[0] <= worse.mu) & (worse.mu <= between[1])).all()
+
+
+@pytest.mark.slow
+@given(histories(max_rounds=3), elo_r_params(), st.sampled_from([-1000.0, 512.0]))
+@repeatable(40)
+def test_history__shifting_all_ratings_shifts_all_results(contests, chosen, shift) -> None:
+    outcomes = []
+    for mu in (1500.0, 1500.0 + shift):
+        params = SYSTEM.params(mu_init=mu, **chosen)
+        moved = [type(c)(c.standings, c.time, c.weight, c.perf_ceiling + (mu - 1500.0)) for c in contests]
+        outcomes.append(_rate(SYSTEM, params, SYSTEM.newcomers(params, len(POOL)), to_rounds(moved)))
+    one, other = outcomes
+    assert other.mu - shift == pytest.approx(one.mu, abs=POINTS)
+    assert other.perf - shift == pytest.approx(one.perf, abs=POINTS)
+    assert other.sigma == pytest.approx(one.sigma, rel=1e-12)
+
+
+@given(st.lists(st.floats(0, 5000), min_size=6, max_size=12), st.integers(2, 5))
+@repeatable(40)
+def test_bounded_queue__keeps_the_mode_and_the_bound(performances, max_len) -> None:
+    params = EloR(max_len=max_len)
+    beliefs = SYSTEM.newcomers(params, 1)
+    for performance in performances:
+        walk(params, beliefs, [performance])
+        assert len(queue(beliefs)) <= max_len
+        steep = beliefs.sigma[0] ** -2
+        assert abs(pull(beliefs, beliefs.mu[0])) <= 1e-11 * 5000 * steep
+        assert steep == pytest.approx(math.fsum(tau**-2 for _, tau in queue(beliefs)), rel=1e-12)
+
+
+# --- engines ---
+
+CHOICES = [
+    EloR(),
+    EloR(noise="simple", tie_mode="full"),
+    EloR(max_len=3, gamma=120.0),
+]
+
+
+def season() -> Rounds:
+    """Twenty rounds on both sides of what counts as small, in which the same people meet again and again."""
+    draw = np.random.default_rng(2)
+    sizes = [SYSTEM.small + 40, 30] * 10
+    player, lo, hi = [], [], []
+    for n in sizes:
+        player.append(draw.permutation(400)[:n])
+        group = np.cumsum(draw.random(n) > 0.3)
+        lo.append(np.searchsorted(group, group, "left"))
+        hi.append(np.searchsorted(group, group, "right") - 1)
+    return Rounds.from_columns(np.cumsum([0, *sizes]), *(np.concatenate(part) for part in (player, lo, hi)))
+
+
+@pytest.mark.parametrize("params", CHOICES, ids=["default", "simple-full", "bounded"])
+def test_engines__agree_to_the_bit_about_long_queues(params: EloR) -> None:
+    expected = SYSTEM.newcomers(params, 400)
+    whole = rate_rounds(SYSTEM, params, expected, season(), Serial())
+    for make in (lambda: Serial(7), lambda: Threads(2), lambda: Threads(3, 11)):
+        beliefs = SYSTEM.newcomers(params, 400)
+        with make() as engine:
+            assert same_bits(rate_rounds(SYSTEM, params, beliefs, season(), engine), whole)
+        assert same_bits(beliefs, expected)
+
+
+# --- parameters ---
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"gamma": 100.0}, r"gamma must be > sigma_star \(100.0 rating points\), got 100.0"),
+        ({"gamma": math.inf}, "gamma must be within .*, got inf"),
+        ({"gamma": 0.0, "sigma_star": 0.0}, "gamma must be within .*, got 0.0"),
+        ({"sigma_star": -1.0}, "sigma_star must be within .*, got -1.0"),
+        ({"sigma_star": math.nan}, "sigma_star must be within .*, got nan"),
+        ({"noise": "none"}, "noise must be one of exact, simple, got 'none'"),
+        ({"tie_mode": "split"}, "tie_mode must be one of half, full, got 'split'"),
+        ({"max_len": 1}, r"max_len must be a whole number within 2\.\.1000000"),
+        ({"mu_init": math.inf}, "mu_init must be within .*, got inf"),
+        ({"sigma_init": 0.0}, "sigma_init must be within .*, got 0.0"),
+    ],
+)
+def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        EloR(**chosen)
+
+
+def test_belief__is_a_normal_factor_and_a_queue() -> None:
+    beliefs = SYSTEM.newcomers(EloR(), 2)
+    assert set(beliefs.state) == {"normal_mu", "normal_weight", "slope"}
+    assert queue(beliefs, 1) == [(1500.0, pytest.approx(350.0))]

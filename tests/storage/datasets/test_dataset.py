@@ -1,0 +1,143 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from helpers.builders import content, contest, expected, field, ingest
+
+from ranklake.storage import DamagedError, Dataset, LakeError, MissingError
+from ranklake.storage.datasets.players import encode_part
+
+
+@pytest.fixture
+def games():
+    """Forty games of two to four, enough for one shared file."""
+    return [contest(f"g{i:02d}", field("p", 2 + i % 3, i)) for i in range(40)]
+
+
+def test_open__a_missing_data_set_names_those_there_are(lake):
+    with pytest.raises(MissingError, match=r"no data set 'x' in .*it holds none yet; `ranklake ingest` makes one"):
+        Dataset.open(lake, "x")
+    for name in ("cf", "atp"):
+        ingest(lake, [contest("a", ["x", "y"])], name)
+    lake.write_bytes("raw/cf/1.json", b"{}")
+    lake.write_bytes(".hidden/contests/contests.parquet", b"")
+    with pytest.raises(LakeError, match=r"there are: atp, cf$"):
+        Dataset.open(lake, "x")
+
+
+def test_standings__any_range_gives_the_same_contests(lake, games):
+    ingest(lake, games)
+    dataset = Dataset.open(lake, "games")
+    whole = next(dataset.standings())
+    for start, stop in [(0, 0), (0, 1), (3, 7), (39, 40), (40, 40), (10, None), (7, 3), (30, 99)]:
+        parts = list(dataset.standings(start, stop))
+        wanted = range(40)[start:stop]
+        assert [part.first_contest + i for part in parts for i in range(len(part))] == list(wanted)
+        if wanted:
+            rows = slice(whole.offsets[wanted[0]], whole.offsets[wanted[-1] + 1])
+            assert np.array_equal(parts[0].player, whole.player[rows])
+            assert np.array_equal(parts[0].lo, whole.lo[rows])
+
+
+def test_standings__arrays_are_what_kernels_take(lake, games):
+    ingest(lake, games)
+    for part in Dataset.open(lake, "games").standings():
+        assert part.offsets.dtype == np.int64
+        assert part.offsets[0] == 0
+        for column in (part.player, part.lo, part.hi):
+            assert column.dtype == np.int32
+            assert column.flags.c_contiguous
+            assert len(column) == part.offsets[-1]
+
+
+@pytest.mark.parametrize(
+    ("stretch_rows", "firsts"), [(1, [0, 1, 9, 11, 25, 26, 39]), (30, [0, 11, 25, 26, 39]), (99, [0])]
+)
+def test_standings__each_file_is_read_once(lake, games, monkeypatch, stretch_rows, firsts):
+    monkeypatch.setattr("ranklake.storage.datasets.standings._STRETCH_ROWS", stretch_rows)
+    ingest(lake, games)
+    ingest(lake, [contest(f"g{i:02d}", field("q", 3)) for i in (0, 9, 10, 25, 39)])
+    dataset = Dataset.open(lake, "games")
+    read = []
+    original = lake.read_bytes
+    monkeypatch.setattr(lake, "read_bytes", lambda path: read.append(path) or original(path))
+    assert [part.first_contest for part in dataset.standings()] == firsts
+    # The shared file is looked at a second time, to see that its surplus rows are those of corrected contests.
+    assert len(read) == 3
+    assert len(set(read)) == 2
+
+
+def test_standings__corrected_contests_come_in_their_old_place(lake, games):
+    ingest(lake, games)
+    for i in (5, 5, 6, 0):
+        games[i] = contest(f"g{i:02d}", field(f"new{i}", 3 + len(games[i])))
+        ingest(lake, [games[i]])
+    assert content(lake) == expected(games)
+
+
+def _standings_file(lake):
+    return f"games/standings/{lake.list('games/standings')[0]}"
+
+
+def test_standings__a_file_with_other_rows_is_damage(lake, games):
+    ingest(lake, games)
+    path = _standings_file(lake)
+    table = lake.read_table(path, "standings")
+    for wrong in (table.slice(1), pa.concat_tables([table, table.slice(0, 1)]), table.slice(0, 0)):
+        lake.write_table(path, wrong, "standings")
+        with pytest.raises(DamagedError, match=rf"{path}: has \d+ rows, its contests have {table.num_rows} players"):
+            list(Dataset.open(lake, "games").standings())
+
+
+def test_standings__a_shifted_file_of_corrected_contests_is_damage(lake, games):
+    ingest(lake, games)
+    path = _standings_file(lake)
+    table = lake.read_table(path, "standings")
+    ingest(lake, [contest("g39", field("q", 3))])
+    assert content(lake)
+    lake.write_table(path, pa.concat_tables([table.slice(1), table.slice(0, 1)]), "standings")
+    with pytest.raises(DamagedError, match=path):
+        list(Dataset.open(lake, "games").standings())
+
+
+def test_standings__a_missing_file_is_named(lake, games):
+    ingest(lake, games)
+    path = _standings_file(lake)
+    lake.delete(path)
+    with pytest.raises(MissingError, match=path):
+        list(Dataset.open(lake, "games").standings())
+
+
+def test_players__parts_that_do_not_fit_are_damage(lake):
+    ingest(lake, [contest("a", ["x", "y"])])
+    (file,) = lake.list("games/players")
+    data = lake.read_bytes(f"games/players/{file}")
+    lake.write_bytes(f"games/players/{file}", data[:50] + bytes([data[50] ^ 1]) + data[51:])
+    with pytest.raises(DamagedError, match=rf"games/players/{file}: is not what its name says; restore it, or `"):
+        Dataset.open(lake, "games").handles()
+    contests, (other, part) = Dataset.open(lake, "games").contests, encode_part(1, pa.array(["y"]))
+    lake.write_bytes(f"games/players/{other}", part)
+    facts = {"player_parts": other, "n_players": "2"}
+    lake.write_table("games/contests/contests.parquet", contests, "contests", metadata=facts)
+    with pytest.raises(DamagedError, match=rf"games/players/{other}: does not hold the players from 0 on, of 2"):
+        Dataset.open(lake, "games").handles()
+
+
+def test_players__parts_other_than_the_committed_ones_are_ignored_and_then_swept(lake):
+    ingest(lake, [contest("a", ["x", "y"])])
+    for part in ("000001", "000002"):
+        lake.write_bytes(f"games/players/{part}.parquet", b"torn")
+    assert Dataset.open(lake, "games").handles().to_pylist() == ["x", "y"]
+    before = lake.list("games/players")
+    ingest(lake, [contest("b", ["z", "y"])])
+    assert Dataset.open(lake, "games").handles().to_pylist() == ["x", "y", "z"]
+    assert len(lake.list("games/players")) == 2  # what was replaced, for those who read it
+    assert not set(before[1:]) & set(lake.list("games/players"))
+
+
+def test_players__parts_are_few_however_often_a_few_players_come(lake, monkeypatch):
+    monkeypatch.setattr("ranklake.storage.datasets.players._PART_PLAYERS", 8)
+    for number in range(30):
+        ingest(lake, [contest(f"c{number}", [f"x{number}", f"y{number}"])])
+    handles = Dataset.open(lake, "games").handles().to_pylist()
+    assert handles == [f"{name}{number}" for number in range(30) for name in "xy"]
+    assert len(lake.list("games/players")) <= 60 / 8 + 2

@@ -1,0 +1,75 @@
+"""Odd addresses of a lake: they work, or one line says what is wrong, and no folder is made by mistake."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from helpers.builders import contest, ingest
+
+from ranklake.storage import Dataset, Lake, LakeError
+from ranklake.storage.lake.errors import AddressError
+
+WRONG = {
+    "": "is empty, got ''",
+    "  ": "is empty",
+    "file:": "names no folder",
+    "file://": "names no folder",
+    "local://": "names no folder",
+    "file:///": "the root folder of a disk",
+    "/": "the root folder of a disk",
+    "file://localhost/tmp/lake": "'localhost' would be a host; an absolute path is as in file:///localhost/tmp/lake",
+    "file://lake": "as in file:///lake",
+    "s3:": "s3: must be followed by //",
+    "s3:bucket/lake": "s3: must be followed by //",
+    "s3://": "names no bucket",
+    "s3:///lake": "names no bucket",
+    "foo://lake": "cannot be the address of a lake: Protocol not known: foo",
+    "reference://": "cannot be the address of a lake: ",
+    "zip://lake": "cannot be the address of a lake: ",
+    "simplecache::s3://bucket": "a chain of file systems",
+    "~nobody-of-that-name/lake": "no home folder is known for '~nobody-of-that-name'",
+}
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("url", WRONG)
+def test_open__refuses_an_address_that_cannot_be_a_lakes(tmp_path: Path, url: str, create: bool) -> None:
+    if url.startswith("s3://"):
+        pytest.importorskip("s3fs")
+    with pytest.raises(AddressError) as caught:
+        Lake.open(url, create=create)
+    assert WRONG[url] in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("below", ["", "/x"])
+def test_open__of_a_file_is_told(tmp_path: Path, create: bool, below: str) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(LakeError) as caught:
+        Lake.open(f"file{below}", create=create)
+    assert ("is a file, and a lake is a folder" in str(caught.value)) == (not below)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["lake", "lake/", "lake//", "./sub/../lake", "file:lake", "{}/lake", "file://{}/lake", "file:{}/lake", "~/lake"],
+)
+def test_open__by_any_spelling_finds_the_same_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("HOME" if os.name == "posix" else "USERPROFILE", str(tmp_path))
+    (tmp_path / "sub").mkdir()
+    ingest(Lake.open(url.format(tmp_path.as_posix()), create=True), [contest("a", ["x", "y"])])
+    assert {path.name for path in tmp_path.iterdir()} == {"sub", "lake"}
+    again = Lake.open(url.format(tmp_path.as_posix()))
+    assert Dataset.names(again) == ["games"]
+    assert os.path.samefile(again.uri("games"), tmp_path / "lake" / "games")

@@ -1,0 +1,212 @@
+"""Calls that only some platforms have, or that do something else there, are made in one place each."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from fsspec.implementations.local import LocalFileSystem
+
+from ranklake.flows.common.interrupts import interruptible
+from ranklake.flows.common.times import utc
+from ranklake.flows.scheduling.pages import place
+from ranklake.storage.lake.object_stores import connect
+from ranklake.storage.leases import processes
+from ranklake.storage.leases.identity import author
+
+ROOT = Path(__file__).resolve().parents[3]
+SOURCES = [
+    path for part in ("ranklake", "flows", "storage", "rating_kernels") for path in sorted((ROOT / part).rglob("*.py"))
+]
+
+ONE_PLACE = {  # a call, and the modules that may make it
+    "os.kill": {"storage/leases/processes.py"},  # ends any process on Windows
+    "os.sched_getaffinity": {"flows/common/cpus.py"},
+    "os.getuid": {
+        "storage/leases/identity.py",
+        "rating_kernels/core/cache_folder.py",
+        "flows/engines/local_cluster.py",
+    },
+    "os.link": {"storage/lake/disk.py"},
+    "os.rename": {"storage/lake/disk.py"},  # replaces on POSIX, refuses on Windows
+    "os.replace": {"storage/lake/disk.py", "rating_kernels/core/cache_folder.py"},
+    "os.fsync": {"storage/lake/disk.py"},
+    "fcntl.fcntl": {"storage/lake/disk.py"},
+    "socket.gethostname": {"storage/leases/identity.py", "storage/leases/processes.py"},
+    # of a time before 1970 an OSError on Windows; the years of CTFtime are later
+    "datetime.fromtimestamp": {"flows/sources/sites/ctftime.py"},
+    "datetime.utcfromtimestamp": set(),
+    "time.tzset": set(),
+    "os.fork": set(),
+    "os.geteuid": {"rating_kernels/core/cache_folder.py"},  # where there is one
+    "os.killpg": set(),
+    "os.setsid": set(),
+    "os.mkfifo": set(),
+    "os.symlink": set(),
+    "os.sysconf": set(),
+    "os.uname": set(),
+    "os.nice": set(),
+    "select.select": set(),
+    "signal.alarm": set(),
+    "signal.setitimer": set(),
+    "signal.pthread_kill": set(),
+    "signal.pthread_sigmask": set(),
+    "faulthandler.register": set(),
+    "resource.getrusage": set(),
+}
+SIGNALS = {"SIGINT", "SIGTERM", "SIG_IGN", "SIG_DFL", "Signals"}  # on every platform
+
+
+def nodes() -> Iterator[tuple[str, ast.AST]]:
+    for path in SOURCES:
+        name = path.relative_to(ROOT).as_posix()
+        yield from ((name, node) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def test_sources__call_what_differs_between_platforms_in_one_place() -> None:
+    found: dict[str, set[str]] = {}
+    for name, node in nodes():
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found.setdefault(f"{node.value.id}.{node.attr}", set()).add(name)
+    assert {call: places for call in ONE_PLACE if (places := found.get(call, set()) - ONE_PLACE[call])} == {}
+    numbers = {call.removeprefix("signal.") for call in found if call.startswith("signal.")}
+    assert {number for number in numbers if number.isupper() or number == "Signals"} <= SIGNALS
+
+
+def test_sources__import_no_module_of_one_platform_alone() -> None:
+    only_some = {"fcntl", "grp", "msvcrt", "posix", "pty", "pwd", "resource", "select", "syslog", "termios", "winreg"}
+    found = set()
+    for name, node in nodes():
+        modules = [node.module] if isinstance(node, ast.ImportFrom) else []
+        modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        found |= {(name, module) for module in modules if module in only_some}
+    assert found == {("storage/lake/disk.py", "fcntl")}  # behind an ``except ImportError``
+
+
+def test_sources__text_is_utf8_whatever_the_locale_says() -> None:
+    missing = []
+    for name, node in nodes():
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        texts = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        named = {keyword.arg for keyword in node.keywords}
+        if called in ("read_text", "write_text", "File") and "encoding" not in named and "utf-8" not in texts:
+            missing.append((name, node.lineno))
+        opens = called == "open" and (owner is None or not isinstance(owner, ast.Name))  # not Lake.open and the like
+        if opens and not any("b" in text for text in texts) and "encoding" not in named:
+            missing.append((name, node.lineno))
+        if called == "write_text" and "newline" not in named:
+            missing.append((name, node.lineno))
+    assert missing == []
+
+
+@pytest.mark.parametrize("seconds", [-62_135_596_800, -3_093_465_600, -1, 0, 1_700_000_000, 253_402_300_799])
+def test_utc__knows_every_year(seconds: int) -> None:
+    assert utc(seconds) == datetime.fromtimestamp(seconds, UTC)
+
+
+@pytest.mark.parametrize("seconds", [-(10**12), 10**12, 10**18, -(2**63)])
+def test_utc__beyond_the_calendar_is_one_error(seconds: int) -> None:
+    with pytest.raises(OverflowError):
+        utc(seconds)
+
+
+@pytest.mark.parametrize("error", [ImportError, KeyError, OSError])
+def test_author__without_a_user_name_is_a_number_or_unknown(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """Windows without USERNAME raises ImportError until Python 3.12, later OSError."""
+
+    def fail() -> str:
+        raise error("no name")
+
+    monkeypatch.setattr("getpass.getuser", fail)
+    assert author() == f"{os.getuid() if hasattr(os, 'getuid') else 'unknown'}@{socket.gethostname()}"
+    monkeypatch.delattr(os, "getuid", raising=False)
+    assert author() == f"unknown@{socket.gethostname()}"
+
+
+def test_machine__without_boot_and_namespace_is_told_apart_by_its_network_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two Macs may have one host name."""
+    monkeypatch.setattr(processes, "PROC", Path("/nowhere"))
+    here = processes.machine()
+    assert here == processes.machine()
+    assert here.startswith(socket.gethostname())
+    monkeypatch.setattr(uuid, "getnode", lambda: 1)
+    assert processes.machine() != here
+
+
+def test_interruptible__puts_back_a_handler_that_is_not_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedding program may have installed it: Python then knows none, and cannot install none."""
+    install, installed = signal.signal, []
+
+    def install_unknown(number: int, handler: object) -> object:
+        installed.append(handler)
+        return None if len(installed) == 1 else install(number, handler)  # type: ignore[arg-type]
+
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(signal, "signal", install_unknown)
+            patch.setattr(signal, "getsignal", lambda number: None if number == signal.SIGINT else before)
+            with interruptible(""):
+                pass
+        assert installed[1:] == [signal.SIG_DFL]
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.mark.parametrize("platform", ["posix", "windows"])
+def test_follow__ends_with_the_signal_that_the_platform_sends(monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
+    """Windows never sends SIGTERM, but SIGBREAK; another signal stands for it here."""
+    from ranklake.flows.cli.commands import follow as following
+
+    if platform == "windows":
+        monkeypatch.setattr(signal, "SIGBREAK", signal.SIGABRT, raising=False)
+    else:
+        monkeypatch.delattr(signal, "SIGBREAK", raising=False)
+    caught: list[signal.Signals] = []
+
+    @contextmanager
+    def watched(last_words: str, *more: signal.Signals) -> Iterator[None]:
+        caught.extend(more)
+        yield
+
+    def interrupted(source: str) -> None:
+        raise KeyboardInterrupt
+
+    said: list[str] = []
+    monkeypatch.setattr(following, "interruptible", watched)
+    monkeypatch.setattr(following.click, "echo", lambda text, **_: said.append(text))
+    following._again_and_again(["codeforces"], interrupted, 60)
+    assert caught == [signal.SIGABRT if platform == "windows" else signal.SIGTERM]
+    assert said[-1] == "stopped; what was committed stays"
+
+
+@pytest.mark.parametrize(
+    "url", ["C:\\lake", "C:/lake", "c:lake", "\\\\server\\share\\lake", "file:///C:/lake", "D:\\", "~/lake"]
+)
+def test_open__a_drive_letter_is_no_protocol(url: str) -> None:
+    filesystem, _ = connect(url)
+    assert isinstance(filesystem, LocalFileSystem)
+
+
+def test_page__a_lake_on_a_drive_is_no_link() -> None:
+    """Only an address may become a link of a Markdown page."""
+    local = SimpleNamespace(local=True, uri=lambda path: f"C:/lake/{path}")
+    remote = SimpleNamespace(local=False, uri=lambda path: f"s3://bucket/{path}")
+    assert "](" not in place(local, "published")  # type: ignore[arg-type]
+    assert "](s3://bucket/published)" in place(remote, "published")  # type: ignore[arg-type]

@@ -1,0 +1,132 @@
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from helpers.builders import rounds
+
+from ranklake.storage import DamagedError, FormatError
+from ranklake.storage.lake import schemas
+from ranklake.storage.lake.schemas import TABLES, check_format, conform
+
+FIXED = {
+    "contests": "contest_id name url time_seconds weight perf_ceiling n_players content_digest",
+    "standings": "contest_id player handle lo hi",
+    "players": "player handle",
+    "log": "kind contest_id handle new_handle since_seconds who time_seconds why",
+    "rounds": "round_index contest_id player lo hi perf mu_prior sigma_prior mu sigma n_before",
+}
+
+EXAMPLES = {
+    "contests": {
+        "contest_id": ["a", "b"],
+        "name": ["Erste Runde", ""],
+        "url": ["https://example.org/a", None],
+        "time_seconds": [1_700_000_000, -(2**62)],
+        "weight": [1.0, 0.5],
+        "perf_ceiling": [None, 2400.0],
+        "n_players": [2, 0],
+        "content_digest": ["00", "ff"],
+        "file": ["x.parquet", "y.parquet"],
+        "row_start": [0, 2**40],
+        "n_rows": [3, 0],
+        "source_digest": ["01", "ff"],
+    },
+    "standings": {
+        "contest_id": ["a", "a"],
+        "player": [0, 2**31 - 1],
+        "handle": ["Ünal", " "],
+        "lo": [0, 1],
+        "hi": [0, 1],
+    },
+    "players": {"player": [0, 1], "handle": ["", "\u0000"]},
+    "log": {
+        "kind": ["disqualify", "alias"],
+        "contest_id": ["a", None],
+        "handle": ["Ünal", ""],
+        "new_handle": [None, "ann"],
+        "since_seconds": [None, -(2**62)],
+        "who": ["root@host", "x@y"],
+        "time_seconds": [1_700_000_000, 0],
+        "why": ["", "two accounts"],
+    },
+    "rounds": rounds(7, [3, 0, 4])[0].to_pydict(),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_schema__fixed_columns_come_first_and_explain_themselves(name):
+    schema = TABLES[name]
+    assert schema.names[: len(FIXED[name].split())] == FIXED[name].split()
+    assert all(field.metadata[b"meaning"] for field in schema)
+    assert schema.field(0).metadata.keys() <= {b"meaning", b"unit"}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("n_rows", [0, 2])
+def test_table__round_trip_keeps_every_value_and_type(lake, name, n_rows):
+    columns = {column: values[:n_rows] for column, values in EXAMPLES[name].items()}
+    table = pa.table(columns, schema=TABLES[name])
+    size, digest = lake.write_table("folder/file.parquet", table, name, metadata={"more": "é"})
+    back = lake.read_table("folder/file.parquet", name)
+    assert back.to_pydict() == columns
+    assert back.schema.equals(TABLES[name])
+    for field in back.schema:
+        assert field.metadata.items() >= TABLES[name].field(field.name).metadata.items()
+    assert len(lake.read_bytes("folder/file.parquet")) == size
+    assert len(digest) == 32
+
+
+def test_table__doubles_keep_their_bits(lake):
+    table, _, _ = rounds(0, [6])
+    odd = np.array([math.nan, math.inf, -math.inf, -0.0, 5e-324, 1.0]).view(np.int64)
+    odd[0] |= 0xBEEF
+    table = table.set_column(table.column_names.index("mu"), "mu", pa.array(odd.view(np.float64)))
+    lake.write_table("r.parquet", table, "rounds")
+    back = lake.read_table("r.parquet", "rounds").column("mu").to_numpy()
+    assert back.tobytes() == odd.tobytes()
+
+
+def test_table__columns_come_in_the_order_asked_for(lake):
+    lake.write_table("r.parquet", rounds(0, [3])[0], "rounds")
+    assert lake.read_table("r.parquet", "rounds", ["mu", "player"]).column_names == ["mu", "player"]
+
+
+def test_table__file_says_its_format_to_any_reader(lake, tmp_path):
+    lake.write_table("r.parquet", rounds(0, [3])[0], "rounds")
+    metadata = pq.read_schema(tmp_path / "lake" / "r.parquet").metadata
+    assert metadata[b"ranklake.format"] == b"1"
+    assert metadata[b"ranklake.table"] == b"rounds"
+
+
+def test_conform__says_which_column_is_wrong():
+    table = rounds(0, [6])[0]
+    with pytest.raises(ValueError, match="needs a column mu "):
+        conform(table.drop_columns(["mu"]), "rounds")
+    wide = table.set_column(2, "player", table.column("player").cast(pa.int64()))
+    with pytest.raises(ValueError, match=r"rounds\.player must be int32, got int64"):
+        conform(wide, "rounds")
+    holes = table.set_column(8, "mu", table.column("perf"))
+    with pytest.raises(ValueError, match=r"rounds\.mu must have no nulls, got 2"):
+        conform(holes, "rounds")
+
+
+def test_format__a_newer_one_stops_and_says_what_to_do(lake, monkeypatch):
+    monkeypatch.setattr("ranklake.storage.lake.parquet.FORMAT_VERSION", 3)
+    lake.write_table("r.parquet", rounds(0, [3])[0], "rounds")
+    with pytest.raises(FormatError, match=r"^r\.parquet is format 3, this code reads 1; update ranklake$") as caught:
+        lake.read_table("r.parquet", "rounds")
+    assert (caught.value.path, caught.value.found) == ("r.parquet", 3)
+
+
+def test_format__an_older_one_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(schemas, "FORMAT_VERSION", 2)
+    with pytest.raises(FormatError, match="older release"):
+        check_format(1, "x")
+
+
+@pytest.mark.parametrize("found", [None, "1", 0, -1, True, 1.0])
+def test_format__what_is_no_version_is_damage(found):
+    with pytest.raises(DamagedError, match="x: says format"):
+        check_format(found, "x")

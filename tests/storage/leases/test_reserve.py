@@ -1,0 +1,202 @@
+"""The reserve of a lake: what takes the lease of a deletion when the disk is full."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+from helpers.builders import contest, ingest, run_of, tree
+
+from ranklake.storage import Dataset, Lake, LakeError, Run
+from ranklake.storage.lake.errors import NoSpaceError
+from ranklake.storage.lake.space import is_full, room, says_full
+from ranklake.storage.leases.lease import BEAT_SECONDS, hold, holder
+from ranklake.storage.leases.reserve import PART_BYTES, PARTS, RESERVE, affordable, keep, with_reserve
+from ranklake.storage.maintenance.compact import compact_run
+
+FOLDER = "runs/run"
+SEGMENTS = [[3, 4], [5], [0, 2], [9], [1], [6, 6]]  # rows of each round
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake.open(tmp_path / "lake", create=True)
+
+
+@contextmanager
+def full_disk(lake: Lake, number: int = errno.ENOSPC, parts: int = 1) -> Iterator[list[str]]:
+    """No file can be created until so many parts of the reserve are removed; gives the paths that were refused."""
+    refused: list[str] = []
+    before = len(parts_of(lake))
+
+    def opened(path: str, mode: str) -> IO[Any]:
+        if mode == "xb" and before - len(parts_of(lake)) < parts:
+            refused.append(path)
+            raise OSError(number, os.strerror(number))
+        return open(path, mode)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ranklake.storage.lake.disk.open", opened, raising=False)
+        yield refused
+
+
+def parts_of(lake: Lake) -> dict[str, int]:
+    return lake.sizes(RESERVE)
+
+
+def test_hold__of_any_writer_makes_the_reserve_of_a_lake_that_has_none(lake: Lake) -> None:
+    assert parts_of(lake) == {}
+    with hold(lake, FOLDER, "rate"):
+        assert parts_of(lake) == {f"part-{number}": PART_BYTES for number in range(PARTS)}
+
+
+def test_keep__mends_parts_and_removes_what_the_end_of_a_process_left(lake: Lake) -> None:
+    keep(lake)
+    lake.write_bytes(f"{RESERVE}/part-3", b"half")
+    lake.write_bytes(f"{RESERVE}/.tmp-1", b"left")
+    lake.delete(f"{RESERVE}/part-0")
+    keep(lake)
+    assert parts_of(lake) == {f"part-{number}": PART_BYTES for number in range(PARTS)}
+
+
+@pytest.mark.parametrize("number", NO_SPACE)
+@pytest.mark.parametrize("parts", [1, 3])
+def test_hold__of_who_frees_space_takes_its_lease_on_a_full_disk(lake: Lake, number: int, parts: int) -> None:
+    keep(lake)
+    with full_disk(lake, number, parts) as refused:
+        with hold(lake, FOLDER, "delete", frees_space=True):
+            assert holder(lake, FOLDER) is not None
+            assert len(parts_of(lake)) == PARTS - parts
+        assert refused
+    with hold(lake, FOLDER, "rate"):
+        assert len(parts_of(lake)) == PARTS
+
+
+@pytest.mark.parametrize("number", NO_SPACE)
+def test_hold__of_who_frees_nothing_leaves_the_reserve_alone(lake: Lake, number: int) -> None:
+    keep(lake)
+    problem = r"runs/run/lease-000000\.json: cannot create: .* \([0-9,]+ of [0-9,]+ bytes free.*\); to free some: `rank"
+    with full_disk(lake, number), pytest.raises(NoSpaceError, match=problem), hold(lake, FOLDER, "rate"):
+        pass
+    assert len(parts_of(lake)) == PARTS
+    assert holder(lake, FOLDER) is None
+
+
+def test_hold__on_a_full_disk_without_a_reserve_says_so(lake: Lake) -> None:
+    with full_disk(lake), pytest.raises(NoSpaceError), hold(lake, FOLDER, "delete", frees_space=True):
+        pass
+    assert parts_of(lake) == {}
+    keep(lake)
+    with full_disk(lake, parts=PARTS + 1), pytest.raises(NoSpaceError), hold(lake, FOLDER, "delete", frees_space=True):
+        pass
+    assert parts_of(lake) == {}
+
+
+def test_with_reserve__does_not_spend_it_on_other_errors(lake: Lake) -> None:
+    keep(lake)
+
+    def fail() -> None:
+        raise LakeError("unreadable")
+
+    with pytest.raises(LakeError, match="unreadable"):
+        with_reserve(lake, fail)
+    assert len(parts_of(lake)) == PARTS
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Until something holds; the test's own time limit ends the wait."""
+    done = threading.Event()
+    while not condition():
+        done.wait(0.005)
+
+
+def test_lease__of_a_writer_whose_disk_fills_up_beats_on_and_is_given_back(lake: Lake) -> None:
+    with hold(lake, FOLDER, "rate", beat_seconds=0.01):
+        for name in parts_of(lake):  # nothing to fall back on
+            lake.delete(f"{RESERVE}/{name}")
+        with full_disk(lake) as refused:
+            wait_for(lambda: len(refused) > 1)
+            first = holder(lake, FOLDER)
+            assert first is not None
+            sizes = set()
+            while (now := holder(lake, FOLDER)) is None or now.beats < first.beats + 3:
+                sizes.add(len(lake.read_bytes(f"{FOLDER}/lease-000000.json")))
+            assert sizes == {512}
+    assert lake.list(FOLDER) == ["lease-000000.json"]
+    assert holder(lake, FOLDER) is None
+
+
+def test_lease__given_back_on_a_full_disk_is_free_for_the_next(lake: Lake) -> None:
+    held = hold(lake, FOLDER, "rate", beat_seconds=BEAT_SECONDS)
+    held.__enter__()
+    with full_disk(lake, parts=PARTS + 1):
+        held.__exit__(None, None, None)
+        assert b'"released": true' in lake.read_bytes(f"{FOLDER}/lease-000000.json")
+    with hold(lake, FOLDER, "rate"):
+        assert lake.list(FOLDER) == ["lease-000001.json", "writing-000001"]
+
+
+def test_affordable__are_the_smallest_that_fit_beside_what_the_reserve_lacks(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(lake)
+    monkeypatch.setattr("ranklake.storage.leases.reserve.free_bytes", lambda path: 100)
+    assert affordable(lake, [61, 10, 30]) == [1, 2]
+    assert affordable(lake, [60, 10, 20], also=10) == [0, 1, 2]
+    assert affordable(lake, []) == []
+    lake.delete(f"{RESERVE}/part-0")
+    assert affordable(lake, [1]) == []
+
+
+def test_compact__of_a_run_merges_what_fits_and_says_what_the_rest_takes(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(lake, SEGMENTS)
+    rows = run.read_rounds()
+    before = tree(Path(lake.url))
+    monkeypatch.setattr("ranklake.storage.leases.reserve.free_bytes", lambda path: 0)
+    with pytest.raises(NoSpaceError, match=r"runs/.*: no space to merge more files, which takes [0-9,]+ bytes \("):
+        compact_run(run, 100)
+    assert tree(Path(lake.url)) == before
+    monkeypatch.undo()
+    n_before, n_after = compact_run(run, 100)
+    assert n_after < n_before
+    assert Run.open(lake, run.name).read_rounds(verify=True).equals(rows)
+
+
+def test_compact__of_a_run_a_group_that_fits_is_merged(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_of(lake, SEGMENTS)
+    segments = len(run.segments().segments)
+    sizes = lake.sizes(f"runs/{run.name}/rounds")
+    monkeypatch.setattr(
+        "ranklake.storage.leases.reserve.free_bytes", lambda path: PARTS * PART_BYTES + sum(sizes.values()) // 2
+    )
+    with pytest.raises(NoSpaceError):
+        compact_run(run, 12)
+    assert 1 < len(run.segments().segments) < segments
+
+
+def test_is_full__of_space_inodes_and_quota_alone() -> None:
+    assert [is_full(OSError(number, "")) for number in NO_SPACE] == [True] * len(NO_SPACE)
+    assert not is_full(OSError(errno.EIO, ""))
+    assert not is_full(ValueError())
+    assert says_full("Unable to copy data to file: No space left on device (os error 28)")
+    assert not says_full("Permission denied (os error 13)")
+
+
+def test_room__of_a_folder_that_is_not_there_is_that_of_the_disk(tmp_path: Path) -> None:
+    assert room(str(tmp_path / "a" / "b")).endswith("bytes free")
+
+
+def test_dataset__of_any_name_does_not_meet_the_reserve(lake: Lake) -> None:
+    ingest(lake, [contest("a", ["x", "y"])])
+    assert Dataset.names(lake) == ["games"]
+    with pytest.raises(ValueError, match="not starting with"):
+        ingest(lake, [], RESERVE)

@@ -1,0 +1,116 @@
+"""Merging segments, and removing a run: whoever reads, at any moment, reads the run or that there is none."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from helpers.builders import Killed, WatchedLake, digest, rounds, run_of
+
+from ranklake.storage import DamagedError, LakeError, MissingError, Run
+from ranklake.storage.maintenance.compact import compact_run
+
+SEGMENTS = [[3, 4], [5], [0, 2], [9], [1], [6, 6]]  # rows of each round
+ROUNDS = "runs/run/rounds"
+
+
+def facts(run: Run) -> list[tuple]:
+    """What a run says of its rounds, however they lie in files."""
+    found = []
+    for segment in run.segments().segments:
+        indices = range(segment.first_round, segment.stop_round)
+        skipped = [index in segment.skipped for index in indices]
+        found += zip(indices, segment.contest_ids, segment.rows, segment.digests, skipped, strict=True)
+    return found
+
+
+def test_compact__merges_neighbours_and_the_run_reads_the_same(lake):
+    run = run_of(lake, SEGMENTS)
+    before, rows = facts(run), run.read_rounds()
+    assert compact_run(run, rows=12) == (6, 3)
+    assert [(s.first_round, s.n_rows) for s in run.segments().segments] == [(0, 12), (3, 12), (7, 12)]
+    assert facts(run) == before
+    assert run.read_rounds(verify=True).equals(rows)
+    assert run.segments().rest == ()
+    assert compact_run(run, rows=12) == (3, 3)
+    manifests = ["000000.json", "000003.json", "000007.json"]
+    data = ["000000-000002.parquet", "000003-000006.parquet", "000007.parquet"]
+    assert lake.list(ROUNDS) == sorted([*manifests, *data])
+
+
+def test_compact__lets_who_is_reading_read_on(lake):
+    run = run_of(lake, SEGMENTS)
+    reading = Run.open(lake, "run").iter_segments()
+    tables = [next(reading)[1]]
+    compact_run(run)
+    tables += [table for _, table in reading]
+    assert sum(table.num_rows for table in tables) == 36
+
+
+def test_compact__goes_on_growing_and_can_be_cut_inside_what_was_merged(lake):
+    run = run_of(lake, SEGMENTS)
+    compact_run(run, rows=12)
+    run.append(*rounds(9, [2]))
+    assert run.segments().stop_round == 10
+    assert run.truncate(4).stop_round == 3
+    assert [name for name in lake.list(ROUNDS) if name > "000003"] == []
+    run.append(*rounds(3, [7]))
+    assert run.segments().last_digest == digest(3)
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["not done", "done"])
+@pytest.mark.parametrize("error", [Killed(), LakeError("disk full")], ids=["dead", "refused"])
+def test_compact__stopped_at_any_of_its_writes_leaves_the_run_as_it_was(lake, done, error):
+    whole = run_of(lake, SEGMENTS)
+    before, rows = facts(whole), whole.read_rounds()
+    for write in range(4):
+        run = Run.open(WatchedLake(lake, fail_at=write, done=done, error=error), "run")
+        with pytest.raises(type(error)):
+            compact_run(run, rows=12)
+        assert facts(whole) == before
+        assert whole.read_rounds(verify=True).equals(rows)
+        whole.delete()
+        whole = run_of(lake, SEGMENTS)
+
+
+def test_compact__stops_at_a_damaged_file_and_names_it(lake):
+    run = run_of(lake, SEGMENTS)
+    data = bytearray(lake.read_bytes(f"{ROUNDS}/000002.parquet"))
+    data[50] ^= 1
+    lake.write_bytes(f"{ROUNDS}/000002.parquet", bytes(data))
+    with pytest.raises(DamagedError, match=r"rounds/000002\.parquet: is not what its manifest says"):
+        compact_run(run)
+    assert len(run.segments().segments) == 6
+
+
+def test_compact__needs_a_size_to_aim_at(lake):
+    with pytest.raises(ValueError, match="rows must be >= 1, got 0"):
+        compact_run(run_of(lake, SEGMENTS), rows=0)
+
+
+def test_delete__leaves_no_run_whenever_it_stops(lake):
+    run = run_of(lake, SEGMENTS)
+    run.write_snapshot(3, {"mu": rounds(0, [3])[0].column("mu").to_numpy()}, digest(3))
+    watched = WatchedLake(lake)
+    Run.open(watched, "run").delete()
+    assert lake.list("runs/run") == []
+    for stop in range(1, len(watched.deletions)):
+        run_of(lake, SEGMENTS)
+        left = iter(range(stop))
+        broken = WatchedLake(lake)
+        delete = broken.delete
+
+        def dies(path, left=left, delete=delete):
+            if next(left, None) is None:
+                raise Killed
+            delete(path)
+
+        broken.delete = dies
+        with suppress(Killed):
+            Run.open(broken, "run").delete()
+        with pytest.raises(MissingError, match="no run 'run'"):
+            Run.open(lake, "run")
+        again = Run.create(lake, "run", {})
+        assert again.segments().stop_round == 0
+        assert again.segments().rest == ()
+        again.delete()

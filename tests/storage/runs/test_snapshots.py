@@ -1,0 +1,176 @@
+import json
+
+import numpy as np
+import pytest
+from helpers.builders import WatchedLake, tree
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from ranklake.storage import DamagedError, FormatError, LakeError, MissingError, Run
+from ranklake.storage.runs import snapshots
+
+FOLDER = "runs/run/snapshots/000007"
+
+
+@pytest.fixture
+def run(lake):
+    return Run.create(lake, "run", {})
+
+
+def beliefs(n, seed=1):
+    """Flat and ragged columns of ``n`` players."""
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 5, n))])
+    return {
+        "mu": rng.normal(1500, 300, n),
+        "last_time": rng.integers(0, 2**40, n),
+        "rounds": rng.integers(0, 99, n).astype(np.int32),
+        "active": rng.integers(0, 2, n).astype(bool),
+        "weights": (offsets, rng.normal(size=offsets[-1])),
+        "systems": (offsets, rng.integers(0, 9, offsets[-1]).astype(np.uint8)),
+    }
+
+
+def assert_same(found, wanted):
+    assert list(found) == list(wanted)
+    for name, column in wanted.items():
+        if isinstance(column, tuple):
+            offsets, values = column
+            assert found[name][0].dtype == np.int64
+            assert np.array_equal(found[name][0], offsets - offsets[0])
+            pair = (found[name][1], values[offsets[0] : offsets[-1]])
+        else:
+            pair = (found[name], column)
+        assert pair[0].dtype == pair[1].dtype
+        assert pair[0].tobytes() == pair[1].tobytes()
+        assert pair[0].flags.writeable
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 16, 100])
+def test_snapshot__any_number_of_players_reads_back(run, monkeypatch, n):
+    monkeypatch.setattr(snapshots, "_PART_PLAYERS", 8)
+    columns = beliefs(n)
+    run.write_snapshot(7, columns, "ab" * 16)
+    found, digest = Run.open(run.lake, "run").read_snapshot(7)
+    assert digest == "ab" * 16
+    assert_same(found, columns)
+    parts = max(1, -(-n // 8))
+    assert run.lake.list(FOLDER) == ["manifest.json", *(f"part-{part:04d}.arrow" for part in range(parts))]
+
+
+# Among any bits: a quiet NaN with a payload, minus infinity, a signalling NaN.
+bits = st.integers(0, 2**64 - 1) | st.sampled_from(
+    [0x7FF8_0000_0000_BEEF, 0xFFF0_0000_0000_0000, 0x7FF0_0000_0000_0001]
+)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lengths=st.lists(st.integers(0, 6), max_size=40),
+    dtype=st.sampled_from([np.int32, np.int64]),
+    lead=st.integers(0, 3),
+    data=st.data(),
+)
+def test_snapshot__ragged_columns_keep_every_bit(run, lengths, dtype, lead, data):
+    offsets = np.cumsum([lead, *lengths]).astype(dtype)
+    values = data.draw(npst.arrays(np.uint64, int(offsets[-1]) + 2, elements=bits)).view(np.float64)
+    flat = data.draw(npst.arrays(np.uint64, len(lengths), elements=bits)).view(np.float64)
+    columns = {"ragged": (offsets, values), "flat": flat, "every_other": np.repeat(flat, 2)[::2]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snapshots, "_PART_PLAYERS", 16)
+        run.write_snapshot(7, columns, "")
+    assert_same(run.read_snapshot(7)[0], columns)
+
+
+def test_snapshot__columns_of_several_lengths_or_none_are_refused(run):
+    offsets = np.array([0, 1, 2])
+    for columns in ({}, {"a": np.zeros(2), "b": np.zeros(3)}, {"a": np.zeros(3), "b": (offsets, np.zeros(2))}):
+        with pytest.raises(ValueError, match="columns of one length"):
+            run.write_snapshot(7, columns, "")
+    assert run.snapshots() == []
+
+
+def test_snapshot__manifest_comes_last_and_without_it_there_is_none(lake, run):
+    watched = WatchedLake(lake)
+    Run.open(watched, "run").write_snapshot(7, beliefs(3), "")
+    assert watched.writes == [f"{FOLDER}/part-0000.arrow", f"{FOLDER}/manifest.json"]
+    for number in range(2):
+        torn = Run.open(WatchedLake(lake, fail_at=number), "run")
+        with pytest.raises(LakeError, match="disk full"):
+            torn.write_snapshot(9, beliefs(3), "")
+        assert run.snapshots() == [7]
+    with pytest.raises(MissingError, match="000009"):
+        run.read_snapshot(9)
+
+
+def test_snapshot__a_second_one_replaces_the_first_in_full(run, monkeypatch):
+    monkeypatch.setattr(snapshots, "_PART_PLAYERS", 8)
+    run.write_snapshot(7, beliefs(30), "a")
+    run.write_snapshot(7, beliefs(10, seed=2), "b")
+    found, digest = run.read_snapshot(7)
+    assert digest == "b"
+    assert_same(found, beliefs(10, seed=2))
+    assert len(run.lake.list(FOLDER)) == 3
+
+
+def test_snapshot__torn_replacement_does_not_pass_for_the_old_one(lake, run):
+    run.write_snapshot(7, beliefs(3), "a")
+    with pytest.raises(LakeError, match="disk full"):
+        Run.open(WatchedLake(lake, fail_at=0, done=True), "run").write_snapshot(7, beliefs(3, seed=2), "b")
+    assert run.snapshots() == []
+
+
+def _flip(data):
+    return data[:99] + bytes([data[99] ^ 1]) + data[100:]
+
+
+@pytest.mark.parametrize("change", [_flip, lambda data: data[:-1], lambda data: b"", lambda data: None])
+def test_snapshot__damaged_part_is_named(lake, run, change):
+    run.write_snapshot(7, beliefs(50), "")
+    path = f"{FOLDER}/part-0000.arrow"
+    changed = change(lake.read_bytes(path))
+    lake.delete(path) if changed is None else lake.write_bytes(path, changed)
+    with pytest.raises(
+        DamagedError, match=rf"^{FOLDER}: damaged snapshot, part-0000\.arrow .*ranklake compact --run run"
+    ):
+        run.read_snapshot(7)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"format": 1}', '{"format":1,"last_round":7,"digest":"","n_players":0,"parts":[]}']
+)
+def test_snapshot__damaged_manifest_is_named(lake, run, text):
+    run.write_snapshot(7, beliefs(5), "")
+    lake.write_bytes(f"{FOLDER}/manifest.json", text.encode())
+    with pytest.raises(DamagedError, match=rf"^{FOLDER}: damaged snapshot, its manifest"):
+        run.read_snapshot(7)
+
+
+def test_snapshot__of_another_round_is_damage(lake, run):
+    run.write_snapshot(7, beliefs(5), "")
+    for name in lake.list(FOLDER):
+        lake.write_bytes(f"runs/run/snapshots/000008/{name}", lake.read_bytes(f"{FOLDER}/{name}"))
+    with pytest.raises(DamagedError, match="000008: damaged"):
+        run.read_snapshot(8)
+
+
+def test_snapshot__newer_format_stops(lake, run):
+    run.write_snapshot(7, beliefs(5), "")
+    facts = json.loads(lake.read_bytes(f"{FOLDER}/manifest.json"))
+    lake.write_bytes(f"{FOLDER}/manifest.json", json.dumps({**facts, "format": 2}).encode())
+    with pytest.raises(FormatError, match=rf"{FOLDER}/manifest\.json is format 2, this code reads 1"):
+        run.read_snapshot(7)
+
+
+def test_prune__keeps_the_newest(lake, run, tmp_path):
+    for last_round in (5, 999_999, 1_000_000, 40):
+        run.write_snapshot(last_round, beliefs(2), "")
+    run.prune_snapshots(3)
+    assert run.snapshots() == [40, 999_999, 1_000_000]
+    run.prune_snapshots(9)
+    run.prune_snapshots(1)
+    assert run.snapshots() == [1_000_000]
+    assert {path.rsplit("/", 1)[0] for path in tree(tmp_path / "lake" / "runs" / "run" / "snapshots")} == {"1000000"}
+    with pytest.raises(ValueError, match="keep must be >= 0"):
+        run.prune_snapshots(-1)

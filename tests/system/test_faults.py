@@ -1,0 +1,93 @@
+"""A disk that refuses, tears or delays any write of any command: one line says so, and the last commit stays whole."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from helpers.command_server import ERRORS, CommandServer, Ended
+from helpers.lakes import files
+from helpers.life import Step, assert_as_after, assert_finishes, assert_sound, put
+
+from ranklake.storage.lake.layout import TEMPORARY_PREFIX
+
+pytestmark = pytest.mark.slow
+
+WORDS = {"ENOSPC": "No space left on device", "EACCES": "Permission denied", "EIO": "Input/output error"}
+
+
+def assert_told_or_harmless(ended: Ended, how: str, step: Step, lake: Path) -> None:
+    """Either one line says what was refused, or it was of no consequence and the command has done its work."""
+    if ended.code == 0:
+        assert_as_after(lake, step)
+        return
+    assert ended.code == 1, ended.err
+    assert ended.err.startswith("Error: "), ended.err
+    assert ended.err.count("\n") == 1, ended.err
+    words = WORDS[how if how in ERRORS else "ENOSPC"]
+    assert words in ended.err, ended.err
+    assert ("to free some: `ranklake" if words == WORDS["ENOSPC"] else "mend that and run again") in ended.err, (
+        ended.err
+    )
+
+
+def fail(command_server: CommandServer, step: Step, lake: Path, at: int, how: str) -> Ended:
+    """Let one operation of a command fail, in the lake it was run in; then verify, and finish."""
+    put(step.before, lake)
+    ended = step.run(command_server, lake, at, how)
+    assert_told_or_harmless(ended, how, step, lake)
+    assert_sound(lake, step)
+    if not step.operations[at].startswith("remove"):
+        assert list(lake.rglob(f"{TEMPORARY_PREFIX}*")) == []
+    assert_finishes(command_server, step, lake)
+    return ended
+
+
+def test_faults__at_writes_of_a_life_are_told_in_a_line_and_leave_the_last_commit_whole(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
+    dice, refused, points = random.Random(3), 0, 0
+    for step in steps[4:9]:
+        for at in step.writes[:: 1 if len(step.writes) < 10 else 3]:
+            refused += fail(command_server, step, tmp_path / "lake", at, "torn").code
+            points += 1
+        for at in dice.sample(step.writes, 2):
+            around = dice.choice([at - 1, at + 1])  # the file is made before, and put in its place after
+            refused += fail(command_server, step, tmp_path / "lake", around, dice.choice(ERRORS)).code
+            points += 1
+    assert (
+        refused > 0.5 * points
+    )  # a compaction takes its lease from the reserve, and others survive the release of theirs
+
+
+def test_faults__all_through_a_life_leave_nothing_behind(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
+    lake, dice = tmp_path / "lake", random.Random(4)
+    put(steps[0].before, lake)
+    for step in steps:
+        for _ in range(2):
+            at, how = dice.randrange(len(step.operations)), dice.choice(["torn", *ERRORS])
+            assert_told_or_harmless(step.run(command_server, lake, at, how), how, step, lake)
+        assert_finishes(command_server, step, lake)
+    for part in ("games", "runs"):
+        assert files(lake / part).keys() == files(steps[-1].after / part).keys()
+
+
+def test_faults__delays_of_any_file_change_nothing(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
+    for step in steps[:6]:
+        put(step.before, tmp_path / "lake")
+        assert step.run(command_server, tmp_path / "lake", how="delay").code == 0
+        assert_as_after(tmp_path / "lake", step)
+
+
+@pytest.mark.parametrize("how", ["torn", "refused"])
+def test_faults__at_every_operation_of_a_life(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path, how: str
+) -> None:
+    for step in steps:
+        for at in step.writes if how == "torn" else range(len(step.operations)):
+            fail(command_server, step, tmp_path / "lake", at, how if how == "torn" else ERRORS[at % len(ERRORS)])

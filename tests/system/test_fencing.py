@@ -1,0 +1,172 @@
+"""A writer that is suspended while another one takes over: when it wakes it changes nothing, and fails."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from helpers.command_server import CommandServer, Ended
+from helpers.life import COMMANDS, CONTESTS, RATE, Step, put, what_counts
+
+from ranklake.flows.maintenance.verify import Verifier
+from ranklake.storage import Dataset, Lake
+from ranklake.storage.leases.lease import holder
+
+LOST = "took over from this process"
+OUT = CONTESTS[16].handles[0].as_py()
+OTHER = CONTESTS[3].handles[0].as_py()
+FOLDER = "/lake"  # what the successor's commands say for the lake
+CORRECT = ("amend", "16", "--remove", OUT, "--dataset", "games")
+# Commands beside those of a life, each run in the lake that the life left
+MORE = (
+    ("amend", "14", "--remove", CONTESTS[14].handles[0].as_py(), "--undo", "--dataset", "games"),
+    ("alias", OTHER, "somebody else", "--dataset", "games"),
+    ("remove", "20", "--dataset", "games"),
+    ("publish", "--run", "run", "--afresh"),
+    ("delete", "--run", "run", "--with-published", "--yes"),
+    ("delete", "--dataset", "games", "--with-runs", "--yes"),
+    ("rate", "--dataset", "games", "--run", "run", "--system", "elo", "--replace"),
+)
+
+
+@pytest.fixture(scope="module")
+def all_steps(command_server: CommandServer, steps: list[Step], tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
+    """Every command that commits: those of a life, and others."""
+    found, lake = list(steps), tmp_path_factory.mktemp("more") / "lake"
+    for command in MORE:
+        put(steps[-1].after, lake)
+        began = time.perf_counter()
+        ended = command_server.done(*command, "--lake", str(lake))
+        found.append(Step(command, steps[-1].after, lake, ended.operations, time.perf_counter() - began))
+    return found
+
+
+def successors(step: Step, steps: Sequence[Step]) -> list[tuple[str, ...]]:
+    """Commands that take over from a command by force, and then commit, correct and compact."""
+    ingest = (*steps[2].command, "--steal")
+    rate, compact = (*RATE, "--steal"), ("compact", "--rows", "100", "--steal")
+    if "publish" in step.command or "--with-published" in step.command:
+        return [ingest, CORRECT, rate, ("publish", "--run", "run", "--steal")]
+    return [ingest, CORRECT, rate, compact]
+
+
+def take_over(command_server: CommandServer, lake: Path, commands: Sequence[tuple[str, ...]]) -> None:
+    """Run commands one after the other, in one process to save time."""
+    before = f"""
+import sys
+from ranklake.flows.cli.main import main
+for command in {list(commands)!r}:
+    sys.argv = ["ranklake", *command, "--lake", {str(lake)!r}]
+    try:
+        main()
+    except SystemExit as ended:
+        if ended.code:
+            raise RuntimeError(command) from ended
+"""
+    ended = command_server.run("runs", "--lake", str(lake), before=before)
+    assert ended.code == 0, ended.err
+
+
+def under_lease(step: Step) -> range:
+    """Numbers of the operations from the first one that a fence guards to the last one before its lease is given back.
+
+    Of a command that takes several leases one after the other, those under the last one.
+    """
+    last = max(n for n, what in enumerate(step.operations) if what.startswith("mkdir") and "/writing-" in what)
+    folder = step.operations[last].partition(" ")[2].partition("/writing-")[0]
+    ends = [n for n, what in enumerate(step.operations) if n > last and what.startswith(f"open {folder}/.tmp-")]
+    return range(last + 1, ends[-1])
+
+
+def pause(command_server: CommandServer, step: Step, lake: Path, at: int, commands: Sequence[tuple[str, ...]]) -> Ended:
+    """Suspend a command before one of its operations, let others take over, and wake it: it must have no effect."""
+    put(step.before, lake)
+    running = command_server.start(*step.command, "--lake", str(lake), at=at, how="stop")
+    stopped = running.wait()
+    assert stopped.stopped, (at, stopped)
+    take_over(command_server, lake, commands)
+    before = what_counts(lake)
+    ended = running.go_on().wait()
+    opened, told = Lake.open(lake), (step.command, at, step.operations[at], ended)
+    assert what_counts(lake) == before, told
+    assert list(Verifier(opened).everything()) == [], told
+    assert OUT in Dataset.open(opened, "games").log().disqualified["16"], told
+    assert [holder(opened, folder) for folder in ("games", "runs/run")] == [None, None], told
+    assert list(lake.glob("**/writing-*")) == [], told
+    assert "Traceback" not in ended.err, told
+    return ended
+
+
+def assert_lost(ended: Ended) -> None:
+    assert (ended.code, LOST in ended.err) == (1, True), ended
+
+
+def commit_of(step: Step, words: str, number: int = -1) -> int:
+    """Number of an operation that gives a file its name."""
+    return [n for n, what in enumerate(step.operations) if what.startswith("rename") and words in what.split()[-1]][
+        number
+    ]
+
+
+def test_ingest__suspended_before_its_commit_takes_nothing_from_its_successor(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
+    step = steps[2]
+    at = commit_of(step, "contests.parquet")
+    assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, steps)))
+
+
+def test_rate__suspended_before_a_manifest_takes_nothing_from_its_successor(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
+    step = steps[3]
+    for at in (commit_of(step, "/rounds/", -1), commit_of(step, "/rounds/0", 0)):
+        assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, steps)))
+
+
+def points(steps: Sequence[Step], every: int) -> Iterator[tuple[Step, int]]:
+    """Every renaming of a command and every so many of its other operations, from a place that differs each time."""
+    for number, step in enumerate(steps):
+        for at in under_lease(step):
+            if step.operations[at].startswith("rename") or (at + number) % every == 0:
+                yield step, at
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(COMMANDS) + len(MORE)))
+def test_writers__suspended_anywhere_take_nothing_from_their_successors(
+    command_server: CommandServer, all_steps: list[Step], tmp_path: Path, number: int
+) -> None:
+    chosen = list(points(all_steps[number : number + 1], 10))
+    assert chosen
+    for step, at in chosen:
+        assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, all_steps)))
+
+
+@pytest.mark.slow
+def test_writers__suspended_while_they_take_or_give_back_the_lease_lose_nothing(
+    command_server: CommandServer, all_steps: list[Step], tmp_path: Path
+) -> None:
+    """They come too late or are done: then they take the lease after the successor, or have nothing left to do."""
+    for step in all_steps[:8]:
+        guarded = under_lease(step)
+        for at in (guarded[0] - 1, guarded[-1] + 1, guarded[-1] + 3, len(step.operations) - 1):
+            put(step.before, tmp_path / "lake")
+            running = command_server.start(*step.command, "--lake", str(tmp_path / "lake"), at=at, how="stop")
+            assert running.wait().stopped
+            take_over(command_server, tmp_path / "lake", successors(step, all_steps))
+            running.go_on().wait()
+            opened = Lake.open(tmp_path / "lake")
+            assert list(Verifier(opened).everything()) == []
+            assert OUT in Dataset.open(opened, "games").log().disqualified["16"]
+
+
+def test_writers__suspended_at_points_by_chance_take_nothing_from_their_successors(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
+    chosen = random.Random(7).sample(list(points(steps, 4)), 4)
+    for step, at in chosen:
+        assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, steps)))

@@ -1,0 +1,213 @@
+"""Requests of a writer that arrive at a store late, after another one took over: they change nothing that counts."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import s3fs
+from deltalake import DeltaTable
+from helpers.command_server import CommandServer, Ended, open_command_server
+from helpers.lakes import same_tables
+from helpers.life import COMMANDS, CONTESTS, PUBLISH, RATE, SETTINGS, Step, live, what_counts
+from helpers.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, reachable
+from helpers.tables import ORDER, TABLES
+
+from ranklake.storage import Dataset, Lake, MissingError, Run
+
+pytestmark = pytest.mark.slow
+
+LOST = "took over from this process"
+OUT = CONTESTS[16].handles[0].as_py()
+CORRECT = ("amend", "16", "--remove", OUT, "--dataset", "games")
+DELETE_RUN = ("delete", "--run", "run", "--yes")
+DELETE = ("delete", "--dataset", "games", "--with-runs", "--yes")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    with reachable(tmp_path_factory.mktemp("store")) as made:
+        s3fs.S3FileSystem(skip_instance_cache=True).mkdir("fencing")
+        yield made
+
+
+@pytest.fixture(scope="module")
+def command_server(store: Proxy) -> Iterator[CommandServer]:
+    with open_command_server(SETTINGS + "import deltalake\n" + SEGMENTS_AS_ON_A_DISK) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def steps(command_server: CommandServer, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
+    return live(
+        command_server,
+        tmp_path_factory.mktemp("undisturbed"),
+        tuple(command for command in COMMANDS[:8] if "publish" not in command),
+    )
+
+
+def uploaded(state: Path, name: str) -> str:
+    """A lake of a disk, copied into the store."""
+    found = {path: path.read_bytes() for path in state.rglob("*") if path.is_file()}
+    store = s3fs.S3FileSystem(skip_instance_cache=True)
+    store.pipe({f"fencing/{name}/{path.relative_to(state)}": data for path, data in found.items()})
+    if not found:
+        store.pipe_file(f"fencing/{name}/empty", b"-")
+    return f"s3://fencing/{name}"
+
+
+@contextmanager
+def held(store: Proxy, number: int) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Hold back the request of that number: the events are set when it has come, and to let it go on."""
+    come, go_on, count = threading.Event(), threading.Event(), iter(range(10**9))
+    lock = threading.Lock()
+
+    def fault(_: str) -> str:
+        with lock:
+            mine = not come.is_set() and next(count) == number
+            if mine:
+                come.set()
+        if mine:
+            assert go_on.wait(PATIENCE)
+        return ""
+
+    store.fault = fault
+    try:
+        yield come, go_on
+    finally:
+        go_on.set()
+        store.fault = lambda _: ""
+
+
+def take_over(command_server: CommandServer, url: str, commands: Sequence[tuple[str, ...]]) -> None:
+    before = f"""
+import sys
+from ranklake.flows.cli.main import main
+last = sys.argv
+for command in {list(commands)!r}:
+    sys.argv = ["ranklake", *command, "--lake", {url!r}]
+    try:
+        main()
+    except SystemExit as ended:
+        if ended.code:
+            raise RuntimeError(command) from ended
+sys.argv = last
+"""
+    ended = command_server.run("runs", "--lake", url, before=before)
+    assert ended.code == 0, ended.err
+
+
+def changes(command_server: CommandServer, store: Proxy, step: Step, name: str) -> list[int]:
+    """Numbers of the requests that change the store, from after the lease is taken to before it is given back."""
+    url = uploaded(step.before, name)
+    store.seen.clear()
+    command_server.done(*step.command, "--lake", url)
+    seen = list(store.seen)
+    changing = [n for n, what in enumerate(seen) if not what.startswith(("GET", "LIST", "HEAD"))]
+    leases = [n for n in changing if "/lease-" in seen[n] and seen[n].startswith("PUT")]
+    return [n for n in changing if leases[-2] < n < leases[-1] and "/lease-" not in seen[n]]
+
+
+def arrive_late(
+    command_server: CommandServer, store: Proxy, step: Step, name: str, number: int, commands: Sequence[tuple[str, ...]]
+) -> Ended:
+    """Hold back one request of a command until others have taken over and ended: it must have no effect."""
+    url = uploaded(step.before, name)
+    with held(store, number) as (come, go_on):
+        running = command_server.start(*step.command, "--lake", url)
+        assert come.wait(PATIENCE)
+        take_over(command_server, url, commands)
+        before, tables = what_counts(url), published(url)
+        go_on.set()
+        ended = running.wait()
+    lake, told = Lake.open(url), (step.command, number, ended)
+    assert what_counts(url) == before, told
+    assert all(same_tables(published(url)[name], table) for name, table in tables.items()), told
+    assert command_server.done("verify", "--lake", url).out.startswith("all is well"), (
+        told
+    )  # the proxy is in this process
+    assert OUT in Dataset.open(lake, "games").log().disqualified["16"], told
+    return ended
+
+
+def published(url: str) -> dict[str, pa.Table]:
+    """The published tables, each in order; empty if nothing was published."""
+    if not Lake.open(url).list("published/run"):
+        return {}
+    options = {"allow_http": "true"}
+    tables = {name: DeltaTable(f"{url}/published/run/{name}", storage_options=options) for name in TABLES}
+    return {
+        name: table.to_pyarrow_table().sort_by([(column, "ascending") for column in ORDER[name]])
+        for name, table in tables.items()
+    }
+
+
+def successors(step: Step, steps: Sequence[Step]) -> list[tuple[str, ...]]:
+    ingest, rate = (*steps[2].command, "--steal"), (*RATE, "--steal")
+    return [ingest, CORRECT, rate, ("compact", "--rows", "100")]
+
+
+def assert_lost(ended: Ended) -> None:
+    assert (ended.code, LOST in ended.err) == (1, True), ended
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_commits__that_arrive_late_change_nothing(
+    command_server: CommandServer, store: Proxy, steps: list[Step], number: int
+) -> None:
+    step = steps[number]
+    points = changes(command_server, store, step, f"counted-{number}")
+    assert points
+    for at in {points[-1], random.Random(number).choice(points)}:  # the last one is the commit, or follows it
+        assert_lost(arrive_late(command_server, store, step, f"late-{number}-{at}", at, successors(step, steps)))
+
+
+def test_deletions__that_arrive_late_change_nothing(
+    command_server: CommandServer, store: Proxy, steps: list[Step]
+) -> None:
+    """The successor makes anew what the late requests are to delete."""
+    for number, command in enumerate((DELETE_RUN, DELETE)):
+        step = Step(command, steps[-1].after, steps[-1].after, [], 0.0)
+        points = changes(command_server, store, step, f"counted-deletion-{number}")
+        for at in {points[0], points[-1]}:
+            again = successors(step, steps)
+            assert_lost(arrive_late(command_server, store, step, f"deletion-{number}-{at}", at, again))
+
+
+def test_run__that_a_successor_deleted_is_not_made_again(
+    command_server: CommandServer, store: Proxy, steps: list[Step]
+) -> None:
+    step = Step((*RATE[:-1], "other"), steps[2].after, steps[2].after, [], 0.0)
+    for at in changes(command_server, store, step, "counted-other")[:2]:
+        url = uploaded(step.before, f"deleted-{at}")
+        with held(store, at) as (come, go_on):
+            running = command_server.start(*step.command, "--lake", url)
+            assert come.wait(PATIENCE)
+            take_over(command_server, url, [(*step.command, "--steal"), ("delete", "--run", "other", "--yes")])
+            go_on.set()
+            assert_lost(running.wait())
+        lake = Lake.open(url)
+        assert Run.names(lake) == ([] if not (step.before / "runs").exists() else ["run"])
+        with pytest.raises(MissingError, match="no run 'other'"):
+            Run.open(lake, "other")
+        command_server.done("verify", "--lake", url)
+        command_server.done(*step.command, "--lake", url)
+        assert Run.open(lake, "other").segments().stop_round == 32
+
+
+@pytest.mark.parametrize("number", [4, 9], ids=["first", "replacing"])
+def test_publish__whose_requests_arrive_late_changes_nothing(
+    command_server: CommandServer, store: Proxy, tmp_path_factory: pytest.TempPathFactory, number: int
+) -> None:
+    step = live(command_server, tmp_path_factory.mktemp("published"), COMMANDS[: number + 1])[number]
+    seen = changes(command_server, store, step, f"counted-publish-{number}")
+    logs = [at for at in seen if "/_delta_log/" in store.seen[at]]
+    assert len(logs) >= 2
+    again = [CORRECT, (*RATE, "--steal"), (*PUBLISH, "--steal")]
+    for at in (seen[0], logs[0], seen[-1]):  # the first file, the first commit of a table, the last change
+        assert_lost(arrive_late(command_server, store, step, f"publish-{number}-{at}", at, again))

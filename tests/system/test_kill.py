@@ -1,0 +1,302 @@
+"""Stops: killed, interrupted or refused by the disk at any moment, a run goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers.builders import Killed, WatchedLake
+from helpers.lakes import files, lake_of, rate_run, rated_in_memory, same_beliefs, start, synthetic
+
+import ranklake.flows.rating.rate
+import ranklake.flows.rating.segment_writer
+import ranklake.flows.rating.snapshot_schedule
+import ranklake.storage.datasets.ingest
+from ranklake.storage import Lake, LakeError, Run
+from ranklake.storage.lake.layout import TEMPORARY_PREFIX
+
+PATIENCE = 120.0  # seconds until a process that should have done something is given up
+RATE = ("rate", "--dataset", "games", "--run", "run", "--lake")
+
+# A few rounds a segment and a snapshot now and then; sized alone, as a stalled machine would cut segments by time.
+SETTINGS = """
+from ranklake.flows.rating import segment_writer, snapshot_schedule
+segment_writer.SEGMENT_ROWS, segment_writer.SEGMENT_SECONDS, snapshot_schedule.SNAPSHOT_ROWS = 20, float("inf"), 600
+"""
+
+# Dies of a signal at one write, counted from 0: before the file is made, halfway through, or when it is there.
+DIE = """
+import itertools, os, signal
+import ranklake.storage.lake.lake
+whole, writes = ranklake.storage.lake.lake.Lake.write_bytes, itertools.count()
+def write_bytes(self, path, data, **how):
+    number = next(writes)
+    if number == {write} and {how!r} == "halfway":
+        folder = self._full(path.rpartition("/")[0])
+        os.makedirs(folder, exist_ok=True)
+        with open(folder + "/.tmp-0123456789abcdef", "wb") as file:
+            file.write(bytes(data)[: len(data) // 2])
+    if number == {write} and {how!r} != "done":
+        os.kill(os.getpid(), signal.{signal})
+    whole(self, path, data, **how)
+    if number == {write} and {how!r} == "done":
+        os.kill(os.getpid(), signal.{signal})
+ranklake.storage.lake.lake.Lake.write_bytes = write_bytes
+"""
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake rated at once, with kernels that are compiled already: a process that takes long tells how far it is."""
+    rated_in_memory(synthetic(30))
+    path = tmp_path_factory.mktemp("undisturbed") / "lake"
+    lake_of(path, synthetic(400, n_players=60))
+    assert rate_to_the_end(path).startswith("run run: rated 400 rounds")
+    return path
+
+
+@pytest.fixture
+def lake(tmp_path: Path, undisturbed: Path) -> Path:
+    """A lake with the same contests, not rated."""
+    lake_of(tmp_path / "lake", synthetic(400, n_players=60))
+    return tmp_path / "lake"
+
+
+@contextmanager
+def rating(lake: Path, *, before: str = "", engine: str = "threads") -> Iterator[subprocess.Popen[bytes]]:
+    """``ranklake rate`` in a process of its own, which does not outlive the block."""
+    with start(*RATE, str(lake), "--engine", engine, before=SETTINGS + before) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def rate_to_the_end(lake: Path) -> str:
+    with rating(lake) as process:
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (0, b"")
+    return out.decode()
+
+
+def committed(lake: Path) -> int:
+    """Manifests there are; whether they count is another question."""
+    folder = lake / "runs" / "run" / "rounds"
+    return sum(name.endswith(".json") for name in os.listdir(folder)) if folder.is_dir() else 0
+
+
+def wait_for(process: subprocess.Popen[bytes], lake: Path, n: int) -> None:
+    """Until so many segments were committed, or the process has ended."""
+    give_up = time.monotonic() + PATIENCE
+    while committed(lake) < n and process.poll() is None:
+        assert time.monotonic() < give_up, f"segment {n} was not committed in {PATIENCE} s"
+        time.sleep(0.0005)  # leaves the core to the process that is watched
+
+
+def rounds(lake: Path) -> dict[str, bytes]:
+    """Segments and manifests; what a kill left half-written under a temporary name does not count."""
+    found = files(lake / "runs" / "run" / "rounds")
+    assert {name.rpartition(".")[2] for name in found if not name.startswith(TEMPORARY_PREFIX)} <= {"json", "parquet"}
+    return {name: data for name, data in found.items() if not name.startswith(TEMPORARY_PREFIX)}
+
+
+def assert_valid_prefix(lake: Path, undisturbed: Path) -> int:
+    """What counts is the beginning of the undisturbed run; returns how many segments do."""
+    whole = rounds(undisturbed)
+    if not (lake / "runs" / "run" / "run.json").exists():
+        return 0
+    run = Run.open(Lake.open(lake), "run")
+    chain = run.segments()
+    assert chain.rest == ()
+    run.read_rounds(verify=True)
+    found = rounds(lake)
+    for segment in chain.segments:
+        for name in (f"{segment.first_round:06d}.json", f"{segment.first_round:06d}.parquet"):
+            assert found[name] == whole[name]
+    return len(chain.segments)
+
+
+def assert_as_undisturbed(lake: Path, undisturbed: Path) -> None:
+    assert rounds(lake) == rounds(undisturbed)
+    one, other = (Run.open(Lake.open(path), "run") for path in (lake, undisturbed))
+    assert one.snapshots()[-1:] == other.snapshots()[-1:] == [399]
+    assert same_beliefs(one.read_snapshot(399)[0], other.read_snapshot(399)[0])
+
+
+@pytest.mark.slow
+def test_rate__killed_again_and_again_ends_as_if_undisturbed(lake: Path, undisturbed: Path) -> None:
+    dice = random.Random(20_210_725)
+    killed = 0
+    for _ in range(5):
+        before = assert_valid_prefix(lake, undisturbed)
+        with rating(lake, engine=dice.choice(["serial", "threads"])) as process:
+            wait_for(process, lake, before + dice.randint(1, 6))
+            process.kill()
+            process.communicate(timeout=PATIENCE)
+        killed += process.returncode == -signal.SIGKILL
+        assert assert_valid_prefix(lake, undisturbed) >= before
+    assert killed >= 3
+    rate_to_the_end(lake)
+    assert_as_undisturbed(lake, undisturbed)
+
+
+@pytest.mark.slow
+def test_rate__killed_at_any_time_after_its_start_ends_as_if_undisturbed(lake: Path, undisturbed: Path) -> None:
+    dice = random.Random(7)
+    for _ in range(2):
+        with rating(lake) as process:
+            try:
+                process.wait(timeout=dice.uniform(0.2, 1.2))
+            except subprocess.TimeoutExpired:
+                process.kill()
+            process.communicate(timeout=PATIENCE)
+        assert_valid_prefix(lake, undisturbed)
+    rate_to_the_end(lake)
+    assert_as_undisturbed(lake, undisturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("write", "how"),
+    [(0, "done"), (1, "halfway"), (2, "halfway"), (2, "done"), (57, "halfway")],
+)
+def test_rate__killed_at_a_certain_write_ends_as_if_undisturbed(
+    lake: Path, undisturbed: Path, write: int, how: str
+) -> None:
+    with rating(lake, before=DIE.format(write=write, how=how, signal="SIGKILL")) as process:
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode == -signal.SIGKILL
+    assert_valid_prefix(lake, undisturbed)
+    rate_to_the_end(lake)
+    assert_as_undisturbed(lake, undisturbed)
+
+
+@pytest.mark.slow
+def test_rate__what_a_kill_left_half_written_is_swept_by_the_next_rating(lake: Path) -> None:
+    with rating(lake, before=DIE.format(write=5, how="halfway", signal="SIGKILL")) as process:
+        process.communicate(timeout=PATIENCE)
+    assert len(list((lake / "runs").rglob(".tmp-*"))) == 1
+    rate_to_the_end(lake)
+    assert list((lake / "runs").rglob(".tmp-*")) == []
+
+
+@pytest.mark.slow
+def test_rate__interrupted_keeps_what_was_committed_and_says_so(lake: Path, undisturbed: Path) -> None:
+    for write in (1, 30, 41):
+        with rating(lake, before=DIE.format(write=write, how="done", signal="SIGINT")) as process:
+            out, err = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, out) == (1, b"")
+        assert err.decode().strip() == "interrupted; what was committed stays, the same command goes on from there"
+        assert assert_valid_prefix(lake, undisturbed) > 0
+        assert list((lake / "runs").rglob(".tmp-*")) == []
+    kept = Run.open(Lake.open(lake), "run").segments().stop_round
+    assert rate_to_the_end(lake).startswith(f"run run: kept {kept} rounds rated before, ")
+    assert_as_undisturbed(lake, undisturbed)
+
+
+def test_rate__interrupted_by_whoever_watches_it_ends_at_once(lake: Path, undisturbed: Path) -> None:
+    with rating(lake) as process:
+        wait_for(process, lake, 3)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode in (0, 1)  # 0 if it was done already
+    assert b"Traceback" not in err
+    assert_valid_prefix(lake, undisturbed)
+    rate_to_the_end(lake)
+    assert_as_undisturbed(lake, undisturbed)
+
+
+def test_rate__a_disk_that_fills_up_is_told_in_one_line_and_leaves_a_valid_prefix(
+    lake: Path, undisturbed: Path
+) -> None:
+    full = """
+import errno, itertools
+import ranklake.storage.lake.disk
+whole, writes = ranklake.storage.lake.disk.Disk.replace, itertools.count()
+def replace(self, full, data, *fence):
+    if next(writes) == 33:
+        raise OSError(errno.ENOSPC, "No space left on device")
+    whole(self, full, data, *fence)
+ranklake.storage.lake.disk.Disk.replace = replace
+"""
+    with rating(lake, before=full) as process:
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (1, b"")
+    message = err.decode()
+    assert message.startswith("Error: runs/run/")
+    assert ": cannot write: No space left on device (" in message
+    assert "ranklake delete" in message
+    assert message.count("\n") == 1
+    # what is behind the file that was not written was not written either
+    assert assert_valid_prefix(lake, undisturbed) == committed(lake) > 0
+    rate_to_the_end(lake)
+    assert_as_undisturbed(lake, undisturbed)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes into read-only folders")
+def test_rate__a_folder_that_may_not_be_written_is_told_in_one_line(lake: Path, undisturbed: Path) -> None:
+    rate_run(Lake.open(lake), max_rounds=0)
+    folder = lake / "runs" / "run" / "rounds"
+    folder.mkdir()
+    folder.chmod(0o555)
+    try:
+        with rating(lake) as process:
+            _, err = process.communicate(timeout=PATIENCE)
+    finally:
+        folder.chmod(0o755)
+    assert process.returncode == 1
+    assert b"Permission denied" in err
+    assert b"Traceback" not in err
+    rate_to_the_end(lake)
+    assert_as_undisturbed(lake, undisturbed)
+
+
+# Every write there is, in this process
+
+
+@pytest.fixture
+def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 15)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 30)
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOTS_KEPT", 3)
+    monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 15)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("many_small_files")
+@pytest.mark.parametrize("done", [False, True], ids=["not done", "done"])
+@pytest.mark.parametrize("error", [Killed(), LakeError("disk full")], ids=["dead", "refused"])
+def test_rate__stopped_at_any_of_its_writes_ends_as_if_undisturbed(
+    tmp_path: Path, done: bool, error: BaseException
+) -> None:
+    def rate_it(lake: Lake) -> None:
+        for stop in (8, 12, 21):  # so that snapshots are pruned
+            rate_run(lake, max_rounds=stop)
+
+    contests = synthetic(21, n_players=10, size=8, spice=False)
+    watched = WatchedLake(lake_of(tmp_path / "whole", contests))
+    rate_it(watched)
+    assert len(watched.writes) > 12
+    assert watched.deletions  # snapshots were pruned
+    whole = files(tmp_path / "whole" / "runs")
+    for write in range(len(watched.writes)):
+        path = tmp_path / str(write)
+        lake = lake_of(path, contests)
+        with pytest.raises(type(error)):
+            rate_it(WatchedLake(lake, fail_at=write, done=done, error=error))
+        if (path / "runs" / "run" / "run.json").exists():
+            assert Run.open(lake, "run").segments().rest == ()
+        rate_it(lake)
+        assert rounds(path) == rounds(tmp_path / "whole")
+        run = Run.open(lake, "run")
+        if run.snapshots()[-1:] == [20]:  # the last one is missing if the run was complete but for it
+            assert {k: v for k, v in files(path / "runs").items() if "/000020/" in k}.items() <= whole.items()

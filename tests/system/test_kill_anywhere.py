@@ -1,0 +1,71 @@
+"""Kill -9 anywhere in the life of a lake: nothing is damaged, and the same command again ends as if undisturbed."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from helpers.command_server import CommandServer
+from helpers.lakes import files
+from helpers.life import Step, assert_finishes, assert_sound, put
+
+pytestmark = pytest.mark.slow
+
+POINTS = 100
+
+
+def die(command_server: CommandServer, step: Step, lake: Path, dice: random.Random) -> bool:
+    """Kill a command at one of its operations, amid a write, or at any moment; whether that came in time."""
+    how = dice.choice(["kill", "halfway", "moment"])
+    if how == "moment" or ("publish" in step.command and dice.random() < 0.5):  # Delta's own writes are not seen here
+        return command_server.kill_after(dice.uniform(0, step.seconds), *step.command, "--lake", str(lake)).killed
+    at = dice.randrange(len(step.operations)) if how == "kill" else dice.choice(step.writes)
+    return step.run(command_server, lake, at, how).killed
+
+
+def kill_at_points(command_server: CommandServer, steps: list[Step], lake: Path, points: int, seed: int) -> int:
+    """Kill commands at so many points, each in the lake it was run in; verify, and finish. Returns how many died."""
+    dice, killed = random.Random(seed), 0
+    for number in range(points):
+        step = steps[number % len(steps)]
+        put(step.before, lake)
+        killed += die(command_server, step, lake, dice)
+        assert_sound(lake, step)
+        if dice.random() < 0.25:  # and the one who mends it
+            die(command_server, step, lake, dice)
+            assert_sound(lake, step)
+        assert_finishes(command_server, step, lake)
+    return killed
+
+
+def test_kill__at_a_hundred_points_of_a_life_every_command_ends_as_if_undisturbed(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
+    assert kill_at_points(command_server, steps, tmp_path / "lake", POINTS, seed=20_210_725) > 0.7 * POINTS
+
+
+def test_kill__again_and_again_all_through_a_life_leaves_nothing_behind(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
+    lake, dice = tmp_path / "lake", random.Random(1)
+    put(steps[0].before, lake)
+    for step in steps:
+        for _ in range(2):
+            die(command_server, step, lake, dice)
+        assert_finishes(command_server, step, lake)
+    for part in ("games", "runs"):
+        assert files(lake / part).keys() == files(steps[-1].after / part).keys()
+
+
+def test_kill__before_each_operation_of_a_life_and_in_the_middle_of_each_write(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
+    lake = tmp_path / "lake"
+    for step in steps:
+        points = [(at, "kill") for at in range(len(step.operations))] + [(at, "halfway") for at in step.writes]
+        for at, how in points:
+            put(step.before, lake)
+            assert step.run(command_server, lake, at, how).killed
+            assert_sound(lake, step)
+            assert_finishes(command_server, step, lake)

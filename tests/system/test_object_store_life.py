@@ -1,0 +1,145 @@
+"""Kill -9 at any request of a lake's life in an object store: it ends as an undisturbed one on a disk does."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import s3fs
+from deltalake import DeltaTable
+from helpers.command_server import CommandServer, Ended, open_command_server
+from helpers.lakes import same_tables
+from helpers.life import COMMANDS, SETTINGS, Step, live, published, what_counts
+from helpers.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, reachable
+from helpers.tables import ORDER, TABLES
+
+from ranklake.storage import Lake, Run
+
+pytestmark = pytest.mark.slow
+
+SHORT = (COMMANDS[0], COMMANDS[1], COMMANDS[4])  # ingest, rate, publish
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    with reachable(tmp_path_factory.mktemp("store")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def command_server(store: Proxy) -> Iterator[CommandServer]:
+    with open_command_server(SETTINGS + SEGMENTS_AS_ON_A_DISK) as made:
+        yield made
+
+
+@pytest.fixture
+def url(store: Proxy, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where a lake may be, in a bucket of its own."""
+    bucket = f"bucket-{abs(hash(request.node.name))}"
+    s3fs.S3FileSystem(skip_instance_cache=True).mkdir(bucket)
+    store.fault = lambda _: ""
+    yield f"s3://{bucket}/lake"
+    store.fault = lambda _: ""
+
+
+def die_at_request(
+    command_server: CommandServer, store: Proxy, command: tuple[str, ...], number: int, answered: bool
+) -> Ended:
+    """Kill a command when one of its requests comes, counted from 0: before the store sees it, or once it is done."""
+    victim: list[int] = []
+    known, lock, requests = threading.Event(), threading.Lock(), iter(range(10**9))
+
+    def fault(what: str) -> str:
+        assert known.wait(PATIENCE)
+        with lock:
+            if next(requests) != number:
+                return ""
+        if answered:
+            threading.Timer(0.0, os.kill, (victim[0], signal.SIGKILL)).start()
+            return "lose"
+        os.kill(victim[0], signal.SIGKILL)
+        return "refuse"
+
+    store.fault = fault
+    running = command_server.start(*command)
+    victim.append(running.pid)
+    known.set()
+    ended = running.wait()
+    store.fault = lambda _: ""
+    return ended
+
+
+def assert_as_on_the_disk(url: str, step: Step) -> None:
+    found, wanted = what_counts(url), what_counts(step.after)
+    assert found.keys() == wanted.keys()
+    assert [name for name in wanted if found[name] != wanted[name]] == []
+    on_disk = published(step.after)
+    for name in TABLES if on_disk else ():
+        table = DeltaTable(f"{url}/published/run/{name}", storage_options={"allow_http": "true"}).to_pyarrow_table()
+        assert same_tables(table.sort_by([(column, "ascending") for column in ORDER[name]]), on_disk[name])
+
+
+def live_and_die(
+    command_server: CommandServer, store: Proxy, url: str, steps: list[Step], kills: int, seed: int
+) -> int:
+    """Each command killed so many times before it may finish; returns how many kills came in time."""
+    dice, killed = random.Random(seed), 0
+    for step in steps:
+        command = (*step.command, "--lake", url)
+        for _ in range(kills):
+            killed += die_at_request(command_server, store, command, dice.randint(3, 30), dice.random() < 0.5).killed
+            Lake.open(url, create=True)
+            command_server.done(
+                "verify", "--lake", url
+            )  # not here: the Delta library holds the lock that the proxy needs
+        command_server.done(*command)
+        assert_as_on_the_disk(url, step)
+    return killed
+
+
+def test_life__in_a_store_killed_at_any_request_ends_as_on_a_disk(
+    command_server: CommandServer, store: Proxy, url: str, tmp_path: Path
+) -> None:
+    assert live_and_die(command_server, store, url, live(command_server, tmp_path, SHORT), kills=1, seed=8) >= 2
+
+
+def test_life__in_a_store_killed_again_and_again_ends_as_on_a_disk(
+    command_server: CommandServer, store: Proxy, url: str, tmp_path: Path
+) -> None:
+    assert live_and_die(command_server, store, url, live(command_server, tmp_path), kills=3, seed=9) >= 20
+
+
+def test_rate__lists_as_often_for_one_segment_as_for_many(
+    command_server: CommandServer, store: Proxy, url: str, tmp_path: Path
+) -> None:
+    (ingest,) = live(command_server, tmp_path, COMMANDS[:1])
+    command_server.done(*ingest.command, "--lake", url)
+    command_server.done(
+        "rate", "--dataset", "games", "--run", "first", "--max-rounds", "0", "--lake", url
+    )  # as in any lake in use
+    counts = []
+    for run, rows in (("many", 20), ("one", 10**9)):
+        store.seen.clear()
+        sizes = f"segment_writer.REMOTE_SEGMENT_ROWS, snapshot_schedule.SNAPSHOT_ROWS = {rows}, 10**9"
+        ended = command_server.run(
+            "rate",
+            "--dataset",
+            "games",
+            "--run",
+            run,
+            "--lake",
+            url,
+            before=f"from ranklake.flows.rating import segment_writer, snapshot_schedule\n{sizes}",
+        )
+        assert ended.code == 0, ended.err
+        kinds = [request.split()[0] for request in store.seen]
+        segments = Run.open(Lake.open(url), run).segments().segments
+        counts.append((len(segments), kinds.count("LIST"), kinds.count("PUT")))
+    (many, lists, puts), one = counts
+    assert many > 5
+    assert one == (1, lists, puts - 2 * (many - 1))

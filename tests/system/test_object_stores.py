@@ -1,0 +1,323 @@
+"""The whole life of a lake in an object store: what a disk gives, bit for bit, and what only stores can do wrong."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import s3fs
+from helpers.lakes import files, ingest, lake_of, rate_run, rated, same_tables, start, synthetic
+from helpers.stores import PATIENCE, Proxy, environment, proxy, server
+
+import ranklake.flows.rating.rate
+import ranklake.flows.rating.segment_writer
+import ranklake.flows.rating.snapshot_schedule
+from ranklake.flows.maintenance.verify import Verifier
+from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, Segment
+from ranklake.storage.lake.errors import LeaseHeldError
+from ranklake.storage.leases.lease import hold
+from ranklake.storage.maintenance.compact import compact_dataset, compact_run
+
+pytestmark = pytest.mark.slow
+
+CONTESTS = synthetic(28)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with server(tmp_path_factory.mktemp("store")) as started:
+        yield started
+
+
+@pytest.fixture
+def store(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    """What every client of this process and of those it starts talks to."""
+    with proxy(address) as made:
+        for name, value in environment(made.address).items():
+            monkeypatch.setenv(name, value)
+        yield made
+
+
+@pytest.fixture
+def url(store: Proxy, tmp_path: Path) -> str:
+    """Where a lake may be, in a bucket of its own."""
+    bucket = tmp_path.name.lower().replace("_", "-")[-60:].strip("-")
+    s3fs.S3FileSystem(skip_instance_cache=True).mkdir(bucket)
+    store.seen.clear()
+    return f"s3://{bucket}/some/lake"
+
+
+@pytest.fixture(autouse=True)
+def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 60)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "REMOTE_SEGMENT_ROWS", 60)
+    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", float("inf"))
+    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 180)
+    monkeypatch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", 60)
+
+
+def objects(url: str) -> dict[str, bytes]:
+    """Every object of a lake and its bytes, by its path in the lake; leases apart."""
+    filesystem = s3fs.S3FileSystem(skip_instance_cache=True)
+    root = url.removeprefix("s3://")
+    names = [name for name in filesystem.find(root) if "/lease-" not in name]
+    return {name.removeprefix(f"{root}/"): filesystem.cat_file(name) for name in names}
+
+
+# Life
+
+
+def test_life__in_a_store_is_that_on_a_disk_to_the_byte(url: str, tmp_path: Path) -> None:
+    disk, there = Lake.open(tmp_path / "lake", create=True), Lake.open(url, create=True)
+    for lake in (disk, there):
+        ingest(lake, CONTESTS[:20])
+        rate_run(lake)
+        ingest(lake, [CONTESTS[18], *CONTESTS[20:]])
+        with Dataset.ingest(lake, "games") as change:
+            change.remove("15")
+        rate_run(lake)
+    assert {k: v for k, v in objects(url).items() if "/log/" not in k and "/contests/" not in k} == {
+        k: v for k, v in files(tmp_path / "lake").items() if "/log/" not in k and "/contests/" not in k
+    }
+    assert same_tables(rated(there), rated(disk))
+    assert leaderboard(there, "run").equals(leaderboard(disk, "run"))
+    verifier = Verifier(there)
+    assert list(verifier.everything()) == []
+    assert verifier.rounds == 27
+
+
+def test_life__ends_without_a_trace(url: str) -> None:
+    lake = lake_of(url, CONTESTS)  # type: ignore[arg-type]
+    rate_run(lake)
+    before = rated(lake)
+    with hold(lake, "runs/run", "compact") as lease:
+        run = Run.open(lake, "run")
+        run.lease = lease
+        assert compact_run(run, 100)[1] == 2
+    with hold(lake, "games", "compact") as lease:
+        assert compact_dataset(lake, "games", lease, 100)[1] == 2
+    assert same_tables(rated(lake), before)
+    assert list(Verifier(lake).everything()) == []
+    with hold(lake, "runs/run", "delete") as lease:
+        run = Run(lake, "run", {})
+        run.lease = lease
+        run.delete()
+    with hold(lake, "games", "delete") as lease:
+        Dataset.delete(lake, "games", lease)
+    assert objects(url) == {}
+
+
+DIE = """
+import itertools, os, signal
+import ranklake.storage.lake.lake
+from ranklake.flows.rating import segment_writer, snapshot_schedule
+segment_writer.REMOTE_SEGMENT_ROWS, segment_writer.SEGMENT_SECONDS = 60, float("inf")
+snapshot_schedule.SNAPSHOT_ROWS = 180
+whole, writes = ranklake.storage.lake.lake.Lake.write_bytes, itertools.count()
+def write_bytes(self, path, data, **how):
+    whole(self, path, data, **how)
+    if "/lease-" not in path and next(writes) == {write}:
+        os.kill(os.getpid(), signal.SIGKILL)
+ranklake.storage.lake.lake.Lake.write_bytes = write_bytes
+"""
+
+
+def test_rate__killed_at_some_writes_ends_as_if_undisturbed(url: str, tmp_path: Path) -> None:
+    lake, disk = lake_of(url, CONTESTS), lake_of(tmp_path / "lake", CONTESTS)  # type: ignore[arg-type]
+    rate_run(disk)
+    arguments = ("rate", "--dataset", "games", "--run", "run", "--lake", url)
+    with start(*arguments, before=DIE.format(write=5)) as process:
+        try:
+            process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGKILL
+    chain = Run.open(lake, "run").segments()
+    assert chain.rest == ()
+    assert 0 < chain.stop_round < 28
+    report = rate_run(lake)  # the dead one's lease is free at once: it was on this machine
+    assert report.kept == chain.stop_round
+    folder = "runs/run/rounds/"
+    there = {name: data for name, data in objects(url).items() if name.startswith(folder)}
+    assert there == {name: data for name, data in files(tmp_path / "lake").items() if name.startswith(folder)}
+
+
+# Requests
+
+
+def test_rate__commits_a_segment_with_two_puts_and_a_look_at_the_lease(url: str, store: Proxy) -> None:
+    lake = lake_of(url, CONTESTS)  # type: ignore[arg-type]
+    appended: list[list[str]] = []
+
+    class Counted(Run):
+        def append(self, *facts: Any) -> Segment:
+            store.seen.clear()
+            segment = super().append(*facts)
+            of_run = [request for request in store.seen if "/games/" not in request]  # the next rounds are read ahead
+            appended.append([re.sub("[0-9]+", "*", request.rpartition("/")[2]) for request in of_run])
+            return segment
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranklake.flows.rating.rate, "Run", Counted)
+        rate_run(lake)
+    assert len(appended) > 3
+    wanted = ["*.parquet", "lease-*.json", "*.json"]
+    assert all(sorted(requests) == sorted(wanted) for requests in appended)
+
+
+def test_standings__are_read_with_one_request_a_file(url: str, store: Proxy) -> None:
+    dataset = Dataset.open(lake_of(url, CONTESTS), "games")  # type: ignore[arg-type]
+    store.seen.clear()
+    assert sum(len(part) for part in dataset.standings()) == 28
+    n_files = len(dataset.contests.column("file").unique())
+    assert n_files == 3
+    assert [request.split()[0] for request in store.seen] == ["GET"] * n_files
+
+
+# Races
+
+
+def test_create__of_many_who_try_at_once_one_succeeds(url: str) -> None:
+    lakes = [Lake.open(url, create=True) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        for turn in range(5):
+            made = list(pool.map(lambda i, turn=turn: lakes[i].create_bytes(f"a/{turn}", f"of {i}".encode()), range(8)))
+            assert made.count(True) == 1
+            assert lakes[0].read_bytes(f"a/{turn}") == f"of {made.index(True)}".encode()
+
+
+def test_create__knows_its_own_file_when_the_answer_got_lost(url: str, store: Proxy) -> None:
+    lake = Lake.open(url, create=True)
+    lost = iter(["lose"])
+    store.fault = lambda what: next(lost, "") if what.startswith("PUT") else ""
+    assert lake.create_bytes("a/b", b"mine")
+    assert [request.split()[0] for request in store.seen if request.endswith("a/b")] == ["PUT", "PUT", "GET"]
+    assert not lake.create_bytes("a/b", b"another's")
+
+
+def test_hold__is_exclusive_across_processes(url: str) -> None:
+    lake = lake_of(url, CONTESTS[:3])  # type: ignore[arg-type]
+    with hold(lake, "runs/run", "rate run"):
+        arguments = ("rate", "--dataset", "games", "--run", "run", "--lake", url)
+        with start(*arguments) as process:
+            try:
+                out, err = process.communicate(timeout=PATIENCE)
+            finally:
+                process.kill()
+        assert (process.returncode, out) == (1, b"")
+        assert b"runs/run: " in err
+        assert b"is at work there" in err
+        with pytest.raises(LeaseHeldError):
+            rate_run(lake)
+
+
+def test_lake__is_used_by_many_threads(url: str) -> None:
+    lake = Lake.open(url, create=True)
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda i: lake.write_bytes(f"a/{i:03d}", b"%d" % i), range(100)))
+    assert list(lake.read_each([f"a/{i:03d}" for i in range(100)])) == [b"%d" % i for i in range(100)]
+    assert len(lake.list("a")) == 100
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_lake__survives_a_fork(url: str) -> None:
+    lake = lake_of(url, CONTESTS[:3])  # type: ignore[arg-type]
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    child = context.Process(target=lambda: theirs.send(Dataset.open(lake, "games").contests.num_rows))
+    child.start()
+    try:
+        assert ours.poll(PATIENCE)
+        assert ours.recv() == 3
+    finally:
+        child.kill()
+        child.join()
+    assert Dataset.open(lake, "games").n_players > 0  # and so does the parent
+
+
+# Errors
+
+
+def test_open__a_bucket_that_is_not_there_is_named_and_never_made(store: Proxy) -> None:
+    for create in (False, True):
+        with pytest.raises(
+            MissingError, match=r"s3://nobody-made-it/lake: bucket nobody-made-it is not there; make it"
+        ):
+            Lake.open("s3://nobody-made-it/lake", create=create)
+    filesystem = s3fs.S3FileSystem(skip_instance_cache=True)
+    lake = Lake(filesystem, "nobody-made-it/lake", "s3://nobody-made-it/lake")
+    actions: list[Callable[[str, bytes], object]] = [lake.write_bytes, lake.create_bytes]
+    for action in actions:
+        with pytest.raises(LakeError, match=r"a/b: cannot .*: bucket nobody-made-it is not there"):
+            action("a/b", b"")
+    assert not filesystem.exists("nobody-made-it")
+    assert not any(request.startswith("PUT /nobody-made-it ") for request in store.seen)
+
+
+def test_open__an_empty_bucket_holds_no_lake_until_one_is_made(url: str) -> None:
+    with pytest.raises(MissingError, match=f"no lake at {url}; `ranklake ingest` makes one"):
+        Lake.open(url)
+    lake_of(url, CONTESTS[:3])  # type: ignore[arg-type]
+    assert Dataset.names(Lake.open(url)) == ["games"]
+    assert Dataset.names(Lake.open(f"{url}/")) == ["games"]
+
+
+def test_open__wrong_credentials_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with server(tmp_path, INITIAL_NO_AUTH_ACTION_COUNT="0") as address:
+        for name, value in environment(address).items():
+            monkeypatch.setenv(name, value)
+        for create in (False, True):
+            with pytest.raises(LakeError, match=r"s3://bucket/lake: cannot open the lake: .*Access Key Id"):
+                Lake.open("s3://bucket/lake", create=create)
+
+
+def test_open__no_credentials_are_told(store: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    with pytest.raises(LakeError, match="cannot open the lake: Unable to locate credentials"):
+        Lake.open("s3://bucket/lake")
+
+
+def test_lake__a_store_out_of_reach_is_told(url: str, store: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    store.server_close()
+    problem = "cannot {}: Could not connect to the endpoint"
+    with pytest.raises(LakeError, match=f"^{url}: {problem.format('open the lake')}"):
+        Lake.open(url)
+    lake = Lake(s3fs.S3FileSystem(skip_instance_cache=True), url.removeprefix("s3://"), url)
+    actions = {"read": lake.read_bytes, "list": lake.list, "look for": lake.exists, "delete": lake.delete}
+    for what, action in actions.items():
+        with pytest.raises(LakeError, match=f"^a/b: {problem.format(what)}"):
+            action("a/b")
+    with pytest.raises(LakeError, match=f"^a/b: {problem.format('create')}"):
+        lake.create_bytes("a/b", b"")
+
+
+def test_lake__a_store_that_is_busy_for_a_moment_is_asked_again(url: str, store: Proxy) -> None:
+    lake = Lake.open(url, create=True)
+    turns = iter(range(1000))
+    store.fault = lambda _: "refuse" if next(turns) % 30 == 11 else ""
+    ingest(lake, CONTESTS[:20])
+    rate_run(lake)
+    store.fault = lambda _: ""
+    assert list(Verifier(lake).everything()) == []
+
+
+def test_command__tells_a_missing_bucket_in_one_line(store: Proxy) -> None:
+    with start("runs", "--lake", "s3://nobody-made-it/lake") as process:
+        try:
+            out, err = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert (process.returncode, out) == (1, b"")
+    assert err.decode().startswith("Error: s3://nobody-made-it/lake: bucket nobody-made-it is not there")
+    assert err.count(b"\n") == 1
