@@ -28,7 +28,9 @@ from ..compilation.compile import announced, compile_kernels
 from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, in_full
 from ..execution.rounds import rate_rounds
-from ..results.leaderboard import Display, check_rated, known_as, rated_contests
+from ..results.display import Display
+from ..results.leaderboard import check_rated, rated_contests
+from ..results.players import known_as
 from .history import store_of
 
 __all__ = ["Prediction", "of_run", "predict", "take"]

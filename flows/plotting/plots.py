@@ -14,7 +14,9 @@ from ranklake.storage import Dataset, Lake, Run
 
 from ..common.times import utc
 from ..common.titles import Titles, TitlesChoice, titles_of
-from ..results.leaderboard import Display, LeaderboardBuilder, PlayerHistory, check_rated, rated_contests
+from ..results.display import Display
+from ..results.leaderboard import LeaderboardBuilder, check_rated, rated_contests
+from ..results.players import PlayerHistory
 from .figures import SERIES, legible, new_figure, title_bands
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
 from ..common.titles import CODEFORCES, TitlesChoice, titles_of
-from ..results.leaderboard import Display, LeaderboardBuilder, check_rated, rated_contests
+from ..results.display import Display
+from ..results.leaderboard import LeaderboardBuilder, check_rated, rated_contests
 from .prefix_digests import PrefixDigests, as_bytes, digest_of_rows
 
 __all__ = ["Content"]

@@ -1,78 +1,18 @@
-"""Who stands where after a run: the leaderboard, and one player's history."""
+"""The leaderboard of a run: every rated player, best first."""
 
 from __future__ import annotations
-
-import math
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.rating_kernels import System
-from ranklake.rating_kernels.core.limits import finite
-from ranklake.rating_kernels.core.system import check_value
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
-from ranklake.storage.datasets.aliases import NEVER, turning_point
 from ranklake.storage.lake.schemas import PUBLISHED
 
-from ..common.settings import build_params, find_system
-from ..common.times import utc
-from ..common.titles import RatingFormat, Titles, TitlesChoice, titles_of
+from ..common.titles import Titles, TitlesChoice, titles_of
+from .display import Display
 
-__all__ = [
-    "Display",
-    "LeaderboardBuilder",
-    "PlayerHistory",
-    "check_rated",
-    "known_as",
-    "leaderboard",
-    "player_history",
-    "rated_contests",
-    "rating_format",
-]
-
-_DEVIATIONS = finite()["limits"]
-_DIGITS = 3  # significant digits of a newcomer's sigma that a rating shown has
-
-
-@dataclass(frozen=True, slots=True)
-class Display:
-    """The conservative rating people are shown: ``mu - deviations * (sigma - sigma_limit)``, rating points.
-
-    A newcomer must prove himself before he ranks high; for a veteran, whose sigma is near its limit, it is ``mu``. Some
-    systems add an offset while a player is new.
-    """
-
-    system: System
-    params: Any
-    deviations: float
-
-    def __post_init__(self) -> None:
-        check_value("deviations", self.deviations, _DEVIATIONS)
-
-    @classmethod
-    def of(cls, run: Run, deviations: float | None = None) -> Display:
-        """As the run's system defines it; ``deviations`` instead of the system's own."""
-        system = find_system(run.config["system"])
-        params = build_params(system, run.config["params"])
-        return cls(system, params, system.deviations if deviations is None else deviations)
-
-    @property
-    def decimals(self) -> int:
-        """Decimals of a rating for people: what three digits of a newcomer's ``sigma_init`` have.
-
-        For 350 rating points none, for TrueSkill's 8.33 two. Systems without sigma have as many as four digits of
-        ``mu_init``.
-        """
-        sigma, mu = abs(float(self.params.sigma_init)), abs(float(self.params.mu_init))
-        scale, digits = (sigma, _DIGITS) if sigma else (mu, _DIGITS + 1)
-        return max(0, digits - 1 - math.floor(math.log10(scale))) if scale else 0
-
-    def rating(self, mu: Any, sigma: Any, n_rounds: Any) -> Any:
-        shown = mu - self.deviations * (sigma - self.system.sigma_limit(self.params))
-        return shown if self.system.offset is None else shown + self.system.offset(self.params, n_rounds)
+__all__ = ["LeaderboardBuilder", "check_rated", "leaderboard", "rated_contests"]
 
 
 class LeaderboardBuilder:
@@ -175,19 +115,6 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titl
     return builder.table(dataset.handles(), titles_of(run, dataset, display.params.mu_init, titles))
 
 
-def rating_format(lake: Lake, run_name: str, titles: TitlesChoice = None) -> RatingFormat:
-    """How the ratings of a run are written for people.
-
-    Raises
-    ------
-    LakeError
-        There is no such run, or its data set is gone.
-    """
-    run = Run.open(lake, run_name)
-    display, dataset = Display.of(run), Dataset.open(lake, run.config["dataset"])
-    return RatingFormat(titles_of(run, dataset, display.params.mu_init, titles), display.decimals)
-
-
 def rated_contests(chain: Chain, dataset: Dataset) -> pa.Table:
     """What the data set says now of the contest of each round; nulls for contests that are no longer there."""
     ids = pa.array([contest_id for segment in chain.segments for contest_id in segment.contest_ids], pa.string())
@@ -204,99 +131,3 @@ def check_rated(run: Run, chain: Chain) -> None:
     """
     if not any(segment.n_rows for segment in chain.segments):
         raise LakeError(f"run {run.name} has no rated rounds yet; `ranklake rate --run {run.name}` makes them")
-
-
-@dataclass(frozen=True, slots=True)
-class PlayerHistory:
-    """One player's rated rounds.
-
-    Attributes
-    ----------
-    handle : str
-        The name that counts.
-    rows : pa.Table
-        The rounds table's columns, and ``name, time_seconds, n_players, rating``.
-    note : str
-        How that name relates to the one asked for; empty if it is the same.
-    format : RatingFormat
-        How the run's ratings are written.
-    """
-
-    handle: str
-    rows: pa.Table
-    note: str
-    format: RatingFormat
-
-
-def player_history(
-    lake: Lake, run_name: str, handle: str, deviations: float | None = None, titles: TitlesChoice = None
-) -> PlayerHistory:
-    """Every rated round of one player, in order, with what the contest was; old names lead to the new one.
-
-    Raises
-    ------
-    LakeError
-        The data set has no such handle, or the run has not rated them; names handles that differ by case or space.
-    """
-    run = Run.open(lake, run_name)
-    dataset = Dataset.open(lake, run.config["dataset"])
-    players = known_as(dataset, handle)
-    wanted = pa.array(players.values(), pa.int32())
-    parts = [table.filter(pc.is_in(table.column("player"), wanted)) for _, table in run.iter_segments()]
-    rows = pa.concat_tables(
-        [part.replace_schema_metadata() for part in parts if part.num_rows] or [run.read_rounds(0, 0)]
-    )
-    rated = set(rows.column("player").unique().to_pylist())
-    shown = next((name for name, player in players.items() if player in rated), None)
-    if shown is None:
-        raise LakeError(f"player {handle!r} has no rated rounds in run {run_name}")
-    rows = rows.filter(pc.equal(rows.column("player"), players[shown]))
-    contests = rated_contests(run.segments(), dataset).select(["name", "time_seconds", "n_players"])
-    contests = contests.take(rows.column("round_index"))
-    for name in contests.column_names:
-        rows = rows.append_column(name, contests.column(name))
-    mu, sigma, n_before = (rows.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
-    display = Display.of(run, deviations)
-    rows = rows.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1))))
-    form = RatingFormat(titles_of(run, dataset, display.params.mu_init, titles), display.decimals)
-    return PlayerHistory(shown, rows, _explained(dataset, handle, shown), form)
-
-
-def known_as(dataset: Dataset, handle: str) -> dict[str, int]:
-    """Names under which the rounds of who is or was called ``handle`` may be rated, likeliest first, and their indices.
-
-    Raises
-    ------
-    LakeError
-        The data set has no such handle; names handles that differ by case or space.
-    """
-    names = _names_of(dataset, handle)
-    players = {name: player for name in names if (player := dataset.find(name)) is not None}
-    if not players:
-        folded = handle.strip().casefold()
-        alike = [repr(name) for name in dataset.handles().to_pylist() if name.strip().casefold() == folded]
-        hint = f"; there is {', '.join(alike[:5])}" if alike else ""
-        raise LakeError(f"no player {handle!r} in data set {dataset.name}{hint}")
-    return players
-
-
-def _names_of(dataset: Dataset, handle: str) -> list[str]:
-    """Names under which the rounds of who is or was called ``handle`` may be rated, likeliest first."""
-    until, before, after = turning_point(dataset.log().aliases, handle)
-    # a name given up at some time may have rounds of its own from then on; if the alias is younger than the run, too
-    return list(dict.fromkeys([before, handle] if until == NEVER else [after, before, handle]))
-
-
-def _explained(dataset: Dataset, handle: str, shown: str) -> str:
-    """What to say when a handle has more than one name; empty if it has one."""
-    aliases = dataset.log().aliases
-    until, before, after = turning_point(aliases, handle)
-    if handle not in aliases:
-        return ""
-    if until == NEVER:
-        return f"{handle!r} is now {before!r}" + ("; `ranklake rate` has not been told yet" if shown != before else "")
-    try:
-        time = f"{utc(until).replace(tzinfo=None)} UTC"
-    except OverflowError:  # beyond the calendar
-        time = f"{until} s"
-    return f"{handle!r} is {before!r} before {time}, {after!r} from then on; shown is {shown!r}"

@@ -16,7 +16,8 @@ from ..common.text import cell, message
 from ..common.text import markdown as escape
 from ..ingestion.sites import SourceReport
 from ..publication.files import LATEST
-from ..results.leaderboard import leaderboard, rating_format
+from ..results.display import rating_format
+from ..results.leaderboard import leaderboard
 
 __all__ = ["best", "ingested_page", "run_page"]
 

@@ -20,7 +20,8 @@ from helpers.documents import TEXT, blocks
 from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
 
 from ranklake.flows.cli.main import cli
-from ranklake.flows.results.leaderboard import leaderboard, player_history
+from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.results.players import player_history
 from ranklake.storage import Contest, Dataset, Lake, Run
 
 RUN, PLAYER, YEAR = "codeforces-elo-mmr", "tourist", 2020  # as the README calls them

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 from helpers.lakes import same_tables
 
-from ranklake.flows.results.leaderboard import Display, leaderboard
+from ranklake.flows.results.display import Display
+from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Contest, Dataset, Lake, Run
 
 __all__ = [

@@ -47,7 +47,7 @@ def player(
     def draw() -> Figure:
         from ranklake.storage import Lake
 
-        from ...results.leaderboard import player_history
+        from ...results.players import player_history
 
         found = [player_history(Lake.open(lake), run, handle, deviations, titles) for handle in handles]
         for note in filter(None, (history.note for history in found)):

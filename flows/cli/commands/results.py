@@ -52,8 +52,8 @@ def leaderboard(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
+    from ...results.display import rating_format
     from ...results.leaderboard import leaderboard as of_run
-    from ...results.leaderboard import rating_format
 
     with usage():
         run_file(run)
@@ -86,7 +86,7 @@ def player(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from ...results.leaderboard import player_history
+    from ...results.players import player_history
 
     with usage():
         run_file(run)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ...common.titles import RatingFormat
     from ...frames.prediction import Prediction
-    from ...results.leaderboard import PlayerHistory
+    from ...results.players import PlayerHistory
 
 __all__ = [
     "entrants_table",

@@ -13,7 +13,9 @@ from helpers.commands import Command
 from helpers.lakes import contest, files, lake_of, rate_run
 
 from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles, of_data, parse_titles
-from ranklake.flows.results.leaderboard import leaderboard, player_history, rating_format
+from ranklake.flows.results.display import rating_format
+from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.results.players import player_history
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, DamagedError, Dataset, Lake, Run
 

@@ -18,7 +18,8 @@ pytest.importorskip("matplotlib")
 
 from ranklake.flows.plotting.figures import SERIES, drawing, encode, legible, new_figure
 from ranklake.flows.plotting.plots import MOMENTS, QUANTILES, distribution, distribution_figure, players_figure
-from ranklake.flows.results.leaderboard import leaderboard, player_history
+from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.results.players import player_history
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, Lake
 

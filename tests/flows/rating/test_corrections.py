@@ -23,7 +23,8 @@ import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 from ranklake.flows.common.adapters import ContestFacts
 from ranklake.flows.rating.rate import RateReport
-from ranklake.flows.results.leaderboard import leaderboard, player_history
+from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.results.players import player_history
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 
 SEGMENT_ROWS = 30

@@ -1,0 +1,115 @@
+"""One player's rated rounds, found under any of the player's names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranklake.storage import Dataset, Lake, LakeError, Run
+from ranklake.storage.datasets.aliases import NEVER, turning_point
+
+from ..common.times import utc
+from ..common.titles import RatingFormat, TitlesChoice, titles_of
+from .display import Display
+from .leaderboard import rated_contests
+
+__all__ = ["PlayerHistory", "known_as", "player_history"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerHistory:
+    """One player's rated rounds.
+
+    Attributes
+    ----------
+    handle : str
+        The name that counts.
+    rows : pa.Table
+        The rounds table's columns, and ``name, time_seconds, n_players, rating``.
+    note : str
+        How that name relates to the one asked for; empty if it is the same.
+    format : RatingFormat
+        How the run's ratings are written.
+    """
+
+    handle: str
+    rows: pa.Table
+    note: str
+    format: RatingFormat
+
+
+def player_history(
+    lake: Lake, run_name: str, handle: str, deviations: float | None = None, titles: TitlesChoice = None
+) -> PlayerHistory:
+    """Every rated round of one player, in order, with what the contest was; old names lead to the new one.
+
+    Raises
+    ------
+    LakeError
+        The data set has no such handle, or the run has not rated them; names handles that differ by case or space.
+    """
+    run = Run.open(lake, run_name)
+    dataset = Dataset.open(lake, run.config["dataset"])
+    players = known_as(dataset, handle)
+    wanted = pa.array(players.values(), pa.int32())
+    parts = [table.filter(pc.is_in(table.column("player"), wanted)) for _, table in run.iter_segments()]
+    rows = pa.concat_tables(
+        [part.replace_schema_metadata() for part in parts if part.num_rows] or [run.read_rounds(0, 0)]
+    )
+    rated = set(rows.column("player").unique().to_pylist())
+    shown = next((name for name, player in players.items() if player in rated), None)
+    if shown is None:
+        raise LakeError(f"player {handle!r} has no rated rounds in run {run_name}")
+    rows = rows.filter(pc.equal(rows.column("player"), players[shown]))
+    contests = rated_contests(run.segments(), dataset).select(["name", "time_seconds", "n_players"])
+    contests = contests.take(rows.column("round_index"))
+    for name in contests.column_names:
+        rows = rows.append_column(name, contests.column(name))
+    mu, sigma, n_before = (rows.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
+    display = Display.of(run, deviations)
+    rows = rows.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1))))
+    form = RatingFormat(titles_of(run, dataset, display.params.mu_init, titles), display.decimals)
+    return PlayerHistory(shown, rows, _explained(dataset, handle, shown), form)
+
+
+def known_as(dataset: Dataset, handle: str) -> dict[str, int]:
+    """Names under which the rounds of who is or was called ``handle`` may be rated, likeliest first, and their indices.
+
+    Raises
+    ------
+    LakeError
+        The data set has no such handle; names handles that differ by case or space.
+    """
+    names = _names_of(dataset, handle)
+    players = {name: player for name in names if (player := dataset.find(name)) is not None}
+    if not players:
+        folded = handle.strip().casefold()
+        alike = [repr(name) for name in dataset.handles().to_pylist() if name.strip().casefold() == folded]
+        hint = f"; there is {', '.join(alike[:5])}" if alike else ""
+        raise LakeError(f"no player {handle!r} in data set {dataset.name}{hint}")
+    return players
+
+
+def _names_of(dataset: Dataset, handle: str) -> list[str]:
+    """Names under which the rounds of who is or was called ``handle`` may be rated, likeliest first."""
+    until, before, after = turning_point(dataset.log().aliases, handle)
+    # a name given up at some time may have rounds of its own from then on; if the alias is younger than the run, too
+    return list(dict.fromkeys([before, handle] if until == NEVER else [after, before, handle]))
+
+
+def _explained(dataset: Dataset, handle: str, shown: str) -> str:
+    """What to say when a handle has more than one name; empty if it has one."""
+    aliases = dataset.log().aliases
+    until, before, after = turning_point(aliases, handle)
+    if handle not in aliases:
+        return ""
+    if until == NEVER:
+        return f"{handle!r} is now {before!r}" + ("; `ranklake rate` has not been told yet" if shown != before else "")
+    try:
+        time = f"{utc(until).replace(tzinfo=None)} UTC"
+    except OverflowError:  # beyond the calendar
+        time = f"{until} s"
+    return f"{handle!r} is {before!r} before {time}, {after!r} from then on; shown is {shown!r}"
