@@ -7,6 +7,8 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ranklake.flows.evaluation.evaluate import evaluate
+    from ranklake.flows.evaluation.frames import evaluate_history
     from ranklake.flows.frames.history import rate_history
     from ranklake.flows.frames.prediction import predict
     from ranklake.rating_kernels import SYSTEMS
@@ -14,13 +16,25 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["SYSTEMS", "Dataset", "Lake", "Run", "__version__", "predict", "rate_history"]
+__all__ = [
+    "SYSTEMS",
+    "Dataset",
+    "Lake",
+    "Run",
+    "__version__",
+    "evaluate",
+    "evaluate_history",
+    "predict",
+    "rate_history",
+]
 
 _MODULES = {
     "SYSTEMS": "ranklake.rating_kernels",
     "Dataset": "ranklake.storage",
     "Lake": "ranklake.storage",
     "Run": "ranklake.storage",
+    "evaluate": "ranklake.flows.evaluation.evaluate",
+    "evaluate_history": "ranklake.flows.evaluation.frames",
     "predict": "ranklake.flows.frames.prediction",
     "rate_history": "ranklake.flows.frames.history",
 }
@@ -31,8 +45,8 @@ def __getattr__(name: str) -> Any:
         return metadata.version("ranklake")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_MODULES[name]), name)
-    return found
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -123,7 +123,7 @@ class Evaluation:
 
 
 def evaluate(
-    lake: Lake,
+    lake: Lake | str,
     name: str,
     first_round: int = 0,
     *,
@@ -135,21 +135,24 @@ def evaluate(
 
     Parameters
     ----------
+    lake, name
+        The lake, or its folder or address, and the name of the run.
     workers
-        Threads; the same bits for any number.
+        Number of threads; the result is the same to the bit for any number.
     scale
-        Rating points by which ten to one is foretold, for expected ranks and cross-entropy.
+        Rating difference at which odds of ten to one are predicted, for expected ranks and cross-entropy.
     on_progress
-        Told how many rounds are done, and of how many.
+        Called with the number of rounds scored and the number of rounds in all.
 
     Raises
     ------
     ValueError
         The scale is out of range.
     LakeError
-        There is no such run, it has no round to score, its data set is gone or does not have its contests any more.
+        There is no such run, it has no round to score, its data set is gone or lacks one of its contests.
     """
     check_value("scale", scale, positive(POINTS)["limits"])
+    lake = Lake.open(lake) if isinstance(lake, str) else lake
     run = Run.open(lake, name)
     chain = run.segments()
     if first_round >= chain.stop_round:

@@ -16,10 +16,12 @@ import twins.metrics as slow
 from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
 
+import ranklake
 from ranklake.flows.evaluation import evaluate as module
 from ranklake.flows.evaluation.compare import check_comparable, win_rates
 from ranklake.flows.evaluation.differences import differences, half_width, student_quantile
 from ranklake.flows.evaluation.evaluate import division_of, evaluate, rounds_to_skip
+from ranklake.flows.evaluation.frames import evaluate_history
 from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, RoundScores
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, PER_ROW
 from ranklake.storage import Dataset, Lake, LakeError, Run
@@ -58,6 +60,42 @@ def by_hand(lake: Lake, run: str, first_round: int, filter: str) -> dict[str, An
             values[name] += [] if scores[name] is None else [scores[name]]
     means = {name: total / weight for name, total in sums.items()}
     return {"weight": weight} | means | {name: sum(told) / len(told) for name, told in values.items()}
+
+
+def test_ranklake__offers_both_functions_for_a_notebook(lake: Lake) -> None:
+    assert ranklake.evaluate(lake.url, "run", 3).to_json() == evaluate(lake, "run", 3).to_json()
+    assert ranklake.evaluate_history is evaluate_history
+
+
+@pytest.mark.parametrize("skip_rounds", [0, 3, 23])
+def test_evaluate_history__gives_the_scores_of_the_same_rounds_in_a_lake(lake: Lake, skip_rounds: int) -> None:
+    history = Run.open(lake, "run").read_rounds().to_pandas()
+    scores = evaluate_history(history, skip_rounds)
+    assert scores.index.tolist() == list(LEAST)
+    assert list(scores.columns) == ["weight", *METRICS]
+    if skip_rounds == 23:  # all of them
+        assert (scores["weight"] == 0).all()
+        return
+    expected = evaluate(lake, "run", skip_rounds)
+    for name in LEAST:
+        assert scores.loc[name].to_dict() == pytest.approx(expected.filters[name].summary(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda frame: frame.drop(columns="mu_prior"), "mu_prior is missing"),
+        (lambda frame: frame[::-1], "must be in rating order"),
+        (lambda frame: frame.assign(mu_prior=math.inf), "mu_prior must be finite"),
+    ],
+    ids=["column", "order", "infinity"],
+)
+def test_evaluate_history__refuses_what_is_no_history(lake: Lake, change: Any, said: str) -> None:
+    history = Run.open(lake, "run").read_rounds().to_pandas()
+    with pytest.raises(ValueError, match=said):
+        evaluate_history(change(history))
+    with pytest.raises(ValueError, match=r"skip_rounds must be within 0..23, got 24"):
+        evaluate_history(history, 24)
 
 
 @pytest.mark.parametrize("first_round", [0, 3, 13])

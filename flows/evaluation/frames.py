@@ -1,0 +1,61 @@
+"""Scores of a history that :func:`ranklake.rate_history` returned; no lake needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ranklake.rating_kernels.core.limits import POINTS, positive
+from ranklake.rating_kernels.core.system import check_value
+from ranklake.rating_kernels.metrics.metrics import SCALE
+from ranklake.rating_kernels.warm import SCORES
+
+from ..compilation.compile import compile_parts
+from .scores import score_rounds
+
+__all__ = ["evaluate_history"]
+
+_COLUMNS = ("round_index", "lo", "mu_prior", "n_before")
+
+
+def evaluate_history(history: pd.DataFrame, skip_rounds: int = 0, *, scale: float = SCALE) -> pd.DataFrame:
+    """Score how well the ratings before each round predicted its places.
+
+    Parameters
+    ----------
+    history
+        One row a participation in rating order, with the columns ``round_index, lo, mu_prior, n_before``.
+    skip_rounds
+        Number of rated rounds at the start that are not scored.
+    scale
+        Rating difference at which odds of ten to one are predicted, for expected ranks and cross-entropy.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row a filter (``everyone``, ``experienced``, ``top100``): ``weight``, the participations scored, and every
+        metric of ``ranklake evaluate``. A metric is NaN if no round is scored under the filter.
+
+    Raises
+    ------
+    ValueError
+        A column is missing, rounds are not in order, a rating is not finite, or a parameter is out of range.
+    """
+    check_value("scale", scale, positive(POINTS)["limits"])
+    if missing := [name for name in _COLUMNS if name not in history.columns]:
+        raise ValueError(f"history needs the columns {', '.join(_COLUMNS)}; {missing[0]} is missing")
+    round_index = history["round_index"].to_numpy()
+    if np.any(np.diff(round_index) < 0):
+        raise ValueError("history must be in rating order: round_index decreases")
+    starts = np.flatnonzero(np.diff(round_index, prepend=-1))
+    if not 0 <= skip_rounds <= len(starts):
+        raise ValueError(f"skip_rounds must be within 0..{len(starts)}, got {skip_rounds}")
+    offsets = np.append(starts, len(history)).astype(np.int64)[skip_rounds:]
+    rows = history.iloc[offsets[0] :]
+    mu = np.array(rows["mu_prior"], dtype=np.float64)
+    if not np.isfinite(mu).all():
+        raise ValueError("history: mu_prior must be finite")
+    compile_parts([SCORES])
+    lo, n_before = (np.array(rows[name], dtype=np.int32) for name in ("lo", "n_before"))
+    scores = score_rounds(offsets - offsets[0], lo, mu, n_before, scale=scale)
+    return pd.DataFrame({name: one.summary() for name, one in scores.items()}).T.rename_axis("filter")
