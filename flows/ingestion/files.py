@@ -11,7 +11,7 @@ from typing import Any
 from ranklake.storage import Contest, Dataset, Ingest, Lake
 from ranklake.storage.datasets.ingest import IngestOrder
 from ranklake.storage.lake import layout
-from ranklake.storage.leases.lease import Holder
+from ranklake.storage.leases.lease import LeaseHolder
 
 from ..sources.base import IngestReport, SourceError
 from ..sources.files.contests import read_contests
@@ -141,7 +141,7 @@ def ingest_contests(
     mirror: bool = False,
     rewrite: bool = False,
     steal: bool = False,
-    on_wait: Callable[[Holder], None] = lambda by: None,
+    on_wait: Callable[[LeaseHolder], None] = lambda by: None,
     on_progress: Told = lambda done, total, told: None,
     before_commit: Callable[[Ingest], None] = lambda adding: None,
 ) -> None:

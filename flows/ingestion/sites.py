@@ -12,7 +12,7 @@ from ranklake.storage import Dataset, Ingest, Lake
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.naming import check_folder
-from ranklake.storage.leases.lease import Holder, hold
+from ranklake.storage.leases.lease import LeaseHolder, hold_lease
 
 from ..common.times import parse_time
 from ..http.client import Client
@@ -26,7 +26,7 @@ from .update import SourceReport, take_in
 __all__ = ["KAGGLE", "SourceReport", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
 
 KAGGLE = "kaggle"
-PATIENCE_SECONDS = 600.0  # for another ingestion of the same site to end
+LEASE_TIMEOUT_SECONDS = 600.0  # for another ingestion of the same site to end
 
 
 def ingest_source(
@@ -41,7 +41,7 @@ def ingest_source(
     client: Client | Folder | None = None,
     on_pause: Callable[[str], None] = lambda why: None,
     steal: bool = False,
-    on_wait: Callable[[Holder], None] = lambda by: None,
+    on_wait: Callable[[LeaseHolder], None] = lambda by: None,
     **choices: Any,
 ) -> SourceReport:
     """Bring a data set up to date with a site.
@@ -94,7 +94,9 @@ def ingest_source(
     start = None if since is None else parse_time(since)
     with client or open_client(site, on_pause) as asking:
         folder, purpose = layout.raw_folder(source), f"ingest {source}"
-        with hold(lake, folder, purpose, steal=steal, wait_seconds=PATIENCE_SECONDS, on_wait=on_wait) as lease:
+        with hold_lease(
+            lake, folder, purpose, steal=steal, wait_seconds=LEASE_TIMEOUT_SECONDS, on_wait=on_wait
+        ) as lease:
             raw, before = Raw(lake, source, lease), asking.requests
             broken = fetch(raw, site, asking, since=start, again=again, on_progress=on_progress)
             requests = asking.requests - before
@@ -113,7 +115,7 @@ def normalise_source(
     rewrite: bool = False,
     steal: bool = False,
     on_progress: Told = lambda done, total, told: None,
-    on_wait: Callable[[Holder], None] = lambda by: None,
+    on_wait: Callable[[LeaseHolder], None] = lambda by: None,
 ) -> SourceReport:
     """Read all raw answers of a site again and bring a data set up to date with them; asks nobody.
 
@@ -181,7 +183,7 @@ def ingest_kaggle(
     since: str | None = None,
     *,
     steal: bool = False,
-    on_wait: Callable[[Holder], None] = lambda by: None,
+    on_wait: Callable[[LeaseHolder], None] = lambda by: None,
     on_progress: Told = lambda done, total, told: None,
     before_commit: Callable[[Ingest], None] = lambda adding: None,
 ) -> None:

@@ -16,7 +16,7 @@ from ranklake.storage.datasets.ingest import Ingest
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.remedies import damaged
-from ranklake.storage.leases.lease import Holder
+from ranklake.storage.leases.lease import LeaseHolder
 
 from ..sources.base import SourceError, contest_number
 from ..sources.sites.documents import Document, Key
@@ -127,7 +127,7 @@ def take_in(
     everything: bool = False,
     rewrite: bool = False,
     steal: bool = False,
-    on_wait: Callable[[Holder], None] = lambda by: None,
+    on_wait: Callable[[LeaseHolder], None] = lambda by: None,
     on_progress: Told = lambda done, total, told: None,
 ) -> SourceReport:
     """Bring a data set up to date with the raw answers; unless ``everything`` is, what was read is not read again."""

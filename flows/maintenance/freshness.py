@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
-from ranklake.storage.leases.lease import holder
+from ranklake.storage.leases.lease import lease_holder
 
 from ..rating.chain import BESIDE, NUMERICS, config_digest, first_break, round_digests
 
@@ -112,7 +112,7 @@ def note(lake: Lake, run_name: str) -> str:
     try:
         run = Run.open(lake, run_name)
         dataset = Dataset.open(lake, run.config["dataset"])
-        by = holder(lake, layout.run_folder(run_name))
+        by = lease_holder(lake, layout.run_folder(run_name))
         return freshness(run, dataset).line(run_name, dataset.name, lake.url, by.who if by else "")
     except (LakeError, ValueError, KeyError, TypeError):
         return ""

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.remedies import damaged, remedies_for_sources
-from ranklake.storage.leases.lease import holder
+from ranklake.storage.leases.lease import lease_holder
 
 from .freshness import Freshness, freshness
 
@@ -148,7 +148,7 @@ def _time_of(dataset: Dataset | LakeError | None, contest_id: str | None) -> int
 def _writer(lake: Lake, folder: str) -> tuple[str | None, float | None]:
     """Who is at work in a folder, and how long ago their last heartbeat was, seconds."""
     try:
-        by = holder(lake, folder)
+        by = lease_holder(lake, folder)
     except MissingError:
         by = None
     except LakeError as error:

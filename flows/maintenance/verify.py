@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.remedies import damaged, remedies_for_sources
-from ranklake.storage.leases.lease import holder
+from ranklake.storage.leases.lease import lease_holder
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 
 from ..engines.base import Engine
@@ -148,7 +148,7 @@ class Verifier:
         return ", ".join(told) or "the lake is empty"
 
     def _note_writer(self, folder: str) -> None:
-        if (by := holder(self.lake, folder)) is not None:
+        if (by := lease_holder(self.lake, folder)) is not None:
             self.notes.append(f"{folder}: {by.who} is at work there; what changes meanwhile may look damaged")
 
     def _note_leftovers(self, folder: str, parts: tuple[str, ...], command: str) -> None:

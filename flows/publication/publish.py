@@ -22,7 +22,7 @@ from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.parquet import plain
 from ranklake.storage.lake.schemas import PUBLISHED
-from ranklake.storage.leases.lease import Lease, hold
+from ranklake.storage.leases.lease import Lease, hold_lease
 
 from ..common.extras import need
 from ..common.titles import TitlesChoice
@@ -107,7 +107,9 @@ def publish(
     check_lake(lake)
     Run.open(lake, run_name)
     frees_space = maintain or rebuild
-    with hold(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal, frees_space=frees_space) as lease:
+    with hold_lease(
+        lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal, frees_space=frees_space
+    ) as lease:
         if rebuild:
             delete_published(lake, run_name, lease)
         return _Publisher(lake, run_name, deviations, lease, titles).publish(maintain)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake import layout
-from ranklake.storage.leases.lease import Lease, hold
+from ranklake.storage.leases.lease import Lease, hold_lease
 
 from ..common.adapters import check_contests
 from ..common.settings import find_system
@@ -165,7 +165,7 @@ def rate(
         _check_same(config, plan)
         check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)
         return _foretell(dataset, plan)
-    with hold(lake, layout.run_folder(config.run), f"rate {config.run}", steal=steal) as lease:
+    with hold_lease(lake, layout.run_folder(config.run), f"rate {config.run}", steal=steal) as lease:
         Run.take_over(lake, config.run, lease)
         while True:
             plan = Plan.of(lake, config, dataset, max_rounds, start)

@@ -15,7 +15,7 @@ from ..lake.errors import MissingError
 from ..lake.lake import Lake
 from ..lake.parquet import metadata_of
 from ..lake.remedies import damaged, with_remedies
-from ..leases.lease import Holder, Lease, hold
+from ..leases.lease import Lease, LeaseHolder, hold_lease
 from ..leases.roots import delete_root, has_root, read_root
 from ..runs.run import Run
 from .corrections import Corrections, took_part
@@ -27,7 +27,7 @@ from .standings import StandingsPart, StoredStandings
 
 __all__ = ["Dataset"]
 
-_PATIENCE_SECONDS = 600.0
+LEASE_TIMEOUT_SECONDS = 600.0
 
 
 class Dataset:
@@ -99,7 +99,7 @@ class Dataset:
         mirror: bool = False,
         rewrite: bool = False,
         steal: bool = False,
-        on_wait: Callable[[Holder], None] = lambda _: None,
+        on_wait: Callable[[LeaseHolder], None] = lambda _: None,
     ) -> AbstractContextManager[Ingest]:
         """A ``with`` block that changes ``name``, made if need be; in full or, if it raises, not at all.
 
@@ -139,10 +139,12 @@ class Dataset:
         mirror: bool,
         rewrite: bool,
         steal: bool,
-        on_wait: Callable[[Holder], None],
+        on_wait: Callable[[LeaseHolder], None],
     ) -> Iterator[Ingest]:
         purpose, folder = f"ingest into {name}", layout.dataset_folder(name)
-        with hold(lake, folder, purpose, steal=steal, wait_seconds=_PATIENCE_SECONDS, on_wait=on_wait) as lease:
+        with hold_lease(
+            lake, folder, purpose, steal=steal, wait_seconds=LEASE_TIMEOUT_SECONDS, on_wait=on_wait
+        ) as lease:
             before = cls._before(lake, name)
             state = () if before is None else (before.contests, before.handles(), before.log())
             version = read_root(lake, layout.contests_file(name))[1] if before is None else before.version
@@ -171,7 +173,7 @@ class Dataset:
         """
         delete_root(lake, layout.contests_file(name), lease)
         folders = (layout.standings_folder, layout.players_folder, layout.log_folder, layout.sources_folder)
-        for folder in folders if lease.rival >= 0 else (layout.contests_folder, *folders):
+        for folder in folders if lease.predecessor >= 0 else (layout.contests_folder, *folders):
             lease.delete_folder(folder(name))
 
     @property

@@ -30,22 +30,22 @@ from ..lake.remedies import damaged
 from .fence import open_fence
 from .identity import author
 from .processes import machine, started, state
-from .reserve import keep, with_reserve
+from .reserve import refill_reserve, with_reserve
 
-__all__ = ["BEAT_SECONDS", "EXPIRY_BEATS", "Holder", "Lease", "hold", "holder"]
+__all__ = ["HEARTBEAT_SECONDS", "MISSED_HEARTBEATS", "Lease", "LeaseHolder", "hold_lease", "lease_holder"]
 
-BEAT_SECONDS = 10.0
-EXPIRY_BEATS = 6  # a heart that missed so many has stopped
+HEARTBEAT_SECONDS = 10.0
+MISSED_HEARTBEATS = 6  # a heart that missed so many has stopped
 _BYTES = 512  # a lease is padded to one sector, so that a full disk can take its heartbeats in place
-_FORGOTTEN_SECONDS = 30 * 86_400.0  # after which nobody comes back
-_JUST_TAKEN = "a process that is just taking it"  # of an empty file, see ranklake.storage.lake.disk.Disk.create
+FORGOTTEN_SECONDS = 30 * 86_400.0  # after which nobody comes back
+_BEING_TAKEN = "a process that is just taking it"  # of an empty file, see ranklake.storage.lake.disk.Disk.create
 _HELD: set[str] = set()  # tokens of what this process holds
 _PREFIX = "lease-"
 _SUFFIX = ".json"
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class LeaseHolder:
     """Who holds a lease, as its file says.
 
     Attributes
@@ -76,7 +76,7 @@ class Holder:
     released: bool = False
 
     @classmethod
-    def here(cls, purpose: str, now: float) -> Holder:
+    def this_process(cls, purpose: str, now: float) -> LeaseHolder:
         """This process."""
         who = f"{author()} ({purpose}, process {os.getpid()})"
         return cls(who, machine(), os.getpid(), started(os.getpid()), secrets.token_hex(8), 0, now)
@@ -99,23 +99,25 @@ class Holder:
 
 
 class Lease:
-    """A lease that is held. Made by :func:`hold`.
+    """A lease that is held. Made by :func:`hold_lease`.
 
     Attributes
     ----------
     number : int
         Its number; of two leases on a folder the later one has the higher number.
-    rival : int
+    predecessor : int
         Highest number of an older lease whose holder may come back; -1 if there is none, or a fence keeps it out.
     """
 
-    def __init__(self, lake: Lake, folder: str, number: int, mine: Holder, beat_seconds: float) -> None:
-        self._lake, self._folder, self._mine = lake, folder, mine
-        self.number, self.rival = number, -1
+    def __init__(self, lake: Lake, folder: str, number: int, holder: LeaseHolder, heartbeat_seconds: float) -> None:
+        self._lake, self._folder, self._holder = lake, folder, holder
+        self.number, self.predecessor = number, -1
         self._fence = fence_folder(folder, number) if lake.local else ""
         self._ended = threading.Event()
-        self._heart = threading.Thread(target=self._beat, args=(beat_seconds,), name="ranklake-lease", daemon=True)
-        self._heart.start()
+        self._heartbeat = threading.Thread(
+            target=self._send_heartbeats, args=(heartbeat_seconds,), name="ranklake-lease", daemon=True
+        )
+        self._heartbeat.start()
 
     def check(self) -> None:
         """Stop a writer who was taken for dead; to be called before every commit.
@@ -130,7 +132,7 @@ class Lease:
         except MissingError:
             if not self._fence or self._lake.exists(self._fence):
                 return
-        raise self._lost()
+        raise self._lost_error()
 
     def write_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
         """Make or replace a file, as ``Lake.write_bytes``.
@@ -193,12 +195,12 @@ class Lease:
         try:
             yield
         except FencedError as error:
-            raise self._lost() from error
+            raise self._lost_error() from error
         except ConflictError as error:
             self.check()
             raise ConflictError(f"{error}, though this process holds the lease; run again", path=path) from error
 
-    def _lost(self) -> LeaseHeldError:
+    def _lost_error(self) -> LeaseHeldError:
         found = _highest(self._lake, self._folder)
         by = found[1].who if found else "somebody"
         return LeaseHeldError(
@@ -210,39 +212,39 @@ class Lease:
     def release(self) -> None:
         """Give it back, and sweep what the dead left half written in the folder; nothing happens if it was taken."""
         self._ended.set()
-        self._heart.join()
-        _HELD.discard(self._mine.token)
+        self._heartbeat.join()
+        _HELD.discard(self._holder.token)
         with suppress(LakeError):  # what is left the next one sweeps
             for name in self._lake.list(self._folder) if self._lake.local else ():
                 if name.startswith(TEMPORARY_PREFIX):  # of nobody who is alive: who looks sees that it is held
                     self._lake.delete(f"{self._folder}/{name}")
         with suppress(LakeError):  # then it expires, here at once
-            self._write(replace(self._mine, released=True))
+            self._write(replace(self._holder, released=True))
         if self._fence:
             with suppress(LakeError):
                 self._lake.delete_folder(self._fence)
 
-    def _beat(self, beat_seconds: float) -> None:
-        while not self._ended.wait(beat_seconds):
-            self._mine = replace(self._mine, beats=self._mine.beats + 1, time_seconds=time.time())
+    def _send_heartbeats(self, heartbeat_seconds: float) -> None:
+        while not self._ended.wait(heartbeat_seconds):
+            self._holder = replace(self._holder, beats=self._holder.beats + 1, time_seconds=time.time())
             with suppress(LakeError):  # a store out of reach for a moment
-                self._write(self._mine)
+                self._write(self._holder)
 
-    def _write(self, mine: Holder) -> None:
+    def _write(self, holder: LeaseHolder) -> None:
         # Not through the fence: its number is its own, and who has lost the lease may still say that it gave up.
-        self._lake.rewrite_bytes(_path(self._folder, self.number), _encode(mine))
+        self._lake.rewrite_bytes(_path(self._folder, self.number), _encode(holder))
 
 
 @contextmanager
-def hold(
+def hold_lease(
     lake: Lake,
     folder: str,
     purpose: str,
     *,
     steal: bool = False,
     wait_seconds: float = 0.0,
-    on_wait: Callable[[Holder], None] = lambda _: None,
-    beat_seconds: float = BEAT_SECONDS,
+    on_wait: Callable[[LeaseHolder], None] = lambda _: None,
+    heartbeat_seconds: float = HEARTBEAT_SECONDS,
     frees_space: bool = False,
 ) -> Iterator[Lease]:
     """Be the only writer of a folder of the lake for the length of a ``with`` block.
@@ -257,9 +259,9 @@ def hold(
         How long to wait for a living holder to end.
     on_wait
         Called once, when waiting begins, with the holder.
-    beat_seconds
+    heartbeat_seconds
         Between heartbeats. A holder on another machine is taken for dead when its clock and ours are
-        ``EXPIRY_BEATS`` apart and no heartbeat comes for three of them: a clock alone proves nothing.
+        ``MISSED_HEARTBEATS`` apart and no heartbeat comes for three of them: a clock alone proves nothing.
     frees_space
         Whether the holder frees space, and may use the lake's reserve to take the lease on a full disk.
 
@@ -275,27 +277,29 @@ def hold(
         found = _highest(lake, folder)
         if found is None or lake.local:  # where A and a are one folder, a lease that was found may be another name's
             check_folder(lake, folder)
-        if found is not None and not steal and not _free(lake, folder, found, beat_seconds):
+        if found is not None and not steal and not _is_free(lake, folder, found, heartbeat_seconds):
             if time.monotonic() < deadline:
                 if not told:
                     on_wait(found[1])
                     told = True
-                time.sleep(min(0.2, beat_seconds))
+                time.sleep(min(0.2, heartbeat_seconds))
                 continue
-            raise _held(folder, (_highest(lake, folder) or found)[1])  # a lease that was empty may have a name by now
+            raise _held_error(
+                folder, (_highest(lake, folder) or found)[1]
+            )  # a lease that was empty may have a name by now
         number = found[0] + 1 if found else 0
-        mine = Holder.here(purpose, time.time())
-        take = partial(_take, lake, folder, number, mine)
+        holder = LeaseHolder.this_process(purpose, time.time())
+        take = partial(_try_to_take, lake, folder, number, holder)
         if with_reserve(lake, take) if frees_space else take():
             break
         steal = False  # somebody was faster, and is alive
-    lease = Lease(lake, folder, number, mine, beat_seconds)
+    lease = Lease(lake, folder, number, holder, heartbeat_seconds)
     try:
         if not frees_space:
-            keep(lake)
+            refill_reserve(lake)
         lake.learn(_path(folder, number))
-        rival = _sweep(lake, folder, number)
-        lease.rival = -1 if lake.local else rival
+        predecessor = _remove_old_leases(lake, folder, number)
+        lease.predecessor = -1 if lake.local else predecessor
         yield lease
         lease.check()  # who was overtaken must not report success, whatever was changed by then
     except MissingError:
@@ -303,21 +307,21 @@ def hold(
         raise
     finally:
         lease.release()
-        keep(lake)
+        refill_reserve(lake)
 
 
-def holder(lake: Lake, folder: str) -> Holder | None:
+def lease_holder(lake: Lake, folder: str) -> LeaseHolder | None:
     """Who is at work in a folder, as far as its files say; None if nobody is."""
     found = _highest(lake, folder)
     return None if found is None or found[1].released or found[1].died else found[1]
 
 
-def _take(lake: Lake, folder: str, number: int, mine: Holder) -> bool:
+def _try_to_take(lake: Lake, folder: str, number: int, holder: LeaseHolder) -> bool:
     """Put down a lease under a number; whether it is the one that counts."""
-    _HELD.add(mine.token)  # before anybody sees it, who would take us for dead
+    _HELD.add(holder.token)  # before anybody sees it, who would take us for dead
     taken = False
     try:
-        if lake.create_bytes(_path(folder, number), _encode(mine)):
+        if lake.create_bytes(_path(folder, number), _encode(holder)):
             try:
                 fence = open_fence(lake, folder, number) if lake.local else ""
             except LakeError:
@@ -333,20 +337,20 @@ def _take(lake: Lake, folder: str, number: int, mine: Holder) -> bool:
                     lake.delete_folder(fence)
     finally:
         if not taken:
-            _HELD.discard(mine.token)
+            _HELD.discard(holder.token)
     return taken
 
 
-def _free(lake: Lake, folder: str, found: tuple[int, Holder], beat_seconds: float) -> bool:
+def _is_free(lake: Lake, folder: str, found: tuple[int, LeaseHolder], heartbeat_seconds: float) -> bool:
     """Whether nobody holds the lease any more."""
     number, seen = found
     if seen.released or seen.died:
         return True
-    if seen.alive or abs(time.time() - seen.time_seconds) <= EXPIRY_BEATS * beat_seconds:
+    if seen.alive or abs(time.time() - seen.time_seconds) <= MISSED_HEARTBEATS * heartbeat_seconds:
         return False
-    watched_until = time.monotonic() + 3 * beat_seconds
+    watched_until = time.monotonic() + 3 * heartbeat_seconds
     while time.monotonic() < watched_until:
-        time.sleep(beat_seconds / 5)
+        time.sleep(heartbeat_seconds / 5)
         now = _highest(lake, folder)
         if now is None or now[0] != number or now[1].released:
             return False  # it has changed hands: look again
@@ -355,7 +359,7 @@ def _free(lake: Lake, folder: str, found: tuple[int, Holder], beat_seconds: floa
     return True
 
 
-def _held(folder: str, by: Holder) -> LeaseHeldError:
+def _held_error(folder: str, by: LeaseHolder) -> LeaseHeldError:
     age = max(time.time() - by.time_seconds, 0.0) if by.time_seconds else 0.0
     return LeaseHeldError(
         f"{folder}: {by.who} is at work there, last heartbeat {age:.0f} s ago; "
@@ -366,24 +370,24 @@ def _held(folder: str, by: Holder) -> LeaseHeldError:
     )
 
 
-def _sweep(lake: Lake, folder: str, number: int) -> int:
+def _remove_old_leases(lake: Lake, folder: str, number: int) -> int:
     """Remove the leases before ``number`` of those who will not come back; returns the last one of those who may.
 
     Of one who may, the successor's stays, too: it is what tells him.
     """
-    stays, rival = False, -1
+    stays, predecessor = False, -1
     for old in sorted(old for old in _numbers(lake, folder) if old < number):
         with suppress(MissingError):
             was = _decode(lake.read_bytes(_path(folder, old)), _path(folder, old))
-            gone = was.released or was.died or time.time() - was.time_seconds > _FORGOTTEN_SECONDS
+            gone = was.released or was.died or time.time() - was.time_seconds > FORGOTTEN_SECONDS
             if gone and not stays:
                 lake.delete(_path(folder, old))
             stays = not gone
-            rival = old if stays else rival
-    return rival
+            predecessor = old if stays else predecessor
+    return predecessor
 
 
-def _highest(lake: Lake, folder: str) -> tuple[int, Holder] | None:
+def _highest(lake: Lake, folder: str) -> tuple[int, LeaseHolder] | None:
     for number in sorted(_numbers(lake, folder), reverse=True):
         with suppress(MissingError):  # its successor has just removed it
             return number, _decode(lake.read_bytes(_path(folder, number)), _path(folder, number))
@@ -402,14 +406,14 @@ def _path(folder: str, number: int) -> str:
     return f"{folder}/{_PREFIX}{numbered(number, _SUFFIX)}"
 
 
-def _encode(mine: Holder) -> bytes:
-    return json.dumps(asdict(mine), allow_nan=False).encode().ljust(_BYTES)
+def _encode(holder: LeaseHolder) -> bytes:
+    return json.dumps(asdict(holder), allow_nan=False).encode().ljust(_BYTES)
 
 
-def _decode(data: bytes, path: str) -> Holder:
+def _decode(data: bytes, path: str) -> LeaseHolder:
     if not data:
-        return Holder(_JUST_TAKEN, "", 0, "", "", -1, 0.0)
+        return LeaseHolder(_BEING_TAKEN, "", 0, "", "", -1, 0.0)
     try:
-        return Holder(**json.loads(data))
+        return LeaseHolder(**json.loads(data))
     except (ValueError, TypeError) as error:
         raise damaged(path, f"not a readable lease ({error!r})") from error

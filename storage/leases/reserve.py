@@ -17,7 +17,7 @@ from ..lake.errors import LakeError, NoSpaceError
 from ..lake.lake import Lake
 from ..lake.space import free_bytes
 
-__all__ = ["PARTS", "PART_BYTES", "RESERVE", "affordable", "keep", "with_reserve"]
+__all__ = ["PARTS", "PART_BYTES", "RESERVE", "affordable", "refill_reserve", "with_reserve"]
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ PARTS = 8
 PART_BYTES = 32 * 1024  # XFS allocates inodes in chunks of this size
 
 
-def keep(lake: Lake) -> None:
+def refill_reserve(lake: Lake) -> None:
     """Write the parts that are missing, as far as there is space. Object stores need none.
 
     A failure is harmless now: the command itself reports a full disk or a folder that cannot be written to.

@@ -65,7 +65,7 @@ def has_root(lake: Lake, path: str) -> bool:
 
 def begin_epoch(lease: Lease | None, epoch: int) -> int:
     """The epoch of what a lease holder commits after a state of ``epoch``; 0 in a lake without any."""
-    return epoch if lease is None or lease.rival < epoch or lease.rival < 0 else lease.number
+    return epoch if lease is None or lease.predecessor < epoch or lease.predecessor < 0 else lease.number
 
 
 def epoch_of(metadata: Mapping[str, str]) -> int:
@@ -83,7 +83,7 @@ def delete_root(lake: Lake, path: str, lease: Lease) -> None:
     """
     data, version = read_root(lake, path) if not lake.local else (b"", "")
     lease.check()
-    if lease.rival >= 0:
+    if lease.predecessor >= 0:
         lease.replace_bytes(path, _TOMBSTONE + json.dumps(lease.number, allow_nan=False).encode() + b"}", version)
     elif data is not None:
         lease.delete(path, version)

@@ -106,7 +106,7 @@ class Run:
         DamagedError
             A file is not what its manifest says.
         """
-        if lease.rival < 0:
+        if lease.predecessor < 0:
             return
         try:
             old = cls.open(lake, name)

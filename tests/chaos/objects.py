@@ -20,7 +20,7 @@ from chaos.world import World
 from deltalake import DeltaTable
 from helpers.command_server import CommandServer, Ended, open_command_server
 from helpers.life import SETTINGS, what_counts
-from helpers.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, environment, proxy, server
+from helpers.stores import SEGMENTS_AS_ON_A_DISK, TIMEOUT, Proxy, environment, proxy, server
 from helpers.tables import ORDER
 
 from ranklake.storage import Lake
@@ -82,7 +82,7 @@ def _disturbed(
     wanted = {fault["request"]: fault["how"] for fault in faults}
 
     def fault(what: str) -> str:
-        if not known.wait(PATIENCE):
+        if not known.wait(TIMEOUT):
             return ""
         with lock:
             how = wanted.get(next(numbers), "")
@@ -146,7 +146,7 @@ def _empty(store: Proxy) -> None:
     """Forget all that is in the store."""
     store.fault = lambda _: ""
     request = urllib.request.Request(f"http://{store.host}/moto-api/reset", method="POST")
-    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
         answer.read()
     s3fs.S3FileSystem.clear_instance_cache()
     s3fs.S3FileSystem(skip_instance_cache=True).mkdir(BUCKET)

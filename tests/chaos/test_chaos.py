@@ -18,7 +18,7 @@ from chaos.kinds import KINDS
 from chaos.shrinking import shrink
 
 RUN = Path(__file__).parent / "run.py"
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
 def start(tmp_path: Path, *arguments: object) -> subprocess.Popen[str]:
@@ -37,7 +37,7 @@ def start(tmp_path: Path, *arguments: object) -> subprocess.Popen[str]:
 def attack(tmp_path: Path, *arguments: object) -> tuple[int, str]:
     with start(tmp_path, *arguments) as process:
         try:
-            said, _ = process.communicate(timeout=PATIENCE)
+            said, _ = process.communicate(timeout=TIMEOUT)
         finally:
             process.kill()
     assert list((tmp_path / "scratch").iterdir()) == []
@@ -81,14 +81,14 @@ def test_replay__that_hangs_or_dies_is_a_violation(tmp_path: Path, number: int, 
 
 def test_run__interrupted_leaves_no_process_and_no_file(tmp_path: Path) -> None:
     # SIGTERM: what starts the tests may ignore Ctrl-C.
-    with start(tmp_path, "--replay", planted(tmp_path, 78), "--limit", PATIENCE) as process:
+    with start(tmp_path, "--replay", planted(tmp_path, 78), "--limit", TIMEOUT) as process:
         try:
-            folder, give_up = tmp_path / "scratch", time.monotonic() + PATIENCE
+            folder, give_up = tmp_path / "scratch", time.monotonic() + TIMEOUT
             while not list(folder.glob("*/0/words")):
                 assert time.monotonic() < give_up
                 time.sleep(0.01)
             process.send_signal(signal.SIGTERM)
-            said, _ = process.communicate(timeout=PATIENCE)  # whoever was left would hold the pipe open
+            said, _ = process.communicate(timeout=TIMEOUT)  # whoever was left would hold the pipe open
         finally:
             process.kill()
     assert "interrupted" in said
@@ -98,8 +98,8 @@ def test_run__interrupted_leaves_no_process_and_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_run__killed_leaves_no_process(tmp_path: Path) -> None:
-    with start(tmp_path, "--replay", planted(tmp_path, 78), "--limit", PATIENCE) as process:
-        folder, give_up = tmp_path / "scratch", time.monotonic() + PATIENCE
+    with start(tmp_path, "--replay", planted(tmp_path, 78), "--limit", TIMEOUT) as process:
+        folder, give_up = tmp_path / "scratch", time.monotonic() + TIMEOUT
         while not (told := "".join(path.read_text() for path in folder.glob("*/0/hangs"))):
             assert time.monotonic() < give_up
             time.sleep(0.01)

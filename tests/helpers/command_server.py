@@ -27,7 +27,7 @@ from typing import Any
 
 __all__ = ["ERRORS", "CommandServer", "Ended", "RunningCommand", "open_command_server"]
 
-PATIENCE = 300.0  # seconds until a process that should have done something is given up; it may have to compile first
+TIMEOUT = 300.0  # seconds until a process that should have done something is given up; it may have to compile first
 ERRORS = ("ENOSPC", "EACCES", "EIO")
 DELAY_SECONDS = 0.02  # at most
 ROOM = 4  # files, folders and contents that a removed part of the reserve makes room for
@@ -66,7 +66,7 @@ class RunningCommand:
 
     def wait_until_told(self, words: str) -> None:
         """Wait until its standard error contains ``words``."""
-        give_up = time.monotonic() + PATIENCE
+        give_up = time.monotonic() + TIMEOUT
         while words not in Path(f"{self._logs}.err").read_text():
             assert time.monotonic() < give_up, f"it did not say {words!r}"
             time.sleep(0.005)
@@ -129,7 +129,7 @@ class CommandServer:
         assert self._server.stdout is not None
         self._server.stdin.write(json.dumps(question) + "\n")
         self._server.stdin.flush()
-        ready, _, _ = select.select([self._server.stdout], [], [], PATIENCE)
+        ready, _, _ = select.select([self._server.stdout], [], [], TIMEOUT)
         assert ready, f"no answer to {question}"
         answer: dict[str, Any] = json.loads(self._server.stdout.readline())
         return answer
@@ -154,7 +154,7 @@ def open_command_server(settings: str = "") -> Iterator[CommandServer]:
             assert server.stdin is not None
             server.stdin.close()  # the server kills its commands and ends
             try:
-                server.wait(PATIENCE)
+                server.wait(TIMEOUT)
             finally:
                 server.kill()
 

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-__all__ = ["PATIENCE", "SEGMENTS_AS_ON_A_DISK", "Proxy", "environment", "proxy", "reachable", "server"]
+__all__ = ["SEGMENTS_AS_ON_A_DISK", "TIMEOUT", "Proxy", "environment", "proxy", "reachable", "server"]
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 # Python that a command runs first: its lake in a store is to be compared with one on a disk
 SEGMENTS_AS_ON_A_DISK = """
 import s3fs
@@ -38,7 +38,7 @@ def server(folder: Path, **variables: str) -> Iterator[str]:
         command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env={**os.environ, **variables}
     ) as process:  # fmt: skip
         try:
-            give_up = time.monotonic() + PATIENCE
+            give_up = time.monotonic() + TIMEOUT
             while (found := re.search(rb"Running on (http://127\.0\.0\.1:[0-9]+)", log.read_bytes())) is None:
                 assert process.poll() is None, log.read_text()
                 assert time.monotonic() < give_up, "the store did not start"
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "refuse":
             self._answer(503, {}, b"<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>")
             return
-        connection = http.client.HTTPConnection(self.server.host, timeout=PATIENCE)
+        connection = http.client.HTTPConnection(self.server.host, timeout=TIMEOUT)
         try:
             connection.request(self.command, self.path, body, dict(self.headers.items()))
             answer = connection.getresponse()

@@ -13,7 +13,7 @@ from helpers.life import COMMANDS, CONTESTS, RATE, Step, put, what_counts
 
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Dataset, Lake
-from ranklake.storage.leases.lease import holder
+from ranklake.storage.leases.lease import lease_holder
 
 LOST = "took over from this process"
 OUT = CONTESTS[16].handles[0].as_py()
@@ -94,7 +94,7 @@ def pause(command_server: CommandServer, step: Step, lake: Path, at: int, comman
     assert what_counts(lake) == before, told
     assert list(Verifier(opened).everything()) == [], told
     assert OUT in Dataset.open(opened, "games").log().disqualified["16"], told
-    assert [holder(opened, folder) for folder in ("games", "runs/run")] == [None, None], told
+    assert [lease_holder(opened, folder) for folder in ("games", "runs/run")] == [None, None], told
     assert list(lake.glob("**/writing-*")) == [], told
     assert "Traceback" not in ended.err, told
     return ended

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from helpers.command_server import CommandServer, Ended, open_command_server
 from helpers.lakes import same_tables
 from helpers.life import COMMANDS, CONTESTS, PUBLISH, RATE, SETTINGS, Step, live, what_counts
-from helpers.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, reachable
+from helpers.stores import SEGMENTS_AS_ON_A_DISK, TIMEOUT, Proxy, reachable
 from helpers.tables import ORDER, TABLES
 
 from ranklake.storage import Dataset, Lake, MissingError, Run
@@ -73,7 +73,7 @@ def held(store: Proxy, number: int) -> Iterator[tuple[threading.Event, threading
             if mine:
                 come.set()
         if mine:
-            assert go_on.wait(PATIENCE)
+            assert go_on.wait(TIMEOUT)
         return ""
 
     store.fault = fault
@@ -120,7 +120,7 @@ def arrive_late(
     url = uploaded(step.before, name)
     with held(store, number) as (come, go_on):
         running = command_server.start(*step.command, "--lake", url)
-        assert come.wait(PATIENCE)
+        assert come.wait(TIMEOUT)
         take_over(command_server, url, commands)
         before, tables = what_counts(url), published(url)
         go_on.set()
@@ -187,7 +187,7 @@ def test_run__that_a_successor_deleted_is_not_made_again(
         url = uploaded(step.before, f"deleted-{at}")
         with held(store, at) as (come, go_on):
             running = command_server.start(*step.command, "--lake", url)
-            assert come.wait(PATIENCE)
+            assert come.wait(TIMEOUT)
             take_over(command_server, url, [(*step.command, "--steal"), ("delete", "--run", "other", "--yes")])
             go_on.set()
             assert_lost(running.wait())

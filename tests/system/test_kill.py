@@ -23,7 +23,7 @@ import ranklake.storage.datasets.ingest
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 
-PATIENCE = 120.0  # seconds until a process that should have done something is given up
+TIMEOUT = 120.0  # seconds until a process that should have done something is given up
 RATE = ("rate", "--dataset", "games", "--run", "run", "--lake")
 
 # A few rounds a segment and a snapshot now and then; sized alone, as a stalled machine would cut segments by time.
@@ -82,7 +82,7 @@ def rating(lake: Path, *, before: str = "", engine: str = "threads") -> Iterator
 
 def rate_to_the_end(lake: Path) -> str:
     with rating(lake) as process:
-        out, err = process.communicate(timeout=PATIENCE)
+        out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, err) == (0, b"")
     return out.decode()
 
@@ -95,9 +95,9 @@ def committed(lake: Path) -> int:
 
 def wait_for(process: subprocess.Popen[bytes], lake: Path, n: int) -> None:
     """Until so many segments were committed, or the process has ended."""
-    give_up = time.monotonic() + PATIENCE
+    give_up = time.monotonic() + TIMEOUT
     while committed(lake) < n and process.poll() is None:
-        assert time.monotonic() < give_up, f"segment {n} was not committed in {PATIENCE} s"
+        assert time.monotonic() < give_up, f"segment {n} was not committed in {TIMEOUT} s"
         time.sleep(0.0005)  # leaves the core to the process that is watched
 
 
@@ -140,7 +140,7 @@ def test_rate__killed_again_and_again_ends_as_if_undisturbed(lake: Path, undistu
         with rating(lake, engine=dice.choice(["serial", "threads"])) as process:
             wait_for(process, lake, before + dice.randint(1, 6))
             process.kill()
-            process.communicate(timeout=PATIENCE)
+            process.communicate(timeout=TIMEOUT)
         killed += process.returncode == -signal.SIGKILL
         assert assert_valid_prefix(lake, undisturbed) >= before
     assert killed >= 3
@@ -157,7 +157,7 @@ def test_rate__killed_at_any_time_after_its_start_ends_as_if_undisturbed(lake: P
                 process.wait(timeout=dice.uniform(0.2, 1.2))
             except subprocess.TimeoutExpired:
                 process.kill()
-            process.communicate(timeout=PATIENCE)
+            process.communicate(timeout=TIMEOUT)
         assert_valid_prefix(lake, undisturbed)
     rate_to_the_end(lake)
     assert_as_undisturbed(lake, undisturbed)
@@ -172,7 +172,7 @@ def test_rate__killed_at_a_certain_write_ends_as_if_undisturbed(
     lake: Path, undisturbed: Path, write: int, how: str
 ) -> None:
     with rating(lake, before=DIE.format(write=write, how=how, signal="SIGKILL")) as process:
-        process.communicate(timeout=PATIENCE)
+        process.communicate(timeout=TIMEOUT)
     assert process.returncode == -signal.SIGKILL
     assert_valid_prefix(lake, undisturbed)
     rate_to_the_end(lake)
@@ -182,7 +182,7 @@ def test_rate__killed_at_a_certain_write_ends_as_if_undisturbed(
 @pytest.mark.slow
 def test_rate__what_a_kill_left_half_written_is_swept_by_the_next_rating(lake: Path) -> None:
     with rating(lake, before=DIE.format(write=5, how="halfway", signal="SIGKILL")) as process:
-        process.communicate(timeout=PATIENCE)
+        process.communicate(timeout=TIMEOUT)
     assert len(list((lake / "runs").rglob(".tmp-*"))) == 1
     rate_to_the_end(lake)
     assert list((lake / "runs").rglob(".tmp-*")) == []
@@ -192,7 +192,7 @@ def test_rate__what_a_kill_left_half_written_is_swept_by_the_next_rating(lake: P
 def test_rate__interrupted_keeps_what_was_committed_and_says_so(lake: Path, undisturbed: Path) -> None:
     for write in (1, 30, 41):
         with rating(lake, before=DIE.format(write=write, how="done", signal="SIGINT")) as process:
-            out, err = process.communicate(timeout=PATIENCE)
+            out, err = process.communicate(timeout=TIMEOUT)
         assert (process.returncode, out) == (1, b"")
         assert err.decode().strip() == "interrupted; what was committed stays, the same command goes on from there"
         assert assert_valid_prefix(lake, undisturbed) > 0
@@ -206,7 +206,7 @@ def test_rate__interrupted_by_whoever_watches_it_ends_at_once(lake: Path, undist
     with rating(lake) as process:
         wait_for(process, lake, 3)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE)
+        _, err = process.communicate(timeout=TIMEOUT)
     assert process.returncode in (0, 1)  # 0 if it was done already
     assert b"Traceback" not in err
     assert_valid_prefix(lake, undisturbed)
@@ -228,7 +228,7 @@ def replace(self, full, data, *fence):
 ranklake.storage.lake.disk.Disk.replace = replace
 """
     with rating(lake, before=full) as process:
-        out, err = process.communicate(timeout=PATIENCE)
+        out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, out) == (1, b"")
     message = err.decode()
     assert message.startswith("Error: runs/run/")
@@ -249,7 +249,7 @@ def test_rate__a_folder_that_may_not_be_written_is_told_in_one_line(lake: Path, 
     folder.chmod(0o555)
     try:
         with rating(lake) as process:
-            _, err = process.communicate(timeout=PATIENCE)
+            _, err = process.communicate(timeout=TIMEOUT)
     finally:
         folder.chmod(0o755)
     assert process.returncode == 1

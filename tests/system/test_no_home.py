@@ -19,7 +19,7 @@ from ranklake.flows.publication.publish import publish
 from ranklake.rating_kernels.core import cache_folder
 
 NOBODY = 65534
-PATIENCE = 600.0  # seconds; kernels may have to be compiled
+TIMEOUT = 600.0  # seconds; kernels may have to be compiled
 READS = (
     "runs", "verify", "verify --run run --replay :3", "leaderboard --run run", "player 'player 1' --run run",
     "export --run run --what ratings --format csv", "log --dataset games", "rate --run run --dry-run",
@@ -115,7 +115,7 @@ def nobody(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess
             [*setpriv, sys.executable, "-B", "-c", EACH, *arguments],
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
             env={"PYTHONPATH": os.getcwd(), **kept, **environment},
         )
 

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from helpers.command_server import CommandServer, Ended, open_command_server
 from helpers.lakes import same_tables
 from helpers.life import COMMANDS, SETTINGS, Step, live, published, what_counts
-from helpers.stores import PATIENCE, SEGMENTS_AS_ON_A_DISK, Proxy, reachable
+from helpers.stores import SEGMENTS_AS_ON_A_DISK, TIMEOUT, Proxy, reachable
 from helpers.tables import ORDER, TABLES
 
 from ranklake.storage import Lake, Run
@@ -55,7 +55,7 @@ def die_at_request(
     known, lock, requests = threading.Event(), threading.Lock(), iter(range(10**9))
 
     def fault(what: str) -> str:
-        assert known.wait(PATIENCE)
+        assert known.wait(TIMEOUT)
         with lock:
             if next(requests) != number:
                 return ""

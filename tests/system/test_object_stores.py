@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import s3fs
 from helpers.lakes import files, ingest, lake_of, rate_run, rated, same_tables, start, synthetic
-from helpers.stores import PATIENCE, Proxy, environment, proxy, server
+from helpers.stores import TIMEOUT, Proxy, environment, proxy, server
 
 import ranklake.flows.rating.rate
 import ranklake.flows.rating.segment_writer
@@ -23,7 +23,7 @@ from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, Segment
 from ranklake.storage.lake.errors import LeaseHeldError
-from ranklake.storage.leases.lease import hold
+from ranklake.storage.leases.lease import hold_lease
 from ranklake.storage.maintenance.compact import compact_dataset, compact_run
 
 pytestmark = pytest.mark.slow
@@ -98,19 +98,19 @@ def test_life__ends_without_a_trace(url: str) -> None:
     lake = lake_of(url, CONTESTS)  # type: ignore[arg-type]
     rate_run(lake)
     before = rated(lake)
-    with hold(lake, "runs/run", "compact") as lease:
+    with hold_lease(lake, "runs/run", "compact") as lease:
         run = Run.open(lake, "run")
         run.lease = lease
         assert compact_run(run, 100)[1] == 2
-    with hold(lake, "games", "compact") as lease:
+    with hold_lease(lake, "games", "compact") as lease:
         assert compact_dataset(lake, "games", lease, 100)[1] == 2
     assert same_tables(rated(lake), before)
     assert list(Verifier(lake).everything()) == []
-    with hold(lake, "runs/run", "delete") as lease:
+    with hold_lease(lake, "runs/run", "delete") as lease:
         run = Run(lake, "run", {})
         run.lease = lease
         run.delete()
-    with hold(lake, "games", "delete") as lease:
+    with hold_lease(lake, "games", "delete") as lease:
         Dataset.delete(lake, "games", lease)
     assert objects(url) == {}
 
@@ -136,7 +136,7 @@ def test_rate__killed_at_some_writes_ends_as_if_undisturbed(url: str, tmp_path: 
     arguments = ("rate", "--dataset", "games", "--run", "run", "--lake", url)
     with start(*arguments, before=DIE.format(write=5)) as process:
         try:
-            process.communicate(timeout=PATIENCE)
+            process.communicate(timeout=TIMEOUT)
         finally:
             process.kill()
     assert process.returncode == -signal.SIGKILL
@@ -205,11 +205,11 @@ def test_create__knows_its_own_file_when_the_answer_got_lost(url: str, store: Pr
 
 def test_hold__is_exclusive_across_processes(url: str) -> None:
     lake = lake_of(url, CONTESTS[:3])  # type: ignore[arg-type]
-    with hold(lake, "runs/run", "rate run"):
+    with hold_lease(lake, "runs/run", "rate run"):
         arguments = ("rate", "--dataset", "games", "--run", "run", "--lake", url)
         with start(*arguments) as process:
             try:
-                out, err = process.communicate(timeout=PATIENCE)
+                out, err = process.communicate(timeout=TIMEOUT)
             finally:
                 process.kill()
         assert (process.returncode, out) == (1, b"")
@@ -235,7 +235,7 @@ def test_lake__survives_a_fork(url: str) -> None:
     child = context.Process(target=lambda: theirs.send(Dataset.open(lake, "games").contests.num_rows))
     child.start()
     try:
-        assert ours.poll(PATIENCE)
+        assert ours.poll(TIMEOUT)
         assert ours.recv() == 3
     finally:
         child.kill()
@@ -315,7 +315,7 @@ def test_lake__a_store_that_is_busy_for_a_moment_is_asked_again(url: str, store:
 def test_command__tells_a_missing_bucket_in_one_line(store: Proxy) -> None:
     with start("runs", "--lake", "s3://nobody-made-it/lake") as process:
         try:
-            out, err = process.communicate(timeout=PATIENCE)
+            out, err = process.communicate(timeout=TIMEOUT)
         finally:
             process.kill()
     assert (process.returncode, out) == (1, b"")

@@ -33,7 +33,7 @@ from helpers.life import what_counts, write_source
 from ranklake.storage import Lake
 from ranklake.storage.lake import disk, layout
 from ranklake.storage.leases import processes
-from ranklake.storage.leases.lease import Holder, hold
+from ranklake.storage.leases.lease import LeaseHolder, hold_lease
 from ranklake.storage.leases.reserve import RESERVE
 
 NOW = 1_700_000_000.0
@@ -226,7 +226,7 @@ def live(invoke: Command, folder: Path) -> dict[str, Any]:
 
 
 def refused_while_another_writes(invoke: Command, lake: Path, command: tuple[object, ...]) -> None:
-    with hold(Lake.open(lake), "runs/run", "somebody else"):
+    with hold_lease(Lake.open(lake), "runs/run", "somebody else"):
         assert "somebody else" in invoke.refuses(*command)
 
 
@@ -235,7 +235,7 @@ def ended_holder(lake: Path) -> Iterator[None]:
     """The lease of a process that was alive when it took it, and is no more."""
     opened = Lake.open(lake)
     with subprocess.Popen([sys.executable, "-Ic", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE) as process:
-        here = Holder.here("rate run", time.time())
+        here = LeaseHolder.this_process("rate run", time.time())
         there = replace(here, pid=process.pid, started=processes.started(process.pid), token="there")
         assert there.alive or not there.started  # without a start nothing proves that it is the same process
         assert not there.died

@@ -14,7 +14,7 @@ from helpers.lakes import start
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Dataset, Lake, Run
 
-PATIENCE = 600.0
+TIMEOUT = 600.0
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +28,7 @@ def archives() -> Path:
 def run(*arguments: str, code: int = 0) -> tuple[str, str]:
     with start(*arguments, env=os.environ | {"PYTHONIOENCODING": "utf-8"}) as process:
         try:
-            out, err = process.communicate(timeout=PATIENCE)
+            out, err = process.communicate(timeout=TIMEOUT)
         finally:
             process.kill()
     assert process.returncode == code, err.decode()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compact", "delete", "runs", "verify"]
 
-_PATIENCE_SECONDS = 600.0
+LEASE_TIMEOUT_SECONDS = 600.0
 
 some_run_option = click.option("--run", help="Only this run.")
 some_dataset_option = click.option("--dataset", help="Only this data set.")
@@ -253,14 +253,14 @@ def _problems(verifier: Verifier, run: str | None, dataset: str | None) -> Itera
 
 @contextmanager
 def _holding(lake: Lake, folder: str, purpose: str, steal: bool) -> Iterator[Lease]:
-    from ranklake.storage.leases.lease import hold
+    from ranklake.storage.leases.lease import hold_lease
 
-    with hold(
+    with hold_lease(
         lake,
         folder,
         purpose,
         steal=steal,
-        wait_seconds=_PATIENCE_SECONDS,
+        wait_seconds=LEASE_TIMEOUT_SECONDS,
         on_wait=tell_wait,
         frees_space=True,
     ) as lease:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ranklake.storage import Lake
-    from ranklake.storage.leases.lease import Holder
+    from ranklake.storage.leases.lease import LeaseHolder
 
     from ...common.titles import TitlesChoice
 
@@ -194,7 +194,7 @@ def tell_freshness(lake: Lake, *runs: str) -> None:
         say(line, err=True)
 
 
-def tell_wait(by: Holder) -> None:
+def tell_wait(by: LeaseHolder) -> None:
     """Say whose end is waited for."""
     say(f"waiting for {by.who} to end", err=True)
 

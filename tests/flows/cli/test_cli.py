@@ -22,7 +22,7 @@ from helpers.lakes import contest, files, ingest, lake_of, rate_run, rated, star
 from ranklake.flows.cli.main import cli
 from ranklake.storage import Contest, Dataset, Lake, Run
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 COMMANDS = [(), ("ingest",), ("ingest", "files"), ("ingest", "synthetic"), ("rate",), ("leaderboard",), ("player",)]
 COMMANDS += [("runs",), ("evaluate",), ("search",), ("export",)]
 COMMANDS += [("predict",), ("plot",), ("plot", "player"), ("plot", "distribution"), ("experiment",)]
@@ -74,7 +74,7 @@ def test_version__is_told(invoke: Command) -> None:
 def test_help__imports_nothing_heavy(command: tuple[str, ...]) -> None:
     report = "import atexit\natexit.register(lambda: print(*sys.modules, file=sys.stderr))"
     with start(*command, "--help", before=report) as process:
-        _, err = process.communicate(timeout=PATIENCE)
+        _, err = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 0
     roots = {name.removeprefix("ranklake.").partition(".")[0] for name in err.decode().split()}
     assert "click" in roots
@@ -86,7 +86,7 @@ def test_help__answers_in_half_a_second() -> None:
     for _ in range(5):
         began = time.perf_counter()
         with start("--help") as process:
-            process.communicate(timeout=PATIENCE)
+            process.communicate(timeout=TIMEOUT)
         took.append(time.perf_counter() - began)
     assert min(took) < 0.5
 
@@ -113,7 +113,7 @@ def test_help__of_a_group_cuts_no_line_short(invoke: Command, monkeypatch: pytes
 def test_help__imports_no_command() -> None:
     code = "from ranklake.flows.cli.main import cli\ntry:\n    cli.main(['--help'])\nfinally:\n    import sys\n"
     code += "    print(*(name for name in sys.modules if 'commands.' in name), sep='', file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=TIMEOUT)
     assert done.stderr == "\n"
 
 
@@ -259,7 +259,7 @@ def test_failure__a_player_who_was_not_rated_yet_is_told_apart_from_one_who_is_u
 def test_failure__shows_its_traceback_with_debug_only(lake: Lake) -> None:
     for debug, shown in ((), False), (("--debug",), True):
         with start(*debug, "leaderboard", "--run", "no", "--lake", lake.url) as process:
-            out, err = process.communicate(timeout=PATIENCE)
+            out, err = process.communicate(timeout=TIMEOUT)
         assert (process.returncode, out) == (1, b"")
         assert (b"Traceback (most recent call last)" in err) == shown
         assert b"no run 'no'" in err
@@ -594,7 +594,7 @@ def test_leaderboard__a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path
     arguments = ("leaderboard", "--run", "run", "--all", "--format", form, "--lake", lake.url)
     with start(*arguments, before=default, stdout=write) as process:
         os.close(write)
-        _, err = process.communicate(timeout=PATIENCE)
+        _, err = process.communicate(timeout=TIMEOUT)
     assert err == b""
     assert process.returncode in (0, 1, -signal.SIGPIPE)
 
@@ -606,7 +606,7 @@ def test_leaderboard__piped_into_head_shows_the_first_line(lake: Lake) -> None:
     ):
         assert process.stdout is not None
         process.stdout.close()
-        out, _ = head.communicate(timeout=PATIENCE)
+        out, _ = head.communicate(timeout=TIMEOUT)
         assert process.stderr is not None
         err = process.stderr.read()
     assert out.startswith(b'"place","handle"')

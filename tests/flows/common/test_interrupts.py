@@ -13,7 +13,7 @@ import pytest
 
 from ranklake.flows.common.interrupts import interruptible
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 
 
 def watchers() -> list[threading.Thread]:
@@ -25,7 +25,7 @@ def test_interruptible__leaves_no_trace_where_nothing_happens() -> None:
     with interruptible("", signal.SIGTERM):
         (watcher,) = watchers()
         assert signal.getsignal(signal.SIGTERM) != before[1]
-    watcher.join(PATIENCE)
+    watcher.join(TIMEOUT)
     assert watchers() == []
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
     with pytest.raises(ValueError, match="ours"), interruptible(""):
@@ -50,7 +50,7 @@ def test_interruptible__in_another_thread_does_nothing() -> None:
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join(PATIENCE)
+    thread.join(TIMEOUT)
     assert done == ["work"]
 
 
@@ -86,7 +86,7 @@ def ends(block: str, grace: float) -> tuple[int, str]:
     done = subprocess.run(
         [sys.executable, "-c", HEAD.format(grace=grace) + block.rstrip() + TAIL],
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
-        capture_output=True, text=True, timeout=PATIENCE, check=False,
+        capture_output=True, text=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers.lakes import files, lake_of, stamps, start, synthetic
 
-PATIENCE = 600.0  # seconds; a loaded machine may take a while to compile everything
+TIMEOUT = 600.0  # seconds; a loaded machine may take a while to compile everything
 
 
 @pytest.mark.slow
@@ -21,7 +21,7 @@ def test_cache__a_second_start_compiles_nothing(tmp_path: Path) -> None:
         arguments = ("rate", "--dataset", "games", "--run", run, *more, "--lake", lake.url)
         with start(*arguments, env=os.environ | {"NUMBA_CACHE_DIR": str(cache)}) as process:
             try:
-                _, err = process.communicate(timeout=PATIENCE)
+                _, err = process.communicate(timeout=TIMEOUT)
             finally:
                 process.kill()
         assert process.returncode == 0, err.decode()

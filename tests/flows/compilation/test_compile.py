@@ -28,7 +28,7 @@ from ranklake.rating_kernels.core.jit import exact
 from ranklake.rating_kernels.inference.duels import days_since
 from ranklake.rating_kernels.warm import is_warm
 
-PATIENCE = 300.0  # seconds; a loaded machine may take a while
+TIMEOUT = 300.0  # seconds; a loaded machine may take a while
 PART = "glicko.small"  # compiled soonest
 
 
@@ -80,7 +80,7 @@ print(compile_parts([{PART!r}]) > 0.0, is_warm({PART!r}), is_warm("glicko.large"
 
     def compile_in_process() -> tuple[str, str]:
         command = [sys.executable, "-c", code]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT)
         return done.stdout.strip(), done.stderr
 
     assert compile_in_process() == ("True True False", "compiling glicko (once per machine)\n")
@@ -115,7 +115,7 @@ def test_compile__child_ends_with_its_parent(cache: Path) -> None:
         child.stdin.flush()
         assert child.stdout.readline().startswith("kernel ")
         child.stdin.close()  # as when the parent was killed
-        assert child.wait(PATIENCE) == 0
+        assert child.wait(TIMEOUT) == 0
         assert "done" not in child.stdout.read()
     finally:
         child.kill()

@@ -17,7 +17,7 @@ from helpers.server import Reply, Server
 from ranklake.flows.sources.sites.codeforces import Codeforces
 from ranklake.flows.sources.sites.site import SITES
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_ingest__interrupted_by_a_person_goes_on(invoke: Command, site: FakeCode
 
     def hang() -> None:
         asked.set()
-        over.wait(PATIENCE)
+        over.wait(TIMEOUT)
 
     path, good = site.path(2), site.server.replies[site.path(2)]
     site.server[path] = Reply(b"{}", before=hang)
@@ -149,9 +149,9 @@ def test_ingest__interrupted_by_a_person_goes_on(invoke: Command, site: FakeCode
     fast = "from ranklake.flows.sources.sites.codeforces import Codeforces; Codeforces.interval_seconds = 0.0"
     process = start(*arguments, before=fast)
     try:
-        assert asked.wait(PATIENCE)
+        assert asked.wait(TIMEOUT)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=PATIENCE)
+        _, err = process.communicate(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         process.kill()
         raise

@@ -19,7 +19,7 @@ import ranklake.flows.rating.segment_writer
 from ranklake.flows.maintenance.freshness import Freshness, freshness, note
 from ranklake.flows.maintenance.status import status
 from ranklake.storage import Dataset, Lake, Run
-from ranklake.storage.leases.lease import hold
+from ranklake.storage.leases.lease import hold_lease
 
 CONTESTS = synthetic(30, n_players=12)
 TURNED = contest("21", *CONTESTS[21].handles.to_pylist()[::-1], time_seconds=CONTESTS[21].time_seconds)
@@ -209,7 +209,7 @@ def test_note__of_what_cannot_be_read_is_left_to_who_reads_it(lake: Lake) -> Non
 
 def test_note__of_a_run_that_is_being_rated_names_the_writer_instead_of_a_command(lake: Lake) -> None:
     make_behind(lake)
-    with hold(lake, "runs/run", "rate run"):
+    with hold_lease(lake, "runs/run", "rate run"):
         assert note(lake, "run").startswith("run run is behind by 3 rounds; ")
         assert note(lake, "run").endswith(" is at work there")
 

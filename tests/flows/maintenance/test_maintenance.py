@@ -25,7 +25,7 @@ from ranklake.flows.maintenance.verify import replay
 from ranklake.storage import Dataset, Lake, Run, Segment
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.layout import dataset_folder, run_folder
-from ranklake.storage.leases.lease import hold
+from ranklake.storage.leases.lease import hold_lease
 
 CONTESTS = synthetic(60, n_players=30)
 
@@ -285,10 +285,10 @@ def test_compact__removes_a_snapshot_that_is_damaged_and_says_so(lake: Path, inv
 def test_commands__wait_for_nobody_who_is_dead_and_name_who_is_alive(
     lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ranklake.flows.cli.commands.maintenance._PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("ranklake.flows.cli.commands.maintenance.LEASE_TIMEOUT_SECONDS", 0.0)
     opened = Lake.open(lake)
     lost = pytest.raises(LeaseHeldError, match="took over")
-    with lost, hold(opened, run_folder("run"), "rate run"):
+    with lost, hold_lease(opened, run_folder("run"), "rate run"):
         for command in (["compact", "--run", "run"], ["delete", "--run", "run", "--yes"]):
             answer = invoke(*command, "--lake", lake)
             assert answer.code == 1
@@ -298,7 +298,7 @@ def test_commands__wait_for_nobody_who_is_dead_and_name_who_is_alive(
         assert "rate run" in json.loads(told.out)["runs"][0]["writer"]
         assert invoke("verify", "--lake", lake).code == 0
         assert invoke("delete", "--run", "run", "--yes", "--steal", "--lake", lake).code == 0
-    with hold(opened, dataset_folder("games"), "ingest into games"):
+    with hold_lease(opened, dataset_folder("games"), "ingest into games"):
         assert invoke("compact", "--dataset", "games", "--lake", lake).code == 1
 
 

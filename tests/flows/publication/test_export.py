@@ -25,7 +25,7 @@ from ranklake.flows.publication.export import atomic_file, export_rows, write_ex
 from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import PUBLISHED
 
-PATIENCE = 120.0  # seconds
+TIMEOUT = 120.0  # seconds
 STRANGE = ['a,"b",c', "line\nbreak\r\n", "选手 \U0001f98a", "\x00\x1b[31m\x7f", "\\", " ", "null", "=1+1"]
 
 
@@ -168,7 +168,7 @@ def test_command__interrupted_leaves_no_file(lake: Lake, tmp_path: Path) -> None
     )
     arguments = ("export", "--run", "run", "--what", "ratings", "--output", str(path), "--lake", lake.url)
     with start(*arguments, before=stop) as process:
-        _, err = process.communicate(timeout=PATIENCE)
+        _, err = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 1
     assert b"interrupted" in err
     assert b"Traceback" not in err
@@ -192,7 +192,7 @@ def test_command__a_reader_that_leaves_is_no_failure(lake: Lake, form: str) -> N
     arguments = ("export", "--run", "run", "--what", "ratings", "--format", form, "--lake", lake.url)
     with start(*arguments, before=default, stdout=write) as process:
         os.close(write)
-        _, err = process.communicate(timeout=PATIENCE)
+        _, err = process.communicate(timeout=TIMEOUT)
     assert err == b""
     assert process.returncode in (0, -signal.SIGPIPE)
 
@@ -200,7 +200,7 @@ def test_command__a_reader_that_leaves_is_no_failure(lake: Lake, form: str) -> N
 def test_command__parquet_goes_through_a_pipe(lake: Lake) -> None:
     arguments = ("export", "--run", "run", "--what", "leaderboard", "--format", "parquet", "--lake", lake.url)
     with start(*arguments, stdout=subprocess.PIPE) as process:
-        out, err = process.communicate(timeout=PATIENCE)
+        out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, err) == (0, b"")
     assert same_tables(pq.read_table(io.BytesIO(out)), published(lake, "leaderboard"))
 

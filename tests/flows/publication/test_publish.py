@@ -51,9 +51,9 @@ from ranklake.storage import Contest, DamagedError, Dataset, Lake, LakeError, Ru
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 from ranklake.storage.lake.schemas import PUBLISHED
-from ranklake.storage.leases.lease import hold
+from ranklake.storage.leases.lease import hold_lease
 
-PATIENCE = 120.0  # seconds until a process that should have done something is given up
+TIMEOUT = 120.0  # seconds until a process that should have done something is given up
 CONTESTS = over_years(synthetic(40))
 
 
@@ -575,7 +575,7 @@ def test_publish__killed_at_any_moment_leaves_whole_tables_and_the_next_one_mend
                 process.wait(timeout=dice.uniform(0.02, 0.25))
             except subprocess.TimeoutExpired:
                 process.kill()
-            process.communicate(timeout=PATIENCE)
+            process.communicate(timeout=TIMEOUT)
         killed += process.returncode == -signal.SIGKILL
         left = contents(lake)
         publish(lake, "run")
@@ -607,7 +607,7 @@ def test_publish__a_disk_that_is_full_is_told_in_one_line_and_mended_later(lake:
     rate_run(lake)
     full = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
     with publishing(lake, before=full) as process:
-        out, err = process.communicate(timeout=PATIENCE)
+        out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, out) == (1, b"")
     line = err.decode().splitlines()[-1]  # a thread of the library may have complained above
     assert line.startswith("Error: published/run/contests: cannot write: ")
@@ -635,11 +635,11 @@ def test_publish__what_the_library_says_in_colours_and_lines_is_told_in_one(
 
 
 def test_publish__waits_for_nobody_who_rates_the_run(lake: Lake) -> None:
-    with hold(lake, "runs/run", "rate run"), pytest.raises(LeaseHeldError, match="rate run"):
+    with hold_lease(lake, "runs/run", "rate run"), pytest.raises(LeaseHeldError, match="rate run"):
         publish(lake, "run")
     assert not folder(lake).exists()
     publish(lake, "run")
-    with pytest.raises(LeaseHeldError, match="took over"), hold(lake, "runs/run", "rate run"):
+    with pytest.raises(LeaseHeldError, match="took over"), hold_lease(lake, "runs/run", "rate run"):
         publish(lake, "run", steal=True)
 
 
@@ -754,7 +754,7 @@ def test_publish__without_the_package_says_what_to_install(lake: Lake, monkeypat
 
 def test_publish_command__without_the_package_ends_with_one_line(lake: Lake) -> None:
     with publishing(lake, before="sys.modules['deltalake'] = None") as process:
-        out, err = process.communicate(timeout=PATIENCE)
+        out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, out) == (1, b"")
     assert err == b"Error: publishing needs the package deltalake: pip install 'ranklake[publish]'\n"
 

@@ -23,7 +23,7 @@ from ranklake.flows.publication.publish import publish
 from ranklake.storage import DamagedError, Lake
 from ranklake.storage.lake.errors import UnreachableError
 from ranklake.storage.lake.schemas import PUBLISHED
-from ranklake.storage.leases.lease import Lease, hold
+from ranklake.storage.leases.lease import Lease, hold_lease
 
 pytest.importorskip("deltalake")
 
@@ -263,7 +263,7 @@ def test_delete__stopped_anywhere_leaves_whole_tables_or_none(lake: Path, monkey
     while True:
         left = stops
         try:
-            with hold(opened, "runs/run", "test") as lease:
+            with hold_lease(opened, "runs/run", "test") as lease:
                 delete_published(opened, "run", lease)
         except KeyboardInterrupt:
             pass

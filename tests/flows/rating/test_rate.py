@@ -43,7 +43,7 @@ from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.parquet import encode
 from ranklake.storage.lake.schemas import CONTESTS
-from ranklake.storage.leases.lease import hold
+from ranklake.storage.leases.lease import hold_lease
 
 SEGMENT_ROWS = 30
 
@@ -712,7 +712,7 @@ def test_rate__whatever_happened_before_the_end_is_that_of_an_undisturbed_run(
 
 def test_rate__of_a_run_that_somebody_else_rates_is_refused_until_it_is_stolen(lake: Lake) -> None:
     lost = pytest.raises(LeaseHeldError, match="took over")
-    with lost, hold(lake, "runs/run", "rate run"):
+    with lost, hold_lease(lake, "runs/run", "rate run"):
         with pytest.raises(LeaseHeldError, match=r"runs/run: .* is at work there, last heartbeat"):
             rate_run(lake)
         rate_run(lake, steal=True)
@@ -720,7 +720,7 @@ def test_rate__of_a_run_that_somebody_else_rates_is_refused_until_it_is_stolen(l
 
 def test_rate__that_lost_its_run_commits_nothing_more(lake: Lake) -> None:
     def lose(progress: Progress) -> None:
-        with hold(lake, "runs/run", "rate run", steal=True):
+        with hold_lease(lake, "runs/run", "rate run", steal=True):
             pass
 
     with pytest.raises(LeaseHeldError, match="took over from this process"):

@@ -38,7 +38,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.lake import layout
-from ranklake.storage.leases.lease import hold
+from ranklake.storage.leases.lease import hold_lease
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("prefect_server")]
 
@@ -239,7 +239,7 @@ def test_follow__comes_again_once_a_site_answers(site: Site, lake: Lake) -> None
 def test_follow__of_a_data_set_that_is_being_written_comes_again_later(site: Site, lake: Lake) -> None:
     deployments.ingest_source(lake.url, "codeforces", "site")
     run = deployed(lake, "second")
-    with hold(lake, layout.run_folder(RUN), "somebody else"):
+    with hold_lease(lake, layout.run_folder(RUN), "somebody else"):
         state = run_once(run)
     assert state.name == "AwaitingRetry"
     assert "somebody else" in state.message
@@ -326,7 +326,7 @@ def test_log__names_a_wrong_parameter_without_traceback(site: Site, lake: Lake) 
 
 def test_rate__does_not_wait_for_another_writer(site: Site, lake: Lake) -> None:
     deployments.ingest_source(lake.url, "codeforces", "site")
-    with hold(lake, layout.run_folder(RUN), "somebody else"), pytest.raises(LakeError, match="somebody else"):
+    with hold_lease(lake, layout.run_folder(RUN), "somebody else"), pytest.raises(LakeError, match="somebody else"):
         deployments.rate_run(lake.url, "site")
 
 

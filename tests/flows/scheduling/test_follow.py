@@ -38,7 +38,7 @@ from ranklake.flows.scheduling.follow import FollowReport, follow
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Contest, Dataset, Lake, LakeError, Run
 
-PATIENCE = 120.0  # seconds until a process that should have done something is given up
+TIMEOUT = 120.0  # seconds until a process that should have done something is given up
 CONTESTS = over_years(synthetic(24, seed=5))
 RUN = "site-elo-mmr"
 
@@ -445,12 +445,12 @@ def loop(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], queue.Queue[
 
 def until(lines: queue.Queue[str], text: str) -> list[str]:
     """Lines up to one that has a text in it."""
-    give_up = time.monotonic() + PATIENCE
-    said = [lines.get(timeout=PATIENCE)]
+    give_up = time.monotonic() + TIMEOUT
+    said = [lines.get(timeout=TIMEOUT)]
     while text not in said[-1]:
         assert said[-1], f"ended without {text!r}: {said}"
         assert time.monotonic() < give_up, f"never said {text!r}: {said}"
-        said.append(lines.get(timeout=PATIENCE))
+        said.append(lines.get(timeout=TIMEOUT))
     return said
 
 
@@ -470,7 +470,7 @@ def test_command__goes_on_after_an_error_and_ends_cleanly(
     process.send_signal(ending)
     said = until(lines, "stopped")
     assert not any("Traceback" in line for line in said)
-    assert process.wait(timeout=PATIENCE) == 0
+    assert process.wait(timeout=TIMEOUT) == 0
     assert_published(Lake.open(tmp_path / "lake"), RUN)
 
 
@@ -482,12 +482,12 @@ def test_command__loads_no_server(site: Site) -> None:
 
 def test_follow__second_writer_is_told_who_writes(site: Site, lake: Lake) -> None:
     from ranklake.storage.lake import layout
-    from ranklake.storage.leases.lease import hold
+    from ranklake.storage.leases.lease import hold_lease
 
     followed(lake)
     before = files(Path(lake.url))
     site.contests.append(CONTESTS[20])
-    with hold(lake, layout.run_folder(RUN), "somebody else"), pytest.raises(LakeError, match="somebody else"):
+    with hold_lease(lake, layout.run_folder(RUN), "somebody else"), pytest.raises(LakeError, match="somebody else"):
         followed(lake)
     assert files(Path(lake.url, "published")) == {
         name.removeprefix("published/"): data for name, data in before.items() if name.startswith("published/")
@@ -508,7 +508,7 @@ def test_command__with_nothing_new_asks_at_most_twice_and_is_soon_done(tmp_path:
         for _ in range(2):
             asked, began = len(server.requests), time.monotonic()
             with start(*arguments) as process:
-                out, err = process.communicate(timeout=PATIENCE)
+                out, err = process.communicate(timeout=TIMEOUT)
             assert (process.returncode, err) == (0, b"")
         assert len(server.requests) - asked <= 2
         assert time.monotonic() - began < 5

@@ -25,7 +25,7 @@ from ranklake.storage import Dataset, Lake, Run
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE = 240.0  # seconds until something that should have happened is given up
+TIMEOUT = 240.0  # seconds until something that should have happened is given up
 RUN = "codeforces-elo-mmr"
 TOKEN = "open-sesame-0123456789"
 
@@ -72,14 +72,14 @@ class Prefect:
         """A command of Prefect's that ends."""
         command = [sys.executable, "-m", "prefect", "--no-prompt", *arguments]
         done = subprocess.run(
-            command, cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=PATIENCE, check=False
+            command, cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=TIMEOUT, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     def all(self, what: str, **wanted: Any) -> list[dict[str, Any]]:
         """Flow runs, logs and so on."""
-        answer = httpx.post(f"{self.url}/{what}/filter", json=wanted, timeout=PATIENCE).raise_for_status()
+        answer = httpx.post(f"{self.url}/{what}/filter", json=wanted, timeout=TIMEOUT).raise_for_status()
         found: list[dict[str, Any]] = answer.json()
         return found
 
@@ -96,7 +96,7 @@ class Prefect:
 
 def until(what: Callable[[], Any], said: Callable[[], str]) -> Any:
     """What a function gives once that is something."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         try:
             if found := what():

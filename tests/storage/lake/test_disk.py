@@ -19,10 +19,10 @@ from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake import disk
 from ranklake.storage.lake.errors import LeaseHeldError, MissingError
 from ranklake.storage.leases import processes
-from ranklake.storage.leases.lease import Holder, hold, holder
+from ranklake.storage.leases.lease import LeaseHolder, hold_lease, lease_holder
 
 BEAT = 0.02
-PATIENCE = 60.0
+TIMEOUT = 60.0
 FOLDER = "runs/run"
 
 
@@ -124,7 +124,7 @@ def half_made(lake: Lake, number: int) -> None:
 def test_hold__an_empty_lease_that_a_kill_left_is_passed_over_after_a_while(lake: Lake) -> None:
     half_made(lake, 0)
     began = time.monotonic()
-    with hold(lake, FOLDER, "rate", beat_seconds=BEAT) as lease:
+    with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT) as lease:
         assert time.monotonic() - began >= 3 * BEAT
         lease.check()
         assert lake.list(FOLDER) == ["lease-000001.json", "writing-000001"]
@@ -133,7 +133,7 @@ def test_hold__an_empty_lease_that_a_kill_left_is_passed_over_after_a_while(lake
 def test_hold__an_empty_lease_that_gets_its_content_is_held(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """A writer that is about to take the lease is not overtaken."""
     half_made(lake, 0)
-    told = Holder.here("rate", time.time())
+    told = LeaseHolder.this_process("rate", time.time())
     there = replace(told, machine="elsewhere")
     looks = itertools.count()
     read = Lake.read_bytes
@@ -146,7 +146,10 @@ def test_hold__an_empty_lease_that_gets_its_content_is_held(lake: Lake, monkeypa
         return read(self, path)
 
     monkeypatch.setattr(Lake, "read_bytes", late)
-    with pytest.raises(LeaseHeldError, match=r"\(rate, process"), hold(lake, FOLDER, "compact", beat_seconds=0.2):
+    with (
+        pytest.raises(LeaseHeldError, match=r"\(rate, process"),
+        hold_lease(lake, FOLDER, "compact", heartbeat_seconds=0.2),
+    ):
         pass
 
 
@@ -158,15 +161,15 @@ def test_hold__a_writer_overtaken_while_its_lease_was_empty_gives_way(
 
     def slow(source: str, target: str) -> None:
         if target.endswith("lease-000000.json") and not others:
-            others.append(hold(lake, FOLDER, "faster", steal=True, beat_seconds=BEAT))
+            others.append(hold_lease(lake, FOLDER, "faster", steal=True, heartbeat_seconds=BEAT))
             others[0].__enter__()
         move(source, target)
 
     monkeypatch.setattr(os, "replace", slow)
     try:
-        with pytest.raises(LeaseHeldError, match="faster"), hold(lake, FOLDER, "slow", beat_seconds=BEAT):
+        with pytest.raises(LeaseHeldError, match="faster"), hold_lease(lake, FOLDER, "slow", heartbeat_seconds=BEAT):
             pass
-        assert holder(lake, FOLDER) is not None
+        assert lease_holder(lake, FOLDER) is not None
         assert lake.list(FOLDER) == ["lease-000001.json", "writing-000001"]
     finally:
         others[0].__exit__(None, None, None)
@@ -366,10 +369,10 @@ def test_hold__whose_holder_cannot_be_looked_at_waits_for_its_heartbeats(
     monkeypatch.setitem(sys.modules, "psutil", None)
     from ranklake.storage.leases.lease import _encode
 
-    told = replace(Holder.here("rate", time.time()), pid=os.getppid(), token="there")
+    told = replace(LeaseHolder.this_process("rate", time.time()), pid=os.getppid(), token="there")
     lake.create_bytes(f"{FOLDER}/lease-000000.json", _encode(told))
-    with pytest.raises(LeaseHeldError), hold(lake, FOLDER, "compact"):
+    with pytest.raises(LeaseHeldError), hold_lease(lake, FOLDER, "compact"):
         pass
     lake.write_bytes(f"{FOLDER}/lease-000000.json", _encode(replace(told, time_seconds=time.time() - 100 * BEAT)))
-    with hold(lake, FOLDER, "compact", beat_seconds=BEAT):
+    with hold_lease(lake, FOLDER, "compact", heartbeat_seconds=BEAT):
         assert lake.exists(f"{FOLDER}/lease-000001.json")

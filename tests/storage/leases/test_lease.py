@@ -20,16 +20,16 @@ import pytest
 from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake.errors import DamagedError, LeaseHeldError
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
-from ranklake.storage.leases.lease import EXPIRY_BEATS, Holder, hold, holder
+from ranklake.storage.leases.lease import MISSED_HEARTBEATS, LeaseHolder, hold_lease, lease_holder
 
 FOLDER = "runs/run"
 BEAT = 0.02
-PATIENCE = 60.0
+TIMEOUT = 60.0
 HOLD = """
 import sys, time
 from ranklake.storage import Lake
-from ranklake.storage.leases.lease import hold
-with hold(Lake.open(sys.argv[1]), "runs/run", "rate run", beat_seconds=0.02):
+from ranklake.storage.leases.lease import hold_lease
+with hold_lease(Lake.open(sys.argv[1]), "runs/run", "rate run", heartbeat_seconds=0.02):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -52,35 +52,35 @@ def leases(lake: Lake) -> list[int]:
 
 def pretend(lake: Lake, number: int, **facts: object) -> None:
     """A lease file as somebody else would have written it."""
-    mine = replace(Holder.here("rate run", time.time()), **facts)  # type: ignore[arg-type]
-    told = {name: getattr(mine, name) for name in Holder.__slots__}
+    holder = replace(LeaseHolder.this_process("rate run", time.time()), **facts)  # type: ignore[arg-type]
+    told = {name: getattr(holder, name) for name in LeaseHolder.__slots__}
     assert lake.create_bytes(f"{FOLDER}/lease-{number:06d}.json", json.dumps(told).encode())
 
 
 def test_hold__is_exclusive_and_names_the_holder(lake: Lake) -> None:
     me = rf"runs/run: .*@.* \(rate run, process {os.getpid()}\) is at work"
-    with hold(lake, FOLDER, "rate run"):
-        with pytest.raises(LeaseHeldError, match=me) as told, hold(lake, FOLDER, "compact"):
+    with hold_lease(lake, FOLDER, "rate run"):
+        with pytest.raises(LeaseHeldError, match=me) as told, hold_lease(lake, FOLDER, "compact"):
             pass
         assert "--steal" in str(told.value)
-        assert told.value.age_seconds < PATIENCE
+        assert told.value.age_seconds < TIMEOUT
         assert f"process {os.getpid()}" in told.value.holder
-        assert holder(lake, FOLDER) is not None
-    assert holder(lake, FOLDER) is None
-    with hold(lake, FOLDER, "compact"):
+        assert lease_holder(lake, FOLDER) is not None
+    assert lease_holder(lake, FOLDER) is None
+    with hold_lease(lake, FOLDER, "compact"):
         pass
     assert [name for name in lake.list(FOLDER) if name.startswith("lease-")] == ["lease-000001.json"]
 
 
 def test_hold__of_two_folders_is_two_leases(lake: Lake) -> None:
-    with hold(lake, FOLDER, "rate"), hold(lake, "runs/other", "rate"):
+    with hold_lease(lake, FOLDER, "rate"), hold_lease(lake, "runs/other", "rate"):
         pass
 
 
 def test_hold__is_given_back_when_the_work_fails(lake: Lake) -> None:
-    with pytest.raises(ZeroDivisionError), hold(lake, FOLDER, "rate"):
+    with pytest.raises(ZeroDivisionError), hold_lease(lake, FOLDER, "rate"):
         raise ZeroDivisionError
-    with hold(lake, FOLDER, "rate"):
+    with hold_lease(lake, FOLDER, "rate"):
         pass
 
 
@@ -89,11 +89,11 @@ def test_hold__of_many_who_try_at_once_one_succeeds_at_a_time(lake: Lake) -> Non
 
     def work(_: int) -> None:
         nonlocal inside, most
-        with hold(lake, FOLDER, "rate", wait_seconds=PATIENCE, beat_seconds=BEAT) as mine:
+        with hold_lease(lake, FOLDER, "rate", wait_seconds=TIMEOUT, heartbeat_seconds=BEAT) as lease:
             with lock:
                 inside += 1
                 most = max(most, inside)
-            mine.check()
+            lease.check()
             with lock:
                 inside -= 1
 
@@ -103,8 +103,8 @@ def test_hold__of_many_who_try_at_once_one_succeeds_at_a_time(lake: Lake) -> Non
 
 
 def test_hold__beats_while_it_lasts(lake: Lake) -> None:
-    with hold(lake, FOLDER, "rate", beat_seconds=BEAT):
-        deadline = time.monotonic() + PATIENCE
+    with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT):
+        deadline = time.monotonic() + TIMEOUT
         while file(lake, 0)["beats"] == 0:
             assert time.monotonic() < deadline
             time.sleep(BEAT)
@@ -117,41 +117,41 @@ def test_hold__somebody_whose_process_ended_is_followed_at_once(tmp_path: Path) 
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == b"held\n"
-            with pytest.raises(LeaseHeldError, match=f"process {process.pid}"), hold(lake, FOLDER, "rate"):
+            with pytest.raises(LeaseHeldError, match=f"process {process.pid}"), hold_lease(lake, FOLDER, "rate"):
                 pass
         finally:
             process.kill()
     began = time.monotonic()
-    with hold(lake, FOLDER, "rate"):  # with heartbeats of ten seconds: no waiting for them
+    with hold_lease(lake, FOLDER, "rate"):  # with heartbeats of ten seconds: no waiting for them
         assert time.monotonic() - began < 5
     assert file(lake, 1)["released"]
 
 
 def test_hold__a_number_used_again_is_another_process(lake: Lake) -> None:
     pretend(lake, 0, started="1")
-    with hold(lake, FOLDER, "rate"):
+    with hold_lease(lake, FOLDER, "rate"):
         pass
 
 
 def test_hold__somebody_elsewhere_expires_when_no_heartbeat_comes(lake: Lake) -> None:
-    pretend(lake, 3, machine="elsewhere", time_seconds=time.time() - 2 * EXPIRY_BEATS * BEAT)
-    with hold(lake, FOLDER, "rate", beat_seconds=BEAT):
+    pretend(lake, 3, machine="elsewhere", time_seconds=time.time() - 2 * MISSED_HEARTBEATS * BEAT)
+    with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT):
         assert leases(lake) == [3, 4]
 
 
 def test_hold__one_who_comes_back_after_several_others_finds_that_it_was_taken(lake: Lake) -> None:
     lost = pytest.raises(LeaseHeldError, match="took over from this process")
-    with lost, hold(lake, FOLDER, "rate run", beat_seconds=BEAT) as suspended:
+    with lost, hold_lease(lake, FOLDER, "rate run", heartbeat_seconds=BEAT) as suspended:
         machine = file(lake, 0)["machine"]
         for _ in range(3):
             told = file(lake, 0) | {"machine": "elsewhere"}  # where nobody can tell that it lives
             lake.write_bytes(f"{FOLDER}/lease-000000.json", json.dumps(told).encode())
-            with hold(lake, FOLDER, "rate again", steal=True):
+            with hold_lease(lake, FOLDER, "rate again", steal=True):
                 pass
         assert machine != "elsewhere"
         with pytest.raises(LeaseHeldError, match="took over from this process"):
             suspended.check()
-    with hold(lake, FOLDER, "rate"):
+    with hold_lease(lake, FOLDER, "rate"):
         assert len(leases(lake)) == 1  # it has given up: nobody has to be told any more
 
 
@@ -165,20 +165,20 @@ def test_hold__a_number_that_was_given_back_and_swept_is_not_taken_again(
         if not raced:
             raced = True
             for _ in range(2):  # the number that we chose comes and goes
-                with hold(lake, FOLDER, "faster"):
+                with hold_lease(lake, FOLDER, "faster"):
                     pass
         return create(self, path, data, **how)
 
     monkeypatch.setattr(Lake, "create_bytes", late)
-    with hold(lake, FOLDER, "rate", wait_seconds=PATIENCE) as mine:
-        mine.check()
+    with hold_lease(lake, FOLDER, "rate", wait_seconds=TIMEOUT) as lease:
+        lease.check()
         assert leases(lake) == [2]
 
 
 @pytest.mark.parametrize("clock", [-1e9, 1e9])
 def test_hold__somebody_dead_elsewhere_is_followed_whatever_their_clock_said(lake: Lake, clock: float) -> None:
     pretend(lake, 0, machine="elsewhere", time_seconds=time.time() + clock)
-    with hold(lake, FOLDER, "rate", beat_seconds=BEAT):
+    with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT):
         assert leases(lake)[-1] == 1
 
 
@@ -188,10 +188,13 @@ def test_hold__a_clock_that_went_back_does_not_make_a_dead_one_stay_for_ever(
     died_at = time.time()
     pretend(lake, 0, machine="elsewhere", time_seconds=died_at)
     monkeypatch.setattr(time, "time", lambda: died_at)
-    with pytest.raises(LeaseHeldError, match="last heartbeat 0 s ago"), hold(lake, FOLDER, "rate", beat_seconds=BEAT):
+    with (
+        pytest.raises(LeaseHeldError, match="last heartbeat 0 s ago"),
+        hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT),
+    ):
         pass
     monkeypatch.setattr(time, "time", lambda: died_at - 3600)
-    with hold(lake, FOLDER, "rate", beat_seconds=BEAT):
+    with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT):
         assert file(lake, 1)["time_seconds"] == died_at - 3600
 
 
@@ -200,14 +203,14 @@ def test_hold__a_clock_that_goes_back_all_the_time_neither_stops_a_heart_nor_a_w
 ) -> None:
     turns = itertools.count()
     monkeypatch.setattr(time, "time", lambda: 2e9 - 1e5 * next(turns))
-    with hold(lake, FOLDER, "rate", beat_seconds=BEAT) as mine:
-        give_up = time.monotonic() + PATIENCE
+    with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT) as lease:
+        give_up = time.monotonic() + TIMEOUT
         while int(str(file(lake, 0)["beats"])) < 3:
             assert time.monotonic() < give_up
             time.sleep(BEAT)
-        with pytest.raises(LeaseHeldError), hold(lake, FOLDER, "compact", beat_seconds=BEAT):
+        with pytest.raises(LeaseHeldError), hold_lease(lake, FOLDER, "compact", heartbeat_seconds=BEAT):
             pass
-        mine.check()
+        lease.check()
 
 
 @pytest.mark.parametrize("clock", [-1e6, 0.0, 1e6])
@@ -225,7 +228,7 @@ def test_hold__somebody_elsewhere_with_a_fresh_heartbeat_is_at_work(lake: Lake, 
     heart = threading.Thread(target=beat)
     heart.start()
     try:
-        with pytest.raises(LeaseHeldError), hold(lake, FOLDER, "rate", beat_seconds=3 * BEAT):
+        with pytest.raises(LeaseHeldError), hold_lease(lake, FOLDER, "rate", heartbeat_seconds=3 * BEAT):
             pass
     finally:
         ended.set()
@@ -234,9 +237,9 @@ def test_hold__somebody_elsewhere_with_a_fresh_heartbeat_is_at_work(lake: Lake, 
 
 def test_hold__steals_when_told_to_and_the_other_stops_at_its_next_commit(lake: Lake) -> None:
     lost = pytest.raises(LeaseHeldError, match="took over")  # even if it changes nothing any more
-    with lost, hold(lake, FOLDER, "rate run") as one:
+    with lost, hold_lease(lake, FOLDER, "rate run") as one:
         one.check()
-        with hold(lake, FOLDER, "rate again", steal=True) as other:
+        with hold_lease(lake, FOLDER, "rate again", steal=True) as other:
             other.check()
             with pytest.raises(LeaseHeldError, match=r"rate again.* took over from this process"):
                 one.check()
@@ -251,12 +254,12 @@ def test_hold__survives_a_store_that_is_out_of_reach_for_a_moment(lake: Lake, mo
         failed.set()
         raise LakeError("out of reach")
 
-    with hold(lake, FOLDER, "rate", beat_seconds=BEAT):
+    with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT):
         with monkeypatch.context() as patch:
             patch.setattr(Lake, "write_bytes", refuse)
-            assert failed.wait(PATIENCE)
+            assert failed.wait(TIMEOUT)
         before = file(lake, 0)["beats"]
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while file(lake, 0)["beats"] == before:
             assert time.monotonic() < deadline
             time.sleep(BEAT)
@@ -270,11 +273,11 @@ def test_hold__that_could_not_be_given_back_does_not_lock_out_its_own_process(
 
     with monkeypatch.context() as patch:
         patch.setattr(Lake, "write_bytes", refuse)
-        with hold(lake, FOLDER, "rate"), pytest.raises(LeaseHeldError), hold(lake, FOLDER, "compact"):
+        with hold_lease(lake, FOLDER, "rate"), pytest.raises(LeaseHeldError), hold_lease(lake, FOLDER, "compact"):
             pass
     assert not file(lake, 0)["released"]
-    assert holder(lake, FOLDER) is None
-    with hold(lake, FOLDER, "compact"):
+    assert lease_holder(lake, FOLDER) is None
+    with hold_lease(lake, FOLDER, "compact"):
         assert leases(lake) == [1]
 
 
@@ -282,7 +285,7 @@ def test_hold__sweeps_what_a_kill_left_half_written_beside_the_leases(tmp_path: 
     lake = Lake.open(tmp_path)
     for name in (f"{TEMPORARY_PREFIX}0123456789abcdef", "run.json"):
         lake.write_bytes(f"{FOLDER}/{name}", b"{")
-    with hold(lake, FOLDER, "rate"):
+    with hold_lease(lake, FOLDER, "rate"):
         pass
     assert lake.list(FOLDER) == ["lease-000000.json", "run.json"]
 
@@ -290,7 +293,7 @@ def test_hold__sweeps_what_a_kill_left_half_written_beside_the_leases(tmp_path: 
 def test_hold__a_file_that_is_no_lease_is_named(lake: Lake) -> None:
     lake.write_bytes(f"{FOLDER}/lease-000002.json", b"{}")
     rule = r"runs/run/lease-000002\.json: not a readable lease .*; delete it"
-    with pytest.raises(DamagedError, match=rule), hold(lake, FOLDER, "rate"):
+    with pytest.raises(DamagedError, match=rule), hold_lease(lake, FOLDER, "rate"):
         pass
 
 
@@ -345,10 +348,10 @@ def test_fence__nothing_a_lost_lease_allowed_changes_anything(tmp_path: Path) ->
         lake.write_bytes(f"{FOLDER}/{name}", data)
     lake.write_bytes("published/run/latest.json", b"3")
     lost = pytest.raises(LeaseHeldError, match="rate again")
-    with lost, hold(lake, FOLDER, "rate run") as old:
+    with lost, hold_lease(lake, FOLDER, "rate run") as old:
         old.write_bytes(f"{FOLDER}/run.json", b"1")
         old.delete(f"{FOLDER}/nothing")
-        with hold(lake, FOLDER, "rate again", steal=True) as new:
+        with hold_lease(lake, FOLDER, "rate again", steal=True) as new:
             acts = (
                 lambda: old.write_bytes(f"{FOLDER}/run.json", b"late"),
                 lambda: old.replace_bytes(f"{FOLDER}/run.json", b"late", ""),
@@ -376,14 +379,14 @@ def test_fence__made_too_late_is_given_up(tmp_path: Path, monkeypatch: pytest.Mo
     def late(self: Lake, fence: str) -> None:
         if not raced:
             raced.append(fence)
-            with hold(lake, FOLDER, "faster", steal=True):
+            with hold_lease(lake, FOLDER, "faster", steal=True):
                 pass
         make(self, fence)
 
     monkeypatch.setattr(Lake, "make_fence", late)
-    with hold(lake, FOLDER, "rate", wait_seconds=PATIENCE) as mine:
-        mine.write_bytes(f"{FOLDER}/run.json", b"1")
-        assert mine.number == 2  # after the other one
+    with hold_lease(lake, FOLDER, "rate", wait_seconds=TIMEOUT) as lease:
+        lease.write_bytes(f"{FOLDER}/run.json", b"1")
+        assert lease.number == 2  # after the other one
         assert not lake.exists(raced[0])
 
 
@@ -392,7 +395,7 @@ def test_fence__that_a_kill_left_is_removed_with_all_that_is_in_it(tmp_path: Pat
     for name in ("writing-000003/.tmp-1", "writing-000003-0123/.tmp-2/000000.json", "run.json"):
         lake.write_bytes(f"{FOLDER}/{name}", b"{")
     pretend(lake, 3, released=True)
-    with hold(lake, FOLDER, "rate"):
+    with hold_lease(lake, FOLDER, "rate"):
         assert lake.list(FOLDER) == ["lease-000004.json", "run.json", "writing-000004"]
     assert lake.list(FOLDER) == ["lease-000004.json", "run.json"]
 
@@ -402,7 +405,7 @@ def test_fence__of_another_file_system_is_refused_in_words(tmp_path: Path, monke
         raise OSError(errno.EXDEV, "Invalid cross-device link")
 
     lake = Lake.open(tmp_path, create=True)
-    with hold(lake, FOLDER, "publish run") as lease, monkeypatch.context() as patch:
+    with hold_lease(lake, FOLDER, "publish run") as lease, monkeypatch.context() as patch:
         patch.setattr(os, "replace", refuse)
         with pytest.raises(LakeError, match=r"published/run/latest\.json: cannot write: it is on another file system"):
             lease.write_bytes("published/run/latest.json", b"")

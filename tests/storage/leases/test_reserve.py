@@ -16,8 +16,8 @@ from helpers.builders import contest, ingest, run_of, tree
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.space import is_full, room, says_full
-from ranklake.storage.leases.lease import BEAT_SECONDS, hold, holder
-from ranklake.storage.leases.reserve import PART_BYTES, PARTS, RESERVE, affordable, keep, with_reserve
+from ranklake.storage.leases.lease import HEARTBEAT_SECONDS, hold_lease, lease_holder
+from ranklake.storage.leases.reserve import PART_BYTES, PARTS, RESERVE, affordable, refill_reserve, with_reserve
 from ranklake.storage.maintenance.compact import compact_run
 
 FOLDER = "runs/run"
@@ -53,54 +53,58 @@ def parts_of(lake: Lake) -> dict[str, int]:
 
 def test_hold__of_any_writer_makes_the_reserve_of_a_lake_that_has_none(lake: Lake) -> None:
     assert parts_of(lake) == {}
-    with hold(lake, FOLDER, "rate"):
+    with hold_lease(lake, FOLDER, "rate"):
         assert parts_of(lake) == {f"part-{number}": PART_BYTES for number in range(PARTS)}
 
 
-def test_keep__mends_parts_and_removes_what_the_end_of_a_process_left(lake: Lake) -> None:
-    keep(lake)
+def test_refill_reserve__writes_missing_parts_and_removes_what_the_end_of_a_process_left(lake: Lake) -> None:
+    refill_reserve(lake)
     lake.write_bytes(f"{RESERVE}/part-3", b"half")
     lake.write_bytes(f"{RESERVE}/.tmp-1", b"left")
     lake.delete(f"{RESERVE}/part-0")
-    keep(lake)
+    refill_reserve(lake)
     assert parts_of(lake) == {f"part-{number}": PART_BYTES for number in range(PARTS)}
 
 
 @pytest.mark.parametrize("number", NO_SPACE)
 @pytest.mark.parametrize("parts", [1, 3])
 def test_hold__of_who_frees_space_takes_its_lease_on_a_full_disk(lake: Lake, number: int, parts: int) -> None:
-    keep(lake)
+    refill_reserve(lake)
     with full_disk(lake, number, parts) as refused:
-        with hold(lake, FOLDER, "delete", frees_space=True):
-            assert holder(lake, FOLDER) is not None
+        with hold_lease(lake, FOLDER, "delete", frees_space=True):
+            assert lease_holder(lake, FOLDER) is not None
             assert len(parts_of(lake)) == PARTS - parts
         assert refused
-    with hold(lake, FOLDER, "rate"):
+    with hold_lease(lake, FOLDER, "rate"):
         assert len(parts_of(lake)) == PARTS
 
 
 @pytest.mark.parametrize("number", NO_SPACE)
 def test_hold__of_who_frees_nothing_leaves_the_reserve_alone(lake: Lake, number: int) -> None:
-    keep(lake)
+    refill_reserve(lake)
     problem = r"runs/run/lease-000000\.json: cannot create: .* \([0-9,]+ of [0-9,]+ bytes free.*\); to free some: `rank"
-    with full_disk(lake, number), pytest.raises(NoSpaceError, match=problem), hold(lake, FOLDER, "rate"):
+    with full_disk(lake, number), pytest.raises(NoSpaceError, match=problem), hold_lease(lake, FOLDER, "rate"):
         pass
     assert len(parts_of(lake)) == PARTS
-    assert holder(lake, FOLDER) is None
+    assert lease_holder(lake, FOLDER) is None
 
 
 def test_hold__on_a_full_disk_without_a_reserve_says_so(lake: Lake) -> None:
-    with full_disk(lake), pytest.raises(NoSpaceError), hold(lake, FOLDER, "delete", frees_space=True):
+    with full_disk(lake), pytest.raises(NoSpaceError), hold_lease(lake, FOLDER, "delete", frees_space=True):
         pass
     assert parts_of(lake) == {}
-    keep(lake)
-    with full_disk(lake, parts=PARTS + 1), pytest.raises(NoSpaceError), hold(lake, FOLDER, "delete", frees_space=True):
+    refill_reserve(lake)
+    with (
+        full_disk(lake, parts=PARTS + 1),
+        pytest.raises(NoSpaceError),
+        hold_lease(lake, FOLDER, "delete", frees_space=True),
+    ):
         pass
     assert parts_of(lake) == {}
 
 
 def test_with_reserve__does_not_spend_it_on_other_errors(lake: Lake) -> None:
-    keep(lake)
+    refill_reserve(lake)
 
     def fail() -> None:
         raise LakeError("unreadable")
@@ -118,35 +122,35 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def test_lease__of_a_writer_whose_disk_fills_up_beats_on_and_is_given_back(lake: Lake) -> None:
-    with hold(lake, FOLDER, "rate", beat_seconds=0.01):
+    with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=0.01):
         for name in parts_of(lake):  # nothing to fall back on
             lake.delete(f"{RESERVE}/{name}")
         with full_disk(lake) as refused:
             wait_for(lambda: len(refused) > 1)
-            first = holder(lake, FOLDER)
+            first = lease_holder(lake, FOLDER)
             assert first is not None
             sizes = set()
-            while (now := holder(lake, FOLDER)) is None or now.beats < first.beats + 3:
+            while (now := lease_holder(lake, FOLDER)) is None or now.beats < first.beats + 3:
                 sizes.add(len(lake.read_bytes(f"{FOLDER}/lease-000000.json")))
             assert sizes == {512}
     assert lake.list(FOLDER) == ["lease-000000.json"]
-    assert holder(lake, FOLDER) is None
+    assert lease_holder(lake, FOLDER) is None
 
 
 def test_lease__given_back_on_a_full_disk_is_free_for_the_next(lake: Lake) -> None:
-    held = hold(lake, FOLDER, "rate", beat_seconds=BEAT_SECONDS)
+    held = hold_lease(lake, FOLDER, "rate", heartbeat_seconds=HEARTBEAT_SECONDS)
     held.__enter__()
     with full_disk(lake, parts=PARTS + 1):
         held.__exit__(None, None, None)
         assert b'"released": true' in lake.read_bytes(f"{FOLDER}/lease-000000.json")
-    with hold(lake, FOLDER, "rate"):
+    with hold_lease(lake, FOLDER, "rate"):
         assert lake.list(FOLDER) == ["lease-000001.json", "writing-000001"]
 
 
 def test_affordable__are_the_smallest_that_fit_beside_what_the_reserve_lacks(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep(lake)
+    refill_reserve(lake)
     monkeypatch.setattr("ranklake.storage.leases.reserve.free_bytes", lambda path: 100)
     assert affordable(lake, [61, 10, 30]) == [1, 2]
     assert affordable(lake, [60, 10, 20], also=10) == [0, 1, 2]
