@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from .base import EngineError, HandsLostError, Order
+from .base import EngineError, RemoteCall, WorkersLostError
 from .environment import about
 from .serialization import Piece, Pieces, enclose, load, unload
 
-__all__ = ["Actors", "Member", "Place", "in_words"]
+__all__ = ["ClusterHandle", "DaskActorGroup", "WorkerActor", "one_line"]
 
 T = TypeVar("T")
 
@@ -18,27 +18,27 @@ ROW_SECONDS = 1e-4  # of patience for every row asked about
 SOON_ROWS = 20_000  # what is done about them takes some 10 ms: a worker does it at once and changes no thread for it
 
 
-class Place(Protocol):
+class ClusterHandle(Protocol):
     """Where workers are: the cluster that hired them."""
 
     address: str
-    patience: float
+    timeout: float
     closed: bool
 
     def sync(self, call: Callable[[], Awaitable[T]], seconds: float) -> T:
         """What a coroutine gives that is run by the client: one trip to its thread, however many it asks."""
 
-    def let_go(self, addresses: Sequence[str]) -> None:
+    def release(self, addresses: Sequence[str]) -> None:
         """Workers have one crew less to be in."""
 
-    def blame(self, address: str) -> None:
+    def penalise(self, address: str) -> None:
         """Prefer others to a worker that was lost, wherever not all are wanted."""
 
-    def shun(self, address: str) -> None:
+    def exclude(self, address: str) -> None:
         """Hire a worker that ran out of memory no more."""
 
 
-class Member:
+class WorkerActor:
     """What is placed on a worker: it takes on a state and carries out orders on it."""
 
     def __init__(self) -> None:
@@ -48,8 +48,8 @@ class Member:
         """What must be alike everywhere for the same bits."""
         return about()
 
-    def take_on(self, make: Callable[..., Any], terms: tuple[Any, ...]) -> None:
-        self._state = make(*terms)
+    def set_state(self, make: Callable[..., Any], init_args: tuple[Any, ...]) -> None:
+        self._state = make(*init_args)
 
     def do(self, *pieces: Piece) -> Pieces:
         """Carry out orders, loaded as the turn, what all are told, if anything, and this one's own.
@@ -59,9 +59,9 @@ class Member:
         list of bytes
             The replies, or what went wrong in them; whatever else is raised on the way tells of a lost worker.
         """
-        turn, to_all, own = unload(pieces)
+        sequence, to_all, own = unload(pieces)
         try:
-            return load((True, self._state.do(turn, [*(unload(to_all) if to_all else ()), *own])))
+            return load((True, self._state.do(sequence, [*(unload(to_all) if to_all else ()), *own])))
         except MemoryError:
             raise
         except Exception as error:
@@ -72,22 +72,24 @@ class Member:
         return self.do(*pieces)
 
 
-class Actors:
+class DaskActorGroup:
     """One member on each of some workers."""
 
-    def __init__(self, place: Place, actors: Mapping[str, Any], addresses: Sequence[str]) -> None:
-        self._place, self._actors, self._turn = place, dict(actors), 0
+    def __init__(self, place: ClusterHandle, actors: Mapping[str, Any], addresses: Sequence[str]) -> None:
+        self._place, self._actors, self._sequence = place, dict(actors), 0
         self._asked_for = addresses
 
     @property
     def size(self) -> int:
         return len(self._actors)
 
-    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
-        self._turn += 1
-        seconds = self._place.patience + ROW_SECONDS * rows
+    def call_all(
+        self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()
+    ) -> list[list[Any]]:
+        self._sequence += 1
+        seconds = self._place.timeout + ROW_SECONDS * rows
         alike = enclose(load(list(to_all))) if to_all else []
-        told = [tuple(load((self._turn, alike, list(own)))) for own in orders]
+        told = [tuple(load((self._sequence, alike, list(own)))) for own in calls]
         replies = []
         for good, reply in map(unload, self.call("do_at_once" if rows < SOON_ROWS else "do", told, seconds)):
             if not good:
@@ -100,7 +102,7 @@ class Actors:
 
         Raises
         ------
-        HandsLostError
+        WorkersLostError
             Whatever kept one from answering.
         """
         failed: list[str] = []
@@ -111,7 +113,7 @@ class Actors:
                 reply = await getattr(self._actors[address][1], method)(*given)
             except Exception:
                 failed.append(address)
-                self._place.blame(address)
+                self._place.penalise(address)
                 raise
             silent.remove(address)
             return reply
@@ -122,24 +124,24 @@ class Actors:
         try:
             return self._place.sync(ask_all, seconds)
         except MemoryError as error:
-            self._place.shun(failed[0])
-            raise HandsLostError(f"worker {failed[0]} has run out of memory") from error
+            self._place.exclude(failed[0])
+            raise WorkersLostError(f"worker {failed[0]} has run out of memory") from error
         except Exception as error:  # Dask tells of a death in many ways: OSError, RuntimeError, ValueError, its own
             if self._place.closed:
                 raise EngineError("the engine was closed") from error
             if failed:
-                raise HandsLostError(f"worker {failed[0]} is lost ({in_words(error)})") from error
+                raise WorkersLostError(f"worker {failed[0]} is lost ({one_line(error)})") from error
             if isinstance(error, TimeoutError):
-                self._place.blame(silent[0])
-                raise HandsLostError(f"worker {silent[0]} has not answered for {seconds:.0f} s") from error
-            raise HandsLostError(f"the connection to {self._place.address} is lost ({in_words(error)})") from error
+                self._place.penalise(silent[0])
+                raise WorkersLostError(f"worker {silent[0]} has not answered for {seconds:.0f} s") from error
+            raise WorkersLostError(f"the connection to {self._place.address} is lost ({one_line(error)})") from error
 
-    def dismiss(self) -> None:
-        self._place.let_go(self._asked_for)
+    def close(self) -> None:
+        self._place.release(self._asked_for)
         self._actors, self._asked_for = {}, ()  # the last reference: Dask then frees them
 
 
-def in_words(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """An error in one line."""
     text = " ".join(str(error).split())
     return text[:200] or type(error).__name__

@@ -8,20 +8,20 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 __all__ = [
     "ENGINES",
-    "Crew",
+    "ActorGroup",
+    "DistributedEngine",
     "Engine",
     "EngineError",
-    "HandsLostError",
-    "Local",
-    "Order",
-    "Remote",
+    "LocalEngine",
+    "RemoteCall",
     "Work",
+    "WorkersLostError",
     "choose_engine",
     "open_engine",
 ]
 
 Work = Callable[[int, int], None]
-Order = tuple[str, tuple[Any, ...]]  # a method's name and its arguments
+RemoteCall = tuple[str, tuple[Any, ...]]  # a method's name and its arguments
 ENGINES = ("serial", "threads", "dask")
 
 
@@ -29,7 +29,7 @@ class EngineError(RuntimeError):
     """An engine cannot work: nobody there, not the same code, or lost too often."""
 
 
-class HandsLostError(EngineError):
+class WorkersLostError(EngineError):
     """Workers died, fell silent or ran out of memory, and what they held is gone; others may go on."""
 
 
@@ -53,7 +53,7 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class Local(Engine, Protocol):
+class LocalEngine(Engine, Protocol):
     """Hands that share this process' memory."""
 
     def map(self, work: Work, n: int, *filled: Any) -> None:
@@ -64,28 +64,28 @@ class Local(Engine, Protocol):
 
 
 @runtime_checkable
-class Remote(Engine, Protocol):
+class DistributedEngine(Engine, Protocol):
     """Hands in other processes, each with a state of its own."""
 
-    def line(self) -> str:
+    def describe(self) -> str:
         """Where they are, in words."""
 
-    def hire(
-        self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]], most: int | None = None
-    ) -> Crew:
+    def start_actors(
+        self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
+    ) -> ActorGroup:
         """One ``make(*terms(i, size))`` on each worker ``i`` there is, or on the ``most`` that have least to do.
 
         Raises
         ------
         EngineError
             There are no workers, or they run other code.
-        HandsLostError
+        WorkersLostError
             Some were lost while they were hired.
         """
 
 
-class Crew(Protocol):
-    """What :meth:`Remote.hire` made, one a worker.
+class ActorGroup(Protocol):
+    """What :meth:`DistributedEngine.start_actors` made, one a worker.
 
     Attributes
     ----------
@@ -95,7 +95,9 @@ class Crew(Protocol):
     @property
     def size(self) -> int: ...
 
-    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
+    def call_all(
+        self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()
+    ) -> list[list[Any]]:
         """Have each carry out orders that are the same for all, and then its own, in order; the replies.
 
         Parameters
@@ -107,11 +109,11 @@ class Crew(Protocol):
 
         Raises
         ------
-        HandsLostError
+        WorkersLostError
             Somebody died or did not answer in time. The whole crew is then of no more use.
         """
 
-    def dismiss(self) -> None:
+    def close(self) -> None:
         """Let them go, with what they hold."""
 
 

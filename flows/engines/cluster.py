@@ -1,7 +1,7 @@
 """Many machines: a Dask cluster that exists, or one started here, with one Actor a worker.
 
 Calls go from here straight to the workers and past the scheduler, which only says who is there. An Actor has no
-resilience of its own: whoever asks one of them may lose all of them (:class:`.base.HandsLostError`), hires again and
+resilience of its own: whoever asks one of them may lose all of them (:class:`.base.WorkersLostError`), hires again and
 goes on from the lake. Every wait has an end.
 """
 
@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..common.cpus import available_cpus
-from .actors import Actors, Member, in_words
-from .base import EngineError, HandsLostError
+from .actors import DaskActorGroup, WorkerActor, one_line
+from .base import EngineError, WorkersLostError
 from .connection import connect, import_dask, within
 from .environment import about, compare
 
@@ -31,8 +31,8 @@ CONNECT_SECONDS = 6.0  # until a scheduler must have answered
 WORKERS_SECONDS = 7.0  # until somebody must have come to work
 RETURN_SECONDS = 60.0  # until a scheduler or workers that were there must have come back
 COMPILE_SECONDS = 600.0  # until a new crew has its kernels
-PATIENCE = 60.0  # seconds until an answer must be there, and more for many rows
-BLAME = 1000  # crews that a worker that was lost counts as being in
+TIMEOUT_SECONDS = 60.0  # seconds until an answer must be there, and more for many rows
+PENALTY = 1000  # crews that a worker that was lost counts as being in
 
 _PLACING = threading.Lock()  # who is the current client is told to all of Dask in a process, by one thread at a time
 
@@ -59,8 +59,8 @@ class Cluster:
         No scheduler answers, or the certificate of one side is refused (:func:`.connecting.connect`).
     """
 
-    def __init__(self, address: str, security: Any = None, patience: float = PATIENCE) -> None:
-        self.address, self.patience = address, patience
+    def __init__(self, address: str, security: Any = None, timeout: float = TIMEOUT_SECONDS) -> None:
+        self.address, self.timeout = address, timeout
         self._security, self._wanted = security, 1
         self._local: Any = None  # a cluster that was started here
         self._out_of_memory: set[str] = set()
@@ -71,12 +71,12 @@ class Cluster:
         self._connect()
 
     @classmethod
-    def of(cls, client: Any, patience: float = PATIENCE) -> Cluster:
+    def of(cls, client: Any, timeout: float = TIMEOUT_SECONDS) -> Cluster:
         """The cluster of somebody's Dask client, through a connection of its own."""
-        return cls(client.scheduler.address, client.security, patience)
+        return cls(client.scheduler.address, client.security, timeout)
 
     @classmethod
-    def local(cls, workers: int | None = None, patience: float = PATIENCE) -> Cluster:
+    def local(cls, workers: int | None = None, timeout: float = TIMEOUT_SECONDS) -> Cluster:
         """A cluster on this machine, ended with this object."""
         import_dask("the engine dask")
         from .local_cluster import LocalCluster
@@ -85,7 +85,7 @@ class Cluster:
         started = LocalCluster(count)
         try:
             with started.settings():
-                cluster = cls(started.address, started.security, patience)
+                cluster = cls(started.address, started.security, timeout)
         except BaseException:
             _try_to(started.close)
             raise
@@ -101,7 +101,7 @@ class Cluster:
         """Whether the workers are processes of this machine, which share its cache of compiled kernels."""
         return self._local is not None
 
-    def line(self) -> str:
+    def describe(self) -> str:
         told = f"Dask cluster {self.address}, {self.workers} workers"
         dashboard = self._client.scheduler_info(n_workers=0).get("services", {}).get("dashboard")
         if dashboard is None:
@@ -109,35 +109,35 @@ class Cluster:
         open_to = "; every user of this machine can read it" if self.here else ""
         return f"{told}; dashboard {self._client.dashboard_link}{open_to}"
 
-    def hire(
-        self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]], most: int | None = None
-    ) -> Actors:
+    def start_actors(
+        self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
+    ) -> DaskActorGroup:
         with self._hiring:
             self._reconnect()
-            addresses = sorted(self._wait_for_workers(), key=lambda one: self._busy[one])[:most]
+            addresses = sorted(self._wait_for_workers(), key=lambda one: self._busy[one])[:max_workers]
             self._busy.update(addresses)
             self._wanted = 1
         actors = self._place(addresses)
         self._hired = True
-        crew = Actors(self, actors, addresses)
+        group = DaskActorGroup(self, actors, addresses)
         try:
             if not actors:
-                raise HandsLostError(f"none of {len(addresses)} workers of {self.address} answers")
-            compare(crew.call("about", [()] * crew.size, self.patience))
-            crew.call("take_on", [(make, terms(i, crew.size)) for i in range(crew.size)], COMPILE_SECONDS)
+                raise WorkersLostError(f"none of {len(addresses)} workers of {self.address} answers")
+            compare(group.call("about", [()] * group.size, self.timeout))
+            group.call("set_state", [(make, init_args(i, group.size)) for i in range(group.size)], COMPILE_SECONDS)
         except BaseException:
-            crew.dismiss()
+            group.close()
             raise
-        log.info("hired %d of %d workers of %s", crew.size, len(addresses), self.address)
-        return crew
+        log.info("hired %d of %d workers of %s", group.size, len(addresses), self.address)
+        return group
 
-    def let_go(self, addresses: Sequence[str]) -> None:
+    def release(self, addresses: Sequence[str]) -> None:
         self._busy.subtract(addresses)
 
-    def blame(self, address: str) -> None:
-        self._busy[address] += BLAME
+    def penalise(self, address: str) -> None:
+        self._busy[address] += PENALTY
 
-    def shun(self, address: str) -> None:
+    def exclude(self, address: str) -> None:
         self._out_of_memory.add(address)
 
     def sync(self, call: Callable[[], Awaitable[T]], seconds: float) -> T:
@@ -169,7 +169,7 @@ class Cluster:
             # without a number it would name five of them and no more
             info = within(CONNECT_SECONDS, lambda: self._client.scheduler_info(n_workers=-1))
         except (OSError, TimeoutError, RuntimeError) as error:
-            raise HandsLostError(f"the scheduler at {self.address} does not answer ({in_words(error)})") from error
+            raise WorkersLostError(f"the scheduler at {self.address} does not answer ({one_line(error)})") from error
         return sorted(address for address in info.get("workers", {}) if address not in self._out_of_memory)
 
     def _wait_for_workers(self) -> list[str]:
@@ -193,7 +193,7 @@ class Cluster:
         with _PLACING, self._client.as_current():
             futures = {
                 address: self._client.submit(
-                    Member,
+                    WorkerActor,
                     key=f"ranklake-{hired}-{i}",
                     actor=True,
                     workers=[address],
@@ -202,7 +202,7 @@ class Cluster:
                 )
                 for i, address in enumerate(addresses)
             }
-            deadline = time.monotonic() + min(self.patience, WORKERS_SECONDS)
+            deadline = time.monotonic() + min(self.timeout, WORKERS_SECONDS)
             for address, future in futures.items():
                 try:
                     placed = future.result(timeout=max(deadline - time.monotonic(), 0.05))
@@ -212,7 +212,7 @@ class Cluster:
                         f"worker {address} has no ranklake ({error}); install {about()['ranklake']} there"
                     ) from error
                 except Exception as error:
-                    log.warning("worker %s is left out: %s", address, in_words(error))
+                    log.warning("worker %s is left out: %s", address, one_line(error))
         return actors
 
     def __enter__(self) -> Self:

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from ..common.extras import need
-from .actors import in_words
+from .actors import one_line
 from .base import EngineError
 
 __all__ = ["connect", "import_dask", "within"]
@@ -71,7 +71,7 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
         )
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
         raise EngineError(
-            f"no Dask scheduler answers at {address} ({in_words(error)}); start one with `dask scheduler`, or "
+            f"no Dask scheduler answers at {address} ({one_line(error)}); start one with `dask scheduler`, or "
             "look up its address: it prints it when it starts"
         ) from error
     if place is not None and scheme == "tcp" and address not in _open and not _is_loopback(place[0]):
@@ -98,7 +98,7 @@ def import_dask(purpose: str) -> ModuleType:
     try:
         return need("distributed", "cluster", purpose)
     except ValueError as error:
-        raise EngineError(f"Dask's settings cannot be read: {in_words(error)}") from error
+        raise EngineError(f"Dask's settings cannot be read: {one_line(error)}") from error
 
 
 def within(seconds: float, call: Callable[[], T]) -> T:
@@ -137,7 +137,7 @@ def _security_of_settings(distributed: Any, address: str) -> Any:
     try:
         return distributed.Security()
     except (ValueError, TypeError, ImportError) as error:
-        raise EngineError(f"Dask's settings for TLS are wrong ({in_words(error)}); see {PAGE}") from error
+        raise EngineError(f"Dask's settings for TLS are wrong ({one_line(error)}); see {PAGE}") from error
 
 
 def _place(address: str) -> tuple[str, int] | None:
@@ -195,7 +195,7 @@ def _context(security: Any, scheme: str, address: str) -> ssl.SSLContext | None:
     except (OSError, ValueError) as error:
         named = ", ".join(given if "\n" not in given else name for name, given in files.items() if given)
         raise EngineError(
-            f"no certificate and key that fit each other in {named} ({in_words(error)}); see {PAGE}"
+            f"no certificate and key that fit each other in {named} ({one_line(error)}); see {PAGE}"
         ) from error
     return context
 

@@ -10,13 +10,13 @@ from typing import Any, Protocol, Self, TypeVar
 from ..common.cpus import available_cpus
 from .connection import connect, import_dask
 
-__all__ = ["Hands", "open_hands"]
+__all__ = ["TaskPool", "open_task_pool"]
 
 T = TypeVar("T")
-PATIENCE = 10.0  # seconds with a scheduler that does not answer
+TIMEOUT_SECONDS = 10.0  # seconds with a scheduler that does not answer
 
 
-class Hands(Protocol):
+class TaskPool(Protocol):
     """Calls a function many times over something large that all calls share."""
 
     def run(self, work: Callable[..., T], shared: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, T]]:
@@ -29,7 +29,7 @@ class Hands(Protocol):
     ) -> None: ...
 
 
-def open_hands(workers: int | None = None, scheduler: str | None = None) -> Hands:
+def open_task_pool(workers: int | None = None, scheduler: str | None = None) -> TaskPool:
     """Threads, one for each core by default, or the cluster at an address.
 
     Raises
@@ -75,7 +75,7 @@ class _Cluster:
         distributed = import_dask("--scheduler")
         self._as_completed, self._address = distributed.as_completed, scheduler
         self._lost = (distributed.KilledWorker, distributed.client.FutureCancelledError)
-        self._client = connect(scheduler, PATIENCE)
+        self._client = connect(scheduler, TIMEOUT_SECONDS)
         self._shared: Any = None
         self._scattered: Any = None
 

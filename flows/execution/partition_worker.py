@@ -23,9 +23,9 @@ from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 from ranklake.rating_kernels.core.system import Summary, of_rows
 from ranklake.rating_kernels.warm import warm
 
-from ..engines.base import Order
+from ..engines.base import RemoteCall
 
-__all__ = ["Facts", "Hand", "Lot", "Share", "diffuse", "own", "pack", "unpack"]
+__all__ = ["ActorState", "Facts", "Lot", "Share", "diffuse", "own", "pack", "unpack"]
 
 Arrays = list[npt.NDArray[Any]]
 Facts = tuple[npt.NDArray[Any], ...]  # of a round: time_seconds, weight, perf_ceiling, event
@@ -64,21 +64,21 @@ class _Round:
     summary: Summary | None = None
 
 
-class Hand:
+class ActorState:
     """The state of one worker: it carries out orders, which are its methods' names and arguments."""
 
     def __init__(self) -> None:
-        self._turn = 0
+        self._sequence = 0
 
-    def do(self, turn: int, orders: Sequence[Order]) -> list[Any]:
+    def do(self, sequence: int, calls: Sequence[RemoteCall]) -> list[Any]:
         """Carry out orders; each turn once, and none left out."""
-        if turn != self._turn + 1:
-            raise RuntimeError(f"a worker that has done turn {self._turn} was asked for turn {turn}")
-        self._turn = turn
-        return [getattr(self, name)(*arguments) for name, arguments in orders]
+        if sequence != self._sequence + 1:
+            raise RuntimeError(f"calls arrived out of order: {sequence} after {self._sequence}")
+        self._sequence = sequence
+        return [getattr(self, name)(*arguments) for name, arguments in calls]
 
 
-class Share(Hand):
+class Share(ActorState):
     """One worker's part of a run.
 
     Parameters

@@ -20,7 +20,7 @@ from ranklake.rating_kernels import Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Column, Ragged
 from ranklake.rating_kernels.core.standings import Ints, Longs
 
-from ..engines.base import Crew, Order, Remote
+from ..engines.base import ActorGroup, DistributedEngine, RemoteCall
 from .outcomes import checked
 from .partition_worker import Facts, Lot, Share, diffuse, pack, unpack
 from .rater import Held
@@ -63,23 +63,23 @@ class Spread:
         system: System,
         params: Any,
         n_players: int,
-        engine: Remote,
+        engine: DistributedEngine,
         shards: int | None = None,
         wide: int | None = None,
     ) -> None:
         self._system, self._params, self._n_players = system, params, n_players
         self._wide = WIDE if wide is None else wide
 
-        def terms(place: int, size: int) -> tuple[Any, ...]:
+        def init_args(place: int, size: int) -> tuple[Any, ...]:
             return system.name, params, len(_lot(place, size, shards).players(n_players)), place, size
 
-        self._crew: Crew = engine.hire(Share, terms)
-        size = self._crew.size
+        self._group: ActorGroup = engine.start_actors(Share, init_args)
+        size = self._group.size
         self._lots = [_lot(place, size, shards) for place in range(size)]
         self._holder = np.empty(self._lots[0].n_shards, dtype=np.int16)
         for place, lot in enumerate(self._lots):
             self._holder[lot.shards] = place
-        self._waiting: list[list[Order]] = [[] for _ in self._lots]  # orders that go with the next ones
+        self._waiting: list[list[RemoteCall]] = [[] for _ in self._lots]  # orders that go with the next ones
         self._prepared: list[_Stretch] = []  # of rounds that were told ahead
         self._helpers = ThreadPoolExecutor(2, thread_name_prefix="ranklake-spread")  # one asks, one shares out
         self.phases: dict[str, tuple[float, int]] = {}
@@ -110,37 +110,37 @@ class Spread:
 
     def columns(self) -> Held:
         assert not any(one.begun for one in self._prepared), "beliefs before a round that has begun are nobody's"
-        orders = [[("columns", (len(lot.players(self._n_players)),))] for lot in self._lots]
-        parts = [reply[0] for reply in self._ask(orders, self._n_players)]
+        calls = [[("columns", (len(lot.players(self._n_players)),))] for lot in self._lots]
+        parts = [reply[0] for reply in self._ask(calls, self._n_players)]
         players = [lot.players(self._n_players) for lot in self._lots]
         return {name: _merge([part[name] for part in parts], players, self._n_players) for name in parts[0]}
 
     def restore(self, columns: Held) -> None:
         known = len(columns["mu"])
-        orders: list[list[Order]] = []
+        calls: list[list[RemoteCall]] = []
         for lot in self._lots:
             players = lot.players(known)
-            orders.append([("restore", ({name: _some(column, players) for name, column in columns.items()},))])
-        self._ask(orders, self._n_players)
+            calls.append([("restore", ({name: _some(column, players) for name, column in columns.items()},))])
+        self._ask(calls, self._n_players)
 
-    def dismiss(self) -> None:
+    def close(self) -> None:
         self._helpers.shutdown(wait=False, cancel_futures=True)
-        self._crew.dismiss()
+        self._group.close()
 
-    def _take_waiting(self) -> list[list[Order]]:
+    def _take_waiting(self) -> list[list[RemoteCall]]:
         waiting, self._waiting = self._waiting, [[] for _ in self._lots]
         return waiting
 
     def _ask(
         self,
-        orders: Sequence[list[Order]],
+        calls: Sequence[list[RemoteCall]],
         rows: int = 0,
-        to_all: Sequence[Order] = (),
-        waiting: list[list[Order]] | None = None,
+        to_all: Sequence[RemoteCall] = (),
+        waiting: list[list[RemoteCall]] | None = None,
     ) -> list[list[Any]]:
         """Replies to orders."""
         waiting = self._take_waiting() if waiting is None else waiting
-        replies = self._crew.ask([[*one, *two] for one, two in zip(waiting, orders, strict=True)], rows, to_all)
+        replies = self._group.call_all([[*one, *two] for one, two in zip(waiting, calls, strict=True)], rows, to_all)
         return [reply[len(to_all) + len(one) :] for reply, one in zip(replies, waiting, strict=True)]
 
     def _spent(self, phase: str, since: float) -> float:
@@ -172,20 +172,20 @@ class Spread:
         self._spent("share out", since)
         return _Stretch(of, start, rounds, large, players, numbered, places, rows)
 
-    def _begin(self, stretch: _Stretch | None, after: _Stretch | None) -> list[list[Order]]:
+    def _begin(self, stretch: _Stretch | None, after: _Stretch | None) -> list[list[RemoteCall]]:
         """What to ask each worker first: beliefs before a large round; or of those who play in small ones, and before
         the large round after these, but for those who play in both."""
         if stretch is None:
             return [[] for _ in self._lots]
         if stretch.large:
             return [[("prior", (_facts(stretch.rounds), rows, _NOBODY))] for rows in stretch.rows]
-        orders: list[list[Order]] = [[("take", (rows,))] for rows in stretch.rows]
+        calls: list[list[RemoteCall]] = [[("take", (rows,))] for rows in stretch.rows]
         if after is not None and after.large:
             again = _among(after.players, stretch.players) >= 0
             after.early = [places[again[places]] for places in after.places]
-            for own, places, rows in zip(orders, after.places, after.rows, strict=True):
+            for own, places, rows in zip(calls, after.places, after.rows, strict=True):
                 own.append(("prior", (_facts(after.rounds), rows, np.flatnonzero(again[places]))))
-        return orders
+        return calls
 
     def _hear(self, stretch: _Stretch | None, after: _Stretch | None, replies: Sequence[list[Any]]) -> None:
         """Replies to what was asked first."""
@@ -222,11 +222,13 @@ class Spread:
         since = time.perf_counter()
         n, wide = now.rounds.n_rows, self._is_wide(now)
         now.prior = self._laid_out(now, now.begun)
-        to_all: list[Order] = [("hear", (_facts(now.rounds), n, _ties(now.rounds), [pack(one) for one in now.prior]))]
+        to_all: list[RemoteCall] = [
+            ("hear", (_facts(now.rounds), n, _ties(now.rounds), [pack(one) for one in now.prior]))
+        ]
         begin = self._begin(None, None) if wide else self._begin(then, after)
-        orders = [[("meet", (places, wide)), *more] for places, more in zip(now.places, begin, strict=True)]
+        calls = [[("meet", (places, wide)), *more] for places, more in zip(now.places, begin, strict=True)]
         self._spent("lay out", since)
-        return orders, n, to_all, self._take_waiting()
+        return calls, n, to_all, self._take_waiting()
 
     def _start(self, now: _Stretch | None, then: _Stretch | None, after: _Stretch | None) -> None:
         """Have workers begin a long round before anybody waits for them, if all is known that they must hear."""
@@ -246,10 +248,10 @@ class Spread:
         if self._is_wide(now):
             outcome.perf[:] = self._together([reply[0] for reply in replies], now.rounds.n_rows)
             since = self._spent("summary", since)
-            absorb: list[Order] = [("absorb", (pack(outcome.perf[places]),)) for places in now.places]
+            absorb: list[RemoteCall] = [("absorb", (pack(outcome.perf[places]),)) for places in now.places]
             begin = self._begin(then, after)
-            orders = [[one, *more] for one, more in zip(absorb, begin, strict=True)]
-            replies = self._ask(orders, now.rounds.n_rows)
+            calls = [[one, *more] for one, more in zip(absorb, begin, strict=True)]
+            replies = self._ask(calls, now.rounds.n_rows)
         self._hear(then, after, [reply[1:] for reply in replies])
         self._spent("meet and absorb, next prior", since)
         return [reply[0] for reply in replies]
@@ -266,7 +268,7 @@ class Spread:
         self._spent("lay out", since)
 
     def _is_wide(self, now: _Stretch) -> bool:
-        return now.rounds.n_rows >= self._wide and self._crew.size > 1
+        return now.rounds.n_rows >= self._wide and self._group.size > 1
 
     def _laid_out(self, now: _Stretch, begun: Sequence[Any]) -> list[npt.NDArray[Any]]:
         """Beliefs before a large round, in standings order: ``mu, sigma, beta, n_before``."""

@@ -17,10 +17,10 @@ from typing import Any, Self
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 from ranklake.rating_kernels.warm import warm
 
-from ..engines.base import Order, Remote
+from ..engines.base import DistributedEngine, RemoteCall
 from ..engines.serial import Serial
 from .outcomes import RoundError
-from .partition_worker import Hand, own
+from .partition_worker import ActorState, own
 from .rater import Held, Here
 
 __all__ = ["Apart", "Away", "Shelf", "Whole"]
@@ -39,7 +39,7 @@ class Apart:
         The cluster; it is not ended with this.
     """
 
-    def __init__(self, engine: Remote) -> None:
+    def __init__(self, engine: DistributedEngine) -> None:
         self.engine = engine
 
     @property
@@ -89,7 +89,7 @@ class Shelf:
 _SHELF = Shelf(SHELF_BYTES)  # one a worker's process, whichever runs it holds
 
 
-class Whole(Hand):
+class Whole(ActorState):
     """A worker's side of a run that it holds alone."""
 
     def __init__(self, system: str, params: Any, n_players: int) -> None:
@@ -135,9 +135,9 @@ class Away:
 
     ahead = 8
 
-    def __init__(self, system: System, params: Any, n_players: int, engine: Remote) -> None:
+    def __init__(self, system: System, params: Any, n_players: int, engine: DistributedEngine) -> None:
         self._n_players = n_players
-        self._crew = engine.hire(Whole, lambda place, size: (system.name, params, n_players), 1)
+        self._group = engine.start_actors(Whole, lambda place, size: (system.name, params, n_players), 1)
         self._rated: list[tuple[Rounds, Outcome | RoundError]] = []  # of parts that were told ahead
         self.phases: dict[str, tuple[float, int]] = {}
 
@@ -164,8 +164,8 @@ class Away:
     def restore(self, columns: Held) -> None:
         self._ask("restore", columns)
 
-    def dismiss(self) -> None:
-        self._crew.dismiss()
+    def close(self) -> None:
+        self._group.close()
 
     def _ask_for(self, parts: Sequence[Rounds]) -> list[Outcome | RoundError]:
         digests = [_digest(part) for part in parts]
@@ -179,8 +179,8 @@ class Away:
             missing += replies
 
     def _ask(self, name: str, *given: Any, rows: int | None = None) -> Any:
-        order: Order = name, given
-        return self._crew.ask([[order]], self._n_players if rows is None else rows)[0][0]
+        order: RemoteCall = name, given
+        return self._group.call_all([[order]], self._n_players if rows is None else rows)[0][0]
 
 
 def _digest(rounds: Rounds) -> bytes:

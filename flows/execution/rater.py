@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Column, Ragged
 
-from ..engines.base import Engine, Local, Remote
+from ..engines.base import DistributedEngine, Engine, LocalEngine
 from .rounds import rate_rounds
 
 __all__ = ["Held", "Here", "Keeper", "keep"]
@@ -51,7 +51,7 @@ class Keeper(Protocol):
     def restore(self, columns: Held) -> None:
         """Believe what was stored; players beyond are newcomers."""
 
-    def dismiss(self) -> None:
+    def close(self) -> None:
         """Nobody will ask any more."""
 
 
@@ -60,7 +60,7 @@ class Here:
 
     ahead = 0
 
-    def __init__(self, system: System, params: Any, n_players: int, engine: Local) -> None:
+    def __init__(self, system: System, params: Any, n_players: int, engine: LocalEngine) -> None:
         self._system, self._params, self._engine = system, params, engine
         self._beliefs: Beliefs = system.newcomers(params, n_players)
         self.phases: dict[str, tuple[float, int]] = {}
@@ -74,7 +74,7 @@ class Here:
     def restore(self, columns: Held) -> None:
         self._beliefs.restore(columns)
 
-    def dismiss(self) -> None:
+    def close(self) -> None:
         return None
 
 
@@ -84,15 +84,15 @@ def keep(system: System, params: Any, n_players: int, engine: Engine) -> Keeper:
     Raises
     ------
     EngineError
-        As :meth:`.engines.base.Remote.hire`.
+        As :meth:`.engines.base.DistributedEngine.start_actors`.
     """
-    if not isinstance(engine, Local):
+    if not isinstance(engine, LocalEngine):
         from .partitioned import Spread
         from .pinned import Apart, Away
 
         apart = isinstance(engine, Apart)
         cluster = engine.engine if isinstance(engine, Apart) else engine
-        assert isinstance(cluster, Remote)
+        assert isinstance(cluster, DistributedEngine)
         if apart and n_players <= WHOLE:
             return Away(system, params, n_players, cluster)
         return Spread(system, params, n_players, cluster)

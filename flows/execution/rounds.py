@@ -6,13 +6,13 @@ import numpy as np
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 
-from ..engines.base import Local
+from ..engines.base import LocalEngine
 from .outcomes import checked
 
 __all__ = ["rate_rounds", "stretches"]
 
 
-def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: Local) -> Outcome:
+def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: LocalEngine) -> Outcome:
     """Rate consecutive rounds in order; ``beliefs`` is written in place.
 
     Neighbouring small rounds share one kernel call; a large round goes through the four steps of :mod:`.system`, each
@@ -61,7 +61,7 @@ def stretches(system: System, rounds: Rounds) -> list[tuple[int, int, bool]]:
 
 
 def _rate_large(
-    system: System, params: object, beliefs: Beliefs, round: Rounds, engine: Local, outcome: Outcome
+    system: System, params: object, beliefs: Beliefs, round: Rounds, engine: LocalEngine, outcome: Outcome
 ) -> None:
     n, prior = round.n_rows, outcome.prior
     engine.map(lambda start, stop: system.prior(params, beliefs, round, start, stop, prior), n)

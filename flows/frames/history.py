@@ -17,7 +17,7 @@ from ranklake.rating_kernels.core.limits import LARGEST
 from ..common.settings import build_params, find_system
 from ..common.skipping import REASONS, Skipping
 from ..compilation.compile import compile_kernels
-from ..engines.base import ENGINES, Engine, EngineError, HandsLostError, Local, open_engine
+from ..engines.base import ENGINES, Engine, EngineError, LocalEngine, WorkersLostError, open_engine
 from ..execution.outcomes import RoundError, in_full
 from ..execution.rater import Held, keep
 from ..sources.base import SourceError
@@ -55,7 +55,7 @@ def rate_history(
     system
         A key of ``ranklake.rating_kernels.SYSTEMS``; ``hyperparameters`` are its parameters.
     engine, workers
-        ``serial``, ``threads`` or ``dask``, and how many hands; or a Dask client, whose workers they then are. The same
+        ``serial``, ``threads`` or ``dask``, and the number of workers; or a Dask client, to use its workers. The same
         bits in any case.
     beliefs
         What is believed before the first contest, a mapping from player to ``mu``, or a frame indexed by player with
@@ -104,11 +104,11 @@ def rate_history(
     reasons = Skipping.of(found, skip_uninformative).reasons(rounds)
     informative = reasons == 0
     kept = rounds.keep(informative)
-    with _open(engine, workers) as hands:
-        if isinstance(hands, Local):
+    with _open(engine, workers) as opened_engine:
+        if isinstance(opened_engine, LocalEngine):
             compile_kernels(found.name, np.diff(kept.offsets))
         try:
-            outcome, held = _rated(found, params, store, kept, hands)
+            outcome, held = _rated(found, params, store, kept, opened_engine)
         except RoundError as error:
             index = int(np.flatnonzero(informative)[error.round])
             contest = str(frame[columns["contest"]].iloc[int(rows[rounds.offsets[index]])])
@@ -140,17 +140,17 @@ def _open(engine: Any, workers: int | None) -> Engine:
     return Cluster.of(engine)
 
 
-def _rated(system: System, params: Any, store: Beliefs, rounds: Rounds, hands: Engine) -> tuple[Outcome, Held]:
-    """Rate all rounds, from the start again whenever hands were lost; what is believed in the end."""
+def _rated(system: System, params: Any, store: Beliefs, rounds: Rounds, opened_engine: Engine) -> tuple[Outcome, Held]:
+    """Rate all rounds, from the start again whenever workers were lost; what is believed in the end."""
     for attempt in range(1, RECOVERIES + 2):
         try:
-            keeper = keep(system, params, len(store), hands)
+            keeper = keep(system, params, len(store), opened_engine)
             try:
                 keeper.restore(store.columns())
                 return keeper.rate(rounds), keeper.columns()
             finally:
-                keeper.dismiss()
-        except HandsLostError as lost:
+                keeper.close()
+        except WorkersLostError as lost:
             if attempt > RECOVERIES:
                 raise EngineError(f"{lost}, {attempt} times; nothing was rated") from lost
             log.warning("%s; recovery %d, from the start", lost, attempt)

@@ -11,7 +11,7 @@ from threading import Event
 from ranklake.storage import Lake
 
 from ..compilation.compile import Announce, announce
-from ..engines.base import Engine, Remote
+from ..engines.base import DistributedEngine, Engine
 from ..execution.pinned import Apart
 from .config import RunConfig
 from .rate import Progress, RateReport, rate
@@ -59,7 +59,7 @@ def rate_many(
         What the first run that failed raised (:func:`.rate.rate`), after the others have ended.
     """
     at_a_time = 1
-    if isinstance(engine, Remote):
+    if isinstance(engine, DistributedEngine):
         at_a_time = max(_AT_A_TIME, engine.workers)
         engine = Apart(engine) if len(configs) > 1 else engine
     progress: dict[str, Progress] = {}

@@ -23,7 +23,7 @@ from ranklake.storage.leases.lease import Lease, hold_lease
 from ..common.adapters import check_contests
 from ..common.settings import find_system
 from ..compilation.compile import Announce, announce, compile_everything, compile_kernels
-from ..engines.base import Engine, EngineError, HandsLostError, Local
+from ..engines.base import Engine, EngineError, LocalEngine, WorkersLostError
 from .chain import NUMERICS
 from .config import RunConfig
 from .counters import RoundCounters
@@ -202,7 +202,7 @@ def _rate(
         try:
             _rate_missing(dataset, config, plan, run, engine, on_progress, counters, done, began)
             break
-        except HandsLostError as lost:
+        except WorkersLostError as lost:
             now = Plan.of(dataset.lake, settled, dataset, plan.n_rounds)
             lost_in_a_row = 0 if now.kept > kept else lost_in_a_row + 1
             kept = now.kept
@@ -230,7 +230,7 @@ def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on
 
     The workers of a cluster do so themselves. If they are all on this machine, each would compile the same.
     """
-    if not isinstance(engine, Local):
+    if not isinstance(engine, LocalEngine):
         return compile_everything(config.system, on_compile) if getattr(engine, "here", False) else 0.0
     ahead = slice(plan.resumes_at, plan.n_rounds)
     sizes = dataset.contests.column("n_players").to_numpy()[ahead]
@@ -285,7 +285,7 @@ def _rate_missing(
         for phase, (seconds, times) in rating_pass.keeper.phases.items():
             before = done.phases.get(phase, (0.0, 0))
             done.phases[phase] = before[0] + seconds, before[1] + times
-        rating_pass.keeper.dismiss()
+        rating_pass.keeper.close()
 
 
 def _check_same(config: RunConfig, plan: Plan) -> None:

@@ -190,8 +190,8 @@ def _rate(
     with plain_errors():
         opened = _open(lake)
         (config,) = wanted_runs(opened, dataset, [run], systems, settings, replace=replace)
-        with open_engine(engine, workers, scheduler) as hands:
-            report = rate_shown(opened, config, hands, _shown)
+        with open_engine(engine, workers, scheduler) as opened_engine:
+            report = rate_shown(opened, config, opened_engine, _shown)
         _log(f"run {run}: {line}" for line in (report.line(), report.drift) if line)
         return report
 

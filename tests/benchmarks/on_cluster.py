@@ -21,7 +21,7 @@ from memory import forget_peaks, peak_bytes
 from timing import Options, Result, SkippedRow
 
 from ranklake.flows.common.extras import MissingExtraError
-from ranklake.flows.engines.base import Engine, Order, Remote, open_engine
+from ranklake.flows.engines.base import DistributedEngine, Engine, RemoteCall, open_engine
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.partitioned import Spread
 from ranklake.flows.execution.pinned import Apart
@@ -60,8 +60,8 @@ def cluster(options: Options, opened: Open = lambda workers: open_engine("dask",
 
 def _beside_threads(history: History, opened: Open) -> Iterator[Result]:
     n_players = len(history.handles)
-    with Threads(WORKERS) as hands, opened(WORKERS) as engine:
-        (threads, expected), (seconds, outcome) = _fastest([hands, engine], history.rounds, n_players)
+    with Threads(WORKERS) as threads_engine, opened(WORKERS) as engine:
+        (threads, expected), (seconds, outcome) = _fastest([threads_engine, engine], history.rounds, n_players)
     beyond = 1e3 * (seconds - threads) / len(history.rounds)
     yield Result(
         "cluster", f"Codeforces, {WORKERS} workers; peer: {WORKERS} threads", seconds, threads,
@@ -81,11 +81,11 @@ def _side_by_side(history: History, opened: Open) -> Iterator[Result]:
     def rate(system: System, engine: Engine) -> bytes:
         keeper = keep(system, system.params(), n_players, engine)
         outcomes = _walk(keeper, history.rounds)
-        keeper.dismiss()
+        keeper.close()
         return b"".join(outcome.mu.tobytes() for outcome in outcomes)
 
     with opened(WORKERS) as engine, ThreadPoolExecutor(len(systems)) as drivers:
-        assert isinstance(engine, Remote)
+        assert isinstance(engine, DistributedEngine)
         began = time.perf_counter()
         expected = [rate(system, engine) for system in systems]
         spread = time.perf_counter() - began
@@ -117,8 +117,8 @@ def _second_worker(rounds: Rounds, opened: Open) -> Iterator[Result]:
 def _very_large(n: int, opened: Open) -> Iterator[Result]:
     """A round in which everybody plays: what driver and workers hold at the most, beside threads for the bits."""
     rounds = large_rounds(2, field=n, population=n)
-    with Threads(WORKERS) as hands:
-        keeper = keep(SYSTEM, SYSTEM.params(), n, hands)
+    with Threads(WORKERS) as threads_engine:
+        keeper = keep(SYSTEM, SYSTEM.params(), n, threads_engine)
         began = time.perf_counter()
         expected = _walk(keeper, rounds)[-1].mu.tobytes()
         threads = time.perf_counter() - began
@@ -133,7 +133,7 @@ def _very_large(n: int, opened: Open) -> Iterator[Result]:
         found = _walk(keeper, rounds)[-1].mu.tobytes()
         seconds = time.perf_counter() - began
         driver, worker = peak_bytes(os.getpid()) - here, max(map(peak_bytes, workers))
-        keeper.dismiss()
+        keeper.close()
     yield Result(
         "cluster",
         f"two rounds of {n:,} of {n:,}, {WORKERS} workers; peer: {WORKERS} threads; at the most the driver holds "
@@ -182,24 +182,26 @@ class _Scale:
         self.seconds: Counter[str] = Counter()
         self.sent: Counter[str] = Counter()
         self.received = self.size = 0
-        self._members: list[Any] = []
+        self._actors: list[Any] = []
 
-    def line(self) -> str:
+    def describe(self) -> str:
         return "scales"
 
-    def hire(
-        self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]], most: int | None = None
+    def start_actors(
+        self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
     ) -> _Scale:
         self.size = self.workers
-        self._members = [make(*terms(place, self.size)) for place in range(self.size)]
-        self._turn = 0
+        self._actors = [make(*init_args(place, self.size)) for place in range(self.size)]
+        self._sequence = 0
         return self
 
-    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
-        self._turn += 1
-        replies: list[list[Any]] = [[] for _ in orders]
-        for place, (one, own) in enumerate(zip(self._members, orders, strict=True)):
-            one._turn = self._turn
+    def call_all(
+        self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()
+    ) -> list[list[Any]]:
+        self._sequence += 1
+        replies: list[list[Any]] = [[] for _ in calls]
+        for place, (one, own) in enumerate(zip(self._actors, calls, strict=True)):
+            one._sequence = self._sequence
             for name, given in [*to_all, *own]:
                 began = time.perf_counter()
                 replies[place].append(getattr(one, name)(*given))
@@ -209,8 +211,8 @@ class _Scale:
         self.received += _weight(replies)
         return replies
 
-    def dismiss(self) -> None:
-        self._members = []
+    def close(self) -> None:
+        self._actors = []
 
     def __enter__(self) -> _Scale:
         return self
@@ -273,7 +275,7 @@ def _fastest(engines: Sequence[Engine], rounds: Rounds, n_players: int) -> list[
             began = time.perf_counter()
             outcomes = _walk(keeper, rounds)
             seconds = time.perf_counter() - began
-            keeper.dismiss()
+            keeper.close()
             best[i] = min(best[i][0], seconds), _joined(outcomes)
     return best
 

@@ -14,7 +14,7 @@ from against_peer import CODEFORCES
 from timing import Options, Result, best_of, invoke, run_command
 
 from ranklake.flows.engines.base import open_engine
-from ranklake.flows.engines.task_pool import open_hands
+from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.evaluation.search.published_grids import published_grid
 from ranklake.flows.evaluation.search.search import SearchConfig, SearchReport, search
 from ranklake.flows.evaluation.search.spaces import as_texts
@@ -41,10 +41,10 @@ def grid_search(options: Options) -> Iterator[Result]:
     points = published_grid("elo-mmr")
     chosen = np.random.default_rng(0).permutation(len(points))[: options.least(POINTS)]
     jobs = [("elo-mmr", dict(text.split("=", 1) for text in as_texts(points[at])), "pair_inversion") for at in chosen]
-    with open_hands() as hands:
-        list(hands.run(run_trial, history, jobs[:4]))  # compiles
+    with open_task_pool() as task_pool:
+        list(task_pool.run(run_trial, history, jobs[:4]))  # compiles
         began = time.process_time()
-        seconds, trials = best_of(2, lambda _: [trial for _, trial in hands.run(run_trial, history, jobs)])
+        seconds, trials = best_of(2, lambda _: [trial for _, trial in task_pool.run(run_trial, history, jobs)])
         cpu = (time.process_time() - began) / 2
     best = max(trial.scores["pair_inversion"] for trial in trials)
     what = f"{len(jobs)} settings of elo-mmr on {len(history.rounds)} rounds, {history.rounds.n_rows:,} participations"
@@ -99,8 +99,8 @@ def paper_table_2(options: Options) -> Iterator[Result]:
 
 def _search(lake: Lake, metric: str) -> SearchReport:
     config = SearchConfig("d", "elo-mmr", space=SPACE, method="bayes", metric=metric, trials=TRIALS)
-    with open_hands() as hands:
-        return search(lake, config, hands, config.proposals(), best=1)
+    with open_task_pool() as task_pool:
+        return search(lake, config, task_pool, config.proposals(), best=1)
 
 
 def _told(system: str, how: str, found: tuple[float, float], printed: tuple[float, float]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from helpers.server import Server, serving
 
-from ranklake.flows.engines.actors import Actors
+from ranklake.flows.engines.actors import DaskActorGroup
 
 Strike = Callable[[str, Callable[[], object]], None]
 
@@ -18,15 +18,15 @@ def strike(monkeypatch: pytest.MonkeyPatch) -> Strike:
     """Strike once, right before the first order of a phase goes out to workers of Dask."""
 
     def at(phase: str, blow: Callable[[], object]) -> None:
-        ask, struck = Actors.ask, []
+        call_all, struck = DaskActorGroup.call_all, []
 
-        def watched(self: Actors, orders: Any, rows: int = 0, to_all: Any = ()) -> list[list[Any]]:
-            if not struck and any(name == phase for name, _ in [*to_all, *orders[0]]):
+        def watched(self: DaskActorGroup, calls: Any, rows: int = 0, to_all: Any = ()) -> list[list[Any]]:
+            if not struck and any(name == phase for name, _ in [*to_all, *calls[0]]):
                 struck.append(phase)
                 blow()
-            return ask(self, orders, rows, to_all)
+            return call_all(self, calls, rows, to_all)
 
-        monkeypatch.setattr(Actors, "ask", watched)
+        monkeypatch.setattr(DaskActorGroup, "call_all", watched)
 
     return at
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ranklake.flows.engines.actors import Member
-from ranklake.flows.engines.base import EngineError, HandsLostError, Order
+from ranklake.flows.engines.actors import WorkerActor
+from ranklake.flows.engines.base import EngineError, RemoteCall, WorkersLostError
 from ranklake.flows.engines.serialization import enclose, load, unload
 
-__all__ = ["Processes"]
+__all__ = ["ProcessEngine"]
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 120.0
@@ -62,23 +62,25 @@ class Worker:
         self.socket.close()
 
 
-class ProcessCrew:
+class ProcessActorGroup:
     """The workers that are alive, with a new state each."""
 
-    def __init__(self, engine: Processes, workers: Sequence[Worker]) -> None:
-        self._engine, self._workers, self._turn = engine, list(workers), 0
+    def __init__(self, engine: ProcessEngine, workers: Sequence[Worker]) -> None:
+        self._engine, self._workers, self._sequence = engine, list(workers), 0
 
     @property
     def size(self) -> int:
         return len(self._workers)
 
-    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
-        self._turn += 1
+    def call_all(
+        self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()
+    ) -> list[list[Any]]:
+        self._sequence += 1
         replies = []
-        self._engine.before_ask([name for name, _ in [*to_all, *orders[0]]])
+        self._engine.before_ask([name for name, _ in [*to_all, *calls[0]]])
         alike = enclose(load(list(to_all))) if to_all else []
-        calls = [("do", tuple(load((self._turn, alike, list(own))))) for own in orders]
-        for good, reply in map(unload, self.call(calls, self._engine.patience)):
+        calls = [("do", tuple(load((self._sequence, alike, list(own))))) for own in calls]
+        for good, reply in map(unload, self.call(calls, self._engine.timeout)):
             if not good:
                 raise reply
             replies.append(reply)
@@ -96,18 +98,18 @@ class ProcessCrew:
                 replies.append(one.receive(deadline))
         except OSError as error:  # TimeoutError, ConnectionError, and the end of a stream
             self._engine.lose(at)
-            raise HandsLostError(f"process {at.process.pid} is lost ({error!r})") from error
+            raise WorkersLostError(f"process {at.process.pid} is lost ({error!r})") from error
         return replies
 
-    def dismiss(self) -> None:
+    def close(self) -> None:
         self._workers = []
 
 
-class Processes:
+class ProcessEngine:
     """``workers`` processes; those that die are not replaced."""
 
-    def __init__(self, workers: int, patience: float = 60.0) -> None:
-        self.patience = patience
+    def __init__(self, workers: int, timeout: float = 60.0) -> None:
+        self.timeout = timeout
         self.before_ask: Callable[[list[str]], None] = lambda names: None
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.all = [Worker(listener) for _ in range(workers)]
@@ -117,17 +119,17 @@ class Processes:
     def workers(self) -> int:
         return len(self.alive)
 
-    def line(self) -> str:
+    def describe(self) -> str:
         return f"{self.workers} processes"
 
-    def hire(
-        self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]], most: int | None = None
-    ) -> ProcessCrew:
+    def start_actors(
+        self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
+    ) -> ProcessActorGroup:
         if not self.alive:
             raise EngineError("no process is left")
-        crew = ProcessCrew(self, self.alive[:most])
-        crew.call([("take_on", (make, terms(i, crew.size))) for i in range(crew.size)], START_SECONDS)
-        return crew
+        group = ProcessActorGroup(self, self.alive[:max_workers])
+        group.call([("set_state", (make, init_args(i, group.size))) for i in range(group.size)], START_SECONDS)
+        return group
 
     def lose(self, worker: Worker) -> None:
         if worker in self.alive:
@@ -176,7 +178,7 @@ def _exactly(road: socket.socket, size: int) -> bytearray:
 
 def serve(port: int) -> None:
     """The life of a worker."""
-    member = Member()
+    actor = WorkerActor()
     with socket.create_connection(("127.0.0.1", port)) as road:
         road.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         while True:
@@ -184,7 +186,7 @@ def serve(port: int) -> None:
                 (number, method, given), _ = receive(road)
             except ConnectionError:
                 return
-            send(road, (number, getattr(member, method)(*given)))
+            send(road, (number, getattr(actor, method)(*given)))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from chaos.numbers import check_numbers
 from helpers.commands import Command
-from helpers.crews import Bench
+from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import contest, lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake import rate_history
@@ -37,8 +37,8 @@ from ranklake.storage import Dataset, Lake, LakeError, Run
 ENGINES = {
     "serial": Serial,
     "threads": lambda: Threads(2),
-    "spread": lambda: Bench(2),
-    "away": lambda: Apart(Bench(2)),
+    "spread": lambda: InProcessEngine(2),
+    "away": lambda: Apart(InProcessEngine(2)),
 }
 GAMES = [contest(name, "ada", "grace", "alan", time_seconds=day * 86_400) for day, name in enumerate("abcde")]
 LARGE = synthetic(1, size=40, spice=False, large=0)
@@ -148,8 +148,8 @@ def test_rate__never_commits_a_rating_that_is_no_number(tmp_path: Path, engine: 
         rf"contest a, round 0: elo: player 'ada' gets mu = {mu}; likely too extreme together: k={re.escape(f'{k:g}')}; "
         r"choose others, correct the contest, or pass it over with `ranklake rate --exclude a`"
     )
-    with ENGINES[engine]() as hands, pytest.raises(ConvergenceError, match=rule):
-        rate_with(lake, runaway(k=k), hands)
+    with ENGINES[engine]() as opened, pytest.raises(ConvergenceError, match=rule):
+        rate_with(lake, runaway(k=k), opened)
     assert Run.open(lake, "run").segments().stop_round == 0
 
 
@@ -160,16 +160,16 @@ def test_rate__names_the_round_of_many_and_the_weight(tmp_path: Path, engine: st
     games += [contest("bad", "grace", "ada", "alan", time_seconds=10**6, weight=1e9), *GAMES[3:]]
     lake = lake_of(tmp_path / "lake", games)
     rule = r"contest bad, round 3: elo: player 'grace' gets mu = 5e\+63; likely .*: k=1e\+55, weight=1e\+09; choose"
-    with ENGINES[engine]() as hands, pytest.raises(ConvergenceError, match=rule):
-        rate_with(lake, runaway(k=1e55), hands)
+    with ENGINES[engine]() as opened, pytest.raises(ConvergenceError, match=rule):
+        rate_with(lake, runaway(k=1e55), opened)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rate__checks_large_rounds(tmp_path: Path, engine: str) -> None:
     lake = lake_of(tmp_path / "lake", LARGE)
     rule = r"contest 0, round 0: elo: player '\w+ \d+' gets mu = -?inf"
-    with ENGINES[engine]() as hands, pytest.raises(ConvergenceError, match=rule):
-        rate_with(lake, runaway(k=math.inf), hands)
+    with ENGINES[engine]() as opened, pytest.raises(ConvergenceError, match=rule):
+        rate_with(lake, runaway(k=math.inf), opened)
 
 
 def test_rate__goes_on_after_a_round_that_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

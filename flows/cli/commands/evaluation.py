@@ -105,12 +105,12 @@ def evaluate(
     opened = Lake.open(lake)
     tell_freshness(opened, *runs)
     skips = [skip_rounds or 0 if skip_share is None else rounds_to_skip(opened, run, skip_share) for run in runs]
-    hands = workers or available_cpus()
+    n_threads = workers or available_cpus()
     found: list[Evaluation] = []
     with progress("scoring") as tell:
         for run, skip in zip(runs, skips, strict=True):
             on_progress = partial(_tell, tell, run)
-            one = score_run(opened, run, skip, workers=hands, scale=scale, on_progress=on_progress)
+            one = score_run(opened, run, skip, workers=n_threads, scale=scale, on_progress=on_progress)
             if one.damage:
                 say(f"run {run}: scored up to round {skip + len(one) - 1:,}; {one.damage}", err=True)
             if found:
@@ -182,7 +182,7 @@ def search(
     """
     from ranklake.storage import Lake
 
-    from ...engines.task_pool import open_hands
+    from ...engines.task_pool import open_task_pool
     from ...evaluation.search.search import SearchConfig
     from ...evaluation.search.search import search as run_search
     from ..terminal.show_scores import search_table
@@ -190,9 +190,9 @@ def search(
     with usage():
         config = SearchConfig(dataset, filter=players, **choices)
         proposals = config.proposals()
-        hands = open_hands(workers, scheduler)
-    with hands, progress("searching", "trials") as tell:
-        report = run_search(Lake.open(lake), config, hands, proposals, best, tell)
+        task_pool = open_task_pool(workers, scheduler)
+    with task_pool, progress("searching", "trials") as tell:
+        report = run_search(Lake.open(lake), config, task_pool, proposals, best, tell)
     failed = [trial for trial in report.trials if trial.error]
     stopped = sum(trial.stopped for trial in report.trials)
     print_table(search_table(report, config.metric))

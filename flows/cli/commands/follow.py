@@ -105,8 +105,10 @@ def follow(
     sys.setswitchinterval(SWITCH_SECONDS)
 
     def once(source: str) -> FollowReport:
-        with open_engine(engine, workers, scheduler) as hands:
-            return follow_once(opened, source, runs[source], hands, publish=not no_publish, show=progress, **where)
+        with open_engine(engine, workers, scheduler) as opened_engine:
+            return follow_once(
+                opened, source, runs[source], opened_engine, publish=not no_publish, show=progress, **where
+            )
 
     if every is not None:
         _again_and_again(sources, once, every)

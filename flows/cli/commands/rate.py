@@ -82,7 +82,7 @@ def rate(
     from ranklake.storage import Lake
 
     from ...compilation.compile import announce
-    from ...engines.base import Remote, open_engine
+    from ...engines.base import DistributedEngine, open_engine
     from ...rating.multi_run import rate_many
     from ...rating.resolve import wanted_runs
 
@@ -90,12 +90,12 @@ def rate(
     with usage():
         opened = Lake.open(lake)
         configs = wanted_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace)
-        hands = open_engine(engine, workers, scheduler)
+        opened_engine = open_engine(engine, workers, scheduler)
     configs = [dataclasses.replace(config, exclude=exclude, include=include, titles=titles) for config in configs]
     sys.setswitchinterval(SWITCH_SECONDS)
-    with hands, progress("rating") as tell:
-        if isinstance(hands, Remote):
-            say(hands.line(), err=True)
+    with opened_engine, progress("rating") as tell:
+        if isinstance(opened_engine, DistributedEngine):
+            say(opened_engine.describe(), err=True)
 
         def on_progress(runs: ManyProgress) -> None:
             total = runs.total
@@ -108,7 +108,7 @@ def rate(
                 announce(systems, kernels)
 
         for config, report in rate_many(
-            opened, configs, hands, max_rounds, on_progress, steal, dry_run, start, on_compile
+            opened, configs, opened_engine, max_rounds, on_progress, steal, dry_run, start, on_compile
         ):
             say(f"run {config.run}: {report.line()}")
             if report.drift:

@@ -26,7 +26,7 @@ from ...common.settings import find_system
 from ...common.skipping import Skipping
 from ...compilation.compile import compile_parts, parts_for
 from ...engines.base import open_engine
-from ...engines.task_pool import Hands
+from ...engines.task_pool import TaskPool
 from ...rating.chain import NUMERICS
 from ...rating.config import default_run
 from .proposals import Proposals, open_proposals
@@ -142,7 +142,7 @@ class SearchReport:
 def search(
     lake: Lake,
     config: SearchConfig,
-    hands: Hands,
+    task_pool: TaskPool,
     proposals: Proposals,
     best: int = 3,
     on_progress: Tell = lambda *_: None,
@@ -173,7 +173,7 @@ def search(
     train = history.first(first_round)
     _check_scores_something(config, train, n_train)
     began = time.perf_counter()
-    trials, n_new = _try_all(config, hands, proposals, record, train, on_progress)
+    trials, n_new = _try_all(config, task_pool, proposals, record, train, on_progress)
     seconds = time.perf_counter() - began
     found, digest = [], _digest(dataset, n_contests) + draws
     with open_engine() as engine:
@@ -191,7 +191,7 @@ def search(
 
 
 def _try_all(
-    config: SearchConfig, hands: Hands, proposals: Proposals, record: _Record, train: History, on_progress: Tell
+    config: SearchConfig, task_pool: TaskPool, proposals: Proposals, record: _Record, train: History, on_progress: Tell
 ) -> tuple[list[Trial], int]:
     trials: list[Trial] = []
     n_new = 0
@@ -206,7 +206,7 @@ def _try_all(
             jobs = [(config.system, asked[at], config.metric, config.filter, limits) for at in missing]
             saved = time.monotonic()
             try:
-                for at, trial in hands.run(run_trial, train, jobs):
+                for at, trial in task_pool.run(run_trial, train, jobs):
                     done[missing[at]] = trial
                     on_progress(
                         len(trials) + len(done), proposals.total, _told([*trials, *done.values()], config.metric)

@@ -99,7 +99,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
 def test_dask__goes_on_when_the_cable_to_another_host_is_cut(hosts: Hosts, strike, tmp_path: Path, phase: str) -> None:
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     strike(phase, hosts.cut)
-    with Cluster(hosts.address, patience=5.0) as engine:
+    with Cluster(hosts.address, timeout=5.0) as engine:
         report = rate_run(lake, engine=engine)
     rate_run(other, engine=Serial())
     assert report.recoveries >= 1

@@ -180,7 +180,7 @@ def test_local_cluster__has_a_dashboard_on_demand(monkeypatch: pytest.MonkeyPatc
         opened = listening(processes()) - before
         assert len(opened) == 4
         assert {one for one in opened if plain_answer(one)} == {("127.0.0.1", port)}
-        line = engine.line()  # type: ignore[attr-defined]
+        line = engine.describe()  # type: ignore[attr-defined]
         assert f"dashboard http://127.0.0.1:{port}/status; every user of this machine can read it" in line
     for wrong in ("yes", "0", "65536", "127.0.0.1:80"):
         monkeypatch.setenv("RANKLAKE_DASHBOARD", wrong)

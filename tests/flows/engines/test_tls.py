@@ -23,7 +23,7 @@ from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
 from ranklake import rate_history
 from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.engines.task_pool import open_hands
+from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.storage import Lake
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
@@ -147,7 +147,7 @@ def refused_tls(address: str) -> str:
 def refusal(address: str, settings: Mapping[str, object]) -> str:
     """The one line that both doors to a cluster have for an address."""
     said = []
-    for door in (Cluster, lambda address: open_hands(scheduler=address)):
+    for door in (Cluster, lambda address: open_task_pool(scheduler=address)):
         began = time.monotonic()
         with dask.config.set(settings), pytest.raises(EngineError) as caught:
             door(address)
@@ -241,8 +241,8 @@ def test_cluster__a_certificate_may_be_given_to_the_client_alone(site: Site, aut
 
 
 def test_hands__search_on_a_cluster_with_certificates(site: Site, authority: Authority) -> None:
-    with dask.config.set(authority.sign("searcher").settings()), open_hands(scheduler=site.address) as hands:
-        assert dict(hands.run(pow, 2, [(3,), (5,)])) == {0: 8, 1: 32}
+    with dask.config.set(authority.sign("searcher").settings()), open_task_pool(scheduler=site.address) as task_pool:
+        assert dict(task_pool.run(pow, 2, [(3,), (5,)])) == {0: 8, 1: 32}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from helpers.commands import Command
 from helpers.lakes import contest, files, lake_of, rate_run, start, synthetic
 
 from ranklake.flows.common.settings import build_params
-from ranklake.flows.engines.task_pool import Hands, open_hands
+from ranklake.flows.engines.task_pool import TaskPool, open_task_pool
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.search import search as module
 from ranklake.flows.evaluation.search.proposals import open_proposals
@@ -38,10 +38,10 @@ def lake(tmp_path: Path) -> Lake:
     return lake_of(tmp_path / "lake", synthetic(N_ROUNDS, n_players=25, large=14))
 
 
-def searched(lake: Lake, workers: int = 2, hands: Hands | None = None, **changes: Any) -> SearchReport:
+def searched(lake: Lake, workers: int = 2, task_pool: TaskPool | None = None, **changes: Any) -> SearchReport:
     options = {"dataset": "games", "system": "elo-mmr", "space": SPACE, "train_share": 0.5, "name": "s"} | changes
     config = SearchConfig(**options)
-    with hands or open_hands(workers) as opened:
+    with task_pool or open_task_pool(workers) as opened:
         return search(lake, config, opened, config.proposals())
 
 
@@ -94,8 +94,8 @@ def test_search__ranks_by_the_metric_on_the_first_contests(lake: Lake) -> None:
 @pytest.mark.parametrize("prune", [False, True])
 def test_search__is_the_same_for_any_number_of_workers(lake: Lake, method: str, prune: bool) -> None:
     expected = searched(lake, 1, method=method, prune=prune, trials=20, name="one", space=SPACE)
-    for name, hands in (("three", open_hands(3)), ("other order", Counted())):
-        report = searched(lake, hands=hands, method=method, prune=prune, trials=20, name=name.replace(" ", "-"))
+    for name, task_pool in (("three", open_task_pool(3)), ("other order", Counted())):
+        report = searched(lake, task_pool=task_pool, method=method, prune=prune, trials=20, name=name.replace(" ", "-"))
         assert repr(report.trials) == repr(expected.trials)
         assert report.best == expected.best
     other = searched(lake, method=method, prune=prune, trials=5, name="seed", seed=1)
@@ -108,9 +108,9 @@ def test_search__goes_on_after_an_interrupt_as_if_nothing_had_been(lake: Lake, m
     space = ("weight_limit=0.05:0.8:log:5", "sig_limit=40:120:3")
     whole = searched(lake, method=method, trials=14, space=space, name="whole")
     with pytest.raises(KeyboardInterrupt):
-        searched(lake, hands=Counted(last), method=method, trials=14, space=space)
+        searched(lake, task_pool=Counted(last), method=method, trials=14, space=space)
     rest = Counted()
-    resumed = searched(lake, hands=rest, method=method, trials=14, space=space)
+    resumed = searched(lake, task_pool=rest, method=method, trials=14, space=space)
     assert rest.done == resumed.n_new == 14 - last
     assert (repr(resumed.trials), resumed.best) == (repr(whole.trials), whole.best)
     folder = Path(lake.url) / "searches"
@@ -122,7 +122,7 @@ def test_search__with_more_trials_goes_on(lake: Lake, method: str) -> None:
     space = ("weight_limit=0.05:0.8:log:5", "sig_limit=40:120:3")
     searched(lake, method=method, trials=5, space=space)
     more = Counted()
-    report = searched(lake, hands=more, method=method, trials=13, space=space)
+    report = searched(lake, task_pool=more, method=method, trials=13, space=space)
     assert more.done == 8
     assert repr(report.trials) == repr(searched(lake, method=method, trials=13, space=space, name="whole").trials)
 
@@ -240,13 +240,18 @@ def scheduler() -> Iterator[str]:
 @pytest.mark.parametrize("method", ["grid", "bayes"])
 def test_search__on_a_cluster_is_the_same(lake: Lake, scheduler: str, method: str) -> None:
     expected = searched(lake, method=method, trials=10, name="here")
-    report = searched(lake, hands=open_hands(scheduler=scheduler), method=method, trials=10, name="there")
+    report = searched(lake, task_pool=open_task_pool(scheduler=scheduler), method=method, trials=10, name="there")
     assert (repr(report.trials), report.best) == (repr(expected.trials), expected.best)
 
 
 def test_hands__say_which_cluster_lost_a_trial(scheduler: str) -> None:
-    with open_hands(scheduler=scheduler) as hands, pytest.raises(OSError, match=f"{scheduler} lost a trial: .*goes on"):
-        list(hands.run(lambda shared, code: os._exit(code), "a history", [(1,)]))  # takes its worker down, every time
+    with (
+        open_task_pool(scheduler=scheduler) as task_pool,
+        pytest.raises(OSError, match=f"{scheduler} lost a trial: .*goes on"),
+    ):
+        list(
+            task_pool.run(lambda shared, code: os._exit(code), "a history", [(1,)])
+        )  # takes its worker down, every time
 
 
 def test_command__says_that_no_scheduler_answers(invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

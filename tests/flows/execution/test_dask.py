@@ -40,7 +40,7 @@ import dask.config  # noqa: E402
 from helpers.cluster_sites import START_SECONDS, Site  # noqa: E402
 
 from ranklake.flows.engines import cluster as engine_module  # noqa: E402
-from ranklake.flows.engines.actors import Actors  # noqa: E402
+from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 CONTESTS = synthetic(60, large=9)
@@ -108,7 +108,7 @@ def test_dask__goes_on_when_a_worker_is_killed(
 def test_dask__goes_on_when_a_worker_freezes(site: Site, strike, expected, tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
     strike("meet", lambda: site.workers[1].send_signal(signal.SIGSTOP))
-    with Cluster(site.address, patience=5.0) as engine:
+    with Cluster(site.address, timeout=5.0) as engine:
         assert rate_run(lake, engine=engine).recoveries >= 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
@@ -150,15 +150,15 @@ def test_dask__a_worker_out_of_memory_is_lost_and_not_hired_again(
     site: Site, expected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
-    ask, struck = Actors.ask, []
+    call_all, struck = DaskActorGroup.call_all, []
 
-    def greedy(self: Actors, orders: Any, rows: int = 0, to_all: Any = ()) -> list[list[Any]]:
+    def greedy(self: DaskActorGroup, calls: Any, rows: int = 0, to_all: Any = ()) -> list[list[Any]]:
         if not struck:
             struck.append(True)
-            orders = [[*orders[0], ("columns", (1 << 50,))], *orders[1:]]  # more rows than any memory holds
-        return ask(self, orders, rows, to_all)
+            calls = [[*calls[0], ("columns", (1 << 50,))], *calls[1:]]  # more rows than any memory holds
+        return call_all(self, calls, rows, to_all)
 
-    monkeypatch.setattr(Actors, "ask", greedy)
+    monkeypatch.setattr(DaskActorGroup, "call_all", greedy)
     with Cluster(site.address) as engine:
         assert rate_run(lake, engine=engine).recoveries == 1
         assert engine.workers == 1
@@ -167,16 +167,16 @@ def test_dask__a_worker_out_of_memory_is_lost_and_not_hired_again(
 
 @pytest.mark.slow
 def test_dask__runs_side_by_side_have_a_worker_each(site: Site) -> None:
-    terms = "elo", KERNELS["elo"].params(), 10
+    init_args = "elo", KERNELS["elo"].params(), 10
     with Cluster(site.address) as engine:
-        crews = [engine.hire(Whole, lambda place, size: terms, 1) for _ in range(2)]
-        assert [crew.size for crew in crews] == [1, 1]
-        first, second = (set(crew._actors) for crew in crews)
+        groups = [engine.start_actors(Whole, lambda place, size: init_args, 1) for _ in range(2)]
+        assert [group.size for group in groups] == [1, 1]
+        first, second = (set(group._actors) for group in groups)
         assert first != second
-        crews[0].dismiss()
-        assert set(engine.hire(Whole, lambda place, size: terms, 1)._actors) == first
-        engine.blame(*second)
-        assert set(engine.hire(Whole, lambda place, size: terms, 1)._actors) == first
+        groups[0].close()
+        assert set(engine.start_actors(Whole, lambda place, size: init_args, 1)._actors) == first
+        engine.penalise(*second)
+        assert set(engine.start_actors(Whole, lambda place, size: init_args, 1)._actors) == first
 
 
 @pytest.mark.slow
@@ -195,7 +195,7 @@ def test_dask__a_very_large_round_is_held_in_arrays_by_all(tmp_path: Path) -> No
         forget_peaks(processes)
         outcome = keeper.rate(rounds)
         driver, *workers = map(peak_bytes, processes)
-        keeper.dismiss()
+        keeper.close()
     assert outcome.mu.tobytes() == expected.mu.tobytes()
     assert driver - before < 2 * 250 * n  # two rounds
     assert len(workers) == 2
@@ -267,7 +267,7 @@ def test_cluster__says_what_is_wrong_within_ten_seconds(tmp_path: Path, monkeypa
             assert time.monotonic() - began < 10.0
             site.add_worker()
             site.wait(1)
-            monkeypatch.setattr(engine_module, "compare", lambda crew: real_compare([crew[0] | {"numba": "0.1"}]))
+            monkeypatch.setattr(engine_module, "compare", lambda group: real_compare([group[0] | {"numba": "0.1"}]))
             with pytest.raises(EngineError, match=r"a worker runs other code: numba 0.1 \(here .*install the same"):
                 rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine)
     finally:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.crews import Bench
 from helpers.histories import same_bits
+from helpers.in_process_engine import InProcessEngine
 from helpers.rounds import N_PLAYERS, around, params_of, walk
 
 import ranklake.flows.execution.partitioned
@@ -41,7 +41,7 @@ def same(keeper: Keeper, outcome: Outcome, expected: tuple[Any, Outcome]) -> boo
 def test_spread__has_the_same_bits_for_any_number_of_workers_and_shards(
     system: System, expected, workers: int, shards: int | None, wide: int
 ) -> None:
-    keeper = Spread(system, params_of(system), N_PLAYERS, Bench(workers), shards, wide)
+    keeper = Spread(system, params_of(system), N_PLAYERS, InProcessEngine(workers), shards, wide)
     outcome = keeper.rate(around(system.small))
     assert same(keeper, outcome, expected)
 
@@ -53,15 +53,15 @@ def test_spread__looks_ahead_to_the_next_parts_without_changing_a_bit(
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", long)
     rounds = around(system.small)
     parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
-    keeper = Spread(system, params_of(system), N_PLAYERS, Bench(2), None, 3000)
+    keeper = Spread(system, params_of(system), N_PLAYERS, InProcessEngine(2), None, 3000)
     assert same(keeper, walk(keeper, parts), expected)
 
 
 def test_spread__goes_on_from_what_it_stored(system: System, expected) -> None:
     rounds, params = around(system.small), params_of(system)
-    one = Spread(system, params, N_PLAYERS, Bench(2))
+    one = Spread(system, params, N_PLAYERS, InProcessEngine(2))
     first = one.rate(rounds.part(0, 4))
-    other = Spread(system, params, N_PLAYERS, Bench(3))
+    other = Spread(system, params, N_PLAYERS, InProcessEngine(3))
     other.restore(one.columns())
     rest = other.rate(rounds.part(4, len(rounds)))
     outcome = Outcome(

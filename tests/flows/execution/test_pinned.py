@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from helpers.crews import Bench, BenchCrew
 from helpers.histories import same_bits
+from helpers.in_process_engine import InProcessActorGroup, InProcessEngine
 from helpers.rounds import N_PLAYERS, around, joined, params_of, walk
 
 import ranklake.flows.execution.pinned
@@ -31,13 +31,13 @@ def empty_shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
 def given(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many parts each trip took along."""
     counts: list[int] = []
-    ask = BenchCrew.ask
+    call_all = InProcessActorGroup.call_all
 
-    def watched(self: BenchCrew, orders: Any, rows: int = 0, to_all: Any = ()) -> Any:
-        counts.extend(len(arguments[1]) for name, arguments in orders[0] if name == "rate")
-        return ask(self, orders, rows, to_all)
+    def watched(self: InProcessActorGroup, calls: Any, rows: int = 0, to_all: Any = ()) -> Any:
+        counts.extend(len(arguments[1]) for name, arguments in calls[0] if name == "rate")
+        return call_all(self, calls, rows, to_all)
 
-    monkeypatch.setattr(BenchCrew, "ask", watched)
+    monkeypatch.setattr(InProcessActorGroup, "call_all", watched)
     return counts
 
 
@@ -48,11 +48,11 @@ def parts_of(rounds: Rounds) -> list[Rounds]:
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=list(SYSTEMS))
 def test_away__has_the_bits_of_here(system: System) -> None:
     params, parts = params_of(system), parts_of(around(system.small))
-    here, away = Here(system, params, N_PLAYERS, Serial()), Away(system, params, N_PLAYERS, Bench(2))
+    here, away = Here(system, params, N_PLAYERS, Serial()), Away(system, params, N_PLAYERS, InProcessEngine(2))
     expected = joined([here.rate(part) for part in parts[:4]]), here.columns()
     outcome = walk(away, parts[:4])
     assert same_bits((outcome, *away.columns().values()), (expected[0], *expected[1].values()))
-    other = Away(system, params, N_PLAYERS, Bench(3))
+    other = Away(system, params, N_PLAYERS, InProcessEngine(3))
     other.restore(away.columns())
     assert same_bits((walk(other, parts[4:]),), (joined([here.rate(part) for part in parts[4:]]),))
 
@@ -60,7 +60,7 @@ def test_away__has_the_bits_of_here(system: System) -> None:
 def test_away__rounds_come_to_a_worker_once_for_all_runs(given: list[int]) -> None:
     parts = parts_of(around(ELO_MMR.small))
     for name in ("elo-mmr", "glicko", "elo"):
-        walk(Away(SYSTEMS[name], SYSTEMS[name].params(), N_PLAYERS, Bench(1)), parts)
+        walk(Away(SYSTEMS[name], SYSTEMS[name].params(), N_PLAYERS, InProcessEngine(1)), parts)
     trips = -(-len(parts) // (Away.ahead + 1))
     assert given[: 2 * trips : 2] == [0] * trips  # the first run asks whether they are there, and brings them
     assert sum(given[: 2 * trips]) == len(parts)
@@ -71,7 +71,7 @@ def test_away__what_is_on_the_shelf_no_more_is_brought_again(monkeypatch: pytest
     monkeypatch.setattr(ranklake.flows.execution.pinned, "_SHELF", Shelf(1))  # room for the last part alone
     parts = parts_of(around(ELO_MMR.small))
     here = Here(ELO_MMR, ELO_MMR.params(), N_PLAYERS, Serial())
-    away = Away(ELO_MMR, ELO_MMR.params(), N_PLAYERS, Bench(1))
+    away = Away(ELO_MMR, ELO_MMR.params(), N_PLAYERS, InProcessEngine(1))
     assert same_bits((walk(away, parts),), (joined([here.rate(part) for part in parts]),))
 
 
@@ -89,13 +89,13 @@ def test_shelf__forgets_first_what_was_not_asked_for_longest() -> None:
 def test_away__takes_no_more_rows_along_than_a_trip_is_worth(monkeypatch: pytest.MonkeyPatch, given: list[int]) -> None:
     monkeypatch.setattr(ranklake.flows.execution.pinned, "BATCH_ROWS", 1)
     parts = parts_of(around(ELO_MMR.small))
-    walk(Away(ELO_MMR, ELO_MMR.params(), N_PLAYERS, Bench(1)), parts)
+    walk(Away(ELO_MMR, ELO_MMR.params(), N_PLAYERS, InProcessEngine(1)), parts)
     assert len(given) == 2 * len(parts)
 
 
 def test_keep__a_worker_holds_no_more_players_than_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = Apart(Bench(2))
+    engine = Apart(InProcessEngine(2))
     assert isinstance(keep(ELO_MMR, ELO_MMR.params(), 10, engine), Away)
     monkeypatch.setattr(ranklake.flows.execution.rater, "WHOLE", 9)
     assert isinstance(keep(ELO_MMR, ELO_MMR.params(), 10, engine), Spread)
-    assert isinstance(keep(ELO_MMR, ELO_MMR.params(), 10, Bench(2)), Spread)
+    assert isinstance(keep(ELO_MMR, ELO_MMR.params(), 10, InProcessEngine(2)), Spread)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
-from helpers.processes import Processes
+from helpers.processes import ProcessEngine
 
 import ranklake.flows.execution.partitioned
 import ranklake.flows.rating.segment_writer
@@ -42,12 +42,12 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 
 @pytest.fixture
-def three() -> Iterator[Processes]:
-    with Processes(3, patience=5.0) as engine:
+def three() -> Iterator[ProcessEngine]:
+    with ProcessEngine(3, timeout=5.0) as engine:
         yield engine
 
 
-def strike(engine: Processes, phase: str, blow: Callable[[Processes], None]) -> None:
+def strike(engine: ProcessEngine, phase: str, blow: Callable[[ProcessEngine], None]) -> None:
     """Strike once, right before the first order of a phase goes out."""
     done = []
 
@@ -59,17 +59,19 @@ def strike(engine: Processes, phase: str, blow: Callable[[Processes], None]) -> 
     engine.before_ask = before
 
 
-def kill_one(engine: Processes) -> None:
+def kill_one(engine: ProcessEngine) -> None:
     os.kill(engine.alive[1].process.pid, signal.SIGKILL)
 
 
-def freeze_one(engine: Processes) -> None:
+def freeze_one(engine: ProcessEngine) -> None:
     os.kill(engine.alive[0].process.pid, signal.SIGSTOP)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("phase", PHASES)
-def test_rate__goes_on_when_a_worker_is_killed(three: Processes, expected: Lake, tmp_path: Path, phase, caplog) -> None:
+def test_rate__goes_on_when_a_worker_is_killed(
+    three: ProcessEngine, expected: Lake, tmp_path: Path, phase, caplog
+) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     strike(three, phase, kill_one)
     report = rate_run(lake, engine=three)
@@ -81,7 +83,7 @@ def test_rate__goes_on_when_a_worker_is_killed(three: Processes, expected: Lake,
 @pytest.mark.slow
 def test_rate__goes_on_when_a_worker_freezes(expected: Lake, tmp_path: Path, caplog) -> None:
     lake = lake_of(tmp_path, CONTESTS)
-    with Processes(2, patience=3.0) as engine, caplog.at_level(logging.WARNING):
+    with ProcessEngine(2, timeout=3.0) as engine, caplog.at_level(logging.WARNING):
         strike(engine, "meet", freeze_one)
         report = rate_run(lake, engine=engine)
     assert report.recoveries == len(caplog.messages) == 1
@@ -93,7 +95,7 @@ def test_rate__goes_on_when_a_worker_freezes(expected: Lake, tmp_path: Path, cap
 def test_rate__waits_for_a_slow_worker(expected: Lake, tmp_path: Path) -> None:
     """A worker that is stopped and let go on again soon after is slow, not dead."""
     lake = lake_of(tmp_path, CONTESTS)
-    with Processes(2, patience=60.0) as engine:
+    with ProcessEngine(2, timeout=60.0) as engine:
         pid = engine.alive[0].process.pid
         strike(engine, "meet", lambda engine: os.system(f"kill -STOP {pid}; (sleep 1; kill -CONT {pid}) &") and None)
         report = rate_run(lake, engine=engine)
@@ -101,8 +103,8 @@ def test_rate__waits_for_a_slow_worker(expected: Lake, tmp_path: Path) -> None:
     assert same_tables(rated(lake), rated(expected))
 
 
-def test_rate__tells_how_far_it_came_when_all_are_killed(three: Processes, expected: Lake, tmp_path: Path) -> None:
-    def kill_all(engine: Processes) -> None:
+def test_rate__tells_how_far_it_came_when_all_are_killed(three: ProcessEngine, expected: Lake, tmp_path: Path) -> None:
+    def kill_all(engine: ProcessEngine) -> None:
         for worker in engine.alive:
             os.kill(worker.process.pid, signal.SIGKILL)
 

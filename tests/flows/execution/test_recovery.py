@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.crews import Bench
+from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import lake_of, rate_run, rated, same_beliefs, same_tables, synthetic
 
 import ranklake.flows.execution.partitioned
@@ -51,7 +51,7 @@ def expected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.mark.parametrize("moment", range(1, 42, 4))
 def test_rate__goes_on_when_a_worker_is_lost_at_any_order(expected, tmp_path: Path, moment: int, caplog) -> None:
     system, other, before = expected
-    lake, bench = lake_of(tmp_path, CONTESTS), Bench(3, {moment}, then=[2])
+    lake, bench = lake_of(tmp_path, CONTESTS), InProcessEngine(3, {moment}, then=[2])
     with caplog.at_level(logging.WARNING):
         report = rate_run(lake, engine=bench, system=system)
     assert report.recoveries == len(caplog.messages) == (bench.hired - 1)
@@ -64,7 +64,7 @@ def test_rate__goes_on_when_a_worker_is_lost_at_any_order(expected, tmp_path: Pa
 @pytest.mark.slow
 def test_rate__goes_on_through_loss_upon_loss(tmp_path: Path) -> None:
     contests = synthetic(150)
-    lake, bench = lake_of(tmp_path, contests), Bench(3, range(20, 400, 20), then=[1, 4, 2, 3])
+    lake, bench = lake_of(tmp_path, contests), InProcessEngine(3, range(20, 400, 20), then=[1, 4, 2, 3])
     report = rate_run(lake, engine=bench)
     assert report.recoveries > ranklake.flows.rating.rate.RECOVERIES  # there were new rounds in between
     other = lake_of(tmp_path / "other", contests)
@@ -77,7 +77,7 @@ def test_rate__gives_up_when_every_crew_is_lost_and_leaves_a_valid_beginning(tmp
     with pytest.raises(
         EngineError, match=r"run run: .*5 times without a new round; its first \d+ rounds are committed"
     ):
-        rate_run(lake, engine=Bench(2, range(30, 10_000)))
+        rate_run(lake, engine=InProcessEngine(2, range(30, 10_000)))
     assert rate_run(lake, engine=Serial()).kept > 0
     other = lake_of(tmp_path / "other", CONTESTS)
     rate_run(other, engine=Serial())
@@ -87,24 +87,24 @@ def test_rate__gives_up_when_every_crew_is_lost_and_leaves_a_valid_beginning(tmp
 def test_rate__says_how_far_it_came_when_nobody_is_left(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with pytest.raises(EngineError, match=r"run run: the bench has no workers; its first \d+ rounds are committed"):
-        rate_run(lake, engine=Bench(2, {25}, then=[0]))
-    assert rate_run(lake, engine=Bench(2)).kept > 0
+        rate_run(lake, engine=InProcessEngine(2, {25}, then=[0]))
+    assert rate_run(lake, engine=InProcessEngine(2)).kept > 0
 
 
 def test_rate__keeps_an_exclusion_through_a_recovery(tmp_path: Path) -> None:
     lake, other = lake_of(tmp_path, CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     out, back = CONTESTS[4].contest_id, ()
-    for engine, where in ((Bench(2, {9, 30}), lake), (Serial(), other)):
+    for engine, where in ((InProcessEngine(2, {9, 30}), lake), (Serial(), other)):
         rate_run(where, engine=engine, exclude=(out,))
     assert same_tables(rated(lake), rated(other))
-    for engine, where in ((Bench(2, {5}), lake), (Serial(), other)):
+    for engine, where in ((InProcessEngine(2, {5}), lake), (Serial(), other)):
         rate_run(where, engine=engine, exclude=back, include=(out,))
     assert same_tables(rated(lake), rated(other))
 
 
 def test_history__starts_again_when_workers_are_lost(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
     results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
-    monkeypatch.setattr(ranklake.flows.frames.history, "open_engine", lambda name, workers: Bench(2, {2, 5}))
+    monkeypatch.setattr(ranklake.flows.frames.history, "open_engine", lambda name, workers: InProcessEngine(2, {2, 5}))
     history = rate_history(results, engine="dask")
     assert len(caplog.messages) == 2
     pd.testing.assert_frame_equal(history, rate_history_here(results, monkeypatch))

@@ -177,7 +177,7 @@ def test_default_run__is_named_by_what_was_chosen() -> None:
 
 
 def test_search__rates_what_the_system_rates(tmp_path: Path) -> None:
-    from ranklake.flows.engines.task_pool import open_hands
+    from ranklake.flows.engines.task_pool import open_task_pool
 
     lake = lake_of(tmp_path / "lake", league(150))
     n_draws = sum(int(one.hi[0]) for one in league(150))
@@ -185,8 +185,8 @@ def test_search__rates_what_the_system_rates(tmp_path: Path) -> None:
     assert (len(history.rounds), first) == (150, 75)
     assert len(history.rounds.keep(history.rounds.informative)) == 150 - n_draws < 150
     config = SearchConfig("games", "elo", ("k=20",), train_share=0.5)
-    with open_hands(1) as hands:
-        report = search(lake, config, hands, config.proposals())
+    with open_task_pool(1) as task_pool:
+        report = search(lake, config, task_pool, config.proposals())
     rate_run(lake, system="elo", k=20)
     tested = evaluate(lake, "run", 75).filters["experienced"]
     assert report.best[0].test["pair_inversion"] == pytest.approx(tested.mean("pair_inversion"), rel=1e-13)

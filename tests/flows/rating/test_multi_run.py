@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import Command
-from helpers.crews import Bench
+from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake.flows.engines.base import Engine, EngineError
@@ -53,7 +53,7 @@ def test_rate__says_what_does_not_go_together(invoke: Command, lake: Lake, argum
     assert message in invoke.refuses("rate", "--dataset", "games", *arguments, "--lake", lake.url, code=2)
 
 
-@pytest.mark.parametrize("make", [Serial, lambda: Bench(2)], ids=["serial", "bench"])
+@pytest.mark.parametrize("make", [Serial, lambda: InProcessEngine(2)], ids=["serial", "bench"])
 def test_rate_many__has_the_bits_of_one_by_one(lake: Lake, make) -> None:
     configs = wanted_runs(lake, "games", systems=SYSTEMS)
     seen: list[ManyProgress] = []
@@ -66,13 +66,13 @@ def test_rate_many__has_the_bits_of_one_by_one(lake: Lake, make) -> None:
         assert same_tables(rated(lake, "games-" + system), rated(lake, "alone-" + system))
 
 
-class Choosy(Bench):
+class Choosy(InProcessEngine):
     """A bench on which one system finds no workers."""
 
-    def hire(self, make, terms, most=None):  # type: ignore[no-untyped-def]
-        if terms(0, 1)[0] == "glicko":
+    def start_actors(self, make, init_args, max_workers=None):  # type: ignore[no-untyped-def]
+        if init_args(0, 1)[0] == "glicko":
             raise EngineError("nobody plays glicko")
-        return super().hire(make, terms, most)
+        return super().start_actors(make, init_args, max_workers)
 
 
 def test_rate_many__one_that_fails_does_not_keep_the_others(lake: Lake, caplog) -> None:
@@ -94,10 +94,13 @@ def test_rate_many__on_a_cluster_runs_go_side_by_side(lake: Lake) -> None:
             met.add(name)
             meet.wait()
 
-    assert len(list(rate_many(lake, wanted_runs(lake, "games", systems=SYSTEMS), Bench(2), on_progress=wait))) == 3
+    assert (
+        len(list(rate_many(lake, wanted_runs(lake, "games", systems=SYSTEMS), InProcessEngine(2), on_progress=wait)))
+        == 3
+    )
 
 
-@pytest.mark.parametrize("engine", [Serial(), Bench(2)], ids=["serial", "bench"])
+@pytest.mark.parametrize("engine", [Serial(), InProcessEngine(2)], ids=["serial", "bench"])
 def test_rate_many__an_interrupt_ends_all(lake: Lake, engine: Engine) -> None:
     configs = wanted_runs(lake, "games", systems=SYSTEMS)
     runs = rate_many(lake, configs, engine)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Container, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from ranklake.flows.engines.base import EngineError, HandsLostError, Order
+from ranklake.flows.engines.base import EngineError, RemoteCall, WorkersLostError
 
-__all__ = ["Bench", "BenchCrew"]
+__all__ = ["InProcessActorGroup", "InProcessEngine"]
 
 
 def travel(message: Any) -> Any:
@@ -19,31 +19,37 @@ def travel(message: Any) -> Any:
     return pickle.loads(data, buffers=[bytes(frame.raw()) for frame in frames])
 
 
-class BenchCrew:
+class InProcessActorGroup:
     """Workers that sit on one bench."""
 
     def __init__(
-        self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]], size: int, engine: Bench
+        self,
+        make: Callable[..., Any],
+        init_args: Callable[[int, int], tuple[Any, ...]],
+        size: int,
+        engine: InProcessEngine,
     ) -> None:
-        self.size, self.turn, self._engine = size, 0, engine
-        self.members = [make(*travel(terms(place, size))) for place in range(size)]
+        self.size, self.sequence, self._engine = size, 0, engine
+        self.actors = [make(*travel(init_args(place, size))) for place in range(size)]
 
-    def ask(self, orders: Sequence[Sequence[Order]], rows: int = 0, to_all: Sequence[Order] = ()) -> list[list[Any]]:
-        self.turn += 1
+    def call_all(
+        self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()
+    ) -> list[list[Any]]:
+        self.sequence += 1
         replies = []
-        for one, own in zip(self.members, orders, strict=True):
-            replies.append(travel(one.do(self.turn, travel([*to_all, *own]))))
+        for one, own in zip(self.actors, calls, strict=True):
+            replies.append(travel(one.do(self.sequence, travel([*to_all, *own]))))
             self._engine.asked += 1
             if self._engine.asked in self._engine.losses:
-                self.members = []
-                raise HandsLostError(f"a worker fell off the bench at order {self._engine.asked}")
+                self.actors = []
+                raise WorkersLostError(f"a worker fell off the bench at order {self._engine.asked}")
         return replies
 
-    def dismiss(self) -> None:
-        self.members = []
+    def close(self) -> None:
+        self.actors = []
 
 
-class Bench:
+class InProcessEngine:
     """An engine of ``workers`` members on one bench.
 
     Parameters
@@ -58,18 +64,18 @@ class Bench:
         self.workers, self.losses, self._then = workers, losses, list(then)
         self.asked, self.hired = 0, 0
 
-    def line(self) -> str:
+    def describe(self) -> str:
         return f"a bench of {self.workers}"
 
-    def hire(
-        self, make: Callable[..., Any], terms: Callable[[int, int], tuple[Any, ...]], most: int | None = None
-    ) -> BenchCrew:
+    def start_actors(
+        self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
+    ) -> InProcessActorGroup:
         if self.hired and self._then:
             self.workers = self._then.pop(0)
         if not self.workers:
             raise EngineError("the bench has no workers")
         self.hired += 1
-        return BenchCrew(make, terms, min(self.workers, most or self.workers), self)
+        return InProcessActorGroup(make, init_args, min(self.workers, max_workers or self.workers), self)
 
     def __enter__(self) -> Self:
         return self
