@@ -39,7 +39,8 @@ def evaluate_history(history: pd.DataFrame, skip_rounds: int = 0, *, scale: floa
     Raises
     ------
     ValueError
-        A column is missing, rounds are not in order, a rating is not finite, or a parameter is out of range.
+        A column is missing, rounds are not in order, a rating is not finite, no round is left, or a parameter is out of
+        range.
     """
     check_value("scale", scale, positive(POINTS)["limits"])
     if missing := [name for name in _COLUMNS if name not in history.columns]:
@@ -48,8 +49,10 @@ def evaluate_history(history: pd.DataFrame, skip_rounds: int = 0, *, scale: floa
     if np.any(np.diff(round_index) < 0):
         raise ValueError("history must be in rating order: round_index decreases")
     starts = np.flatnonzero(np.diff(round_index, prepend=-1))
-    if not 0 <= skip_rounds <= len(starts):
-        raise ValueError(f"skip_rounds must be within 0..{len(starts)}, got {skip_rounds}")
+    if not 0 <= skip_rounds < len(starts):
+        raise ValueError(
+            f"skip_rounds must be >= 0 and less than {len(starts)}, the number of rounds, got {skip_rounds}"
+        )
     offsets = np.append(starts, len(history)).astype(np.int64)[skip_rounds:]
     rows = history.iloc[offsets[0] :]
     mu = np.array(rows["mu_prior"], dtype=np.float64)
