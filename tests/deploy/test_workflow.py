@@ -81,12 +81,12 @@ def test_workflow__checks_style_and_types_once() -> None:
 # What a test needs that Windows has not
 POSIX = re.compile(
     r"os\.(fork|killpg|mkfifo|setsid|waitpid|kill\()|signal\.(SIGKILL|SIGSTOP|SIGCONT|alarm)|\bresource\.|send_signal"
-    r"|\.chmod\(|symlink_to|start_new_session|: CommandServer|import fcntl|pipeline\.command_server|/proc/"
+    r"|\.chmod\(|symlink_to|start_new_session|: CommandServer|import fcntl|helpers\.command_server|/proc/"
 )
 GUARDED = {  # guarded in the test, or only a text or a fake
-    "lake/test_disk.py",
-    "lake/test_platforms.py",
-    "pipeline/test_portable.py",
+    "storage/lake/test_disk.py",
+    "storage/lake/test_platforms.py",
+    "system/test_portable.py",
     "deploy/test_workflow.py",
 }
 
