@@ -1,6 +1,6 @@
 """Sockets with a deadline and a limit of bytes for a whole exchange, whatever protocol is spoken over them.
 
-A read timeout bounds one read. A site that sends one byte before each timeout can prolong an answer without an end: in
+A read timeout bounds one read. A site that sends one byte before each timeout can prolong a response without an end: in
 a header line, in informational responses, in chunk extensions, in trailers or in records of TLS. Here every read and
 write at the socket takes at most the time that is left of the exchange, and every byte that arrives is counted. So no
 loop above the socket can outlive the deadline, because each turn of it needs bytes.

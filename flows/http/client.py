@@ -15,15 +15,15 @@ from ..sources.base import SourceError, shown
 from .addresses import is_loopback, same_host, split_url
 from .pace import Clock, Pace
 from .redaction import Secret
-from .transport import ExchangeError, Part, Response, Transport
+from .transport import ExchangeError, Part, Transport, TransportResponse
 
-__all__ = ["Answer", "Client", "Clock", "Pace"]
+__all__ = ["Client", "Clock", "Pace", "Response"]
 
 ATTEMPTS = 6  # about a minute of back-off in all; what lasts longer is for the next run
 LONGEST_WAIT = 300.0  # seconds; a site that asks for more is asked again by the next run
 MAX_BYTES = 2**28
 MAX_REDIRECTS = 5
-MAX_SECONDS = 600.0  # for one answer, however steadily it drips
+MAX_SECONDS = 600.0  # for one response, however steadily it drips
 DOCUMENT_SECONDS = 1800.0  # for one document with its redirects, attempts and the pauses between them
 MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified that is kept; a site would fill the index with longer ones
 TIMEOUT = httpx.Timeout(60.0, connect=20.0)
@@ -32,7 +32,7 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """What a site answered.
 
     Attributes
@@ -78,14 +78,14 @@ class Client:
     interval_seconds
         Least time from the beginning of a request to that of the next one to the same host.
     token
-        Sent to the host of ``base_url`` as a bearer token; told to nobody else, and never kept: an answer that repeats
+        Sent to the host of ``base_url`` as a bearer token; told to nobody else, and never kept: a response that repeats
         it is an error, and so is plain HTTP to another machine.
     contact
         Where the site's people reach ours, for the user agent.
     pause_seconds
         Least time to wait after a 429 that does not say how long.
     max_bytes
-        No answer may be longer, decoded.
+        No response may be longer, decoded.
     on_pause
         Called with the reason, and how long it is, before each pause after a fault.
 
@@ -140,20 +140,20 @@ class Client:
 
     def get(
         self, path: str, *, etag: str = "", last_modified: str = "", accept: Collection[int] = frozenset({200})
-    ) -> Answer:
-        """The answer at a path below the base URL, or at an address of its own.
+    ) -> Response:
+        """The response at a path below the base URL, or at an address of its own.
 
         Parameters
         ----------
         etag, last_modified
-            Of what we have: the answer may then be a 304.
+            Of what we have: the response may then be a 304.
         accept
-            HTTP statuses that are answers.
+            HTTP statuses that are responses.
 
         Raises
         ------
         SourceError
-            Any other status, no answer after several attempts or within half an hour, one that is too long, leads
+            Any other status, no response after several attempts or within half an hour, one that is too long, leads
             elsewhere, repeats the token or has a coding that was not asked for; names the URL.
         """
         url = urljoin(self._base, path)
@@ -178,7 +178,7 @@ class Client:
         status, body = response.status, response.body
         if self._secret.within(body):
             rule = (
-                "the answer repeats our access token; it was not kept; revoke the token, and use the site without one"
+                "the response repeats our access token; it was not kept; revoke the token, and use the site without one"
             )
             raise self._fault(url, rule)
         if status != 304 and status not in accept:
@@ -186,13 +186,13 @@ class Client:
         if status == 304 and not (etag or last_modified):
             raise self._fault(url, "HTTP 304, though nothing was said to be known")
         now, validators = int(self.clock.now()), [self._validator(response, name) for name in ("etag", "last-modified")]
-        return Answer(url, status, body, now, *validators)
+        return Response(url, status, body, now, *validators)
 
     def _tell(self, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome is not None else None
         self._on_pause(self._secret.redact(f"{self._source}: {error}; again in {state.upcoming_sleep:.0f} s"))
 
-    def _follow(self, url: str, headers: dict[str, str], end: float, accept: Collection[int]) -> Response:
+    def _follow(self, url: str, headers: dict[str, str], end: float, accept: Collection[int]) -> TransportResponse:
         """One attempt, along redirects that stay with the host."""
         at = url
         for _ in range(MAX_REDIRECTS + 1):
@@ -213,7 +213,7 @@ class Client:
             at = to
         raise self._fault(url, f"leads on and on, {MAX_REDIRECTS} times and more")
 
-    def _ask(self, url: str, headers: dict[str, str], end: float, accept: Collection[int]) -> Response:
+    def _ask(self, url: str, headers: dict[str, str], end: float, accept: Collection[int]) -> TransportResponse:
         host = urlsplit(url).netloc
         if self._secret and same_host(self._base, url):
             headers = headers | {"Authorization": f"Bearer {self._secret.value}"}
@@ -227,12 +227,12 @@ class Client:
 
         left = end - self.clock.monotonic()
         if left <= 0:
-            raise _PassingError(f"no whole answer within {DOCUMENT_SECONDS:.4g} s")
+            raise _PassingError(f"no whole response within {DOCUMENT_SECONDS:.4g} s")
         try:
             response = self._http.get(url, headers, min(MAX_SECONDS, left), part)
         except ExchangeError as error:
             if error.passing and self.clock.monotonic() >= end - 0.01:
-                raise _PassingError(f"no whole answer within {DOCUMENT_SECONDS:.4g} s") from error
+                raise _PassingError(f"no whole response within {DOCUMENT_SECONDS:.4g} s") from error
             if error.passing:
                 raise _PassingError(str(error)) from error
             raise self._fault(url, str(error)) from None
@@ -246,7 +246,7 @@ class Client:
             raise _PassingError(f"HTTP {response.status}", seconds)
         return response
 
-    def _retry_after(self, response: Response) -> float:
+    def _retry_after(self, response: TransportResponse) -> float:
         told = response.headers.get("retry-after", "").strip()
         least = self._pause if response.status == 429 else 0.0
         if told.isascii() and told.isdigit():
@@ -256,7 +256,7 @@ class Client:
         except (ValueError, TypeError, OverflowError):
             return least
 
-    def _validator(self, response: Response, name: str) -> str:
+    def _validator(self, response: TransportResponse, name: str) -> str:
         """A header to ask again with, if it can be kept and sent back."""
         value = response.headers.get(name, "")
         plain = value.isascii() and value.isprintable() and len(value) <= MAX_VALIDATOR
@@ -285,6 +285,6 @@ def _user_agent(contact: str) -> str:
 
 
 def _beginning(body: bytes) -> str:
-    """How an answer begins, for a message."""
+    """How a response begins, for a message."""
     text = body[:200].decode("utf-8", "replace").strip()
     return shown(text) if text else ""

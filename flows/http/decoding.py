@@ -1,4 +1,4 @@
-"""The body of an answer, its content coding undone piece by piece, with a limit on what comes out."""
+"""The body of a response, its content coding undone piece by piece, with a limit on what comes out."""
 
 from __future__ import annotations
 

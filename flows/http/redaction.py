@@ -97,7 +97,7 @@ def _encoded(value: str) -> list[str]:
 
 
 class _Redacting(logging.Filter):
-    """Removes the tokens in use from records of the HTTP library, which at level DEBUG shows headers of answers."""
+    """Removes the tokens in use from records of the HTTP library, which at level DEBUG shows headers of responses."""
 
     def __init__(self) -> None:
         super().__init__()

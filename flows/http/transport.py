@@ -1,4 +1,4 @@
-"""One request and its answer over HTTP/1.1, bounded in time, in bytes on the wire and in bytes of the body."""
+"""One request and its response over HTTP/1.1, bounded in time, in bytes on the wire and in bytes of the body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import httpx
 from .bounded import Backend, Budget, BytesSpentError, TimeSpentError
 from .decoding import ACCEPTED, BodyTooLongError, CodingError, Decoder, DecoderError
 
-__all__ = ["ExchangeError", "Part", "Response", "Transport"]
+__all__ = ["ExchangeError", "Part", "Transport", "TransportResponse"]
 
 KEEP_ALIVE_SECONDS = 5.0
 BEGINNING_BYTES = 1 << 16  # of a body that only a message shows
@@ -26,7 +26,7 @@ Part = Literal["whole", "beginning", "none"]
 
 
 class ExchangeError(Exception):
-    """There is no answer, or none that can be used.
+    """There is no response, or none that can be used.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class ExchangeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class TransportResponse:
     """Status, headers by their names in small letters, and the body or that part of it that was wanted."""
 
     status: int
@@ -77,20 +77,22 @@ class Transport:
             pool.close()
         self._pools.clear()
 
-    def get(self, url: str, headers: Mapping[str, str], seconds: float, part: Callable[[int], Part]) -> Response:
+    def get(
+        self, url: str, headers: Mapping[str, str], seconds: float, part: Callable[[int], Part]
+    ) -> TransportResponse:
         """Ask for an address.
 
         Parameters
         ----------
         seconds
-            After which the answer must be complete, from the connection to the last byte.
+            After which the response must be complete, from the connection to the last byte.
         part
             How much of the body is wanted, by status. The connection is closed if the rest is not read.
 
         Raises
         ------
         ExchangeError
-            There is no answer, it takes too long, is too long, or in a coding that was not asked for.
+            There is no response, it takes too long, is too long, or in a coding that was not asked for.
         """
         try:
             to = httpx.URL(url)
@@ -106,17 +108,17 @@ class Transport:
             extensions = {"timeout": self._timeout.as_dict()}
             with pool.stream("GET", target, headers=encoded, extensions=extensions) as response:
                 if not self._budget.n_bytes:
-                    # It was read from bytes behind the answer before, on the same connection.
-                    raise ExchangeError("no answer (the one before was longer than it said)", passing=True)
+                    # It was read from bytes behind the response before, on the same connection.
+                    raise ExchangeError("no response (the one before was longer than it said)", passing=True)
                 return self._read(response, part(response.status))
 
-    def _read(self, response: httpcore.Response, part: Part) -> Response:
+    def _read(self, response: httpcore.Response, part: Part) -> TransportResponse:
         headers: dict[str, str] = {}
         for raw, value in response.headers:
             name = raw.decode("latin-1").lower()
             headers[name] = f"{headers[name]}, {_text(value)}" if name in headers else _text(value)
         if part == "none":
-            return Response(response.status, headers, b"")
+            return TransportResponse(response.status, headers, b"")
         length = headers.get("content-length", "")
         if part == "whole" and length.isascii() and length.isdigit() and int(length) > self._max_bytes:
             raise BodyTooLongError  # before a byte of it is read
@@ -125,9 +127,9 @@ class Transport:
             decoder.feed(piece)
             self._budget.check()
             if part == "beginning" and decoder.n_bytes >= BEGINNING_BYTES:
-                return Response(response.status, headers, decoder.beginning(BEGINNING_BYTES))
+                return TransportResponse(response.status, headers, decoder.beginning(BEGINNING_BYTES))
         self._budget.check()
-        return Response(response.status, headers, decoder.body())
+        return TransportResponse(response.status, headers, decoder.body())
 
     @contextmanager
     def _explained(self, seconds: float) -> Iterator[None]:
@@ -136,24 +138,24 @@ class Transport:
         try:
             yield
         except TimeSpentError:
-            raise ExchangeError(f"no whole answer within {seconds:.4g} s", passing=True) from None
+            raise ExchangeError(f"no whole response within {seconds:.4g} s", passing=True) from None
         except httpcore.TimeoutException as error:
             # The last read has what is left for its timeout: it ends at the deadline, or a little before.
             if self._budget.over():
-                raise ExchangeError(f"no whole answer within {seconds:.4g} s", passing=True) from None
-            raise ExchangeError(f"no answer ({_words(error)})", passing=True) from error
+                raise ExchangeError(f"no whole response within {seconds:.4g} s", passing=True) from None
+            raise ExchangeError(f"no response ({_words(error)})", passing=True) from error
         except httpcore.RemoteProtocolError as error:
             if "too long" in str(error):  # h11 says no more of a head, or of trailers, beyond its limit
-                raise ExchangeError("the answer has headers of more than 100 kB", passing=False) from None
-            raise ExchangeError(f"no answer ({_words(error)})", passing=True) from error
+                raise ExchangeError("the response has headers of more than 100 kB", passing=False) from None
+            raise ExchangeError(f"no response ({_words(error)})", passing=True) from error
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
-            raise ExchangeError(f"no answer ({_words(error)})", passing=True) from error
+            raise ExchangeError(f"no response ({_words(error)})", passing=True) from error
         except DecoderError as error:
-            raise ExchangeError(f"no answer ({error})", passing=True) from None
+            raise ExchangeError(f"no response ({error})", passing=True) from None
         except BodyTooLongError:
-            raise ExchangeError(f"the answer is longer than {longest}", passing=False) from None
+            raise ExchangeError(f"the response is longer than {longest}", passing=False) from None
         except BytesSpentError:
-            rule = f"the answer takes more than twice the {longest} of the longest body to send"
+            rule = f"the response takes more than twice the {longest} of the longest body to send"
             raise ExchangeError(rule, passing=False) from None
         except CodingError as error:
             rule = f"Content-Encoding is {str(error)[:60]!r}; one layer of gzip was asked for, and nothing else is read"

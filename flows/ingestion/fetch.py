@@ -1,4 +1,4 @@
-"""From a site to the raw answers in the lake: what is missing is asked for once, what may have changed now and then."""
+"""From a site to the response archive: missing documents are requested once, recent ones again from time to time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ..http.client import Client
 from ..sources.base import SourceError
 from ..sources.sites.documents import Document, Key
 from ..sources.sites.site import DocumentRequest, Site
-from .folder_client import Folder
-from .response_archive import Entry, Raw
+from .folder_client import FolderClient
+from .response_archive import Entry, ResponseArchive
 
 __all__ = ["Told", "fetch"]
 
@@ -23,19 +23,19 @@ SAVE_SECONDS = 30.0  # between writes of the index; what it misses is found agai
 MAX_FOLLOW_UPS = (
     5000  # documents beyond the list in one run; CTFtime, the one site with any, has some 1,000 pages of teams
 )
-BROKEN_IN_A_ROW = 3  # that many answers nobody can read: the site has changed, or is ill
+BROKEN_IN_A_ROW = 3  # that many responses nobody can read: the site has changed, or is ill
 
 
 def fetch(
-    raw: Raw,
+    archive: ResponseArchive,
     site: Site,
-    client: Client | Folder,
+    client: Client | FolderClient,
     *,
     since: int | None = None,
     again: bool = False,
     on_progress: Told = lambda done, total, told: None,
 ) -> list[SourceError]:
-    """Bring the raw answers up to date.
+    """Bring the raw responses up to date.
 
     Documents that are missing are asked for, in order of time. Of those that are there and whose age has doubled since
     (in their first thirty days), those most overdue are asked for again until one is as it was. So a contest is looked
@@ -51,14 +51,14 @@ def fetch(
     Returns
     -------
     list[SourceError]
-        Responses that could not be read. They are kept, but not as answers, and asked for again later.
+        Responses that could not be read. They are stored apart, and requested again later.
 
     Raises
     ------
     SourceError
-        The list or several documents in a row cannot be had or read. What was answered until then is kept.
+        The list or several documents in a row cannot be had or read. Responses until then are kept.
     """
-    fetcher = Fetcher(raw, site, client)
+    fetcher = Fetcher(archive, site, client)
     try:
         listed = site.list_documents(fetcher, since, int(client.clock.now()))
         requests = list({request.key: request for request in listed}.values())
@@ -72,15 +72,15 @@ def fetch(
             requested = {request.key for request in missing}
             due = [request for request in requests if request.key not in requested]
         else:
-            ratios = [(_overdue(raw.entry(request.key), request, now), request) for request in requests]
+            ratios = [(_overdue(archive.entry(request.key), request, now), request) for request in requests]
             due = [request for ratio, request in sorted(ratios, key=lambda pair: -pair[0]) if ratio >= 1.0]
         for done, request in enumerate(due):
             on_progress(done, len(due), f"asking {site.name} again for {request.key.shown}")
             if not fetcher.fetch(request) and not again:
                 break
-        for done, request in enumerate(site.follow_up(raw, fetcher.any_new)):
+        for done, request in enumerate(site.follow_up(archive, fetcher.any_new)):
             if done == MAX_FOLLOW_UPS:
-                rule = f"more than {MAX_FOLLOW_UPS:,} documents beyond its list; what was answered is kept"
+                rule = f"more than {MAX_FOLLOW_UPS:,} documents beyond its list; responses so far are kept"
                 raise SourceError(rule, site.name, member=request.path)
             on_progress(done, None, f"asking {site.name} for {request.key.shown}")
             fetcher.fetch(request)
@@ -92,8 +92,8 @@ def fetch(
 class Fetcher:
     """Asks, and files what comes in."""
 
-    def __init__(self, raw: Raw, site: Site, client: Client | Folder) -> None:
-        self._raw, self._site, self._client = raw, site, client
+    def __init__(self, archive: ResponseArchive, site: Site, client: Client | FolderClient) -> None:
+        self._archive, self._site, self._client = archive, site, client
         self._saved = client.clock.monotonic()
         self._dirty = False
         self.broken: list[SourceError] = []
@@ -102,24 +102,24 @@ class Fetcher:
 
     def is_missing(self, request: DocumentRequest) -> bool:
         """Whether a document was never asked for, or the list now tells something else of it."""
-        entry = self._raw.find(request.key)
+        entry = self._archive.find(request.key)
         return entry is None or (entry.version >= 0 and entry.about != request.about)
 
     def about(self, key: Key) -> dict[str, Any] | None:
         """See :class:`ranklake.flows.sources.sites.site.ListFetcher`."""
-        entry = self._raw.find(key)
+        entry = self._archive.find(key)
         return None if entry is None or entry.version < 0 else entry.about
 
     def fetch_list(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
         """See :class:`ranklake.flows.sources.sites.site.ListFetcher`."""
         answered = self._get(DocumentRequest(key, path, 0))
-        document = answered or self._raw.read(key)
+        document = answered or self._archive.read(key)
         try:
             found = read(document)
         except SourceError as error:
             raise self._keep_broken(document, error) from None
         if answered is not None:
-            self._raw.keep(answered, replace=True)
+            self._archive.keep(answered, replace=True)
             self._dirty = True
         return found
 
@@ -128,7 +128,7 @@ class Fetcher:
         self._dirty = True
         document = self._get(request)
         if document is None:
-            self._raw.still_holds(request.key, int(self._client.clock.now()))
+            self._archive.still_holds(request.key, int(self._client.clock.now()))
             news = False
         else:
             try:
@@ -139,7 +139,7 @@ class Fetcher:
                 if self._in_a_row == BROKEN_IN_A_ROW:
                     raise self.broken[-1] from None
                 return False
-            news = self._raw.keep(document)
+            news = self._archive.keep(document)
             self.any_new |= news
         self._in_a_row = 0
         if self._client.clock.monotonic() - self._saved > SAVE_SECONDS:
@@ -149,23 +149,23 @@ class Fetcher:
     def save(self) -> None:
         """Write the index, if it changed."""
         if self._dirty:
-            self._raw.save()
+            self._archive.save()
             self._saved, self._dirty = self._client.clock.monotonic(), False
 
     def _get(self, request: DocumentRequest) -> Document | None:
-        """What the site answers; None if it says that nothing changed."""
-        entry = self._raw.entry(request.key)
+        """The response of the site; None if it says that nothing changed."""
+        entry = self._archive.entry(request.key)
         usable = entry is not None and entry.version >= 0 and entry.about == request.about and not entry.failures
         known = entry if usable and entry is not None else Entry("", "")
-        answer = self._client.get(
+        response = self._client.get(
             request.path, etag=known.etag, last_modified=known.last_modified, accept=request.accept
         )
-        return None if answer.status == 304 else Document(request.key, answer, request.about)
+        return None if response.status == 304 else Document(request.key, response, request.about)
 
     def _keep_broken(self, document: Document, error: SourceError) -> SourceError:
         self._dirty = True
-        path = self._raw.keep_broken(document)
-        rule = f"{error.rule}; the answer is kept at {path}"
+        path = self._archive.keep_broken(document)
+        rule = f"{error.rule}; the response is kept at {path}"
         return SourceError(rule, error.source, error.contest or document.key.name, error.member, error.rows)
 
 

@@ -1,25 +1,25 @@
-"""A site whose answers lie in a folder."""
+"""A site whose responses lie in a folder."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
 
-from ..http.client import Answer, Clock
+from ..http.client import Clock, Response
 from ..sources.base import SourceError
 
-__all__ = ["Folder"]
+__all__ = ["FolderClient"]
 
 
-class Folder:
-    """Answers from files in a folder, as a :class:`Client` would give them: paths are names, a missing file a 404."""
+class FolderClient:
+    """Responses from files in a folder, as a :class:`Client` would give them: paths are names, a missing file a 404."""
 
     def __init__(self, source: str, folder: str, *, clock: Clock | None = None) -> None:
         self.requests = 0
         self.clock = clock or Clock()
         self._source, self._folder = source, Path(folder)
 
-    def __enter__(self) -> Folder:
+    def __enter__(self) -> FolderClient:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -27,7 +27,7 @@ class Folder:
 
     def get(
         self, path: str, *, etag: str = "", last_modified: str = "", accept: Collection[int] = frozenset({200})
-    ) -> Answer:
+    ) -> Response:
         """The file of a name.
 
         Raises
@@ -41,11 +41,11 @@ class Folder:
             facts = file.stat()
             version = f"{facts.st_mtime_ns}-{facts.st_size}"
             if etag == version:
-                return Answer(str(file), 304, b"", now, version)
-            return Answer(str(file), 200, file.read_bytes(), now, version)
+                return Response(str(file), 304, b"", now, version)
+            return Response(str(file), 200, file.read_bytes(), now, version)
         except FileNotFoundError:
             if 404 in accept:
-                return Answer(str(file), 404, b"", now)
+                return Response(str(file), 404, b"", now)
             raise SourceError("no such file", self._source, member=str(file)) from None
         except OSError as error:
             raise SourceError(f"cannot be read: {error.strerror or error}", self._source, member=str(file)) from None

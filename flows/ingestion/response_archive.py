@@ -1,4 +1,4 @@
-"""Answers of a site as they came, in the lake: compressed, never changed, each with where and when it came from."""
+"""Responses of a site as they came, in the lake: compressed, never changed, each with where and when it came from."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.leases.fence import Writer
 from ranklake.storage.leases.lease import Lease
 
-from ..http.client import Answer
+from ..http.client import Response
 from ..sources.sites.documents import Document, Key
 
-__all__ = ["Entry", "Raw"]
+__all__ = ["Entry", "ResponseArchive"]
 
-_AHEAD = 8  # answers; in a store each takes a round trip
+_AHEAD = 8  # responses; in a store each takes a round trip
 _BROKEN = "broken"
 _CODEC = "zstd"
 
 
 class Entry(msgspec.Struct, omit_defaults=True):
-    """What the index knows of an answer.
+    """What the index knows of a response.
 
-    ``version`` counts the answers that differed, -1 for none that could be read; ``failures`` those since that could
+    ``version`` counts the responses that differed, -1 for none that could be read; ``failures`` those since that could
     not. ``checked_seconds`` is when the site was last asked.
     """
 
@@ -62,11 +62,11 @@ _HEADER = msgspec.json.Decoder(_Header)
 _ENTRIES = msgspec.json.Decoder(list[Entry])
 
 
-class Raw:
-    """All answers of one source.
+class ResponseArchive:
+    """All responses of one source.
 
     A file is a line of JSON (address, time, status and the like) and the bytes that were sent, compressed together.
-    Answers are kept under a lease on the source. They are only read without one.
+    Responses are kept under a lease on the source. They are only read without one.
 
     The index saves listing a store; it only repeats what the files say, so it may be behind them or lost.
     """
@@ -87,15 +87,15 @@ class Raw:
             self.rebuild()
 
     def entry(self, key: Key) -> Entry | None:
-        """What is known of an answer; None if there is none."""
+        """What is known of a response; None if there is none."""
         return self._entries.get(key)
 
     def keys(self, *kinds: str) -> list[Key]:
-        """What there are answers about."""
+        """What there are responses about."""
         return [key for key, entry in self._entries.items() if key.kind in kinds and entry.version >= 0]
 
     def fingerprint(self, key: Key) -> str:
-        """Changes when the newest answer, or what the list told of it, does."""
+        """Changes when the newest response, or what the list told of it, does."""
         entry = self._entries[key]
         return digest_of(entry.digest.encode() + msgspec.json.encode(entry.about, order="sorted"))
 
@@ -107,12 +107,12 @@ class Raw:
                 with suppress(MissingError):
                     if self._lake.read_bytes(
                         path
-                    ):  # an empty one holds no answer yet: see ranklake.storage.lake.disk.Disk.create
+                    ):  # an empty one holds no response yet: see ranklake.storage.lake.disk.Disk.create
                         self._adopt(self._read(path), 0)
         return self._entries.get(key)
 
     def read(self, key: Key) -> Document:
-        """The newest answer.
+        """The newest response.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class Raw:
         return self._read(self._path(self._entries[key]))
 
     def read_ahead(self, keys: Iterable[Key]) -> Iterator[Document]:
-        """The newest answers, in the order of ``keys``; some are fetched and checked while another one is worked on.
+        """The newest responses, in the order of ``keys``; some are fetched and checked while another one is worked on.
 
         Raises
         ------
@@ -132,16 +132,16 @@ class Raw:
         return prefetch(self.read, keys, _AHEAD, _AHEAD, "ranklake-raw")
 
     def keep(self, document: Document, *, replace: bool = False) -> bool:
-        """Keep an answer, beside those that differ; lists, which are of no lasting interest, ``replace`` the last one.
+        """Keep a response, beside those that differ; lists, which are of no lasting interest, ``replace`` the last one.
 
         Returns
         -------
         bool
             Whether it is news.
         """
-        key, answer = document.key, document.answer
+        key, response = document.key, document.response
         entry = self._entries.get(key) or Entry(key.kind, key.name)
-        digest = digest_of(answer.body)
+        digest = digest_of(response.body)
         news = entry.digest != digest or entry.about != document.about
         if news:
             version = 0 if replace else entry.version + 1
@@ -152,18 +152,18 @@ class Raw:
                 while not self._writer.create_bytes(layout.raw_file(self.source, key.kind, key.name, version), data):
                     version += 1
             entry.version, entry.digest, entry.about = version, digest, document.about
-        entry.checked_seconds, entry.failures = answer.time_seconds, 0
-        entry.etag, entry.last_modified = answer.etag, answer.last_modified
+        entry.checked_seconds, entry.failures = response.time_seconds, 0
+        entry.etag, entry.last_modified = response.etag, response.last_modified
         self._entries[key] = entry
         return news
 
     def keep_broken(self, document: Document) -> str:
-        """Keep an answer that cannot be read, for people to look at; returns its place. The next one replaces it."""
+        """Keep a response that cannot be read, for people to look at; returns its place. The next one replaces it."""
         key = document.key
         path = layout.raw_file(self.source, _BROKEN, str(key))
-        self._writer.write_bytes(path, _encode(document, digest_of(document.answer.body)))
+        self._writer.write_bytes(path, _encode(document, digest_of(document.response.body)))
         entry = self._entries.setdefault(key, Entry(key.kind, key.name))
-        entry.checked_seconds, entry.failures = document.answer.time_seconds, entry.failures + 1
+        entry.checked_seconds, entry.failures = document.response.time_seconds, entry.failures + 1
         return path
 
     def still_holds(self, key: Key, time_seconds: int) -> None:
@@ -178,7 +178,7 @@ class Raw:
         self._version = self._writer.replace_bytes(path, msgspec.json.format(data, indent=0), self._version)
 
     def verify(self) -> Iterator[tuple[str, str]]:
-        """Read every answer that was ever kept: its path, and what is wrong with it or ``""``."""
+        """Read every response that was ever kept: its path, and what is wrong with it or ``""``."""
         missing = {self._path(entry) for entry in self._entries.values() if entry.version >= 0}
         for kind in self._lake.list(layout.raw_folder(self.source)):
             if kind.startswith(layout.TEMPORARY_PREFIX) or layout.fence_number(kind) >= 0:
@@ -221,21 +221,21 @@ class Raw:
         return before[0] if before and not self._lake.exists(path) and self._lake.exists(before[0]) else path
 
     def _names(self, key: Key, version: int) -> list[str]:
-        """Where an answer may be: under its name of today, and under that of release 0.1 if it was another one."""
+        """Where a response may be: under its name of today, and under that of release 0.1 if it was another one."""
         now = layout.raw_file(self.source, key.kind, key.name, version)
         return list(dict.fromkeys([now, layout.raw_file_before(self.source, key.kind, key.name, version)]))
 
     def _adopt(self, document: Document, version: int) -> None:
-        key, answer = document.key, document.answer
+        key, response = document.key, document.response
         self._entries[key] = Entry(
             key.kind,
             key.name,
             version,
-            digest_of(answer.body),
+            digest_of(response.body),
             document.about,
-            answer.time_seconds,
-            answer.etag,
-            answer.last_modified,
+            response.time_seconds,
+            response.etag,
+            response.last_modified,
         )
 
     def _read(self, path: str) -> Document:
@@ -246,27 +246,27 @@ class Raw:
         except (OSError, msgspec.MsgspecError):
             header, body = None, b""
         if header is None or digest_of(body) != header.digest:
-            raise damaged(path, "not the answer that was kept")
-        answer = Answer(header.url, header.status, body, header.time_seconds, header.etag, header.last_modified)
-        return Document(Key(header.kind, header.name), answer, header.about)
+            raise damaged(path, "not the response that was kept")
+        response = Response(header.url, header.status, body, header.time_seconds, header.etag, header.last_modified)
+        return Document(Key(header.kind, header.name), response, header.about)
 
 
 def _encode(document: Document, digest: str) -> bytes:
-    key, answer = document.key, document.answer
+    key, response = document.key, document.response
     header = _Header(
         key.kind,
         key.name,
-        answer.url,
-        answer.status,
-        answer.time_seconds,
+        response.url,
+        response.status,
+        response.time_seconds,
         digest,
-        answer.etag,
-        answer.last_modified,
+        response.etag,
+        response.last_modified,
         document.about,
     )
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, _CODEC) as stream:
         stream.write(msgspec.json.encode(header) + b"\n")
-        stream.write(answer.body)
+        stream.write(response.body)
     data: bytes = sink.getvalue().to_pybytes()
     return data

@@ -1,4 +1,4 @@
-"""From a site to a data set: ask for what is missing, read the raw answers, and take in what they tell."""
+"""From a site to a data set: ask for what is missing, read the raw responses, and take in what they tell."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ..http.client import Client
 from ..sources.base import SourceError
 from ..sources.sites.site import Site, find_site
 from .fetch import Told, fetch
-from .folder_client import Folder
-from .response_archive import Raw
+from .folder_client import FolderClient
+from .response_archive import ResponseArchive
 from .update import SourceReport, take_in
 
 __all__ = ["KAGGLE", "SourceReport", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
@@ -38,7 +38,7 @@ def ingest_source(
     base_url: str | None = None,
     again: bool = False,
     on_progress: Told = lambda done, total, told: None,
-    client: Client | Folder | None = None,
+    client: Client | FolderClient | None = None,
     on_pause: Callable[[str], None] = lambda why: None,
     steal: bool = False,
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
@@ -46,7 +46,7 @@ def ingest_source(
 ) -> SourceReport:
     """Bring a data set up to date with a site.
 
-    What the lake has of the site's answers is not asked for again; a run that was stopped goes on where it stopped.
+    What the lake has of the site's responses is not asked for again; a run that was stopped goes on where it stopped.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def ingest_source(
     ValueError
         A name, time or address is none.
     SourceError
-        The site cannot be asked, or answers something else; what was answered until then is kept.
+        The site cannot be reached, or sends something else; what it sent until then is kept.
     LakeError
         The lake is damaged, or somebody else is at work for longer than ten minutes.
     """
@@ -97,10 +97,10 @@ def ingest_source(
         with hold_lease(
             lake, folder, purpose, steal=steal, wait_seconds=LEASE_TIMEOUT_SECONDS, on_wait=on_wait
         ) as lease:
-            raw, before = Raw(lake, source, lease), asking.requests
-            broken = fetch(raw, site, asking, since=start, again=again, on_progress=on_progress)
+            archive, before = ResponseArchive(lake, source, lease), asking.requests
+            broken = fetch(archive, site, asking, since=start, again=again, on_progress=on_progress)
             requests = asking.requests - before
-    report = take_in(lake, raw, site, dataset, steal=steal, on_wait=on_wait, on_progress=on_progress)
+    report = take_in(lake, archive, site, dataset, steal=steal, on_wait=on_wait, on_progress=on_progress)
     for error in broken:
         report.reject(error)
     report.requests, report.seconds = requests, time.monotonic() - began
@@ -117,7 +117,7 @@ def normalise_source(
     on_progress: Told = lambda done, total, told: None,
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
 ) -> SourceReport:
-    """Read all raw answers of a site again and bring a data set up to date with them; asks nobody.
+    """Read all raw responses of a site again and bring a data set up to date with them; asks nobody.
 
     Parameters
     ----------
@@ -129,18 +129,18 @@ def normalise_source(
     ValueError
         A name is none.
     MissingError
-        There are no answers of this site in the lake.
+        There are no responses of this site in the lake.
     """
     began = time.monotonic()
     site = find_site(source)
     dataset = layout.check_dataset_name(dataset or source)
-    raw = Raw(lake, source)
-    raw.rebuild()
-    if not any(raw.keys(kind) for kind in site.kinds):
-        raise MissingError(f"no answers of {source} in {lake.url}; `ranklake ingest {source}` fetches them")
+    archive = ResponseArchive(lake, source)
+    archive.rebuild()
+    if not any(archive.keys(kind) for kind in site.kinds):
+        raise MissingError(f"no responses of {source} in {lake.url}; `ranklake ingest {source}` fetches them")
     report = take_in(
         lake,
-        raw,
+        archive,
         site,
         dataset,
         everything=True,
@@ -153,7 +153,7 @@ def normalise_source(
     return report
 
 
-def open_client(site: Site, on_pause: Callable[[str], None] = lambda why: None) -> Client | Folder:
+def open_client(site: Site, on_pause: Callable[[str], None] = lambda why: None) -> Client | FolderClient:
     """What asks a site: a client, whose token and our address come from the environment, or a reader of a folder.
 
     Raises
@@ -162,9 +162,9 @@ def open_client(site: Site, on_pause: Callable[[str], None] = lambda why: None) 
         The base URL is none, and no folder either.
     """
     if not site.base_url:
-        raise ValueError(f"{site.name} answers no more: say with --base-url in which folder the files of its feed are")
+        raise ValueError(f"{site.name} is closed; --base-url must be the folder with the files of its feed")
     if Path(site.base_url).is_dir():
-        return Folder(site.name, site.base_url)
+        return FolderClient(site.name, site.base_url)
     return Client(
         site.name,
         site.base_url,

@@ -1,4 +1,4 @@
-"""From the raw answers of a site to a data set: what changed is read, and the rest is confirmed."""
+"""From the raw responses of a site to a data set: what changed is read, and the rest is confirmed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..sources.sites.documents import Document, Key
 from ..sources.sites.site import Site
 from .fetch import Told
 from .player_names import Names
-from .response_archive import Raw
+from .response_archive import ResponseArchive
 
 __all__ = ["SourceReport", "counted", "take_in"]
 
@@ -41,7 +41,7 @@ class SourceReport:
     renamed : int
         Contests whose players count by a new name; ratings stay as they were.
     rejected : list of (contest_id, reason)
-        What was not taken, now or again: contests with a fault, and answers that nobody can read.
+        What was not taken, now or again: contests with a fault, and responses that nobody can read.
     requests : int
         How often the site was asked.
     seconds : float
@@ -120,7 +120,7 @@ _RECORD = msgspec.json.Decoder(_Record)
 
 def take_in(
     lake: Lake,
-    raw: Raw,
+    archive: ResponseArchive,
     site: Site,
     dataset: str,
     *,
@@ -130,11 +130,11 @@ def take_in(
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
     on_progress: Told = lambda done, total, told: None,
 ) -> SourceReport:
-    """Bring a data set up to date with the raw answers; unless ``everything`` is, what was read is not read again."""
+    """Bring a data set up to date with the raw responses; unless ``everything`` is, what was read is not read again."""
     report = SourceReport(site.name, dataset)
     path = layout.source_file(dataset, site.name)
-    keys = sorted(set(raw.keys(*site.kinds, *site.name_kinds)), key=_natural)
-    fingerprints = {str(key): raw.fingerprint(key) for key in keys}
+    keys = sorted(set(archive.keys(*site.kinds, *site.name_kinds)), key=_natural)
+    fingerprints = {str(key): archive.fingerprint(key) for key in keys}
     held = None if everything else _holds(_read_record(lake, path)[0], site, fingerprints, _contests(lake, dataset))
     if held is not None:
         report.unchanged = held
@@ -143,12 +143,12 @@ def take_in(
         record, version = _read_record(lake, path)  # nobody else changes it from here on, nor the data set
         there = _contests(lake, dataset)
         now = _Record(site.version, {})
-        names = Names(record.handles, record.aliases, _names(raw, site)) if site.name_kinds else None
+        names = Names(record.handles, record.aliases, _names(archive, site)) if site.name_kinds else None
         before = {one for taken in record.documents.values() for one in taken.contests} & there
         taker = _Taker(site, names, report, before)
         known = {} if everything or record.version != site.version else record.documents
         same = {key for key in keys if str(key) in known and known[str(key)].fingerprint == fingerprints[str(key)]}
-        documents = raw.read_ahead([key for key in keys if key.kind in site.kinds and key not in same])
+        documents = archive.read_ahead([key for key in keys if key.kind in site.kinds and key not in same])
         for done, key in enumerate(keys):
             on_progress(done, len(keys), f"reading {key.shown}")
             contests: list[str] | None = []
@@ -157,7 +157,7 @@ def take_in(
             elif key.kind in site.kinds:
                 contests = taker.read(adding, next(documents), new_to_us=record.version == 0)
             if contests is None:  # it was taken out by hand, and comes back
-                contests = taker.read(adding, raw.read(key), new_to_us=False)
+                contests = taker.read(adding, archive.read(key), new_to_us=False)
             # What stands elsewhere, too, may be gone from there the next time: then it counts here.
             fingerprint = "" if key in taker.repeating else fingerprints[str(key)]
             now.documents[str(key)] = _Taken(fingerprint, contests)
@@ -173,7 +173,7 @@ def take_in(
 
 
 def _holds(record: _Record, site: Site, fingerprints: dict[str, str], there: set[str]) -> int | None:
-    """How many contests a data set has from a site, if it has all that the answers tell; else None."""
+    """How many contests a data set has from a site, if it has all that the responses tell; else None."""
     if record.version != site.version or record.documents.keys() != fingerprints.keys():
         return None
     if any(taken.fingerprint != fingerprints[key] for key, taken in record.documents.items()):
@@ -221,7 +221,7 @@ class _Taker:
                 contest_id = contest.contest_id
                 if contest_id in self.seen:
                     rule = f"it stands in {key.shown} once more"
-                    self._report.reject(SourceError(rule, self._site.name, contest_id, document.answer.url))
+                    self._report.reject(SourceError(rule, self._site.name, contest_id, document.response.url))
                     self.repeating.add(key)
                     continue
                 if self._names is not None:
@@ -250,10 +250,10 @@ def _read_record(lake: Lake, path: str) -> tuple[_Record, str]:
         raise damaged(path, str(error)) from None
 
 
-def _names(raw: Raw, site: Site) -> dict[str, str]:
+def _names(archive: ResponseArchive, site: Site) -> dict[str, str]:
     """What a site calls its players, by id; the last document counts."""
     found: dict[str, str] = {}
-    for document in raw.read_ahead(sorted(raw.keys(*site.name_kinds), key=_natural)):
+    for document in archive.read_ahead(sorted(archive.keys(*site.name_kinds), key=_natural)):
         with suppress(SourceError):  # told where its contests are read
             found.update(site.names(document))
     return found

@@ -12,7 +12,7 @@ from ranklake.storage.leases.lease import lease_holder
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 
 from ..engines.base import Engine
-from ..ingestion.response_archive import Raw
+from ..ingestion.response_archive import ResponseArchive
 from .freshness import Freshness, update_command
 
 __all__ = ["Verifier", "replay"]
@@ -41,7 +41,7 @@ class Verifier:
     snapshots: int = 0
     published: int = 0
     sites: int = 0
-    answers: int = 0
+    responses: int = 0
 
     def everything(self) -> Iterator[str]:
         """What is wrong in the lake, one line each that names the file and what mends it."""
@@ -121,12 +121,12 @@ class Verifier:
         yield from verify_rows(run, dataset, plan.holds)
 
     def site(self, source: str) -> Iterator[str]:
-        """What is wrong with the answers of a site."""
+        """What is wrong with the responses of a site."""
         self._note_writer(layout.raw_folder(source))
         self.sites += 1
         try:
-            for _, wrong in Raw(self.lake, source).verify():
-                self.answers += 1
+            for _, wrong in ResponseArchive(self.lake, source).verify():
+                self.responses += 1
                 if wrong:
                     yield wrong
         except LakeError as error:
@@ -144,7 +144,7 @@ class Verifier:
         if self.published:
             told += [f"the published tables of {_count(self.published, 'run')}"]
         if self.sites:
-            told += [f"{_count(self.answers, 'answer')} of {_count(self.sites, 'site')}"]
+            told += [f"{_count(self.responses, 'response')} of {_count(self.sites, 'site')}"]
         return ", ".join(told) or "the lake is empty"
 
     def _note_writer(self, folder: str) -> None:

@@ -166,7 +166,7 @@ def _open(lake: str, create: bool = False) -> Lake:
 @task(name="ingest", tags=["network"], cache_policy=NO_CACHE, persist_result=False)
 def _ingest(lake: str, source: str, dataset: str, where: dict[str, Any]) -> SourceReport:
     with plain_errors():
-        with _shown(f"ingesting {source}", "answers") as tell:
+        with _shown(f"ingesting {source}", "responses") as tell:
             opened = _open(lake, create=True)
             report = bring_in(opened, source, dataset, on_progress=tell, **where)
         _log(f"data set {dataset}: {line}" for line in report.lines())

@@ -158,7 +158,7 @@ def follow(
     if publish:
         need("deltalake", "publish", "publishing")
     dataset = runs[0].dataset
-    with show(f"ingesting {source}", "answers") as tell:
+    with show(f"ingesting {source}", "responses") as tell:
         ingested = update(lake, source, dataset, on_progress=tell, **where)
     followed = []
     if has_contests(lake, dataset):

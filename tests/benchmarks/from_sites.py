@@ -1,4 +1,4 @@
-"""A row about reading answers of sites."""
+"""A row about reading responses of sites."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from itertools import islice
 from against_peer import CODEFORCES
 from timing import Options, Result, invoke, reported, run_command
 
-from ranklake.flows.http.client import Answer
-from ranklake.flows.ingestion.response_archive import Raw
+from ranklake.flows.http.client import Response
+from ranklake.flows.ingestion.response_archive import ResponseArchive
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.storage import Lake
@@ -24,15 +24,15 @@ REPEATS = 3
 
 
 def normalise(options: Options) -> Iterator[Result]:
-    """Answers about the first rounds of Codeforces, read into a data set."""
+    """Responses about the first rounds of Codeforces, read into a data set."""
     n = options.least(CONTESTS)
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake.open(folder)
-        raw = Raw(lake, "codeforces")
+        raw = ResponseArchive(lake, "codeforces")
         rows = size = 0
         for contest in islice(read_contests(options.file(CODEFORCES)), n):
             number, body = _answer(contest)
-            raw.keep(Document(Key("rating-changes", number), Answer(contest.url, 200, body, 0)))
+            raw.keep(Document(Key("rating-changes", number), Response(contest.url, 200, body, 0)))
             rows, size = rows + len(contest), size + len(body)
         raw.save()
         command = (invoke(), "normalise", "--source", "codeforces", "--lake", folder)
@@ -49,7 +49,7 @@ def normalise(options: Options) -> Iterator[Result]:
 
 
 def _answer(contest: Contest) -> tuple[str, bytes]:
-    """Number of a contest, and what the site answers about it; the ratings are made up."""
+    """Number of a contest, and the response of the site for it; the ratings are synthetic."""
     number = contest.url.split("/")[-2]
     facts = {"contestId": int(number), "contestName": contest.name}
     changes = [

@@ -1,4 +1,4 @@
-"""Codeforces on the loopback: contests as a test has them, in the form of the recorded answers."""
+"""Codeforces on the loopback: contests as a test has them, in the form of the recorded responses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FakeCodeforces:
         self.server = server
         self.contests: dict[int, Any] = {}
         self.listed: dict[int, dict[str, Any]] = {}
-        self._answer_list()
+        self._update_list()
 
     def add(self, number: int, result: Any, *, begins: int | None = None, phase: str = "FINISHED") -> None:
         """A contest and its rating changes; None for one that is not rated, a Reply as it is."""
@@ -44,7 +44,7 @@ class FakeCodeforces:
         elif isinstance(result, Reply):
             reply = result
         self.server[self.path(number)] = reply
-        self._answer_list()
+        self._update_list()
 
     def client(self) -> Client:
         """One whose patience costs no time."""
@@ -55,6 +55,6 @@ class FakeCodeforces:
         """Where the rating changes of a contest are."""
         return f"/api/contest.ratingChanges?contestId={number}"
 
-    def _answer_list(self) -> None:
+    def _update_list(self) -> None:
         newest_first = [self.listed[number] for number in sorted(self.listed, reverse=True)]
         self.server["/api/contest.list"] = {"status": "OK", "result": newest_first}

@@ -1,4 +1,4 @@
-"""A site on this machine: a real server that answers what a test says, misbehaves on request, and keeps a list."""
+"""A site on this machine: a real server with the responses that a test sets and a list of the requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def data(name: str) -> Path:
     """A file of the recorded data beside the project, or a skip that says so."""
     path = Path(__file__).parents[2].parent / "shared" / "data" / name
     if not path.exists():
-        pytest.skip(f"needs the recorded answers: no {path}")
+        pytest.skip(f"needs the recorded responses: no {path}")
     return path
 
 

@@ -17,12 +17,12 @@ import pytest
 
 from ranklake.flows.http.client import Clock
 
-__all__ = ["NoSleep", "RawServer", "Talk", "answer", "certificate", "drip", "raw_serving", "relay"]
+__all__ = ["NoSleep", "RawServer", "Talk", "certificate", "drip", "raw_serving", "relay", "response"]
 
 Talk = Callable[[bytes], Iterator[bytes]]  # from the head of a request to the pieces that are sent
 PIECE_SECONDS = 0.002  # between two pieces
 GIVE_UP_SECONDS = (
-    2.0  # after which an endless answer ends: a client without a deadline fails its test, and does not hang
+    2.0  # after which an endless response ends: a client without a deadline fails its test, and does not hang
 )
 
 
@@ -46,14 +46,14 @@ class RawServer:
         return f"http://127.0.0.1:{self.port}/"
 
 
-def answer(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
-    """A whole answer with its length."""
+def response(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
+    """A whole response with its length."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", ""]
     return "\r\n".join(lines).encode("latin-1") + body
 
 
 def drip(first: bytes, again: bytes) -> Talk:
-    """An answer that begins with ``first`` and goes on with ``again`` without an end."""
+    """A response that begins with ``first`` and goes on with ``again`` without an end."""
 
     def talk(head: bytes) -> Iterator[bytes]:
         yield first
@@ -94,9 +94,9 @@ def _accepting(
 
 @contextmanager
 def raw_serving(talk: Talk, context: ssl.SSLContext | None = None) -> Iterator[RawServer]:
-    """A server that answers each request with the pieces of ``talk``; with ``context`` it speaks TLS.
+    """A server that responds to each request with the pieces of ``talk``; with ``context`` it speaks TLS.
 
-    The connection stays open between answers. It is closed when ``talk`` yields ``b""``.
+    The connection stays open between responses. It is closed when ``talk`` yields ``b""``.
     """
     over = threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))

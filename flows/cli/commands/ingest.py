@@ -253,7 +253,7 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
 @steal_option
 @lake_option
 def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake: str) -> None:
-    """Read all answers again that the lake keeps of a site, and bring the data set up to date; asks nobody."""
+    """Parse all stored responses of a site again and bring the data set up to date; no request is sent."""
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import contests_file
 
@@ -263,7 +263,7 @@ def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake
     with usage():
         find_site(source)
         contests_file(dataset or source)
-    with progress("reading", "answers") as tell:
+    with progress("reading", "responses") as tell:
         how: dict[str, Any] = {"rewrite": rewrite, "steal": steal, "on_progress": tell, "on_wait": tell_wait}
         report = normalise_source(Lake.open(lake), source, dataset, **how)
     _tell(report)
@@ -284,7 +284,7 @@ def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | No
         contests_file(dataset or source)
         if since is not None:
             parse_time(since)
-    with client, progress(source, "answers") as tell:
+    with client, progress(source, "responses") as tell:
         opened = Lake.open(lake, create=True)
         report = ingest_source(
             opened, source, dataset, since=since, on_progress=tell, on_wait=tell_wait, client=client, **choices

@@ -76,7 +76,7 @@ class AtCoder:
         contest_id, about = document.key.name, document.about
 
         def fault(rule: str, *rows: int) -> SourceError:
-            return SourceError(rule, self.name, contest_id, document.answer.url, rows)
+            return SourceError(rule, self.name, contest_id, document.response.url, rows)
 
         rows = decode(_RESULTS, document, self.name)
         if any(row.place < 1 for row in rows):

@@ -1,6 +1,6 @@
 """Codeforces: the list of contests, then everybody's place in each that was rated.
 
-Source: codeforces.com/apiHelp. An answer is ``{"status": "OK", "result": ...}`` or ``{"status": "FAILED", "comment":
+Source: codeforces.com/apiHelp. A response is ``{"status": "OK", "result": ...}`` or ``{"status": "FAILED", "comment":
 ...}``. What is told of single contests repeats what the authors of the Elo-MMR paper found in the site's history.
 """
 
@@ -74,14 +74,14 @@ class Codeforces:
     version = 1
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
-        """Contests that are over; only the answer to each tells whether it was rated."""
+        """Contests that are over; only the response to each tells whether it was rated."""
         listed: list[_Listed] = fetcher.fetch_list(Key("list", "contests"), "api/contest.list", self._read_list)
         over = [contest for contest in listed if contest.phase == "FINISHED" and contest.id not in TEAM_ROUNDS]
         for contest in sorted(over, key=lambda contest: (contest.start or 0, contest.id)):
             end = (contest.start or 0) + contest.duration
             if since is None or end >= since:
                 path = f"api/contest.ratingChanges?contestId={contest.id}"
-                # An unrated contest answers 400 and says so.
+                # An unrated contest has a 400 that says so.
                 yield DocumentRequest(Key(RATED, str(contest.id)), path, end, accept=frozenset({200, 400}))
 
     def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
@@ -90,36 +90,36 @@ class Codeforces:
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest, or none if it was not rated."""
-        answer = decode(_CHANGES, document, self.name)
-        if isinstance(answer, _Failed):
-            if document.answer.status != 400 or "limit" in answer.comment.lower():
-                raise SourceError(f"FAILED: {shown(answer.comment)}", self.name, "", document.answer.url)
+        response = decode(_CHANGES, document, self.name)
+        if isinstance(response, _Failed):
+            if document.response.status != 400 or "limit" in response.comment.lower():
+                raise SourceError(f"FAILED: {shown(response.comment)}", self.name, "", document.response.url)
             return []
-        if document.answer.status != 200:
-            raise SourceError(f"HTTP {document.answer.status}, and yet OK", self.name, "", document.answer.url)
-        return [self._contest(answer.result, document)] if answer.result else []
+        if document.response.status != 200:
+            raise SourceError(f"HTTP {document.response.status}, and yet OK", self.name, "", document.response.url)
+        return [self._contest(response.result, document)] if response.result else []
 
     def names(self, document: Document) -> Mapping[str, str]:
         """Players are known by their names."""
         return {}
 
     def _read_list(self, document: Document) -> list[_Listed]:
-        answer = decode(_LIST, document, self.name)
-        if isinstance(answer, _Failed):
-            raise SourceError(f"FAILED: {shown(answer.comment)}", self.name, "", document.answer.url)
-        return answer.result
+        response = decode(_LIST, document, self.name)
+        if isinstance(response, _Failed):
+            raise SourceError(f"FAILED: {shown(response.comment)}", self.name, "", document.response.url)
+        return response.result
 
     def _contest(self, rows: list[_Change], document: Document) -> Contest | SourceError:
         contest_id = document.key.name
 
         def fault(rule: str, *rows: int) -> SourceError:
-            return SourceError(rule, self.name, contest_id, document.answer.url, rows)
+            return SourceError(rule, self.name, contest_id, document.response.url, rows)
 
         n, number, time = len(rows), int(contest_id), rows[0].time
         ranks = [row.rank for row in rows]
         if {row.contest for row in rows} != {number}:
             at = next(i for i, row in enumerate(rows) if row.contest != number)
-            return fault(f"contestId = {rows[at].contest} in the answer for {number}", at)
+            return fault(f"contestId = {rows[at].contest} in the response for {number}", at)
         if number not in ODD_TIMES and {row.time for row in rows} != {time}:
             at = next(i for i, row in enumerate(rows) if row.time != time)
             return fault(f"ratingUpdateTimeSeconds = {rows[at].time}, but {time} in the first row", at)

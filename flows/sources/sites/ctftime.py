@@ -1,6 +1,6 @@
 """CTFtime: the results of each year, and the names of teams.
 
-Source: ctftime.org/api. A year is one answer with all its events. Teams are known by their ids: names are not unique,
+Source: ctftime.org/api. A year is one response with all its events. Teams are known by their ids: names are not unique,
 and change. The authors of the Elo-MMR paper took positions in the list for places; places are what the site tells.
 """
 
@@ -86,7 +86,7 @@ class CTFtime:
                 break
             offset += PAGE
         for team in self._nameless(responses)[:SINGLE_TEAMS]:
-            # Who has gone answers 404, and is not asked about again.
+            # A team that has gone is a 404, and is not requested again.
             yield DocumentRequest(Key("team", str(team)), f"api/v1/teams/{team}/", 0, accept=frozenset({200, 404}))
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
@@ -102,7 +102,7 @@ class CTFtime:
 
     def names(self, document: Document) -> Mapping[str, str]:
         """Names of teams by id."""
-        if document.answer.status == 404:
+        if document.response.status == 404:
             return {}
         teams = self._page(document) if document.key.kind == "teams" else [decode(_TEAM, document, self.name)]
         return {str(team.id): team.name for team in teams}
@@ -111,7 +111,7 @@ class CTFtime:
         return decode(_PAGE, document, self.name).result
 
     def _nameless(self, responses: Responses) -> list[int]:
-        """Ids of teams in the results that no answer names, nor says to be gone."""
+        """Ids of teams in the results that no response names, nor says to be gone."""
         known = {int(key.name) for key in responses.keys("team")}
         for key in responses.keys("teams"):
             known.update(team.id for team in self._page(responses.read(key)))
@@ -123,7 +123,7 @@ class CTFtime:
 
     def _event(self, event: str, found: _Event, document: Document) -> Contest | SourceError:
         def fault(rule: str, *rows: int) -> SourceError:
-            return SourceError(rule, self.name, event, document.answer.url, rows)
+            return SourceError(rule, self.name, event, document.response.url, rows)
 
         if any(score.place < 1 for score in found.scores):
             at = next(row for row, score in enumerate(found.scores) if score.place < 1)

@@ -1,7 +1,7 @@
 """DMOJ, and sites of its make: rated contests by the second version of their API.
 
-An answer is ``{"data": ...}`` or ``{"error": ...}``. Who was rated has a ``new_rating``; the order is that of the site:
-by score, then time, then tie-breaker, the disqualified last.
+A response is ``{"data": ...}`` or ``{"error": ...}``. Rated participants have a ``new_rating``. Their order is that
+of the site: by score, then time, then tie-breaker; disqualified participants are last.
 """
 
 from __future__ import annotations
@@ -114,20 +114,20 @@ class DMOJ:
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest of those who were rated, or none while nobody is, or if it is not for everybody."""
-        answer = decode(_ONE, document, self.name)
-        url = document.answer.url
-        if answer.data is None:
-            if document.answer.status == 200 or answer.error is None:
-                told = shown(answer.error.message) if answer.error else "neither data nor error"
-                raise SourceError(f"HTTP {document.answer.status}: {told}", self.name, "", url)
+        response = decode(_ONE, document, self.name)
+        url = document.response.url
+        if response.data is None:
+            if document.response.status == 200 or response.error is None:
+                told = shown(response.error.message) if response.error else "neither data nor error"
+                raise SourceError(f"HTTP {document.response.status}: {told}", self.name, "", url)
             return []
-        found = answer.data.object
+        found = response.data.object
 
         def fault(rule: str, *rows: int) -> SourceError:
             return SourceError(rule, self.name, document.key.name, url, rows)
 
         if found.key != document.key.name:
-            return [fault(f"key = {shown(found.key)} in the answer for {shown(document.key.name)}")]
+            return [fault(f"key = {shown(found.key)} in the response for {shown(document.key.name)}")]
         rated = [row for row in found.rankings if row.new_rating is not None]
         if not rated:
             return []
@@ -145,5 +145,5 @@ class DMOJ:
     def _read_page(self, document: Document) -> _Page:
         page = decode(_LIST, document, self.name).data
         if page.has_more is None and page.total_pages is None:
-            raise SourceError("neither has_more nor total_pages at data", self.name, "", document.answer.url)
+            raise SourceError("neither has_more nor total_pages at data", self.name, "", document.response.url)
         return page

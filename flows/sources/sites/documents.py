@@ -1,4 +1,4 @@
-"""Documents: the answers of a site that are kept, each with what it is about."""
+"""Documents: the responses of a site that are kept, each with what it is about."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...common.text import LONGEST_QUOTED, visible
-from ...http.client import Answer
+from ...http.client import Response
 
 __all__ = ["Document", "Key"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Key:
-    """What an answer is about: a kind, which is ours, and the site's own name for it, any string."""
+    """What a response is about: a kind, which is ours, and the site's own name for it, any string."""
 
     kind: str
     name: str
@@ -29,18 +29,18 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """An answer that is kept.
+    """A response that is kept.
 
     Attributes
     ----------
     key : Key
         What it is about.
-    answer : Answer
-        The answer itself.
+    response : Response
+        The response itself.
     about : dict
         What the site's list told of it when it was asked for: with it, a document is all that is needed to read it.
     """
 
     key: Key
-    answer: Answer
+    response: Response
     about: dict[str, Any] = field(default_factory=dict)

@@ -115,12 +115,12 @@ class Lichess:
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One tournament, or none if nobody played."""
-        lines = [line for line in document.answer.body.split(b"\n") if line.strip()]
+        lines = [line for line in document.response.body.split(b"\n") if line.strip()]
         rows = [decode(_ROW, document, self.name, line) for line in lines]
         key, about = document.key, document.about
 
         def fault(rule: str, *at: int) -> SourceError:
-            return SourceError(rule, self.name, key.name, document.answer.url, at)
+            return SourceError(rule, self.name, key.name, document.response.url, at)
 
         if not rows:
             return []
@@ -159,7 +159,7 @@ class Lichess:
         return _arenas(decode(_RECENT, document, self.name).finished)
 
     def _read_arenas(self, document: Document) -> list[_Over]:
-        lines = document.answer.body.splitlines()
+        lines = document.response.body.splitlines()
         return _arenas([decode(_ARENA, document, self.name, line) for line in lines if line.strip()])
 
     def _read_arena(self, document: Document) -> list[_Over]:
@@ -170,7 +170,7 @@ class Lichess:
     def _read_swisses(self, document: Document) -> list[_Over]:
         # When it ended is not told: when it began has to do.
         found = [
-            decode(_SWISS, document, self.name, line) for line in document.answer.body.splitlines() if line.strip()
+            decode(_SWISS, document, self.name, line) for line in document.response.body.splitlines() if line.strip()
         ]
         return [_Over("swiss", one.id, one.name, _seconds(one.starts_at)) for one in found if one.status == "finished"]
 

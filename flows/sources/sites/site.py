@@ -1,4 +1,4 @@
-"""What a site is to us: a list of what it has, and a way to read each answer. Nothing here asks or stores anything."""
+"""What a site provides: a list of its documents and a parser of each. Nothing here sends requests or stores data."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def decode(decoder: msgspec.json.Decoder[T], document: Document, source: str, bo
     SourceError
         It is something else; names URL, field and value.
     """
-    body = document.answer.body if body is None else body
+    body = document.response.body if body is None else body
     try:
         try:
             return decoder.decode(body)
@@ -188,7 +188,7 @@ def decode(decoder: msgspec.json.Decoder[T], document: Document, source: str, bo
         rule = f"not UTF-8: byte 0x{error.object[error.start]:02x}, {error.reason}"
     except RecursionError:
         rule = "not JSON that can be read: nested too deeply"
-    raise SourceError(rule, source, "", document.answer.url)
+    raise SourceError(rule, source, "", document.response.url)
 
 
 def misfit(error: msgspec.ValidationError, data: Any) -> str:

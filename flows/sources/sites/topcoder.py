@@ -77,7 +77,7 @@ class TopCoder:
             contest_id = f"{round_id}-{division}"
 
             def fault(rule: str, *at: int, contest_id: str = contest_id) -> SourceError:
-                return SourceError(rule, self.name, contest_id, document.answer.url, at)
+                return SourceError(rule, self.name, contest_id, document.response.url, at)
 
             yield contest_of(
                 fault,
@@ -94,7 +94,7 @@ class TopCoder:
         return {str(row.coder_id): row.handle for row in self._results(document)}
 
     def _results(self, document: Document) -> list[_Result]:
-        return [] if document.answer.status == 404 else _rows(document, list[_Result])
+        return [] if document.response.status == 404 else _rows(document, list[_Result])
 
     def _read_list(self, document: Document) -> list[tuple[int, _Round]]:
         found = []
@@ -104,7 +104,7 @@ class TopCoder:
                 time = datetime.strptime(row.date, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
             except ValueError:
                 rule = f"date must be as 2001-04-21 14:00, got {shown(row.date)} for round {row.round_id}"
-                raise SourceError(rule, self.name, "", document.answer.url) from None
+                raise SourceError(rule, self.name, "", document.response.url) from None
             found.append((int(time.timestamp()), row))
         return found
 
@@ -113,9 +113,9 @@ def _rows(document: Document, model: type[T]) -> T:
     """The ``<row>`` elements of a document, as a list of their model."""
 
     def broken(rule: str) -> SourceError:
-        return SourceError(rule, TopCoder.name, "", document.answer.url)
+        return SourceError(rule, TopCoder.name, "", document.response.url)
 
-    body = document.answer.body
+    body = document.response.body
     if b"<!" in body:  # the feed declares no entities; who does means harm
         raise broken(f"not the feed's XML: a declaration {shown(body[body.index(b'<!') :][:40].decode('latin-1'))}")
     try:

@@ -23,7 +23,7 @@ class Clock:
 def lines_of(n: int, seconds_each: float, total: int | None) -> list[tuple[float, str]]:
     """What ``n`` items write, with the seconds since the start."""
     clock = Clock()
-    log, found = ProgressLog("codeforces", "answers", clock), []
+    log, found = ProgressLog("codeforces", "responses", clock), []
     for done in range(n):
         if line := log.line(done, total, f"asking for {done}"):
             found.append((clock.now - 1000.0, line))
@@ -39,7 +39,7 @@ def test_progress_log__an_hour_of_requests_has_a_line_soon_and_then_one_at_every
     assert 10 <= len(found) <= 30
     times = [0.0, *(at for at, _ in found), 3600.0]
     assert max(b - a for a, b in itertools.pairwise(times)) <= 360.0
-    assert found[0][1] == "codeforces: 2 of 1,200 answers (0 %), 0.33 a second, 60 min left, asking for 2"
+    assert found[0][1] == "codeforces: 2 of 1,200 responses (0 %), 0.33 a second, 60 min left, asking for 2"
     assert {line.split("(")[1].split(")")[0]: line for _, line in found}["50 %"].endswith(
         "0.33 a second, 30 min left, asking for 600"
     )
@@ -60,12 +60,12 @@ def test_progress_log__work_of_unknown_amount_has_ever_rarer_lines() -> None:
     assert 20 <= len(found) <= 60
     assert found[0][0] == pytest.approx(5.0, abs=0.2)
     assert found[-1][0] > 3000.0
-    assert found[0][1].startswith("codeforces: 50 answers, 10 a second, asking for")
+    assert found[0][1].startswith("codeforces: 50 responses, 10 a second, asking for")
 
 
 def test_progress_log__a_second_phase_has_its_own_rate() -> None:
     clock = Clock()
-    log = ProgressLog("codeforces", "answers", clock)
+    log = ProgressLog("codeforces", "responses", clock)
     for done in range(100):
         log.line(done, 100, "asking")
         clock.now += 10.0

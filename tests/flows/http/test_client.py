@@ -22,11 +22,11 @@ TOKEN = "lip_verySecret123"
 
 
 def test_get__says_who_asks_and_for_what(server: Server) -> None:
-    server["/a?b=1"] = Reply(b"answer", headers={"ETag": '"1"', "Last-Modified": "yesterday"})
+    server["/a?b=1"] = Reply(b"response", headers={"ETag": '"1"', "Last-Modified": "yesterday"})
     with server.client(contact="ops@example.org") as client:
-        answer = client.get("a?b=1")
-    assert (answer.url, answer.status, answer.body) == (f"{server.url}a?b=1", 200, b"answer")
-    assert (answer.etag, answer.last_modified, answer.time_seconds) == ('"1"', "yesterday", 1_800_000_000)
+        response = client.get("a?b=1")
+    assert (response.url, response.status, response.body) == (f"{server.url}a?b=1", 200, b"response")
+    assert (response.etag, response.last_modified, response.time_seconds) == ('"1"', "yesterday", 1_800_000_000)
     agent = server.requests[0].headers["User-Agent"]
     assert agent.startswith("ranklake/")
     assert "ops@example.org" in agent
@@ -50,7 +50,7 @@ def test_get__clients_of_one_host_share_its_pace(server: Server) -> None:
 
 
 def test_get__what_is_unchanged_is_not_sent_again(server: Server) -> None:
-    server["/"] = Reply(b"answer", headers={"ETag": '"1"'})
+    server["/"] = Reply(b"response", headers={"ETag": '"1"'})
     with server.client() as client:
         assert client.get("", etag='"1"', last_modified="yesterday").status == 304
     assert server.requests[0].headers["If-Modified-Since"] == "yesterday"
@@ -58,10 +58,10 @@ def test_get__what_is_unchanged_is_not_sent_again(server: Server) -> None:
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 520])
 def test_get__passing_faults_are_tried_again_ever_later(server: Server, status: int) -> None:
-    server.script("/", Reply(b"", status), Reply(b"", status), Reply(b"", status), b"answer")
+    server.script("/", Reply(b"", status), Reply(b"", status), Reply(b"", status), b"response")
     told: list[str] = []
     with server.client(interval_seconds=0.0, on_pause=told.append) as client:
-        assert client.get("").body == b"answer"
+        assert client.get("").body == b"response"
         assert client.requests == 4
     assert len(told) == 3
     assert re.fullmatch(rf"site: HTTP {status}; again in [123] s", told[0])
@@ -79,9 +79,9 @@ def test_get__jitter_parts_those_who_failed_together(server: Server) -> None:
 
 @pytest.mark.parametrize("told", ["120", "Fri, 15 Jan 2027 08:02:00 GMT"])
 def test_get__retry_after_is_honoured(server: Server, told: str) -> None:
-    server.script("/", Reply(b"", 429, {"Retry-After": told}), b"answer")
+    server.script("/", Reply(b"", 429, {"Retry-After": told}), b"response")
     with server.client() as client:
-        assert client.get("").body == b"answer"
+        assert client.get("").body == b"response"
     assert 119 <= sum(server.clock.slept) <= 121
 
 
@@ -90,9 +90,9 @@ def test_get__retry_after_is_honoured(server: Server, told: str) -> None:
 )
 def test_get__retry_after_that_says_nothing_is_passed_over(server: Server, told: str) -> None:
     headers = {"Retry-After": told} if told.isascii() else {}
-    server.script("/", Reply(b"", 429, headers), b"answer")
+    server.script("/", Reply(b"", 429, headers), b"response")
     with server.client(pause_seconds=60.0) as client:
-        assert client.get("").body == b"answer"
+        assert client.get("").body == b"response"
     assert 60 <= sum(server.clock.slept) < 65
 
 
@@ -112,7 +112,7 @@ def test_get__gives_up_after_some_attempts_and_says_what_to_do(server: Server) -
     assert sum(server.clock.slept) < 120
 
 
-def test_get__an_answer_cut_in_the_middle_is_asked_for_again(server: Server) -> None:
+def test_get__a_response_cut_in_the_middle_is_asked_for_again(server: Server) -> None:
     server.script("/", Reply(b"x" * 10_000, cut=True), b"x" * 10_000)
     with server.client() as client:
         assert len(client.get("").body) == 10_000
@@ -120,20 +120,20 @@ def test_get__an_answer_cut_in_the_middle_is_asked_for_again(server: Server) -> 
 
 
 def test_get__compressed_nonsense_is_asked_for_again(server: Server) -> None:
-    server.script("/", Reply(b"no gzip", headers={"Content-Encoding": "gzip"}), b"answer")
+    server.script("/", Reply(b"no gzip", headers={"Content-Encoding": "gzip"}), b"response")
     with server.client() as client:
-        assert client.get("").body == b"answer"
+        assert client.get("").body == b"response"
 
 
-def test_get__an_answer_that_drips_for_ever_is_given_up(server: Server) -> None:
+def test_get__a_response_that_drips_for_ever_is_given_up(server: Server) -> None:
     server["/"] = Reply(b"x" * 100, before=lambda: server.clock.passes(1000))
     said: list[str] = []
     with (
         server.client(on_pause=said.append) as client,
-        pytest.raises(SourceError, match="no whole answer within 1800 s"),
+        pytest.raises(SourceError, match="no whole response within 1800 s"),
     ):
         client.get("")
-    assert said[0].startswith("site: no whole answer within 600 s; again in ")
+    assert said[0].startswith("site: no whole response within 600 s; again in ")
 
 
 def test_get__silence_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_get__silence_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatc
     over = threading.Event()
     server["/"] = Reply(b"", before=lambda: over.wait(20) and None)
     try:
-        with server.client() as client, pytest.raises(SourceError, match=rf"no answer .* after {ATTEMPTS} attempts"):
+        with server.client() as client, pytest.raises(SourceError, match=rf"no response .* after {ATTEMPTS} attempts"):
             client.get("")
     finally:
         over.set()
@@ -157,7 +157,7 @@ def test_get__nobody_there_is_an_error_that_names_the_address() -> None:
         client.get("path")
 
 
-def test_get__an_answer_that_is_too_long_is_refused(server: Server) -> None:
+def test_get__a_response_that_is_too_long_is_refused(server: Server) -> None:
     server["/"] = b"x" * 200_001
     with server.client(max_bytes=200_000) as client, pytest.raises(SourceError, match="longer than 200,000 bytes"):
         client.get("")
@@ -176,11 +176,11 @@ def test_get__redirects_are_followed_at_home_and_nowhere_else(server: Server) ->
     with serving() as other:
         other["/"] = b"elsewhere"
         server["/old"] = Reply(b"", 301, {"Location": "/new"})
-        server["/new"] = b"answer"
+        server["/new"] = b"response"
         server["/away"] = Reply(b"", 302, {"Location": other.url})
         server["/round"] = Reply(b"", 302, {"Location": "/round"})
         with server.client(token=TOKEN) as client:
-            assert client.get("old").body == b"answer"
+            assert client.get("old").body == b"response"
             with pytest.raises(SourceError, match=r"leads to another host, '127.0.0.1', and was not followed"):
                 client.get("away")
             with pytest.raises(SourceError, match="leads on and on"):
@@ -208,7 +208,7 @@ def test_same_host__is_name_scheme_and_port(to: str, same: bool) -> None:
     assert not same_host("https://a.org/", "http://a.org/")
 
 
-def test_get__other_statuses_are_errors_that_show_how_the_answer_begins(server: Server) -> None:
+def test_get__other_statuses_are_errors_that_show_how_the_response_begins(server: Server) -> None:
     server["/no"] = Reply(b"<html>\x1b[31m Forbidden", 403)
     with server.client() as client, pytest.raises(SourceError) as error:
         client.get("no")
@@ -232,7 +232,7 @@ def everything_logged(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCa
         yield caplog
 
 
-def test_token__goes_to_its_host_and_into_no_log_message_or_answer(
+def test_token__goes_to_its_host_and_into_no_log_message_or_response(
     server: Server, everything_logged: pytest.LogCaptureFixture
 ) -> None:
     server["/ok"] = b"fine"
@@ -269,15 +269,15 @@ def test_token__that_a_site_repeats_anywhere_is_nowhere_kept_or_shown(
     server.script("/later", Reply(b"", 503, {"Retry-After": echo}), b"fine")
     said: list[str] = []
     with server.client(token=TOKEN, on_pause=said.append) as client:
-        answer = client.get("ok")
-        assert (answer.etag, answer.last_modified) == ("", "")
+        response = client.get("ok")
+        assert (response.etag, response.last_modified) == ("", "")
         client.get("later")
         for path in ("body", "no", "to", "home", "coding", f"missing?key={echo}"):
             with pytest.raises(SourceError) as error:
                 client.get(path)
             said.append(str(error.value) + repr(error.value))
     assert "/x?key" not in "".join(server.paths)
-    kept = "".join(said) + repr(answer) + everything_logged.text
+    kept = "".join(said) + repr(response) + everything_logged.text
     assert not Secret(TOKEN).within(kept)
     assert TOKEN[:12] not in kept
 

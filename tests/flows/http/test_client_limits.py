@@ -1,4 +1,4 @@
-"""The client against servers that never end an answer, or whose answer is larger than it looks."""
+"""The client against servers that never end a response, or whose response is larger than it looks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import httpcore
 import pytest
 from helpers.server import Reply, Server
-from helpers.sockets import NoSleep, RawServer, answer, certificate, drip, raw_serving, relay
+from helpers.sockets import NoSleep, RawServer, certificate, drip, raw_serving, relay, response
 
 from ranklake.flows.http import client as module
 from ranklake.flows.http.bounded import Backend, Budget, TimeSpentError
@@ -62,13 +62,13 @@ def client_of(server: RawServer, **more: object) -> Client:
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_get__an_answer_without_an_end_meets_the_deadline_in_any_layer(hurried: None, layer: str) -> None:
+def test_get__a_response_without_an_end_meets_the_deadline_in_any_layer(hurried: None, layer: str) -> None:
     with raw_serving(drip(*LAYERS[layer])) as server, client_of(server) as client:
         began = time.monotonic()
         with pytest.raises(SourceError) as error:
             client.get("drip")
         seconds = time.monotonic() - began
-    assert str(error.value).startswith(f"site, {server.url}drip: no whole answer within 0.1 s after 2 attempts; run")
+    assert str(error.value).startswith(f"site, {server.url}drip: no whole response within 0.1 s after 2 attempts; run")
     assert seconds < 1.0
     assert client.requests == 2
 
@@ -84,13 +84,13 @@ def test_get__the_deadline_holds_within_records_of_tls(
         url = f"https://127.0.0.1:{slow.port}/"
         with Client("site", url, interval_seconds=0.0, clock=NoSleep()) as client:
             began = time.monotonic()
-            with pytest.raises(SourceError, match=r"no whole answer within 0\.1 s after 2 attempts"):
+            with pytest.raises(SourceError, match=r"no whole response within 0\.1 s after 2 attempts"):
                 client.get("")
             assert time.monotonic() - began < 1.0
 
 
 @pytest.mark.parametrize("proxy_tls", [False, True], ids=["http", "https"])
-@pytest.mark.parametrize("site_drips", [False, True], ids=["answers", "drips"])
+@pytest.mark.parametrize("site_drips", [False, True], ids=["responds", "drips"])
 def test_get__the_deadline_holds_behind_a_proxy(
     hurried: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy_tls: bool, site_drips: bool
 ) -> None:
@@ -98,7 +98,7 @@ def test_get__the_deadline_holds_behind_a_proxy(
     monkeypatch.setattr("ranklake.flows.http.transport._trusted", lambda: client_context)
 
     def talk(head: bytes) -> Iterator[bytes]:
-        yield from drip(HEAD, b"X: y\r\n")(head) if site_drips else [answer(b"x" * 100_000)]
+        yield from drip(HEAD, b"X: y\r\n")(head) if site_drips else [response(b"x" * 100_000)]
 
     with (
         raw_serving(talk, server_context) as server,
@@ -109,7 +109,7 @@ def test_get__the_deadline_holds_behind_a_proxy(
         url = f"https://127.0.0.1:{server.port}/"
         with Client("site", url, interval_seconds=0.0, clock=NoSleep()) as client:
             if site_drips:
-                with pytest.raises(SourceError, match=r"no whole answer within 0\.1 s after 2 attempts"):
+                with pytest.raises(SourceError, match=r"no whole response within 0\.1 s after 2 attempts"):
                     client.get("")
             else:
                 monkeypatch.setattr(module, "MAX_SECONDS", 10.0)
@@ -118,12 +118,12 @@ def test_get__the_deadline_holds_behind_a_proxy(
         assert b"Proxy-Authorization: Basic " in proxy.heads[0]
 
 
-def test_get__a_proxy_that_never_answers_meets_the_deadline(hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_get__a_proxy_that_never_responds_meets_the_deadline(hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
     with raw_serving(drip(HEAD, b"X: y\r\n")) as proxy:
         monkeypatch.setenv("https_proxy", f"127.0.0.1:{proxy.port}")
         with (
             Client("site", "https://site.invalid/", interval_seconds=0.0, clock=NoSleep()) as client,
-            pytest.raises(SourceError, match=r"no whole answer within 0\.1 s after 2 attempts"),
+            pytest.raises(SourceError, match=r"no whole response within 0\.1 s after 2 attempts"),
         ):
             client.get("")
 
@@ -142,13 +142,13 @@ def test_get__the_proxy_is_not_asked_for_hosts_that_it_is_not_for(
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    server["/"] = b"answer"
+    server["/"] = b"response"
     with server.client() as client:
-        assert client.get("").body == b"answer"
+        assert client.get("").body == b"response"
 
 
 def test_get__one_document_with_its_attempts_has_a_deadline_too(server: Server) -> None:
-    """Each answer takes nearly ten minutes and ends in a fault that may pass."""
+    """Each response takes nearly ten minutes and ends in a fault that may pass."""
     server["/"] = Reply(b"", 503, before=lambda: server.clock.passes(590.0))
     with server.client(interval_seconds=0.0) as client, pytest.raises(SourceError, match=r"after 4 attempts"):
         client.get("")
@@ -160,14 +160,14 @@ def test_get__one_document_with_its_redirects_has_a_deadline_too(server: Server)
         server[f"/{n}"] = Reply(b"", 302, {"Location": f"/{n + 1}"}, before=lambda: server.clock.passes(590.0))
     with (
         server.client(interval_seconds=0.0) as client,
-        pytest.raises(SourceError, match="no whole answer within 1800 s"),
+        pytest.raises(SourceError, match="no whole response within 1800 s"),
     ):
         client.get("0")
     assert len(server.requests) == 4
 
 
 def test_get__all_addresses_of_a_host_share_the_deadline(hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name with a thousand addresses that do not answer."""
+    """A name with a thousand addresses that do not respond."""
     tried: list[float | None] = []
     now = [0.0]
 
@@ -190,7 +190,7 @@ def test_get__all_addresses_of_a_host_share_the_deadline(hurried: None, monkeypa
 def test_get__a_name_that_no_resolver_takes_is_an_error(hurried: None, url: str) -> None:
     with (
         Client("site", url, interval_seconds=0.0, clock=NoSleep()) as client,
-        pytest.raises(SourceError, match=r"no answer|no address to ask"),
+        pytest.raises(SourceError, match=r"no response|no address to ask"),
     ):
         client.get("")
 
@@ -233,7 +233,7 @@ def test_get__a_content_coding_that_was_not_offered_is_refused(server: Server, c
 def test_get__content_encoding_in_two_headers_is_two_layers() -> None:
     body = stacked(1000, 2)
     with (
-        raw_serving(lambda head: iter([answer(body, "Content-Encoding: gzip", "Content-Encoding: gzip")])) as server,
+        raw_serving(lambda head: iter([response(body, "Content-Encoding: gzip", "Content-Encoding: gzip")])) as server,
         client_of(server) as client,
         pytest.raises(SourceError, match="Content-Encoding is 'gzip, gzip'"),
     ):
@@ -243,18 +243,18 @@ def test_get__content_encoding_in_two_headers_is_two_layers() -> None:
 @pytest.mark.parametrize(
     ("coding", "body"),
     [
-        ("gzip", gzip.compress(b"answer")),
-        ("X-GZip", gzip.compress(b"answer")),
-        ("identity", b"answer"),
-        ("identity, gzip", gzip.compress(b"answer")),
-        ("gzip", gzip.compress(b"ans") + gzip.compress(b"") + gzip.compress(b"wer") + b"\0" * 100),
+        ("gzip", gzip.compress(b"response")),
+        ("X-GZip", gzip.compress(b"response")),
+        ("identity", b"response"),
+        ("identity, gzip", gzip.compress(b"response")),
+        ("gzip", gzip.compress(b"resp") + gzip.compress(b"") + gzip.compress(b"onse") + b"\0" * 100),
     ],
     ids=["gzip", "x-gzip", "identity", "identity-gzip", "members"],
 )
 def test_get__one_layer_of_gzip_is_undone(server: Server, coding: str, body: bytes) -> None:
     server["/"] = Reply(body, headers={"Content-Encoding": coding})
     with server.client() as client:
-        assert client.get("").body == b"answer"
+        assert client.get("").body == b"response"
 
 
 @pytest.mark.parametrize(
@@ -263,9 +263,9 @@ def test_get__one_layer_of_gzip_is_undone(server: Server, coding: str, body: byt
     ids=["cut", "more", "one-byte"],  # the bytes hold the time
 )
 def test_get__compressed_data_that_end_early_or_go_on_are_asked_for_again(server: Server, body: bytes) -> None:
-    server.script("/", Reply(body, headers={"Content-Encoding": "gzip"}), b"answer")
+    server.script("/", Reply(body, headers={"Content-Encoding": "gzip"}), b"response")
     with server.client() as client:
-        assert client.get("").body == b"answer"
+        assert client.get("").body == b"response"
 
 
 def test_decoder__decodes_no_more_than_its_limit_of_a_bomb() -> None:
@@ -332,19 +332,19 @@ def test_get__headers_without_bounds_are_refused(head: bytes) -> None:
 # -------------------------------------------------------------------------------------------------------- connections
 
 
-def test_get__an_answer_that_was_given_up_does_not_become_the_next_one() -> None:
-    """The connection of an aborted answer, whose rest looks like the answer to another question, is not used again."""
-    poison = answer(b"poison")
+def test_get__a_response_that_was_given_up_does_not_become_the_next_one() -> None:
+    """The connection of an aborted response, whose rest looks like the response to another request, is not reused."""
+    poison = response(b"poison")
 
     def talk(head: bytes) -> Iterator[bytes]:
         if b"GET /long" in head:
             yield HEAD + b"Content-Length: 300000000\r\n\r\n" + poison
         elif b"GET /refused" in head:
-            yield answer(b"x" * 100_000 + poison, status="403 No")
+            yield response(b"x" * 100_000 + poison, status="403 No")
         elif b"GET /down" in head:
-            yield answer(poison, status="503 Down")
+            yield response(poison, status="503 Down")
         else:
-            yield answer(b"fine")
+            yield response(b"fine")
 
     with raw_serving(talk) as server, client_of(server) as client:
         for path in ("long", "refused", "down"):
@@ -353,17 +353,17 @@ def test_get__an_answer_that_was_given_up_does_not_become_the_next_one() -> None
             assert client.get("").body == b"fine"
 
 
-def test_get__a_connection_is_used_again_after_a_whole_answer(server: Server) -> None:
-    with raw_serving(lambda head: iter([answer(b"fine")])) as raw, client_of(raw) as client:
+def test_get__a_connection_is_used_again_after_a_whole_response(server: Server) -> None:
+    with raw_serving(lambda head: iter([response(b"fine")])) as raw, client_of(raw) as client:
         for _ in range(3):
             assert client.get("").body == b"fine"
         assert raw.connections == 1
 
 
 @pytest.mark.parametrize("length", ["3", "0"], ids=["short", "none"])
-def test_get__bytes_beyond_the_length_do_not_become_the_next_answer(length: str) -> None:
+def test_get__bytes_beyond_the_length_do_not_become_the_next_response(length: str) -> None:
     def talk(head: bytes) -> Iterator[bytes]:
-        yield HEAD + f"Content-Length: {length}\r\n\r\n".encode() + b"abc"[: int(length)] + answer(b"poison")
+        yield HEAD + f"Content-Length: {length}\r\n\r\n".encode() + b"abc"[: int(length)] + response(b"poison")
 
     with raw_serving(talk) as server, client_of(server) as client:
         bodies = []
@@ -404,7 +404,7 @@ def test_get__a_redirect_to_no_address_is_an_error(server: Server, to: str) -> N
 @pytest.mark.parametrize("etag", ['"' + "x" * 100_000 + '"', '"é"', '"\x85"', '"a\tb"'])
 def test_get__a_validator_that_cannot_be_kept_is_left_out(etag: str) -> None:
     with (
-        raw_serving(lambda head: iter([answer(b"fine", f"ETag: {etag[:50_000]}")])) as server,
+        raw_serving(lambda head: iter([response(b"fine", f"ETag: {etag[:50_000]}")])) as server,
         client_of(server) as client,
     ):
         assert client.get("").etag == ""

@@ -175,7 +175,7 @@ def test_ingest__of_lichess_takes_what_is_named(invoke: Command, server: Server,
 
 def test_ingest__of_files_says_in_which_folder_they_must_be(invoke: Command, tmp_path: Path) -> None:
     lake = ("--lake", tmp_path / "lake")
-    assert "answers no more: say with --base-url" in invoke("ingest", "topcoder", *lake).err
+    assert "is closed; --base-url must be the folder" in invoke("ingest", "topcoder", *lake).err
     assert (
         "must be a folder, got 'https://" in invoke("ingest", "kaggle", "--base-url", "https://kaggle.com", *lake).err
     )
@@ -183,14 +183,14 @@ def test_ingest__of_files_says_in_which_folder_they_must_be(invoke: Command, tmp
     assert message == f"topcoder, {tmp_path}/dd_round_list.xml: no such file"
 
 
-def test_normalise__without_answers_or_of_no_site(invoke: Command, tmp_path: Path) -> None:
+def test_normalise__without_responses_or_of_no_site(invoke: Command, tmp_path: Path) -> None:
     (tmp_path / "lake").mkdir()
     lake = ("--lake", tmp_path / "lake")
     assert "`ranklake ingest dmoj` fetches them" in invoke.refuses("normalise", "--source", "dmoj", *lake)
     assert "source must be one of codeforces, " in invoke("normalise", "--source", "x", *lake).err
 
 
-def test_verify__reads_the_answers_and_says_what_mends_them(
+def test_verify__reads_the_responses_and_says_what_mends_them(
     invoke: Command, site: FakeCodeforces, tmp_path: Path
 ) -> None:
     lake = ("--lake", tmp_path / "lake")
@@ -198,7 +198,7 @@ def test_verify__reads_the_answers_and_says_what_mends_them(
     invoke(*ingest)
     assert (
         invoke("verify", *lake).out
-        == "all is well: 1 data set with 2 contests and 4 participations, 3 answers of 1 site\n"
+        == "all is well: 1 data set with 2 contests and 4 participations, 3 responses of 1 site\n"
     )
     folder = tmp_path / "lake" / "raw" / "codeforces" / "rating-changes"
     damaged, missing = folder / "1.0.zst", folder / "2.0.zst"

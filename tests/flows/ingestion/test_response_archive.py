@@ -1,11 +1,11 @@
-"""Answers whose names, or whose making, depend on the file system."""
+"""Responses whose names, or whose making, depend on the file system."""
 
 from __future__ import annotations
 
 import pytest
 
-from ranklake.flows.http.client import Answer
-from ranklake.flows.ingestion.response_archive import Raw
+from ranklake.flows.http.client import Response
+from ranklake.flows.ingestion.response_archive import ResponseArchive
 from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
@@ -14,55 +14,55 @@ DEVICES = ["con", "CON", "nul!", "com1"]
 
 
 def document(name: str, body: bytes = b"{}") -> Document:
-    return Document(Key("round", name), Answer("http://site/", 200, body, 1_700_000_000), {})
+    return Document(Key("round", name), Response("http://site/", 200, body, 1_700_000_000), {})
 
 
 @pytest.mark.parametrize("name", DEVICES)
-def test_raw__answers_of_release_01_about_a_device_are_found_under_their_old_names(lake: Lake, name: str) -> None:
-    raw = Raw(lake, "site")
+def test_archive__responses_of_release_01_about_a_device_are_found_under_their_old_names(lake: Lake, name: str) -> None:
+    raw = ResponseArchive(lake, "site")
     raw.keep(document(name, b"old"))
     raw.save()
     now, before = (make("site", "round", name) for make in (layout.raw_file, layout.raw_file_before))
     lake.write_bytes(before, lake.read_bytes(now))
     lake.delete(now)
     key = Key("round", name)
-    assert Raw(lake, "site").read(key).answer.body == b"old"
+    assert ResponseArchive(lake, "site").read(key).response.body == b"old"
     lake.delete(layout.raw_index("site"))
-    for again in (Raw(lake, "site"), Raw(lake, "site")):
+    for again in (ResponseArchive(lake, "site"), ResponseArchive(lake, "site")):
         assert again.find(key) is not None
-        assert again.read(key).answer.body == b"old"
+        assert again.read(key).response.body == b"old"
         assert dict(again.verify()) == {before: ""}
     again.keep(document(name, b"new"))
-    assert again.read(key).answer.body == b"new"
-    rebuilt = Raw(lake, "site")
-    assert rebuilt.read(key).answer.body == b"new"
+    assert again.read(key).response.body == b"new"
+    rebuilt = ResponseArchive(lake, "site")
+    assert rebuilt.read(key).response.body == b"new"
     assert dict(rebuilt.verify()) == {before: "", layout.raw_file("site", "round", name, 1): ""}
 
 
-def test_raw__an_empty_file_that_a_kill_left_is_no_answer(lake: Lake) -> None:
-    """Where a disk has no hard links, an answer is an empty file for a moment."""
+def test_archive__an_empty_file_that_a_kill_left_is_no_response(lake: Lake) -> None:
+    """Where a disk has no hard links, a response is an empty file for a moment."""
     lake.write_bytes(layout.raw_file("site", "round", "1"), b"")
-    raw = Raw(lake, "site")
+    raw = ResponseArchive(lake, "site")
     assert raw.find(Key("round", "1")) is None
     assert list(raw.verify()) == []
     raw.keep(document("1"))
     raw.save()
-    for again in (Raw(lake, "site"), raw):
-        assert again.read(Key("round", "1")).answer.body == b"{}"
+    for again in (ResponseArchive(lake, "site"), raw):
+        assert again.read(Key("round", "1")).response.body == b"{}"
         assert dict(again.verify()) == {layout.raw_file("site", "round", "1", 1): ""}
 
 
-def test_raw__an_answer_that_was_emptied_is_damage(lake: Lake) -> None:
-    raw = Raw(lake, "site")
+def test_archive__a_response_that_was_emptied_is_damage(lake: Lake) -> None:
+    raw = ResponseArchive(lake, "site")
     raw.keep(document("1"))
     lake.write_bytes(layout.raw_file("site", "round", "1"), b"")
     ((path, problem),) = raw.verify()
-    assert "not the answer that was kept" in problem
+    assert "not the response that was kept" in problem
     assert path == layout.raw_file("site", "round", "1")
 
 
 @pytest.mark.parametrize("left", [".tmp-0123456789abcdef", "writing-000003/.tmp-0123456789abcdef"])
-def test_raw__what_a_kill_left_beside_the_answers_is_none(lake: Lake, left: str) -> None:
-    Raw(lake, "site").keep(document("1"))
+def test_archive__what_a_kill_left_beside_the_responses_is_none(lake: Lake, left: str) -> None:
+    ResponseArchive(lake, "site").keep(document("1"))
     lake.write_bytes(f"raw/site/{left}", b"half")
-    assert dict(Raw(lake, "site").verify()) == {layout.raw_file("site", "round", "1"): ""}
+    assert dict(ResponseArchive(lake, "site").verify()) == {layout.raw_file("site", "round", "1"): ""}

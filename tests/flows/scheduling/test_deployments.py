@@ -427,14 +427,14 @@ def test_progress__is_logged_at_every_tenth_and_not_with_every_bar(
 
     @flow(name="first-ingest", flow_run_name="first ingest")
     def first_ingest() -> None:
-        with deployments._shown("ingesting codeforces", "answers") as tell:
+        with deployments._shown("ingesting codeforces", "responses") as tell:
             for i in range(1200):
                 tell(i, 1200, f"asking codeforces for {i}")
 
     first_ingest()
     told = [one["message"] for one in records("first ingest") if "ingesting" in one["message"]]
     assert 10 <= len(told) <= 30
-    assert any("600 of 1,200 answers (50 %), 0.33 a second, 30 min left" in line for line in told)
+    assert any("600 of 1,200 responses (50 %), 0.33 a second, 30 min left" in line for line in told)
 
 
 @pytest.mark.parametrize("names", [("a.b", "a-b"), ("A", "a"), ("x", "x_"), ("run-a", "a")], ids=str)

@@ -15,7 +15,7 @@ from helpers.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes
 from helpers.lakes import rate_run
 from helpers.server import Reply, Server, data
 
-from ranklake.flows.http.client import Answer
+from ranklake.flows.http.client import Response
 from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
@@ -46,9 +46,9 @@ def follow(lake: Lake, site: FakeCodeforces, **choices: Any) -> SourceReport:
 
 
 def parse(number: int, result: Any, status: int = 200) -> list[Contest | SourceError]:
-    """What is made of an answer."""
+    """What is made of a response."""
     body = result if isinstance(result, bytes) else json.dumps({"status": "OK", "result": result}).encode()
-    return list(Codeforces().parse(Document(Key("rating-changes", str(number)), Answer("URL", status, body, 0))))
+    return list(Codeforces().parse(Document(Key("rating-changes", str(number)), Response("URL", status, body, 0))))
 
 
 # A first ingestion, and what follows
@@ -172,7 +172,7 @@ def test_ingest__an_unrated_contest_that_is_rated_after_all_comes_in(lake: Lake,
     assert list(standings(lake, "codeforces"))[-2:] == ["7", "8"]
 
 
-def test_ingest__a_corrected_contest_replaces_the_old_one_and_both_answers_are_kept(
+def test_ingest__a_corrected_contest_replaces_the_old_one_and_both_responses_are_kept(
     lake: Lake, site: FakeCodeforces
 ) -> None:
     follow(lake, site)
@@ -218,7 +218,7 @@ def test_ingest__hand_made_corrections_outlast_the_site(lake: Lake, site: FakeCo
     assert standings(lake, "codeforces")["1"] == [("bob", 0, 0), ("PetrM", 1, 1)]
 
 
-def test_ingest__from_first_answer_to_leaderboard_and_a_later_correction(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__from_first_response_to_leaderboard_and_a_later_correction(lake: Lake, site: FakeCodeforces) -> None:
     follow(lake, site)
     assert rate_run(lake, dataset="codeforces", system="elo-mmr").rated == 3
     before = {row["handle"]: row["rating"] for row in leaderboard(lake, "run").to_pylist()}
@@ -231,14 +231,14 @@ def test_ingest__from_first_answer_to_leaderboard_and_a_later_correction(lake: L
     assert after["Petr"] == before["Petr"]
 
 
-# Answers that are none
+# Responses that are none
 
 
 HTML = b"<!DOCTYPE html><html><title>Just a moment...</title>\x1b[2J"
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("response", "told"),
     [
         (HTML, r"a web page where data should be: '<!DOCTYPE html>"),
         (b'{"status": "OK", "result": [', r"not JSON: .*truncated"),
@@ -254,11 +254,11 @@ HTML = b"<!DOCTYPE html><html><title>Just a moment...</title>\x1b[2J"
         (Reply(b'{"status": "FAILED", "comment": "Call limit exceeded"}', 400), r"FAILED: 'Call limit exceeded'"),
     ],
 )  # fmt: skip
-def test_ingest__a_broken_answer_is_told_kept_and_asked_for_again(
-    lake: Lake, site: FakeCodeforces, answer: Any, told: str
+def test_ingest__a_broken_response_is_told_kept_and_asked_for_again(
+    lake: Lake, site: FakeCodeforces, response: Any, told: str
 ) -> None:
     good = site.server.replies[site.path(3)]
-    site.server[site.path(3)] = answer
+    site.server[site.path(3)] = response
     report = follow(lake, site)
     assert (report.new, len(report.rejected)) == (2, 1)
     contest, reason = report.rejected[0]
@@ -267,7 +267,7 @@ def test_ingest__a_broken_answer_is_told_kept_and_asked_for_again(
     assert f"{site.server.url}api/contest.ratingChanges?contestId=3" in reason
     assert reason.isprintable()
     assert report.lines()[0] == f"rejected: {reason}"
-    kept = reason.rpartition("the answer is kept at ")[2]
+    kept = reason.rpartition("the response is kept at ")[2]
     assert lake.exists(kept)
 
     assert counts(follow(lake, site)) == {"unchanged": 2, "requests": 1}  # not at once
@@ -276,7 +276,7 @@ def test_ingest__a_broken_answer_is_told_kept_and_asked_for_again(
     assert counts(follow(lake, site)) == {"new": 1, "unchanged": 2, "requests": 2}
 
 
-def test_ingest__an_answer_that_was_good_is_not_lost_to_a_broken_one(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__a_response_that_was_good_is_not_lost_to_a_broken_one(lake: Lake, site: FakeCodeforces) -> None:
     follow(lake, site)
     site.server[site.path(3)] = HTML
     report = follow(lake, site, again=True)
@@ -292,15 +292,15 @@ def test_ingest__stops_when_the_site_sends_nothing_but_nonsense(lake: Lake, site
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("response", "told"),
     [
         (HTML, "a web page where data should be"),
         ({"status": "OK", "result": [{"id": 1}]}, r"missing required field phase at result\[0\]"),
         ({"status": "FAILED", "comment": "Codeforces is temporarily unavailable"}, "FAILED: 'Codeforces is temp"),
     ],
 )
-def test_ingest__a_broken_list_is_an_error(lake: Lake, site: FakeCodeforces, answer: Any, told: str) -> None:
-    site.server[LIST] = answer
+def test_ingest__a_broken_list_is_an_error(lake: Lake, site: FakeCodeforces, response: Any, told: str) -> None:
+    site.server[LIST] = response
     with pytest.raises(SourceError, match=told) as error:
         follow(lake, site)
     assert str(error.value).startswith(f"codeforces, contest contests ({site.server.url}api/contest.list): ")
@@ -360,7 +360,7 @@ def test_parse__one_odd_time_is_no_fault_where_that_is_known(number: int) -> Non
         (changes(3, ("a", 0), ("b", 2)), "row 0: rank = 0 of 2 participants"),
         (changes(3, ("a", -(10**30)), ("b", 2)), "row 0: rank = -1"),
         (changes(3, ("a", 1), ("", 2)), "row 1: a player needs a name"),
-        (changes(3, ("a", 1)) + changes(4, ("b", 2)), "row 1: contestId = 4 in the answer for 3"),
+        (changes(3, ("a", 1)) + changes(4, ("b", 2)), "row 1: contestId = 4 in the response for 3"),
         (changes(3, ("a", 1), time=0), "0 s is no time"),
         (changes(3, ("a", 1), time=2**63), "9223372036854775808 s is no time"),
     ],
@@ -428,10 +428,10 @@ def test_normalise__the_order_does_not_depend_on_when_contests_came(
     for number in (3, 4):  # two divisions, at one time
         site.add(number, changes(number, ("ada", 1), ("bob", 2), time=BEGAN + 5 * DAY))
     later = {number: site.listed.pop(number) for number in (1, 3, 4) if number not in first}
-    site._answer_list()
+    site._update_list()
     follow(lake, site)
     site.listed.update(later)
-    site._answer_list()
+    site._update_list()
     follow(lake, site)
     assert list(standings(lake, "codeforces")) == ["1", "3", "4"]
     assert counts(normalise_source(lake, "codeforces")) == {"unchanged": 3}
@@ -447,16 +447,16 @@ def test_normalise__a_reader_that_learnt_something_reads_all_again(
     assert counts(follow(lake, site)) == {"new": 1, "unchanged": 3, "requests": 1}
 
 
-def test_normalise__without_answers_says_how_to_get_them(lake: Lake) -> None:
-    with pytest.raises(Exception, match=r"no answers of codeforces .*`ranklake ingest codeforces` fetches them"):
+def test_normalise__without_responses_says_how_to_get_them(lake: Lake) -> None:
+    with pytest.raises(Exception, match=r"no responses of codeforces .*`ranklake ingest codeforces` fetches them"):
         normalise_source(lake, "codeforces")
 
 
-def test_normalise__a_damaged_answer_is_named(lake: Lake, site: FakeCodeforces, tmp_path: Path) -> None:
+def test_normalise__a_damaged_response_is_named(lake: Lake, site: FakeCodeforces, tmp_path: Path) -> None:
     follow(lake, site)
     path = tmp_path / "lake" / "raw" / "codeforces" / "rating-changes" / "3.0.zst"
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(Exception, match=r"rating-changes/3.0.zst: not the answer that was kept; delete it and "):
+    with pytest.raises(Exception, match=r"rating-changes/3.0.zst: not the response that was kept; delete it and "):
         normalise_source(lake, "codeforces")
     path.unlink()
     (tmp_path / "lake" / "raw" / "codeforces" / "index.json").unlink()

@@ -10,7 +10,7 @@ import pytest
 from helpers.contents import counts, standings
 from helpers.server import Reply, Server, data
 
-from ranklake.flows.http.client import Answer, Client
+from ranklake.flows.http.client import Client, Response
 from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites import ctftime
@@ -59,7 +59,7 @@ def follow(lake: Lake, site: Server, **choices: Any) -> SourceReport:
 
 
 def parse(year: Any) -> list[Contest | SourceError]:
-    return list(CTFtime().parse(Document(Key("results", "2022"), Answer("URL", 200, json.dumps(year).encode(), 0))))
+    return list(CTFtime().parse(Document(Key("results", "2022"), Response("URL", 200, json.dumps(year).encode(), 0))))
 
 
 def test_ingest__years_then_teams_then_events_in_order_of_time(lake: Lake, site: Server) -> None:

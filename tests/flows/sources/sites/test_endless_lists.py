@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 from helpers.server import FakeClock
-from helpers.sockets import answer, raw_serving
+from helpers.sockets import raw_serving, response
 
 from ranklake.flows.http.client import Client
 from ranklake.flows.ingestion import fetch as fetching
 from ranklake.flows.ingestion.fetch import fetch
-from ranklake.flows.ingestion.response_archive import Raw
+from ranklake.flows.ingestion.response_archive import ResponseArchive
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites import dmoj
 from ranklake.flows.sources.sites.site import find_site
@@ -32,14 +32,14 @@ def test_dmoj__a_list_without_an_end_is_an_error(lake: Lake, monkeypatch: pytest
     def talk(head: bytes) -> Iterator[bytes]:
         key = "one" if same else f"c{page_of(head)}"
         listed = {"objects": [{"key": key, "end_time": END}], "has_more": True}
-        yield answer(json.dumps({"data": listed}).encode())
+        yield response(json.dumps({"data": listed}).encode())
 
     with (
         raw_serving(talk) as server,
         Client("dmoj", server.url, interval_seconds=0.0, clock=FakeClock()) as client,
         pytest.raises(SourceError, match="nothing new on page 2" if same else "more than 20 pages") as error,
     ):
-        fetch(Raw(lake, "dmoj"), find_site("dmoj", server.url), client)
+        fetch(ResponseArchive(lake, "dmoj"), find_site("dmoj", server.url), client)
     assert f"{server.url}api/v2/contests?is_rated=True&page=" in str(error.value)
     assert len(server.heads) == (2 if same else 20)
 
@@ -50,15 +50,15 @@ def test_ctftime__names_without_an_end_are_an_error(lake: Lake, monkeypatch: pyt
 
     def talk(head: bytes) -> Iterator[bytes]:
         if b"/results/" in head:
-            yield answer(b"{}")
+            yield response(b"{}")
         else:
             first = 0 if same else int(head.split(b"offset=")[1].split(b" ")[0])
-            yield answer(json.dumps({"result": [{"id": first + n, "name": "x"} for n in range(300)]}).encode())
+            yield response(json.dumps({"result": [{"id": first + n, "name": "x"} for n in range(300)]}).encode())
 
     with (
         raw_serving(talk) as server,
         Client("ctftime", server.url, interval_seconds=0.0, clock=FakeClock()) as client,
         pytest.raises(SourceError, match="more than 20 documents beyond its list"),
     ):
-        fetch(Raw(lake, "ctftime"), find_site("ctftime", server.url), client)
+        fetch(ResponseArchive(lake, "ctftime"), find_site("ctftime", server.url), client)
     assert sum(b"/teams/" in head for head in server.heads) == 20

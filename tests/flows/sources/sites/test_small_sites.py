@@ -10,7 +10,7 @@ import pytest
 from helpers.contents import counts, standings
 from helpers.server import Reply, Server, data
 
-from ranklake.flows.http.client import Answer, Client
+from ranklake.flows.http.client import Client, Response
 from ranklake.flows.http.redaction import Secret
 from ranklake.flows.ingestion.sites import SourceReport, ingest_source
 from ranklake.flows.sources.base import SourceError
@@ -30,7 +30,7 @@ def follow(lake: Lake, server: Server, source: str, **choices: Any) -> SourceRep
 
 def parse(source: str, key: Key, body: Any, about: Any = None, status: int = 200) -> list[Contest | SourceError]:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return list(find_site(source).parse(Document(key, Answer("URL", status, raw, 0), about or {})))
+    return list(find_site(source).parse(Document(key, Response("URL", status, raw, 0), about or {})))
 
 
 # AtCoder
@@ -143,8 +143,8 @@ def dmoj_page(page: int, more: bool, *keys: str) -> tuple[str, dict[str, Any]]:
 
 
 def test_dmoj__pages_contests_and_the_site_s_order(lake: Lake, server: Server) -> None:
-    for path, answer in (dmoj_page(1, True, "one", "private"), dmoj_page(2, False, "two/../x")):
-        server[path] = answer
+    for path, response in (dmoj_page(1, True, "one", "private"), dmoj_page(2, False, "two/../x")):
+        server[path] = response
     server["/api/v2/contest/one"] = dmoj_contest(
         "one", dmoj_row("cheat", 99, is_disqualified=True), dmoj_row("slow", 10, 9), dmoj_row("fast", 10, 5),
         dmoj_row("also fast", 10, 5), dmoj_row("guest", 50, rating=None), dmoj_row("late", 10, 5, tiebreaker=1.0),
@@ -161,7 +161,7 @@ def test_dmoj__pages_contests_and_the_site_s_order(lake: Lake, server: Server) -
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("response", "told"),
     [
         ({"data": None}, "HTTP 200: neither data nor error"),
         ({"error": {"message": "slow down"}}, "HTTP 200: 'slow down'"),
@@ -171,14 +171,14 @@ def test_dmoj__pages_contests_and_the_site_s_order(lake: Lake, server: Server) -
         ),
     ],
 )
-def test_dmoj__a_broken_answer_is_an_error(answer: Any, told: str) -> None:
+def test_dmoj__a_broken_response_is_an_error(response: Any, told: str) -> None:
     with pytest.raises(SourceError, match=rf"dmoj, URL: .*{told}"):
-        parse("dmoj", Key("contest", "one"), answer)
+        parse("dmoj", Key("contest", "one"), response)
 
 
-def test_dmoj__the_answer_for_another_contest_is_a_fault() -> None:
+def test_dmoj__the_response_for_another_contest_is_a_fault() -> None:
     (error,) = parse("dmoj", Key("contest", "two"), dmoj_contest("one", dmoj_row("a", 1)))
-    assert str(error) == "dmoj, contest two (URL): key = 'one' in the answer for 'two'"
+    assert str(error) == "dmoj, contest two (URL): key = 'one' in the response for 'two'"
 
 
 # lichess

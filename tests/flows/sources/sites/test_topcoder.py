@@ -9,8 +9,8 @@ import pytest
 from helpers.contents import counts, standings
 from helpers.server import data
 
-from ranklake.flows.http.client import Answer
-from ranklake.flows.ingestion.folder_client import Folder
+from ranklake.flows.http.client import Response
+from ranklake.flows.ingestion.folder_client import FolderClient
 from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites.documents import Document, Key
@@ -49,7 +49,7 @@ def follow(lake: Lake, feed: Path) -> SourceReport:
 
 
 def parse(body: bytes) -> list[Contest | SourceError]:
-    return list(TopCoder().parse(Document(Key("round", "1"), Answer("URL", 200, body, 0), ABOUT)))
+    return list(TopCoder().parse(Document(Key("round", "1"), Response("URL", 200, body, 0), ABOUT)))
 
 
 def test_ingest__recorded_rounds_in_the_order_of_time(lake: Lake, feed: Path) -> None:
@@ -122,7 +122,7 @@ def test_ingest__a_coder_with_a_new_handle_stays_one_player(lake: Lake, feed: Pa
 def test_ingest__files_that_did_not_change_are_not_read_again(lake: Lake, feed: Path) -> None:
     (feed / "dd_round_list.xml").write_bytes(rounds(1))
     (feed / "dd_round_results_rd=1.xml").write_bytes(results((7, "a", 1, 2, 1)))
-    with Folder("topcoder", str(feed)) as folder:
+    with FolderClient("topcoder", str(feed)) as folder:
         first = folder.get("dd_round_list.xml")
         assert folder.get("dd_round_list.xml", etag=first.etag).status == 304
     follow(lake, feed)
@@ -130,7 +130,7 @@ def test_ingest__files_that_did_not_change_are_not_read_again(lake: Lake, feed: 
 
 
 def test_ingest__says_that_the_feed_is_closed_and_names_a_file_that_is_not_there(lake: Lake, feed: Path) -> None:
-    with pytest.raises(ValueError, match="answers no more: say with --base-url"):
+    with pytest.raises(ValueError, match="is closed; --base-url must be the folder"):
         ingest_source(lake, "topcoder")
     with pytest.raises(SourceError, match=r"dd_round_list.xml: no such file"):
         follow(lake, feed)

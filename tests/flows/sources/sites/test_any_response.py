@@ -13,7 +13,7 @@ from helpers.strategies import repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklake.flows.http.client import Answer
+from ranklake.flows.http.client import Response
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites.documents import Document, Key
 from ranklake.flows.sources.sites.site import find_site
@@ -23,7 +23,7 @@ ABOUT = {"name": "n", "time_seconds": 1_500_000_000}
 FACTS = {"cumulative_time": 1, "tiebreaker": 0.0, "new_rating": 1, "is_disqualified": False}
 RANKINGS = [{"user": "a", "score": 2.0, **FACTS}, {"user": "b", "score": 1.0, **FACTS}]
 DMOJ = {"key": "k", "name": "n", "end_time": "2020-01-01T00:00:00Z", "rankings": RANKINGS}
-ANSWERS: dict[str, tuple[Key, Any]] = {
+RESPONSES: dict[str, tuple[Key, Any]] = {
     "codeforces": (Key("rating-changes", "7"), {"status": "OK", "result": changes(7, ("a", 1), ("b", 2), ("c", 2))}),
     "ctftime": (Key("results", "2020"), {"5": {"title": "t", "time": 1.5e9, "scores": [
         {"team_id": 1, "points": "1", "place": 1}, {"team_id": 2, "points": "0", "place": 2}]}}),
@@ -76,13 +76,13 @@ def spoilt(draw: st.DrawFn, value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("source", ANSWERS)
+@pytest.mark.parametrize("source", RESPONSES)
 @repeatable(60)
 @given(choice=st.data())
-def test_parse__any_answer_is_contests_or_an_error_in_words(source: str, choice: st.DataObject) -> None:
-    key, good = ANSWERS[source]
+def test_parse__any_response_is_contests_or_an_error_in_words(source: str, choice: st.DataObject) -> None:
+    key, good = RESPONSES[source]
     body = json.dumps(choice.draw(spoilt(good))).encode()
-    document = Document(key, Answer("URL", 200, body, 0), ABOUT)
+    document = Document(key, Response("URL", 200, body, 0), ABOUT)
     try:
         found = list(find_site(source).parse(document))
     except SourceError as error:
@@ -101,7 +101,7 @@ def test_parse__any_answer_is_contests_or_an_error_in_words(source: str, choice:
 @given(choice=st.data())
 def test_list_documents__any_list_is_read_or_an_error_in_words(source: str, choice: st.DataObject) -> None:
     def fetch_list(key: Key, path: str, read: Any) -> Any:
-        return read(Document(key, Answer("URL", 200, json.dumps(choice.draw(spoilt(LISTS[source]))).encode(), 0)))
+        return read(Document(key, Response("URL", 200, json.dumps(choice.draw(spoilt(LISTS[source]))).encode(), 0)))
 
     try:
         fetcher: Any = SimpleNamespace(fetch_list=fetch_list)
@@ -130,6 +130,6 @@ def test_list_documents__any_list_is_read_or_an_error_in_words(source: str, choi
 def test_parse__json_that_breaks_off_behind_a_value_that_does_not_fit_is_an_error_in_words(
     source: str, body: bytes
 ) -> None:
-    document = Document(ANSWERS[source][0], Answer("URL", 200, body, 0), ABOUT)
+    document = Document(RESPONSES[source][0], Response("URL", 200, body, 0), ABOUT)
     with pytest.raises(SourceError, match="not JSON: "):
         list(find_site(source).parse(document))
