@@ -18,15 +18,15 @@ __all__ = ["evaluate_history"]
 _COLUMNS = ("round_index", "lo", "mu_prior", "n_before")
 
 
-def evaluate_history(history: pd.DataFrame, skip_rounds: int = 0, *, scale: float = SCALE) -> pd.DataFrame:
+def evaluate_history(history: pd.DataFrame, first_round: int = 0, *, scale: float = SCALE) -> pd.DataFrame:
     """Score how well the ratings before each round predicted its places.
 
     Parameters
     ----------
     history
         One row a participation in rating order, with the columns ``round_index, lo, mu_prior, n_before``.
-    skip_rounds
-        Number of rated rounds at the start that are not scored.
+    first_round
+        Rounds with a smaller ``round_index`` are not scored.
     scale
         Rating difference at which odds of ten to one are predicted, for expected ranks and cross-entropy.
 
@@ -39,8 +39,8 @@ def evaluate_history(history: pd.DataFrame, skip_rounds: int = 0, *, scale: floa
     Raises
     ------
     ValueError
-        A column is missing, rounds are not in order, a rating is not finite, no round is left, or a parameter is out of
-        range.
+        A column is missing, rounds are not in order, a rating is not finite, no round is left to score, or the scale is
+        out of range.
     """
     check_value("scale", scale, positive(POINTS)["limits"])
     if missing := [name for name in _COLUMNS if name not in history.columns]:
@@ -48,17 +48,15 @@ def evaluate_history(history: pd.DataFrame, skip_rounds: int = 0, *, scale: floa
     round_index = history["round_index"].to_numpy()
     if np.any(np.diff(round_index) < 0):
         raise ValueError("history must be in rating order: round_index decreases")
-    starts = np.flatnonzero(np.diff(round_index, prepend=-1))
-    if not 0 <= skip_rounds < len(starts):
-        raise ValueError(
-            f"skip_rounds must be >= 0 and less than {len(starts)}, the number of rounds, got {skip_rounds}"
-        )
-    offsets = np.append(starts, len(history)).astype(np.int64)[skip_rounds:]
-    rows = history.iloc[offsets[0] :]
+    rows = history[round_index >= first_round]
+    if rows.empty:
+        raise ValueError(f"history has no round from round {first_round} on")
+    starts = np.flatnonzero(np.diff(rows["round_index"], prepend=-1))
+    offsets = np.append(starts, len(rows)).astype(np.int64)
     mu = np.array(rows["mu_prior"], dtype=np.float64)
     if not np.isfinite(mu).all():
         raise ValueError("history: mu_prior must be finite")
     compile_parts([SCORES])
     lo, n_before = (np.array(rows[name], dtype=np.int32) for name in ("lo", "n_before"))
-    scores = score_rounds(offsets - offsets[0], lo, mu, n_before, scale=scale)
+    scores = score_rounds(offsets, lo, mu, n_before, scale=scale)
     return pd.DataFrame({name: one.summary() for name, one in scores.items()}).T.rename_axis("filter")
