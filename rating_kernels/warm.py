@@ -68,7 +68,7 @@ def _small(system: System) -> None:
     beliefs = system.newcomers(params, _FEW)
     round, outcome = _round(np.arange(_FEW)), Outcome.empty(_FEW)
     system.rate_small(params, beliefs, round, outcome)
-    system.broken(round, outcome)
+    system.violations(round, outcome)
 
 
 def _large(system: System) -> None:
@@ -86,7 +86,7 @@ def _large(system: System) -> None:
     summary = system.summarise(params, prior, round, at_once)
     system.perform(params, summary, 0, len(summary.first) - 1, outcome.perf)
     system.absorb(params, beliefs, round, prior, of_rows(summary, np.arange(n)), 0, n, outcome)
-    system.broken(round, outcome)
+    system.violations(round, outcome)
     other = system.newcomers(params, 0)
     other.restore(beliefs.columns())
     other.put(round.player, beliefs.take(round.player))

@@ -73,7 +73,7 @@ def rate_history(
     pd.DataFrame
         One row a participation in rating order: ``round_index, contest, player, lo, hi, perf, mu_prior, sigma_prior,
         mu, sigma, n_before``, ``contest`` and ``player`` as given; ``attrs["skipped"]`` counts contests skipped,
-        ``attrs["reasons"]`` by reason, ``attrs["broken"]`` what the system is expected to keep and did not.
+        ``attrs["reasons"]`` by reason, ``attrs["violations"]`` violated invariants of the system, with counts.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def rate_history(
     history.attrs |= {
         "skipped": int(np.count_nonzero(reasons)),
         "reasons": {text: count for text, count in counts.items() if count},
-        "broken": found.broken(kept, outcome),
+        "violations": found.violations(kept, outcome),
     }
     if not return_beliefs:
         return history

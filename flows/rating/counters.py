@@ -27,8 +27,8 @@ class RoundCounters:
         Rounds passed over because of their places, by reason.
     level : Level
         Of the ratings.
-    broken : Counter of str
-        How often rounds broke what the system is expected to keep.
+    violations : Counter of str
+        Violations of the system's invariants, by invariant.
     """
 
     def __init__(self, system: System, start: int, n_players: int) -> None:
@@ -36,7 +36,7 @@ class RoundCounters:
         self._system, self.start, self._until = system, start, start
         self.rows = 0
         self.skipped: Counter[str] = Counter()
-        self.broken: Counter[str] = Counter()
+        self.violations: Counter[str] = Counter()
 
     def add(self, rated: RatedBatch) -> None:
         """Count what has not been counted before."""
@@ -51,6 +51,6 @@ class RoundCounters:
                 self.skipped[text] += count
         self.rows += rounds.n_rows
         outcome = rated.outcome.part(first, rated.rounds.n_rows)
-        self.broken.update(self._system.broken(rounds, outcome))
+        self.violations.update(self._system.violations(rounds, outcome))
         self.level.add(rounds, outcome)
         self._until = rated.stop

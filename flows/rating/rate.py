@@ -63,8 +63,8 @@ class RateReport:
         Participations rated now; when planned, at most.
     why : str
         Why rounds that had been committed were not kept; empty if all were.
-    broken : dict of str to int
-        How often the rounds rated now broke what the system is expected to keep.
+    violations : dict of str to int
+        Violations of the system's invariants in the rounds rated now, by invariant.
     excluded : int
         Of the rounds rated now, passed over because they were to be.
     planned : bool
@@ -88,7 +88,7 @@ class RateReport:
     rows: int
     seconds: float
     why: str
-    broken: dict[str, int] = field(default_factory=dict)
+    violations: dict[str, int] = field(default_factory=dict)
     excluded: int = 0
     planned: bool = False
     damaged_snapshots: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ class RateReport:
             f"; {count:,} contest{'s' if count > 1 else ''} skipped: {reason}" for reason, count in self.reasons.items()
         )
         told += f"; {self.excluded:,} of them excluded" if self.excluded else ""
-        told += "".join(f"; {what}: {count:,}" for what, count in self.broken.items())
+        told += "".join(f"; {what}: {count:,}" for what, count in self.violations.items())
         told += f"; recoveries from lost workers: {self.recoveries}" if self.recoveries else ""
         return told + "".join(f"; damaged, removed, and an older one served: {path}" for path in self.damaged_snapshots)
 
@@ -219,7 +219,7 @@ def _rate(
     excluded = int(np.count_nonzero(plan.excluded[first:n_rounds]))
     return RateReport(
         first, done.replayed, n_rounds - first, counters.skipped.total(), counters.rows,
-        time.perf_counter() - began, plan.why, dict(counters.broken), excluded,
+        time.perf_counter() - began, plan.why, dict(counters.violations), excluded,
         damaged_snapshots=tuple(done.damaged_snapshots), recoveries=done.recoveries, phases=done.phases,
         reasons=dict(counters.skipped), drift=counters.level.warning(config.system, config.params),
     )  # fmt: skip

@@ -176,8 +176,8 @@ class System:
         How many sigmas the conservative display rating takes off, by default.
     offset : (params, n_rounds) -> float64[n], or None
         What the display rating adds for the number of rounds played.
-    promises : (rounds, outcome) -> dict of str to int, or None
-        How often rounds broke what the system is expected to keep; reported, never raised.
+    invariants : (rounds, outcome) -> dict of str to int, or None
+        Number of violations of each invariant of the system; reported, never raised.
     skips_all_tied : bool
         Whether the authors' own program passes over a contest of three or more in which all tie; the functions here
         rate it. Two players who tie are a result for every system.
@@ -201,13 +201,13 @@ class System:
     history: tuple[str, ...] = ()
     deviations: float = 3.0
     offset: Callable[[Any, Ints], Floats] | None = None
-    promises: Callable[[Rounds, Outcome], dict[str, int]] | None = None
+    invariants: Callable[[Rounds, Outcome], dict[str, int]] | None = None
     skips_all_tied: bool = False
     compile_last_steps: Callable[[Any, Beliefs], None] | None = None
 
-    def broken(self, rounds: Rounds, outcome: Outcome) -> dict[str, int]:
-        """How often rounds broke what the system is expected to keep; nothing if it promises nothing."""
-        return {} if self.promises is None else self.promises(rounds, outcome)
+    def violations(self, rounds: Rounds, outcome: Outcome) -> dict[str, int]:
+        """Number of violations of each invariant; empty if the system declares none."""
+        return {} if self.invariants is None else self.invariants(rounds, outcome)
 
     def newcomers(self, params: Any, n_players: int) -> Beliefs:
         """A store in which nobody has been rated: everybody at ``mu_init`` and ``sigma_init``."""

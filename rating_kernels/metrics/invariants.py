@@ -1,9 +1,9 @@
-"""Two promises that a rating owes its players: whom one beats one is not overtaken by, nor do they gain more.
+"""Two invariants of a rating round: a better place is not overtaken by a worse one and gains no less than one.
 
 Source: Mirzayanov, "Open Codeforces Rating System" (codeforces.com/blog/entry/20762, October 2015), whose program
-asserts both after every round. Here they are counted and reported. The second is no theorem of the rule: where the
-field falls into two camps, the rating that a place asks for hardly depends on the place in between. The first is one if
-needs are measured against the whole field, in real numbers.
+asserts both after every round. This module counts and reports violations. The first invariant is a theorem if needed
+ratings are computed against the whole field in real numbers. The second is not: where the field falls into two
+clusters of ratings, the needed rating hardly depends on the places between them.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from ..core.jit import exact, inner_exact
 from ..core.standings import Rounds
 from ..core.system import Outcome
 
-__all__ = ["promises"]
+__all__ = ["invariant_violations"]
 
-ROUNDING = 1e-9  # rating points: a promise broken by less is kept
+ROUNDING = 1e-9  # rating points: smaller differences are no violation
 
 
-def promises(rounds: Rounds, outcome: Outcome) -> dict[str, int]:
-    """How many participations of some rounds are let down by the result.
+def invariant_violations(rounds: Rounds, outcome: Outcome) -> dict[str, int]:
+    """Number of participations that violate each invariant.
 
-    Let i have a better place than j, not the same. If i came with the higher rating, i should not leave with the lower
-    one; if i came with the lower rating, i should not gain less. Counted are those i for whom the first or the second
-    is broken, against one j or more, by more than rounding. O(n log n) a round.
+    Let i have a better place than j. If i had the higher prior rating, i should not get the lower posterior rating. If
+    i had the lower prior rating, i should not gain less. A participation i violates an invariant if it is violated
+    against at least one j by more than rounding. O(n log n) a round.
 
     Returns
     -------
     dict of str to int
-        Participations "overtaken by the beaten" and "outgained by the beaten".
+        Participations "overtaken by a lower place" and "gained less than a lower place".
     """
-    overtaken, outgained = _count_broken(rounds.offsets, rounds.hi, outcome.mu_prior, outcome.mu)
-    return {"overtaken by the beaten": int(overtaken), "outgained by the beaten": int(outgained)}
+    overtaken, gained_less = _count_violations(rounds.offsets, rounds.hi, outcome.mu_prior, outcome.mu)
+    return {"overtaken by a lower place": int(overtaken), "gained less than a lower place": int(gained_less)}
 
 
 @inner_exact
-def _let_down(order, hi, key, value):
-    """For how many rows there is one with a worse place and a smaller ``key``, but a larger ``value``.
+def _count_dominated(order, hi, key, value):
+    """Number of rows for which another row has a worse place, a smaller ``key`` and a larger ``value``.
 
-    Rows come in the order of ``key``. The Fenwick tree ``largest`` holds the values of those that came before, by
-    position from the bottom.
+    ``order`` sorts the rows by ``key``. The Fenwick tree ``largest`` holds the values of the rows before, by position
+    from the bottom.
     """
     n = len(order)
     largest = np.full(n + 1, -math.inf)
@@ -50,7 +50,7 @@ def _let_down(order, hi, key, value):
     a = 0
     while a < n:
         b = a
-        while b < n and (b == a or key[order[b]] == key[order[a]]):  # NaN equals nothing: still an end
+        while b < n and (b == a or key[order[b]] == key[order[a]]):  # NaN equals nothing: the loop still ends
             at = n - 1 - hi[order[b]]
             worst = -math.inf
             while at > 0:
@@ -68,11 +68,11 @@ def _let_down(order, hi, key, value):
 
 
 @exact
-def _count_broken(offsets, hi, before, after):
-    overtaken, outgained = 0, 0
+def _count_violations(offsets, hi, before, after):
+    overtaken, gained_less = 0, 0
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         order = np.argsort(before[i:j])
-        overtaken += _let_down(order, hi[i:j], before[i:j], after[i:j])
-        outgained += _let_down(order[::-1], hi[i:j], before[i:j], after[i:j] - before[i:j])
-    return overtaken, outgained
+        overtaken += _count_dominated(order, hi[i:j], before[i:j], after[i:j])
+        gained_less += _count_dominated(order[::-1], hi[i:j], before[i:j], after[i:j] - before[i:j])
+    return overtaken, gained_less

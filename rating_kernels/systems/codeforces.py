@@ -23,7 +23,7 @@ from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_l
 from ..inference.needs import HIGHEST_NEED, TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
 from ..inference.performance import group_starts
 from ..inference.win_probability import logistic
-from ..metrics.invariants import promises
+from ..metrics.invariants import invariant_violations
 
 __all__ = ["SYSTEM", "Codeforces"]
 
@@ -290,5 +290,5 @@ def _rate_small(
 SYSTEM = System(
     name="codeforces", params=Codeforces, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
-    deviations=0.0, offset=offset, promises=promises,
+    deviations=0.0, offset=offset, invariants=invariant_violations,
 )  # fmt: skip

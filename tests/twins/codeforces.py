@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 
-__all__ = ["CFTwin", "CodeforcesTwin", "Outcome", "Standing", "broken_promises"]
+__all__ = ["CFTwin", "CodeforcesTwin", "Outcome", "Standing", "invariant_violations"]
 
 Standing = tuple[str, int, int]  # player, lo, hi
 
@@ -177,11 +177,13 @@ class CFTwin:
         return outcomes
 
 
-def broken_promises(before: Sequence[float], after: Sequence[float], standings: Sequence[Standing]) -> tuple[int, int]:
-    """How many of a round's participants were let down, by each of the two consistency conditions of the source.
+def invariant_violations(
+    before: Sequence[float], after: Sequence[float], standings: Sequence[Standing]
+) -> tuple[int, int]:
+    """Number of participants for which each of the two consistency conditions of the source is violated.
 
-    Somebody is let down if there is one other participant whom they beat, and who came with a lower rating and leaves
-    with a higher one; or who came with a higher rating and gains more.
+    The first is violated if a participant with a worse place and a lower prior rating gets a higher posterior rating.
+    The second is violated if a participant with a worse place and a higher prior rating gains more.
     """
     overtaken = outgained = 0
     people = list(zip(before, after, standings, strict=True))

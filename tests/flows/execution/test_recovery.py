@@ -57,7 +57,7 @@ def test_rate__goes_on_when_a_worker_is_lost_at_any_order(expected, tmp_path: Pa
     assert report.recoveries == len(caplog.messages) == (bench.hired - 1)
     assert same_tables(rated(lake), rated(other))
     assert same_beliefs(last_beliefs(lake), last_beliefs(other))
-    counts = [(one.kept, one.rated, one.rows, one.skipped, one.excluded, one.broken) for one in (report, before)]
+    counts = [(one.kept, one.rated, one.rows, one.skipped, one.excluded, one.violations) for one in (report, before)]
     assert counts[0] == counts[1]
 
 

@@ -56,7 +56,7 @@ def test_codeforces__gives_every_participant_their_official_rating(recorded: Pat
     new = history.set_index("player")["mu"]
     wrong = frame[frame["new"].to_numpy() != new.loc[frame["player"]].to_numpy()]
     assert wrong.empty, f"{len(wrong)} of {people} differ: {wrong.head()}"
-    assert set(history.attrs["broken"].values()) == {0}
+    assert set(history.attrs["violations"].values()) == {0}
 
 
 @pytest.mark.parametrize(

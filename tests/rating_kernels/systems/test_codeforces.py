@@ -11,7 +11,7 @@ from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
 from helpers.strategies import POOL, histories, places, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
-from twins.codeforces import CodeforcesTwin, broken_promises
+from twins.codeforces import CodeforcesTwin, invariant_violations
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
@@ -20,7 +20,7 @@ from ranklake.rating_kernels import SYSTEMS, Beliefs, Codeforces, Outcome, Prior
 from ranklake.rating_kernels.inference.needs import needs, solve_directly
 
 SYSTEM = SYSTEMS["codeforces"]
-OVERTAKEN, OUTGAINED = "overtaken by the beaten", "outgained by the beaten"
+OVERTAKEN, GAINED_LESS = "overtaken by a lower place", "gained less than a lower place"
 POINTS = 1e-9  # what a root may be off
 RULES, TIES = ("oct2015", "r327", "none"), ("max", "avg", "min")
 CONVENTIONS = {"text": (1.0, 0.0), "program": (1.0, 1.0), "cfsys": (0.5, 1.0)}
@@ -222,7 +222,7 @@ def test_round__moving_up_never_asks_for_less(mu, chosen, place) -> None:
 def test_promise__of_not_being_overtaken_is_kept_where_everybody_counts_in_needs(mu, spots, tie, rule) -> None:
     params = SYSTEM.params(rule=rule, tie_rank=tie, need_excludes_self=False, arithmetic="real")
     round = eight(spots)
-    assert SYSTEM.broken(round, shown(params, mu, round))[OVERTAKEN] == 0
+    assert SYSTEM.violations(round, shown(params, mu, round))[OVERTAKEN] == 0
 
 
 @given(RATINGS, places(8))
@@ -240,37 +240,37 @@ def test_inflation_step__of_round_327_takes_a_point_from_everybody_and_no_more_t
     assert -11.0 - 1e-9 <= change.mean() <= -1.0 + 1e-9
 
 
-# --- promises ---
+# --- invariants ---
 
 
 @given(st.data(), places(8))
 @repeatable(200)
-def test_promises__are_counted_as_by_looking_at_every_pair(data, spots) -> None:
+def test_invariants__are_counted_as_by_looking_at_every_pair(data, spots) -> None:
     few = st.sampled_from([1000.0, 1100.0, 1200.0, 1300.0])
     before, after = (np.array(data.draw(st.lists(few, min_size=8, max_size=8))) for _ in range(2))
     outcome = Outcome.empty(8)
     outcome.mu_prior[:], outcome.mu[:] = before, after
-    found = SYSTEM.broken(eight(spots), outcome)
-    expected = broken_promises(before, after, [("", lo, hi) for lo, hi in spots])
-    assert (found[OVERTAKEN], found[OUTGAINED]) == expected
+    found = SYSTEM.violations(eight(spots), outcome)
+    expected = invariant_violations(before, after, [("", lo, hi) for lo, hi in spots])
+    assert (found[OVERTAKEN], found[GAINED_LESS]) == expected
 
 
-def test_promises__of_many_rounds_add_up() -> None:
+def test_invariants__of_many_rounds_add_up() -> None:
     one, other = ladder(1, 1), ladder(1, 2)
     both = Rounds.from_columns([0, 2, 5], [0, 1, 0, 1, 2], [0, 1, 0, 1, 1], [0, 1, 0, 2, 2])
     outcome = Outcome.empty(5)
     outcome.mu_prior[:] = 1500, 1400, 1000, 1000, 900
     outcome.mu[:] = 1500, 1600, 1000, 1001, 1001
-    parts = [SYSTEM.broken(round, outcome.part(a, b)) for round, a, b in ((one, 0, 2), (other, 2, 5))]
-    assert parts == [{OVERTAKEN: 1, OUTGAINED: 0}, {OVERTAKEN: 1, OUTGAINED: 0}]
-    assert SYSTEM.broken(both, outcome) == {OVERTAKEN: 2, OUTGAINED: 0}
+    parts = [SYSTEM.violations(round, outcome.part(a, b)) for round, a, b in ((one, 0, 2), (other, 2, 5))]
+    assert parts == [{OVERTAKEN: 1, GAINED_LESS: 0}, {OVERTAKEN: 1, GAINED_LESS: 0}]
+    assert SYSTEM.violations(both, outcome) == {OVERTAKEN: 2, GAINED_LESS: 0}
 
 
-def test_promises__of_ratings_that_are_no_numbers_come_to_an_end() -> None:
-    assert set(SYSTEM.broken(ladder(1, 1, 1), Outcome.empty(3))) == {OVERTAKEN, OUTGAINED}
+def test_invariants__of_ratings_that_are_no_numbers_come_to_an_end() -> None:
+    assert set(SYSTEM.violations(ladder(1, 1, 1), Outcome.empty(3))) == {OVERTAKEN, GAINED_LESS}
 
 
-def test_promise__of_not_gaining_less_breaks_between_two_camps_and_is_reported() -> None:
+def test_invariants__violation_between_two_camps_is_reported() -> None:
     """2,000 at 0 to 50 and 2,000 at 3000 to 3050: at their border a place more asks for hundreds of points less.
 
     The lower rated of two weak players who come in among the strong, one place ahead, gains less.
@@ -280,7 +280,7 @@ def test_promise__of_not_gaining_less_breaks_between_two_camps_and_is_reported()
     outcome = shown(SYSTEM.params(arithmetic="real"), order, ladder(*[1] * len(order)))
     gain = outcome.mu - outcome.mu_prior
     assert gain[1334] - gain[1333] > 100.0
-    assert SYSTEM.broken(ladder(*[1] * len(order)), outcome)[OUTGAINED] >= 1
+    assert SYSTEM.violations(ladder(*[1] * len(order)), outcome)[GAINED_LESS] >= 1
 
 
 # --- edges ---
