@@ -117,7 +117,7 @@ def score_rounds(
     n_before: Ints,
     filters: Sequence[Filter] = tuple(FILTERS.values()),
     scale: float = SCALE,
-    chances: bool = True,
+    probabilities: bool = True,
 ) -> dict[str, RoundScores]:
     """Score the ratings before each round under each filter, by name.
 
@@ -127,13 +127,15 @@ def score_rounds(
         As in :class:`ranklake.rating_kernels.Rounds`.
     mu, n_before
         One entry a row: rating before the round (``mu_prior``), rounds rated before.
-    scale, chances
+    scale, probabilities
         As for :func:`ranklake.rating_kernels.metrics.metrics.score`.
     """
     found = {}
     for one in filters:
         kept = keep(offsets, lo, n_before >= one.least, one.top)
-        found[one.name] = RoundScores.of(kept, score(kept, mu[kept.rows], scale, chances=chances), n_before[kept.rows])
+        found[one.name] = RoundScores.of(
+            kept, score(kept, mu[kept.rows], scale, probabilities=probabilities), n_before[kept.rows]
+        )
     return found
 
 

@@ -1,7 +1,8 @@
 """What a system expects of a round that has not been played, and what each place in it would do to a rating.
 
-Chances are the system's own (``System.beats``), between priors: time passes until the round. What a place would do is
-found by playing the round on copies of the beliefs, with the other entrants in the order of their ratings.
+Win probabilities are the system's own (``System.win_probability``), between priors: time passes until the round. What a
+place would do is found by playing the round on copies of the beliefs, with the other entrants in the order of their
+ratings.
 """
 
 from __future__ import annotations
@@ -271,7 +272,7 @@ class Prediction:
 
         weight, system = self._round.weight[0], self._display.system
         with announced(system.name):
-            return system.beats(self._display.params, weight, part((rows, None)), part((None, columns)))
+            return system.win_probability(self._display.params, weight, part((rows, None)), part((None, columns)))
 
     def _play(self, row: int, place: int) -> tuple[float, float]:
         """mu and sigma of an entrant after the round in which it takes this place."""

@@ -165,8 +165,8 @@ class System:
         given may be of some participants alone (:func:`of_rows`).
     rate_small : (params, beliefs, rounds, outcome) -> None
         All of the above for many rounds of at most ``small`` participants.
-    beats : (params, weight, one, other) -> float64[...]
-        The chance that ``one`` finishes before ``other`` in a round of this weight, a tie counting half, by the
+    win_probability : (params, weight, one, other) -> float64[...]
+        Probability that ``one`` finishes before ``other`` in a round of this weight, a tie counting half, by the
         system's own model. Priors whose arrays broadcast; their ``beta`` is not read.
     performs : bool
         Whether rounds show performances, all of them finite; otherwise every ``perf`` is NaN.
@@ -196,7 +196,7 @@ class System:
     absorb: Callable[[Any, Beliefs, Rounds, Prior, Any, int, int, Outcome], None]
     rate_small: Callable[[Any, Beliefs, Rounds, Outcome], None]
     small: int
-    beats: Callable[[Any, Any, Prior, Prior], Floats]
+    win_probability: Callable[[Any, Any, Prior, Prior], Floats]
     performs: bool = True
     history: tuple[str, ...] = ()
     deviations: float = 3.0

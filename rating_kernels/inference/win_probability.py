@@ -1,8 +1,8 @@
-"""Chances that one performance exceeds another, for laws of both: what systems predict with.
+"""Probability that one performance exceeds another, for the laws of both: the systems' predictions.
 
-Sources: the logistic and the normal curve are those of the systems' own papers; the chance for two logistic laws of
-different scales, which Elo-MMR's model (arXiv:2101.00400, section 2) and Elo-R's ask for, has no closed form and is an
-integral over the narrower law. All functions take arrays of shapes that broadcast.
+Sources: the logistic and the normal curve are those of the systems' own papers; the probability for two logistic
+laws of different scales, which the models of Elo-MMR (arXiv:2101.00400, section 2) and Elo-R need, has no closed form
+and is computed as an integral over the narrower law. All functions take arrays of shapes that broadcast.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..core.standings import Floats
 from ..core.system import Prior
 from ..fields.pair_terms import NORMAL, term
 
-__all__ = ["glicko_curve", "logistic", "logistic_duel", "normal", "normal_duel"]
+__all__ = ["glicko_win_probability", "logistic", "logistic_win_probability", "normal", "normal_win_probability"]
 
 _STEP = 0.6  # of the trapezoidal rule: leaves exp(-2 pi^2 / step) and some, at most 5e-12
 _NODES: Floats = _STEP * np.arange(-55.0, 56.0)  # beyond them lies less than 1e-14
@@ -30,37 +30,37 @@ def logistic(x: Any) -> Floats:
     """1 / (1 + e^-x), for any x."""
     x = np.asarray(x, dtype=np.float64)
     e = np.exp(-np.abs(x))
-    chance: Floats = np.where(x >= 0.0, 1.0, e) / (1.0 + e)
-    return chance
+    probability: Floats = np.where(x >= 0.0, 1.0, e) / (1.0 + e)
+    return probability
 
 
 def normal(x: Any) -> Floats:
     """Phi(x), with full relative precision in the lower tail."""
     x = np.asarray(x, dtype=np.float64, order="C")
-    chance = np.empty(x.shape)
-    _normal(x.reshape(-1), chance.reshape(-1))
-    return chance
+    probability = np.empty(x.shape)
+    _normal(x.reshape(-1), probability.reshape(-1))
+    return probability
 
 
-def normal_duel(gap: Any, one: Any, other: Any) -> Floats:
-    """Chance of the first of two normal performances whose means are ``gap`` apart; standard deviations given."""
+def normal_win_probability(gap: Any, one: Any, other: Any) -> Floats:
+    """Probability that the first of two normal performances is the larger; means ``gap`` apart, deviations given."""
     return normal(gap / np.hypot(one, other))
 
 
-def logistic_duel(gap: Any, one: Any, other: Any) -> Floats:
-    """Chance of the first of two logistic performances whose means are ``gap`` apart; standard deviations given.
+def logistic_win_probability(gap: Any, one: Any, other: Any) -> Floats:
+    """Probability that the first of two logistic performances is the larger; means ``gap`` apart, deviations given.
 
     Absolute error below 1e-11. O(1) a pair, 111 terms.
     """
     arrays: tuple[npt.NDArray[Any], ...] = np.broadcast_arrays(gap, one, other)
     flat = [np.ascontiguousarray(array, dtype=np.float64).reshape(-1) for array in arrays]
-    chance = np.empty(arrays[0].shape)
-    _logistic_duels(*flat, _NODES / C3, _WEIGHTS, chance.reshape(-1))
-    return chance
+    probability = np.empty(arrays[0].shape)
+    _logistic_win_probabilities(*flat, _NODES / C3, _WEIGHTS, probability.reshape(-1))
+    return probability
 
 
-def glicko_curve(q: Any, one: Prior, other: Prior) -> Floats:
-    """Chance at ``q`` natural units a rating point, flatter the less is known of either of them.
+def glicko_win_probability(q: Any, one: Prior, other: Prior) -> Floats:
+    """Win probability at ``q`` natural units a rating point; nearer to 1/2 the larger the deviations.
 
     Source: Glickman, "The Glicko system", section "Expected outcome": g at the root of both variances together.
     """
@@ -69,15 +69,15 @@ def glicko_curve(q: Any, one: Prior, other: Prior) -> Floats:
 
 
 @exact
-def _normal(x, chance):
+def _normal(x, probability):
     for i in range(len(x)):
-        chance[i] = term(NORMAL, -x[i], 1.0)
+        probability[i] = term(NORMAL, -x[i], 1.0)
 
 
 @kernel
-def _logistic_duels(gap, one, other, nodes, weights, chance):
+def _logistic_win_probabilities(gap, one, other, nodes, weights, probability):
     for i in range(len(gap)):
-        # the narrower law has the nearer poles: integrating over it, the rule need not know how far they differ
+        # the narrower law has the nearer poles: over it one step size serves all ratios of scales
         narrow, wide = min(one[i], other[i]), max(one[i], other[i])
         rate = C3 / wide
         total = 0.0
@@ -85,4 +85,4 @@ def _logistic_duels(gap, one, other, nodes, weights, chance):
             x = rate * (gap[i] + narrow * nodes[k])
             e = exp(-abs(x))
             total += weights[k] * ((1.0 if x >= 0.0 else e) / (1.0 + e))
-        chance[i] = min(total, 1.0)  # the weights add up to 1 but for rounding
+        probability[i] = min(total, 1.0)  # the weights add up to 1 but for rounding

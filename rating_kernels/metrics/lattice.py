@@ -24,7 +24,7 @@ _BARYCENTRIC = np.array([(-1.0) ** k * math.comb(_POINTS - 1, k) for k in range(
 
 
 @inner_exact
-def sum_opponents(x, lo, hi, chance, even):
+def sum_opponents(x, lo, hi, logistic, log_cosh):
     """Of each row, sums over all rows ``j`` of another tie group.
 
     Parameters
@@ -33,42 +33,42 @@ def sum_opponents(x, lo, hi, chance, even):
         Ratings in units of the logistic law, in standing order.
     lo, hi : int32[n]
         First and last row of the tie group.
-    chance, even : float64[n]
+    logistic, log_cosh : float64[n]
         Written: sum of logistic(x_j - x_i), and of ln(2 cosh((x_j - x_i) / 2)).
     """
     n, low, high = len(x), x.min(), x.max()
-    chance[:], even[:] = 0.0, 0.0
+    logistic[:], log_cosh[:] = 0.0, 0.0
     if n <= _FEW or (high - low) / _STEP > _CHEAPER * n:
         for i in range(n):
-            _add_pairs(x, i, 0, lo[i], 1.0, chance, even)
-            _add_pairs(x, i, hi[i] + 1, n, 1.0, chance, even)
+            _add_pairs(x, i, 0, lo[i], 1.0, logistic, log_cosh)
+            _add_pairs(x, i, hi[i] + 1, n, 1.0, logistic, log_cosh)
         return
     first = low - (_POINTS // 2 - 1) * _STEP  # of the lattice: every row has half its points on either side
     spread, at = np.empty((n, _POINTS)), np.empty(n, np.int64)
     for i in range(n):
         at[i] = _spread((x[i] - first) / _STEP, spread[i])
-    _add_by_lattice(spread, at, 1.0, chance, even)
+    _add_by_lattice(spread, at, 1.0, logistic, log_cosh)
     a = 0
     while a < n:
         b = hi[a] + 1
         if b - a <= _FEW:
             for i in range(a, b):
-                _add_pairs(x, i, a, b, -1.0, chance, even)
+                _add_pairs(x, i, a, b, -1.0, logistic, log_cosh)
         else:
-            _add_by_lattice(spread[a:b], at[a:b], -1.0, chance[a:b], even[a:b])
+            _add_by_lattice(spread[a:b], at[a:b], -1.0, logistic[a:b], log_cosh[a:b])
         a = b
 
 
 @inner_kernel
-def _add_pairs(x, i, begin, end, sign, chance, even):
+def _add_pairs(x, i, begin, end, sign, logistic, log_cosh):
     """To the sums of row ``i`` its pairs with some rows."""
     one, other = 0.0, 0.0
     for j in range(begin, end):
         a, b = _pair(x[j] - x[i])
         one += a
         other += b
-    chance[i] += sign * one
-    even[i] += sign * other
+    logistic[i] += sign * one
+    log_cosh[i] += sign * other
 
 
 @inner_exact
@@ -99,27 +99,27 @@ def _spread(t, spread):
 
 
 @inner_kernel
-def _add_by_lattice(spread, at, sign, chance, even):
+def _add_by_lattice(spread, at, sign, logistic, log_cosh):
     """To the sums of each row those of all rows, one of them spread over the lattice and one gathered from it."""
     low = at.min()
     m = at.max() - low + _POINTS
-    weight, chances, evens = np.zeros(m), np.empty(m), np.empty(m)
+    weight, logistic_sums, log_cosh_sums = np.zeros(m), np.empty(m), np.empty(m)
     for i in range(len(at)):
         for k in range(_POINTS):
             weight[at[i] - low + k] += spread[i, k]
-    of_chance, of_even = np.empty(2 * m - 1), np.empty(2 * m - 1)
+    logistic_table, log_cosh_table = np.empty(2 * m - 1), np.empty(2 * m - 1)
     for d in range(2 * m - 1):
-        of_chance[d], of_even[d] = _pair((d - (m - 1)) * _STEP)
+        logistic_table[d], log_cosh_table[d] = _pair((d - (m - 1)) * _STEP)
     for p in range(m):
         one, other = 0.0, 0.0
         for q in range(m):
-            one += of_chance[q - p + m - 1] * weight[q]
-            other += of_even[q - p + m - 1] * weight[q]
-        chances[p], evens[p] = one, other
+            one += logistic_table[q - p + m - 1] * weight[q]
+            other += log_cosh_table[q - p + m - 1] * weight[q]
+        logistic_sums[p], log_cosh_sums[p] = one, other
     for i in range(len(at)):
         one, other = 0.0, 0.0
         for k in range(_POINTS):
-            one += spread[i, k] * chances[at[i] - low + k]
-            other += spread[i, k] * evens[at[i] - low + k]
-        chance[i] += sign * one
-        even[i] += sign * other
+            one += spread[i, k] * logistic_sums[at[i] - low + k]
+            other += spread[i, k] * log_cosh_sums[at[i] - low + k]
+        logistic[i] += sign * one
+        log_cosh[i] += sign * other

@@ -127,7 +127,7 @@ def keep(offsets: npt.NDArray[np.integer], lo: Ints, counts: npt.NDArray[np.bool
     return Kept(ends, rows[:n], kept_lo[:n], kept_hi[:n])
 
 
-def score(kept: Kept, mu: Floats, scale: float = SCALE, *, places: bool = True, chances: bool = True) -> Scores:
+def score(kept: Kept, mu: Floats, scale: float = SCALE, *, places: bool = True, probabilities: bool = True) -> Scores:
     """Score ratings against places.
 
     Parameters
@@ -136,8 +136,8 @@ def score(kept: Kept, mu: Floats, scale: float = SCALE, *, places: bool = True, 
         Rating of each row kept, before the round.
     scale
         Of expected ranks and cross-entropy: a difference of so many points is ten to one.
-    places, chances
-        Whether to compute what compares orders, and what compares expected ranks and chances; NaN if not.
+    places, probabilities
+        Whether to compute what compares orders, and what compares expected ranks and win probabilities; NaN if not.
 
     Raises
     ------
@@ -154,8 +154,8 @@ def score(kept: Kept, mu: Floats, scale: float = SCALE, *, places: bool = True, 
     if places:
         _score_places(kept.offsets, kept.lo, kept.hi, mu, inversion, half, deviation, tau, rho)
     performance, entropy = np.full(n, np.nan), np.full(n, np.nan)
-    if chances:
-        _score_chances(kept.offsets, kept.lo, kept.hi, mu, math.log(10.0) / scale, performance, entropy)
+    if probabilities:
+        _score_probabilities(kept.offsets, kept.lo, kept.hi, mu, math.log(10.0) / scale, performance, entropy)
     return Scores(inversion, half, deviation, performance, entropy, tau, rho)
 
 
@@ -262,11 +262,11 @@ def _up_to(tree, level):
 
 
 @exact
-def _score_chances(offsets, lo, hi, mu, rate, performance, entropy):
+def _score_probabilities(offsets, lo, hi, mu, rate, performance, entropy):
     longest = 0
     for r in range(len(offsets) - 1):
         longest = max(longest, offsets[r + 1] - offsets[r])
-    x, chance, even = np.empty(longest), np.empty(longest), np.empty(longest)
+    x, logistic, log_cosh = np.empty(longest), np.empty(longest), np.empty(longest)
     for r in range(len(offsets) - 1):
         a, n = offsets[r], offsets[r + 1] - offsets[r]
         if n == 0:
@@ -276,7 +276,7 @@ def _score_chances(offsets, lo, hi, mu, rate, performance, entropy):
         for i in range(n):
             x[i] = rate * (mu[a + i] - middle)
             total += x[i]
-        sum_opponents(x[:n], lo[a : a + n], hi[a : a + n], chance[:n], even[:n])
+        sum_opponents(x[:n], lo[a : a + n], hi[a : a + n], logistic[:n], log_cosh[:n])
         first, better = 0, 0.0  # ``better``: the sum of x over better places
         while first < n:
             stop = hi[a + first] + 1
@@ -285,10 +285,10 @@ def _score_chances(offsets, lo, hi, mu, rate, performance, entropy):
                 tied += x[i]
             worse, ties = total - better - tied, 0.5 * (stop - 1 - first)
             for i in range(first, stop):
-                expected = 1.0 + max(chance[i], 0.0) + ties
+                expected = 1.0 + max(logistic[i], 0.0) + ties
                 performance[a + i] = math.log2(expected / (1.0 + first + ties))
                 # ln(1 + e^d) = ln(2 cosh(d / 2)) + d / 2, and the second part of all pairs is a sum of x
                 odd = 0.5 * (worse - (n - stop) * x[i] + first * x[i] - better)
-                entropy[a + i] = (even[i] + odd) / (math.log(2.0) * (n - 1))
+                entropy[a + i] = (log_cosh[i] + odd) / (math.log(2.0) * (n - 1))
             better += tied
             first = stop

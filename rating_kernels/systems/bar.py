@@ -109,7 +109,7 @@ def sigma_limit(params: BAR) -> float:
     return math.sqrt(max(free, params.kappa / (1.0 - params.kappa) * drift2))
 
 
-def beats(params: BAR, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: BAR, weight: Any, one: Prior, other: Prior) -> Floats:
     """p of the source: a logistic law of scale c as published, of standard deviation c in the engine."""
     beta2 = float(params.beta or 0.0) ** 2
     c = np.sqrt(one.sigma**2 + other.sigma**2 + 2.0 * beta2 / weight)
@@ -267,5 +267,6 @@ def _rate_small(
 
 SYSTEM = System(
     name="bar", performs=False, params=BAR, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability,
 )  # fmt: skip

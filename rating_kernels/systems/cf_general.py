@@ -67,7 +67,7 @@ def sigma_limit(params: CFGeneral) -> float:
     return params.sigma_init
 
 
-def beats(params: CFGeneral, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: CFGeneral, weight: Any, one: Prior, other: Prior) -> Floats:
     """A logistic law of standard deviation ``beta``, sharper in a round that counts more."""
     return logistic(C3 * np.sqrt(weight) / params.beta * (one.mu - other.mu))
 
@@ -176,5 +176,6 @@ def _rate_small(
 
 SYSTEM = System(
     name="cf-general", params=CFGeneral, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability,
 )  # fmt: skip

@@ -108,7 +108,7 @@ def offset(params: Codeforces, n_rounds: Ints) -> Floats:
     return missing if params.display_2020 else np.zeros_like(missing)
 
 
-def beats(params: Codeforces, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: Codeforces, weight: Any, one: Prior, other: Prior) -> Floats:
     """The curve of the text: 400 points are odds of 10 to 1."""
     return logistic(RATE * (one.mu - other.mu))
 
@@ -289,6 +289,6 @@ def _rate_small(
 
 SYSTEM = System(
     name="codeforces", params=Codeforces, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
-    deviations=0.0, offset=offset, invariants=invariant_violations,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability, deviations=0.0, offset=offset, invariants=invariant_violations,
 )  # fmt: skip

@@ -103,7 +103,7 @@ def sigma_limit(params: Elo) -> float:
     return 0.0
 
 
-def beats(params: Elo, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: Elo, weight: Any, one: Prior, other: Prior) -> Floats:
     """The curve of expected scores; a tie is half a win."""
     rate, is_normal = curve(params)
     return normal(math.sqrt(2.0) * rate * (one.mu - other.mu)) if is_normal else logistic(rate * (one.mu - other.mu))
@@ -291,5 +291,6 @@ def _rate_small(
 
 SYSTEM = System(
     name="elo", performs=False, params=Elo, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability,
 )  # fmt: skip

@@ -23,7 +23,7 @@ from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_l
 from ..fields.field import DIRECT, NODES, Plan, Table, accumulate, check_width, finish, plan, plan_panels, tabulate
 from ..inference.factors import absorb_rows, diffuse_rows
 from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
-from ..inference.win_probability import logistic_duel
+from ..inference.win_probability import logistic_win_probability
 
 __all__ = ["SYSTEM", "EloMMR", "Rates", "check_rates", "delta", "rates", "sigma_limit"]
 
@@ -142,9 +142,9 @@ def rates(params: Rates) -> tuple[Any, ...]:
     return s2, (s2 + params.drift_per_day) / u, u * s2, params.drift_per_day, delay
 
 
-def beats(params: EloMMR, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: EloMMR, weight: Any, one: Prior, other: Prior) -> Floats:
     """Two logistic performances, each around a skill that is not certain (sections 2 and 3.1)."""
-    return logistic_duel(one.mu - other.mu, delta(params, weight, one), delta(params, weight, other))
+    return logistic_win_probability(one.mu - other.mu, delta(params, weight, one), delta(params, weight, other))
 
 
 def delta(params: Rates, weight: Any, prior: Prior) -> Floats:
@@ -317,6 +317,7 @@ def _rate_small(
 
 SYSTEM = System(
     name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
-    history=("perf", "force", "inverse_width"), skips_all_tied=True, compile_last_steps=compile_last_steps,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability, history=("perf", "force", "inverse_width"), skips_all_tied=True,
+    compile_last_steps=compile_last_steps,
 )  # fmt: skip

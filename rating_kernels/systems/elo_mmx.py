@@ -22,7 +22,7 @@ from ..core.system import ConvergenceError, Map, Outcome, Prior, System
 from ..inference.factors import drift
 from ..inference.gaussian import performances, solve_round
 from ..inference.performance import group_starts
-from ..inference.win_probability import normal_duel
+from ..inference.win_probability import normal_win_probability
 from .elo_mmr import check_rates, delta, rates, sigma_limit
 
 __all__ = ["SYSTEM", "EloMMX"]
@@ -81,9 +81,9 @@ def state(params: EloMMX, mu: Floats, sigma: Floats) -> dict[str, Floats]:
     return {}
 
 
-def beats(params: EloMMX, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: EloMMX, weight: Any, one: Prior, other: Prior) -> Floats:
     """Two normal performances, each around a skill that is not certain (section 2)."""
-    return normal_duel(one.mu - other.mu, delta(params, weight, one), delta(params, weight, other))
+    return normal_win_probability(one.mu - other.mu, delta(params, weight, one), delta(params, weight, other))
 
 
 def prior(params: EloMMX, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -222,6 +222,6 @@ def _rate_small(
 
 SYSTEM = System(
     name="elo-mmx", params=EloMMX, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
-    skips_all_tied=True,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability, skips_all_tied=True,
 )  # fmt: skip

@@ -36,7 +36,7 @@ from ..fields.field import Table, plan_panels, tabulate
 from ..inference.noise import noise_rows
 from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
 from ..inference.queues import absorb_rows
-from ..inference.win_probability import logistic_duel
+from ..inference.win_probability import logistic_win_probability
 
 __all__ = ["SYSTEM", "EloR"]
 
@@ -101,11 +101,11 @@ def spread(params: EloR, weight: float) -> tuple[float, float]:
     return math.sqrt(params.sigma_star**2 + gap), params.sigma_star**4 / gap
 
 
-def beats(params: EloR, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: EloR, weight: Any, one: Prior, other: Prior) -> Floats:
     """Two logistic performances; the scale of this law is half of what the source calls delta."""
     gamma2 = params.sigma_star**2 + (params.gamma**2 - params.sigma_star**2) / weight
     deltas = [np.sqrt(prior.sigma**2 + gamma2) for prior in (one, other)]
-    return logistic_duel(one.mu - other.mu, *(0.5 * C3 * delta for delta in deltas))
+    return logistic_win_probability(one.mu - other.mu, *(0.5 * C3 * delta for delta in deltas))
 
 
 def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -284,6 +284,6 @@ def _rate_small(
 
 SYSTEM = System(
     name="elo-r", params=EloR, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
-    history=("perf", "inverse_tau"), deviations=2.0, skips_all_tied=True,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability, history=("perf", "inverse_tau"), deviations=2.0, skips_all_tied=True,
 )  # fmt: skip

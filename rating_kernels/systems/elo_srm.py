@@ -121,7 +121,7 @@ def sigma_limit(params: EloSRM) -> float:
     return 0.0
 
 
-def beats(params: EloSRM, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: EloSRM, weight: Any, one: Prior, other: Prior) -> Floats:
     """The logistic curve, w_j of the document: 400 points are odds of 10 to 1."""
     return logistic(_RATE * (one.mu - other.mu))
 
@@ -266,5 +266,6 @@ def _rate_small(
 
 SYSTEM = System(
     name="elo-srm", performs=False, params=EloSRM, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability,
 )  # fmt: skip

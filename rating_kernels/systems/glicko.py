@@ -26,7 +26,7 @@ from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.standings import Floats, Rounds
 from ..core.system import Map, Outcome, Prior, System, check_limits, check_value
 from ..inference.duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
-from ..inference.win_probability import glicko_curve
+from ..inference.win_probability import glicko_win_probability
 
 __all__ = [
     "SYSTEM",
@@ -88,9 +88,9 @@ def sigma_limit(params: Glicko) -> float:
     return 0.0
 
 
-def beats(params: Glicko, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: Glicko, weight: Any, one: Prior, other: Prior) -> Floats:
     """Expected score of a game, both deviations considered."""
-    return glicko_curve(Q, one, other)
+    return glicko_win_probability(Q, one, other)
 
 
 def prior(params: Glicko, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -293,5 +293,6 @@ def rate_each(
 
 SYSTEM = System(
     name="glicko", performs=False, params=Glicko, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability,
 )  # fmt: skip

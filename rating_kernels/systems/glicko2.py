@@ -28,7 +28,7 @@ from ..core.numerics import exp
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 from ..inference.duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
-from ..inference.win_probability import glicko_curve
+from ..inference.win_probability import glicko_win_probability
 from .glicko import check_idle, check_time, perform
 
 __all__ = ["SYSTEM", "Glicko2", "rate_games", "sit_out"]
@@ -83,9 +83,9 @@ def sigma_limit(params: Glicko2) -> float:
     return 0.0
 
 
-def beats(params: Glicko2, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: Glicko2, weight: Any, one: Prior, other: Prior) -> Floats:
     """Expected score of a game, both deviations considered, as in Glicko."""
-    return glicko_curve(1.0 / SCALES[params.scale], one, other)
+    return glicko_win_probability(1.0 / SCALES[params.scale], one, other)
 
 
 def prior(params: Glicko2, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -290,5 +290,6 @@ def _rate_each(
 
 SYSTEM = System(
     name="glicko2", performs=False, params=Glicko2, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability,
 )  # fmt: skip

@@ -23,7 +23,7 @@ from ..core.numerics import C3
 from ..core.standings import Floats, Rounds
 from ..core.system import Map, Outcome, Prior, System, check_limits
 from ..inference.duels import SMALL, Duels, compare
-from ..inference.win_probability import glicko_curve
+from ..inference.win_probability import glicko_win_probability
 from .glicko import Q, absorb_rows, diffuse_rows, idle_variance, perform, rate_each, state, store
 
 __all__ = ["SYSTEM", "GlickoAllPairs"]
@@ -65,9 +65,9 @@ def sigma_limit(params: GlickoAllPairs) -> float:
     return math.sqrt(2.0 * drift / (drift + math.hypot(drift, 2.0 * noise))) * noise
 
 
-def beats(params: GlickoAllPairs, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: GlickoAllPairs, weight: Any, one: Prior, other: Prior) -> Floats:
     """Expected score of a game, both deviations considered, as in Glicko."""
-    return glicko_curve(C3 / params.beta * np.sqrt(weight), one, other)
+    return glicko_win_probability(C3 / params.beta * np.sqrt(weight), one, other)
 
 
 def prior(params: GlickoAllPairs, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -122,5 +122,6 @@ def _drift(params: GlickoAllPairs) -> tuple[float, float, bool, float]:
 
 SYSTEM = System(
     name="glicko-allpairs", performs=False, params=GlickoAllPairs, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability,
 )  # fmt: skip

@@ -26,14 +26,14 @@ from ..core.standings import Floats, Ints, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 from ..fields.pair_field import KINDS, direct_sums, pair_sums
 from ..inference.performance import group_starts
-from ..inference.win_probability import normal_duel
+from ..inference.win_probability import normal_win_probability
 
 __all__ = ["SYSTEM", "Field", "TopCoder", "competition_factor", "step_size"]
 
 SMALL = 512  # participants up to which summing term by term beats a table
 VETERANS, EVERYBODY = 0, 1  # the two fields of a round
 NORMAL = KINDS["normal"]
-LEAST = 1e-300  # variance; with less of it the chance to win against one's like is 0 / 0
+LEAST = 1e-300  # variance; below it the win probability against an equal is 0 / 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,9 @@ def sigma_limit(params: TopCoder) -> float:
     return 0.0
 
 
-def beats(params: TopCoder, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: TopCoder, weight: Any, one: Prior, other: Prior) -> Floats:
     """WP of the rule: two normal performances as wide as the volatilities."""
-    return normal_duel(np.sqrt(weight) * (one.mu - other.mu), one.sigma, other.sigma)
+    return normal_win_probability(np.sqrt(weight) * (one.mu - other.mu), one.sigma, other.sigma)
 
 
 def prior(params: TopCoder, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -205,12 +205,12 @@ def _constants(params: TopCoder) -> tuple[Any, ...]:
 
 
 def _undefined(row: int, sigma: float) -> ConvergenceError:
-    return ConvergenceError(f"sigma must be > 0 rating points where chances to win follow from it, got {sigma}", row)
+    return ConvergenceError(f"sigma must be > 0 rating points where win probabilities follow from it, got {sigma}", row)
 
 
 @exact
 def _read_rows(begin, end, player, weight, mu, sigma, n_rounds, mu_prior, sigma_prior, n_before):
-    """Returns -1, or the first row whose chances to win are undefined."""
+    """Returns -1, or the first row whose win probabilities are undefined."""
     for i in range(begin, end):
         row = player[i]
         mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
@@ -293,7 +293,7 @@ def _rate_small(
     offsets, player, lo, time_seconds, weight, perf_ceiling, two_phase, noob, limit, multiplier, published,
     vol_after_cap, mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
-    """Rate all rounds; returns -1, or the first row whose chances to win are undefined."""
+    """Rate all rounds; returns -1, or the first row whose win probabilities are undefined."""
     zero = np.int64(0)
     variance, better = np.empty(SMALL), np.empty(SMALL)
     member, factor = np.ones((2, SMALL)), np.empty(2)
@@ -326,5 +326,6 @@ def _rate_small(
 
 SYSTEM = System(
     name="topcoder", params=TopCoder, state=state, sigma_limit=sigma_limit, deviations=0.0,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability,
 )  # fmt: skip

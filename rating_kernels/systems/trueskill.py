@@ -115,13 +115,13 @@ def sigma_limit(params: TrueSkill) -> float:
     return 0.0
 
 
-def beats(params: TrueSkill, weight: Any, one: Prior, other: Prior) -> Floats:
+def win_probability(params: TrueSkill, weight: Any, one: Prior, other: Prior) -> Floats:
     """Two normal performances that tie within the margin, twice that in model "place"; a tie is half a win."""
     tie = margin(params) * (2.0 if params.model == "place" else 1.0)
     spread = np.sqrt(2.0 * _known(params.beta) ** 2 / weight + one.sigma**2 + other.sigma**2)
     gap = one.mu - other.mu
-    chance: Floats = 0.5 * (normal((gap - tie) / spread) + normal((gap + tie) / spread))
-    return chance
+    probability: Floats = 0.5 * (normal((gap - tie) / spread) + normal((gap + tie) / spread))
+    return probability
 
 
 def prior(params: TrueSkill, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -287,5 +287,6 @@ def _rate_small(
 
 SYSTEM = System(
     name="trueskill", performs=False, params=TrueSkill, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL, beats=beats,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability,
 )  # fmt: skip

@@ -83,6 +83,6 @@ def _one(history: Any, name: str, settings: dict[str, Any]) -> tuple[float, floa
     level = Level(len(history.handles))
     level.add(rounds, outcome)
     scores = score_rounds(
-        rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, [FILTERS["experienced"]], chances=False
+        rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, [FILTERS["experienced"]], probabilities=False
     )["experienced"]
     return min(seconds), scores.mean("pair_inversion", slice(int(len(rounds) * SKIP), None)), level.drift()

@@ -175,5 +175,5 @@ def held_out_scores(
 
 def _scores(rounds: Rounds, outcome: Outcome, filter: str) -> RoundScores:
     one = FILTERS[filter]
-    scores = score_rounds(rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, [one], chances=False)
+    scores = score_rounds(rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, [one], probabilities=False)
     return scores[filter]

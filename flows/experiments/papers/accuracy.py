@@ -79,7 +79,7 @@ def _scores(history: History, one: Contender) -> tuple[float, float]:
     tested = history.index >= history.n_contests // 10
     rounds = history.rounds
     scores = score_rounds(
-        rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, filters=[_FILTER], chances=False
+        rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, filters=[_FILTER], probabilities=False
     )[_FILTER.name]
     return scores.mean(_METRICS[0], tested), scores.mean(_METRICS[1], tested)
 

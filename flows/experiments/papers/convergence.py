@@ -95,7 +95,7 @@ def _ordered(mu: Floats, skill: Floats) -> float:
     n = len(mu)
     places = np.arange(n, dtype=np.int32)
     kept = keep(np.array([0, n]), places, np.ones(n, dtype=bool))
-    return float(score(kept, mu[rows].copy(), chances=False).pair_inversion_equal_half.mean())
+    return float(score(kept, mu[rows].copy(), probabilities=False).pair_inversion_equal_half.mean())
 
 
 def _error(mu: Floats, skill: Floats) -> float:

@@ -62,7 +62,7 @@ def _seconds_to_score(history: Any, played: Any) -> float:
 
     rounds = history.rounds
     began = time.perf_counter()
-    score_rounds(rounds.offsets, rounds.lo, played.outcome.mu_prior, played.outcome.n_before, chances=False)
+    score_rounds(rounds.offsets, rounds.lo, played.outcome.mu_prior, played.outcome.n_before, probabilities=False)
     return time.perf_counter() - began
 
 

@@ -28,7 +28,7 @@ def _run(setting: Setting) -> Report:
             played, rounds = play(history, "elo-mmr", rho=rho), history.rounds
             scored = score_rounds(
                 rounds.offsets, rounds.lo, played.outcome.mu_prior, played.outcome.n_before,
-                filters=[FILTERS["experienced"]], chances=False,
+                filters=[FILTERS["experienced"]], probabilities=False,
             )["experienced"]  # fmt: skip
             tested = history.index >= history.n_contests // 10
             inversions.append(scored.mean("pair_inversion", tested))

@@ -1,4 +1,4 @@
-"""What a system predicts of two players, against closed forms, games that are drawn, and what any chance owes."""
+"""Win probabilities of two players, against closed forms, simulated games and general properties."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ranklake.rating_kernels import (
     TrueSkill,
 )
 from ranklake.rating_kernels.core.system import Prior
-from ranklake.rating_kernels.inference.win_probability import logistic_duel, normal
+from ranklake.rating_kernels.inference.win_probability import logistic_win_probability, normal
 
 C3 = math.pi / math.sqrt(3.0)
 N_DRAWN = 1_000_000
@@ -42,27 +42,29 @@ def prior(mu: Any, sigma: Any, n_before: Any = 9) -> Prior:
     return Prior(mu, np.full_like(mu, sigma), np.full_like(mu, np.nan), np.full(mu.shape, n_before, dtype=np.int32))
 
 
-def chance(params: Any, one: tuple[float, float], other: tuple[float, float], weight: float = 1.0, n: int = 9) -> float:
+def win_probability(
+    params: Any, one: tuple[float, float], other: tuple[float, float], weight: float = 1.0, n: int = 9
+) -> float:
     system = next(system for system in SYSTEMS.values() if system.params is type(params))
-    return float(system.beats(params, weight, prior(*one, n), prior(*other)))
+    return float(system.win_probability(params, weight, prior(*one, n), prior(*other)))
 
 
-def test_chance__of_glickmans_example_is_the_one_he_prints() -> None:
+def test_win_probability__of_glickmans_example_is_the_one_he_prints() -> None:
     """Glickman, "The Glicko system": 1400 with RD 80 against 1500 with RD 150 is expected to score 0.376."""
-    assert round(chance(Glicko(), (1400.0, 80.0), (1500.0, 150.0)), 3) == 0.376
+    assert round(win_probability(Glicko(), (1400.0, 80.0), (1500.0, 150.0)), 3) == 0.376
 
 
-def test_chance__of_codeforces_text_is_the_one_it_prints() -> None:
+def test_win_probability__of_codeforces_text_is_the_one_it_prints() -> None:
     """Its blog entry: about 0.75 for a gap of 200, about 0.9 for one of 400."""
     cf = SYSTEMS["codeforces"].params()
-    assert chance(cf, (1700.0, 0.0), (1500.0, 0.0)) == pytest.approx(1 / (1 + 10**-0.5), rel=1e-14)
-    assert chance(cf, (1900.0, 0.0), (1500.0, 0.0)) == pytest.approx(10 / 11, rel=1e-14)
+    assert win_probability(cf, (1700.0, 0.0), (1500.0, 0.0)) == pytest.approx(1 / (1 + 10**-0.5), rel=1e-14)
+    assert win_probability(cf, (1900.0, 0.0), (1500.0, 0.0)) == pytest.approx(10 / 11, rel=1e-14)
 
 
-def test_chance__on_elos_normal_curve_is_the_one_of_its_author() -> None:
+def test_win_probability__on_elos_normal_curve_is_the_one_of_its_author() -> None:
     """Elo himself: Phi(x / (200 sqrt 2))."""
     expected = 0.5 * math.erfc(-150.0 / (200.0 * math.sqrt(2.0)) / math.sqrt(2.0))
-    assert chance(Elo(cdf="normal"), (1650.0, 0.0), (1500.0, 0.0)) == pytest.approx(expected, rel=1e-14)
+    assert win_probability(Elo(cdf="normal"), (1650.0, 0.0), (1500.0, 0.0)) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("u", [-12.0, -3.0, -0.5, 0.3, 1.0, 8.0])
@@ -70,20 +72,20 @@ def test_logistic_duel__of_equal_scales_has_its_closed_form(u: float) -> None:
     """With u the gap in scales: 1 / (1 - e^-u) - u e^-u / (1 - e^-u)^2, by integrating the logistic law by parts."""
     rest = -math.expm1(-u)
     expected = 1.0 / rest - u * math.exp(-u) / rest**2
-    assert logistic_duel(u * 110.0 / C3, 110.0, 110.0) == pytest.approx(expected, abs=1e-11)
+    assert logistic_win_probability(u * 110.0 / C3, 110.0, 110.0) == pytest.approx(expected, abs=1e-11)
 
 
 @pytest.mark.parametrize("ratio", [1.0, 1.7, 5.0, 40.0, 1e6])
 @pytest.mark.parametrize("gap", [0.0, 35.0, -400.0, 2500.0])
 def test_logistic_duel__is_the_integral_it_stands_for(ratio: float, gap: float) -> None:
-    """A fine sum over the chances of the first player's performance, a hundred times denser than the rule's."""
+    """A fine sum over the law of the first player's performance, a hundred times denser than the rule's."""
     q = np.arange(-60.0, 60.0, 0.005)
     e = np.exp(-np.abs(q))
     density = e / (1 + e) ** 2 * 0.005
     x = C3 * (gap + 100.0 / C3 * q) / (100.0 * ratio)
     expected = np.sum(density * 0.5 * (1.0 + np.tanh(0.5 * x)))
-    assert logistic_duel(gap, 100.0, 100.0 * ratio) == pytest.approx(expected, abs=1e-11)
-    assert logistic_duel(gap, 100.0 * ratio, 100.0) == pytest.approx(expected, abs=1e-11)
+    assert logistic_win_probability(gap, 100.0, 100.0 * ratio) == pytest.approx(expected, abs=1e-11)
+    assert logistic_win_probability(gap, 100.0 * ratio, 100.0) == pytest.approx(expected, abs=1e-11)
 
 
 @pytest.mark.parametrize("x", [-35.0, -8.0, -1.0, 0.0, 0.3, 4.0, 40.0])
@@ -107,38 +109,38 @@ def _beta(weight: float) -> float:
 @pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("weight", [1.0, 0.3])
 @pytest.mark.parametrize("n", [0, 9])
-def test_chance__is_how_often_a_drawn_performance_is_the_better(name: str, weight: float, n: int) -> None:
+def test_win_probability__is_the_frequency_in_simulated_rounds(name: str, weight: float, n: int) -> None:
     params, law, spread = DRAWN[name]
     one, other = (1620.0, 210.0), (1500.0, 95.0)
     draw = np.random.default_rng(17)
     sample = draw.normal if law == "normal" else lambda size: draw.logistic(size=size) / C3
     shown = [mu + spread(sigma, weight, at) * sample(size=N_DRAWN) for (mu, sigma), at in ((one, n), (other, 9))]
     seen = np.mean(shown[0] > shown[1])
-    assert chance(params, one, other, weight, n) == pytest.approx(seen, abs=4 * 0.5 / math.sqrt(N_DRAWN))
+    assert win_probability(params, one, other, weight, n) == pytest.approx(seen, abs=4 * 0.5 / math.sqrt(N_DRAWN))
 
 
-def test_chance__of_trueskill_counts_draws_half_as_they_are_drawn() -> None:
+def test_win_probability__of_trueskill_counts_ties_half() -> None:
     params = TrueSkill(p_draw=0.3)
     draw = np.random.default_rng(5)
     gap = 27.0 - 25.0 + math.sqrt(2 * params.beta**2 + 3.0**2 + 7.0**2) * draw.normal(size=N_DRAWN)
     tie = 0.5448 * params.beta  # Phi^-1(0.65) sqrt 2 = 0.38532 * 1.41421
     seen = np.mean(gap > tie) + 0.5 * np.mean(np.abs(gap) <= tie)
-    assert chance(params, (27.0, 3.0), (25.0, 7.0)) == pytest.approx(seen, abs=4 * 0.5 / math.sqrt(N_DRAWN))
+    assert win_probability(params, (27.0, 3.0), (25.0, 7.0)) == pytest.approx(seen, abs=4 * 0.5 / math.sqrt(N_DRAWN))
 
 
-def test_chance__of_the_engines_systems_follows_their_curves() -> None:
+def test_win_probability__of_the_engines_systems_follows_their_curves() -> None:
     gap, s, t = 130.0, 120.0, 60.0
     b = 315.0
     for weight in (1.0, 4.0):
         x = C3 * gap / (b / math.sqrt(weight))
-        seen = chance(CFGeneral(beta=b), (1500 + gap, s), (1500, t), weight)
+        seen = win_probability(CFGeneral(beta=b), (1500 + gap, s), (1500, t), weight)
         assert seen == pytest.approx(1 / (1 + math.exp(-x)), rel=1e-13)
         x = C3 * gap / math.sqrt(s * s + t * t + 2 * b * b / weight)
-        assert chance(BAR(beta=b), (1500 + gap, s), (1500, t), weight) == pytest.approx(
+        assert win_probability(BAR(beta=b), (1500 + gap, s), (1500, t), weight) == pytest.approx(
             1 / (1 + math.exp(-x)), rel=1e-13
         )
         x = C3 * gap / math.sqrt(b * b / weight + s * s + t * t)
-        seen = chance(GlickoAllPairs(beta=b), (1500 + gap, s), (1500, t), weight)
+        seen = win_probability(GlickoAllPairs(beta=b), (1500 + gap, s), (1500, t), weight)
         assert seen == pytest.approx(1 / (1 + math.exp(-x)), rel=1e-13)
 
 
@@ -149,20 +151,20 @@ def test_chance__of_the_engines_systems_follows_their_curves() -> None:
     weight=st.floats(0.05, 20.0),
 )
 @pytest.mark.parametrize("name", list(SYSTEMS))
-def test_chances__of_two_add_up_and_grow_with_the_rating(
+def test_win_probability__of_two_add_up_and_grow_with_the_rating(
     name: str, mu: list[float], sigma: float, weight: float
 ) -> None:
     system = SYSTEMS[name]
     field = prior(np.sort(np.array(mu)), sigma)
     rows = prior(field.mu[:, None], sigma)
-    chances = system.beats(system.params(), weight, rows, field)
-    assert chances.shape == (len(mu), len(mu))
-    assert np.allclose(chances + chances.T, 1.0, rtol=0, atol=1e-12)
-    assert np.all((chances >= 0) & (chances <= 1 + 1e-14))
-    assert np.all(np.diff(chances, axis=0) >= -1e-12), "a higher rating has the better chances"
+    probabilities = system.win_probability(system.params(), weight, rows, field)
+    assert probabilities.shape == (len(mu), len(mu))
+    assert np.allclose(probabilities + probabilities.T, 1.0, rtol=0, atol=1e-12)
+    assert np.all((probabilities >= 0) & (probabilities <= 1 + 1e-14))
+    assert np.all(np.diff(probabilities, axis=0) >= -1e-12), "a higher rating has the higher probability"
 
 
-def test_chance__of_equals_is_one_half(system: System) -> None:
+def test_win_probability__of_equals_is_one_half(system: System) -> None:
     params = system.params()
     one = (params.mu_init, params.sigma_init)
-    assert chance(params, one, one) == pytest.approx(0.5, abs=1e-14)
+    assert win_probability(params, one, one) == pytest.approx(0.5, abs=1e-14)

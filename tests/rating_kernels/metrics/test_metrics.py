@@ -169,7 +169,7 @@ def test_score__of_a_round_does_not_depend_on_its_company() -> None:
 
 def test_score__leaves_out_what_takes_longest_if_only_places_are_asked_for() -> None:
     contest = large(100)
-    quick, full = scored(contest, chances=False), scored(contest)
+    quick, full = scored(contest, probabilities=False), scored(contest)
     assert same_bits(quick.pair_inversion, full.pair_inversion)
     assert same_bits(quick.rank_deviation, full.rank_deviation)
     assert np.isnan(quick.cross_entropy).all()

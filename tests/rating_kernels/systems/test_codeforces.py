@@ -399,4 +399,4 @@ def test_default__is_the_official_rating_in_whole_numbers(large: bool) -> None:
 
 def test_default__foretells_by_the_curve_of_the_text() -> None:
     one, other = (Prior(np.array([mu]), np.zeros(1), np.zeros(1), np.zeros(1, np.int32)) for mu in (1900.0, 1500.0))
-    assert SYSTEM.beats(SYSTEM.params(), 1.0, one, other).tolist() == pytest.approx([10 / 11])
+    assert SYSTEM.win_probability(SYSTEM.params(), 1.0, one, other).tolist() == pytest.approx([10 / 11])
