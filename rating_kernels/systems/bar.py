@@ -33,7 +33,7 @@ from ..fields.rank_scan import direct_worse_sums, worse_sums
 from ..inference.performance import group_starts
 from ..inference.win_probability import logistic
 
-__all__ = ["BAR", "DEFAULTS", "SYSTEM", "Duels"]
+__all__ = ["BAR", "DEFAULTS", "SYSTEM", "PairSums"]
 
 SMALL = 400  # participants up to which summing term by term beats a table
 DEFAULTS = {
@@ -125,8 +125,8 @@ def prior(params: BAR, beliefs: Beliefs, round: Rounds, start: int, stop: int, p
 
 
 @dataclass(frozen=True, slots=True)
-class Duels:
-    """What everybody met in one round, oneself included: with s = p = 1/2 and c^2 = 2 (sigma_i^2 + beta^2).
+class PairSums:
+    """What everybody info in one round, oneself included: with s = p = 1/2 and c^2 = 2 (sigma_i^2 + beta^2).
 
     Attributes
     ----------
@@ -134,28 +134,28 @@ class Duels:
         First row of each tie group, and the number of rows.
     won, lost : float64[n]
         Sums over all participants of s / c and of p / c, in units of the logistic law.
-    met : float64[n]
+    info : float64[n]
         Sum over all participants of p (1 - p) / c^2, or c^3 where gamma is "sigma_over_c"; ``lost`` again for
         "allpairs_mean", which does not ask.
     """
 
-    by_row: ClassVar[tuple[str, ...]] = ("won", "lost", "met")
+    by_row: ClassVar[tuple[str, ...]] = ("won", "lost", "info")
     first: Longs
     won: Floats
     lost: Floats
-    met: Floats
+    info: Floats
 
 
-def summarise(params: BAR, prior: Prior, round: Rounds, map: Map) -> Duels:
+def summarise(params: BAR, prior: Prior, round: Rounds, map: Map) -> PairSums:
     """Step 2: the sums over all pairs."""
     unit, power, _, beta2 = _rules(params, round.weight[0])
     first, variance = group_starts(round.lo), np.empty(len(prior.mu))
     _widen(prior.sigma, beta2, unit, variance)
     sums = pair_sums(["logistic", f"spread{power}"] if power else ["logistic"], prior.mu, variance, map)
-    return Duels(first, worse_sums(first, variance, map), sums[0], sums[-1])
+    return PairSums(first, worse_sums(first, variance, map), sums[0], sums[-1])
 
 
-def perform(params: BAR, summary: Duels, start: int, stop: int, perf: Floats) -> None:
+def perform(params: BAR, summary: PairSums, start: int, stop: int, perf: Floats) -> None:
     """Step 3: nothing; the system knows no performances."""
 
 
@@ -164,7 +164,7 @@ def absorb(
     beliefs: Beliefs,
     round: Rounds,
     prior: Prior,
-    summary: Duels,
+    summary: PairSums,
     start: int,
     stop: int,
     outcome: Outcome,
@@ -172,7 +172,7 @@ def absorb(
     """Step 4: Omega and Delta of Algorithm 1, or the engine's mean and its shrinking of sigma."""
     _absorb_rows(
         start, stop, summary.first[-1], round.player, round.time_seconds[0], *_rules(params, round.weight[0]),
-        params.kappa, prior.mu, prior.sigma, summary.won, summary.lost, summary.met,
+        params.kappa, prior.mu, prior.sigma, summary.won, summary.lost, summary.info,
         beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time, outcome.mu, outcome.sigma,
     )  # fmt: skip
 
@@ -189,7 +189,7 @@ def rate_small(params: BAR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) 
 def _rules(params: BAR, weight: float = 1.0) -> tuple[float, int, bool, float]:
     """What differs between the variants, in the order in which kernels take it.
 
-    The length that the logistic law takes for one rating point, the power of c in ``met`` (0 where sigma does not
+    The length that the logistic law takes for one rating point, the power of c in ``info`` (0 where sigma does not
     depend on opponents), whether an opponent's information is divided by their number, and beta^2 in a round of this
     weight.
     """
@@ -216,7 +216,7 @@ def _widen(sigma, beta2, unit, variance):
 
 @exact
 def _absorb_rows(
-    begin, end, n, player, time_seconds, unit, power, per_team, beta2, kappa, mu_prior, sigma_prior, won, lost, met,
+    begin, end, n, player, time_seconds, unit, power, per_team, beta2, kappa, mu_prior, sigma_prior, won, lost, info,
     mu, sigma, n_rounds, last_time, mu_after, sigma_after,
 ):  # fmt: skip
     for i in range(begin, end):
@@ -229,9 +229,9 @@ def _absorb_rows(
         else:
             own = 2.0 * (variance + beta2)  # c^2 against oneself
             if power == 2:
-                known = variance * (met[i] - 0.25 / own)
+                known = variance * (info[i] - 0.25 / own)
             else:
-                known = variance * sigma_prior[i] * (met[i] - 0.25 / (own * math.sqrt(own)))
+                known = variance * sigma_prior[i] * (info[i] - 0.25 / (own * math.sqrt(own)))
             known = known / n if per_team else known
         mu[row] = mu_prior[i] + step
         sigma[row] = sigma_prior[i] * math.sqrt(max(1.0 - known, kappa))
@@ -246,7 +246,7 @@ def _rate_small(
     mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     zero = np.int64(0)
-    variance, one, won, lost, met = np.empty(SMALL), np.ones(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    variance, one, won, lost, info = np.empty(SMALL), np.ones(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n, rows, before, width, own = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j], beta2 / weight[r]
@@ -256,11 +256,11 @@ def _rate_small(
         direct_worse_sums(zero, len(first) - 1, first, variance[:n], won)
         direct_sums(LOGISTIC, zero, n, before, variance, one, lost)
         if power == 2:
-            direct_sums(SPREAD2, zero, n, before, variance, one, met)
+            direct_sums(SPREAD2, zero, n, before, variance, one, info)
         elif power == 3:
-            direct_sums(SPREAD3, zero, n, before, variance, one, met)
+            direct_sums(SPREAD3, zero, n, before, variance, one, info)
         _absorb_rows(
-            zero, n, n, rows, time_seconds[r], unit, power, per_team, own, kappa, before, width, won, lost, met,
+            zero, n, n, rows, time_seconds[r], unit, power, per_team, own, kappa, before, width, won, lost, info,
             mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
         )  # fmt: skip
 

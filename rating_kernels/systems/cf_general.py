@@ -1,9 +1,8 @@
 """Codeforces' rule generalised: real numbers, any spread of performances, rounds that count more or less.
 
 Source: Ebtekar and Liu's engine, where it is called cfsys; the comparison of arXiv:2101.00400, section 5, uses it. A
-round asks of everybody the level at which the geometric mean of the place expected and the place reached would have
-been expected (:mod:`.needs`); that is the performance, and ``mu`` moves a part of the way there. ``sigma`` is carried
-along and neither used nor changed. All ratings in rating points.
+player's performance is the rating at which the geometric mean of the expected and the actual place would be expected
+(:mod:`.needed_rating`); ``mu`` moves a part of the way there. ``sigma`` is passed through, neither used nor changed. All ratings in rating points.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.numerics import C3
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
-from ..inference.needs import TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
+from ..inference.needed_rating import TIE_SHARE, needed_ratings, read_rows, solve_directly, write_rows
 from ..inference.performance import group_starts
 from ..inference.win_probability import logistic
 
@@ -28,7 +27,7 @@ __all__ = ["SYSTEM", "CFGeneral"]
 
 SMALL = 160  # participants up to which summing everything term by term beats a table
 _AVERAGE = TIE_SHARE["avg"]
-_BASE, _OWN = 0.5, 1.0  # cfsys among the conventions of :mod:`.needs`
+_BASE, _OWN = 0.5, 1.0  # cfsys among the conventions of :mod:`.needed_rating`
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ def win_probability(params: CFGeneral, weight: Any, one: Prior, other: Prior) ->
 
 def prior(params: CFGeneral, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: nothing drifts."""
-    bring_rows(
+    read_rows(
         start, stop, round.player, beliefs.mu, beliefs.sigma, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before
     )
 
@@ -101,7 +100,7 @@ def summarise(params: CFGeneral, prior: Prior, round: Rounds, map: Map) -> Perfo
     """Steps 2 and 3: the sum over all opponents, everybody's root, and the mean of rating and performance."""
     weight = round.weight[0]
     rate = C3 * math.sqrt(weight) / params.beta
-    seed, need = needs(prior.mu, round.lo, round.hi, _AVERAGE, rate, _BASE, _OWN, False, map)
+    seed, need = needed_ratings(prior.mu, round.lo, round.hi, _AVERAGE, rate, _BASE, _OWN, False, map)
     perf = np.minimum(need, round.perf_ceiling[0])
     return Performances(
         group_starts(round.lo), seed, perf, prior.mu + _share(weight, params.weight) * (perf - prior.mu)
@@ -126,7 +125,7 @@ def absorb(
 ) -> None:
     """Step 4: hand the ratings out."""
     outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
-    leave_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *_store(beliefs))
+    write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *_store(beliefs))
 
 
 def rate_small(params: CFGeneral, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
@@ -161,7 +160,7 @@ def _rate_small(
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n, rows, before, shown = j - i, player[i:j], mu_prior[i:j], perf[i:j]
-        bring_rows(zero, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
+        read_rows(zero, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
         rate = C3 * math.sqrt(weight[r]) / beta
         if solve_directly(before, lo[i:j], hi[i:j], _AVERAGE, rate, _BASE, _OWN, whole, seed, shown) >= 0:
             return r
@@ -170,7 +169,7 @@ def _rate_small(
             mu_after[i + k] = before[k] + _share(weight[r], own_weight) * (shown[k] - before[k])
         for k in range(i, j):
             sigma_after[k] = sigma_prior[k]
-        leave_rows(zero, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)
+        write_rows(zero, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)
     return -1
 
 

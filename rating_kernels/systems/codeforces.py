@@ -1,10 +1,10 @@
 """Codeforces' rating, by the text of its author or by his program.
 
 Source: Mirzayanov, "Open Codeforces Rating System" (codeforces.com/blog/entry/20762, October 2015), and the program it
-links to. A round asks of everybody the rating at which the geometric mean of the place expected and the place reached
-would have been expected (:mod:`.needs`); half of the way there, less what keeps the sum of all ratings and those of the
-strongest from growing, is the change. The performance is the rating asked for. There is no uncertainty, and weights and
-ceilings of rounds mean nothing here. All ratings in rating points.
+links to. A player's needed rating is the one at which the geometric mean of the expected and the actual place would be
+expected (:mod:`.needed_rating`). The change is half of the way there, less a correction that keeps the sum of all ratings
+and the ratings of the strongest from growing. The performance is the needed rating. There is no uncertainty; weights and
+ceilings of rounds have no effect. All ratings in rating points.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, switch
 from ..core.standings import Floats, Ints, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
-from ..inference.needs import HIGHEST_NEED, TIE_SHARE, bring_rows, leave_rows, needs, solve_directly
+from ..inference.needed_rating import HIGHEST_NEED, TIE_SHARE, needed_ratings, read_rows, solve_directly, write_rows
 from ..inference.performance import group_starts
 from ..inference.win_probability import logistic
 from ..metrics.invariants import invariant_violations
@@ -30,7 +30,7 @@ __all__ = ["SYSTEM", "Codeforces"]
 SMALL = 160  # participants up to which summing everything term by term beats a table
 RATE = math.log(10.0) / 400.0  # 400 points are odds of 10 to 1
 
-_BASE = 1.0  # of the conventions of :mod:`.needs`
+_BASE = 1.0  # of the conventions of :mod:`.needed_rating`
 _RULES = {"none": 0, "oct2015": 1, "r327": 2}
 _SHOWN = np.cumsum([0.0, 500.0, 350.0, 250.0, 150.0, 100.0, 50.0])  # of 1400 after so many rounds, entry 77890
 
@@ -88,7 +88,7 @@ class Codeforces:
 
     @property
     def convention(self) -> tuple[float, float, float, bool]:
-        """What :func:`.needs.needs` wants to know after the places: rate, base, own, whole."""
+        """What :func:`.needed_rating.needed_ratings` wants to know after the places: rate, base, own, whole."""
         return RATE, _BASE, 0.0 if self.need_excludes_self else 1.0, self.whole
 
 
@@ -116,7 +116,7 @@ def win_probability(params: Codeforces, weight: Any, one: Prior, other: Prior) -
 def prior(params: Codeforces, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: nothing drifts."""
     _check_whole(params, beliefs, round.player[start:stop])
-    bring_rows(
+    read_rows(
         start, stop, round.player, beliefs.mu, beliefs.sigma, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before
     )
 
@@ -143,7 +143,7 @@ class Changes:
 def summarise(params: Codeforces, prior: Prior, round: Rounds, map: Map) -> Changes:
     """Steps 2 and 3: the sum over all opponents, everybody's root, and the inflation step."""
     share = TIE_SHARE[params.tie_rank]
-    seed, need = needs(prior.mu, round.lo, round.hi, share, *params.convention, map)
+    seed, need = needed_ratings(prior.mu, round.lo, round.hi, share, *params.convention, map)
     mu = np.empty_like(need)
     _settle(prior.mu, _RULES[params.rule], params.whole, params.lone_player == "literal", need, mu)
     return Changes(group_starts(round.lo), seed, need, mu)
@@ -167,7 +167,7 @@ def absorb(
 ) -> None:
     """Step 4: hand the ratings out."""
     outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
-    leave_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *_store(beliefs))
+    write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *_store(beliefs))
 
 
 def rate_small(params: Codeforces, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
@@ -277,13 +277,13 @@ def _rate_small(
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n, rows, before, need = j - i, player[i:j], mu_prior[i:j], perf[i:j]
-        bring_rows(zero, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
+        read_rows(zero, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
         if solve_directly(before, lo[i:j], hi[i:j], tie_share, rate, base, own, whole, seed, need) >= 0:
             return r
         _settle(before, rule, whole, literal, need, mu_after[i:j])
         for k in range(i, j):
             sigma_after[k] = sigma_prior[k]
-        leave_rows(zero, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)
+        write_rows(zero, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)
     return -1
 
 

@@ -2,7 +2,7 @@
 
 Source: Glickman, "The Glicko system" (1995, glicko.net/glicko/glicko.pdf). A contest is a rating period. Before it,
 step 1 widens what is believed of everybody for the time that has passed; then step 2 takes all games at once, with the
-sums of :mod:`.duels`:
+sums of :mod:`.pairwise`:
 
     1 / sigma'^2 = 1 / sigma^2 + q^2 information        mu' = mu + q sigma'^2 surprise        q = ln 10 / 400
 
@@ -25,7 +25,16 @@ from ..core.jit import exact
 from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.standings import Floats, Rounds
 from ..core.system import Map, Outcome, Prior, System, check_limits, check_value
-from ..inference.duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
+from ..inference.pairwise import (
+    SMALL,
+    GameSums,
+    Period,
+    days_since,
+    gather_games,
+    pairwise_sums,
+    pairwise_sums_directly,
+    sum_games,
+)
 from ..inference.win_probability import glicko_win_probability
 
 __all__ = [
@@ -101,12 +110,12 @@ def prior(params: Glicko, beliefs: Beliefs, round: Rounds, start: int, stop: int
     )  # fmt: skip
 
 
-def summarise(params: Glicko, prior: Prior, round: Rounds, map: Map) -> Duels:
+def summarise(params: Glicko, prior: Prior, round: Rounds, map: Map) -> GameSums:
     """What everybody's games against all others tell."""
-    return compare(prior.mu, prior.sigma, round.lo, Q, map)
+    return pairwise_sums(prior.mu, prior.sigma, round.lo, Q, map)
 
 
-def perform(params: Glicko, summary: Duels, start: int, stop: int, perf: Floats) -> None:
+def perform(params: Glicko, summary: GameSums, start: int, stop: int, perf: Floats) -> None:
     """Nothing: Glicko knows no performances, they stay NaN."""
 
 
@@ -115,7 +124,7 @@ def absorb(
     beliefs: Beliefs,
     round: Rounds,
     prior: Prior,
-    summary: Duels,
+    summary: GameSums,
     start: int,
     stop: int,
     outcome: Outcome,
@@ -281,7 +290,7 @@ def rate_each(
             i, j, player, time_seconds[r], each, daily, newcomers_too, most, mu, sigma, n_rounds, last_time,
             mu_prior, sigma_prior, n_before,
         )  # fmt: skip
-        compare_few(i, j, lo, hi, scale, mu_prior, sigma_prior, g, surprise, information)
+        pairwise_sums_directly(i, j, lo, hi, scale, mu_prior, sigma_prior, g, surprise, information)
         if one_game:
             for k in range(i, j):
                 surprise[k], information[k] = surprise[k] / (j - i), 0.25

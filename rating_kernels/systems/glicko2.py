@@ -1,7 +1,7 @@
 """Glicko-2, with every pair of a contest as one game: Glicko whose players are more or less steady.
 
 Source: Glickman, "Example of the Glicko-2 system" (2012, glicko.net/glicko/glicko2.pdf). A contest is a rating period.
-With its sums (:mod:`.duels`: v is 1 / information, Delta is surprise / information) and f = sigma / scale,
+With its sums (:mod:`.pairwise`: v is 1 / information, Delta is surprise / information) and f = sigma / scale,
 
     s' = the new volatility (step 5)                         f*^2 = f^2 + s'^2
     1 / f'^2 = 1 / f*^2 + information                        mu' = mu + scale f'^2 surprise
@@ -27,7 +27,16 @@ from ..core.limits import POINTS, choice, finite, positive
 from ..core.numerics import exp
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
-from ..inference.duels import SMALL, Duels, Period, compare, compare_few, days_since, gather_games, sum_games
+from ..inference.pairwise import (
+    SMALL,
+    GameSums,
+    Period,
+    days_since,
+    gather_games,
+    pairwise_sums,
+    pairwise_sums_directly,
+    sum_games,
+)
 from ..inference.win_probability import glicko_win_probability
 from .glicko import check_idle, check_time, perform
 
@@ -96,9 +105,9 @@ def prior(params: Glicko2, beliefs: Beliefs, round: Rounds, start: int, stop: in
     )  # fmt: skip
 
 
-def summarise(params: Glicko2, prior: Prior, round: Rounds, map: Map) -> Duels:
+def summarise(params: Glicko2, prior: Prior, round: Rounds, map: Map) -> GameSums:
     """Steps 3 and 4: what everybody's games against all others tell."""
-    return compare(prior.mu, prior.sigma, round.lo, 1.0 / SCALES[params.scale], map)
+    return pairwise_sums(prior.mu, prior.sigma, round.lo, 1.0 / SCALES[params.scale], map)
 
 
 def absorb(
@@ -106,7 +115,7 @@ def absorb(
     beliefs: Beliefs,
     round: Rounds,
     prior: Prior,
-    summary: Duels,
+    summary: GameSums,
     start: int,
     stop: int,
     outcome: Outcome,
@@ -278,7 +287,7 @@ def _rate_each(
             i, j, player, time_seconds[r], periods_a_day, points, mu, sigma, vol, n_rounds, last_time,
             mu_prior, sigma_prior, n_before,
         )  # fmt: skip
-        compare_few(i, j, lo, hi, 1.0 / scale, mu_prior, sigma_prior, g, surprise, information)
+        pairwise_sums_directly(i, j, lo, hi, 1.0 / scale, mu_prior, sigma_prior, g, surprise, information)
         failed = _absorb_rows(
             i, j, player, time_seconds[r], scale, tau, mu_prior, sigma_prior, surprise, information,
             mu, sigma, vol, n_rounds, last_time, mu_after, sigma_after,

@@ -22,7 +22,7 @@ from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.numerics import C3
 from ..core.standings import Floats, Rounds
 from ..core.system import Map, Outcome, Prior, System, check_limits
-from ..inference.duels import SMALL, Duels, compare
+from ..inference.pairwise import SMALL, GameSums, pairwise_sums
 from ..inference.win_probability import glicko_win_probability
 from .glicko import Q, absorb_rows, diffuse_rows, idle_variance, perform, rate_each, state, store
 
@@ -78,11 +78,11 @@ def prior(params: GlickoAllPairs, beliefs: Beliefs, round: Rounds, start: int, s
     )  # fmt: skip
 
 
-def summarise(params: GlickoAllPairs, prior: Prior, round: Rounds, map: Map) -> Duels:
+def summarise(params: GlickoAllPairs, prior: Prior, round: Rounds, map: Map) -> GameSums:
     """What the contest tells everybody, as one game."""
     n = round.n_rows
-    duels = compare(prior.mu, prior.sigma, round.lo, _natural(params, round), map)
-    return Duels(duels.first, duels.surprise / n, np.full(n, EVEN))
+    sums = pairwise_sums(prior.mu, prior.sigma, round.lo, _natural(params, round), map)
+    return GameSums(sums.first, sums.surprise / n, np.full(n, EVEN))
 
 
 def absorb(
@@ -90,7 +90,7 @@ def absorb(
     beliefs: Beliefs,
     round: Rounds,
     prior: Prior,
-    summary: Duels,
+    summary: GameSums,
     start: int,
     stop: int,
     outcome: Outcome,

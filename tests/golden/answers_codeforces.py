@@ -14,7 +14,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds, System
 from ranklake.rating_kernels import Outcome as Rated
-from ranklake.rating_kernels.inference.needs import TIE_SHARE
+from ranklake.rating_kernels.inference.needed_rating import TIE_SHARE
 
 __all__ = ["INNER", "package", "twin"]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ranklake.rating_kernels import Beliefs, Rounds, System
 
-__all__ = ["Field", "believed", "crowd", "direct_duels", "games", "round_of", "thrown"]
+__all__ = ["Field", "believed", "crowd", "direct_pairwise_sums", "games", "round_of", "thrown"]
 
 Field = tuple[Any, Any, Any]  # mu, sigma, lo
 
@@ -58,7 +58,7 @@ def round_of(lo: Any) -> Rounds:
     return Rounds.from_columns([0, len(lo)], np.arange(len(lo)), lo, hi)
 
 
-def direct_duels(field: Field, q: float) -> tuple[Any, Any]:
+def direct_pairwise_sums(field: Field, q: float) -> tuple[Any, Any]:
     """Surprise and information of everybody, pair by pair."""
     mu, sigma, lo = field
     n = len(mu)

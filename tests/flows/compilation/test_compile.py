@@ -25,7 +25,7 @@ from ranklake.flows.rating.config import RunConfig
 from ranklake.rating_kernels import SYSTEMS, Glicko
 from ranklake.rating_kernels.core import cache_folder
 from ranklake.rating_kernels.core.jit import exact
-from ranklake.rating_kernels.inference.duels import days_since
+from ranklake.rating_kernels.inference.pairwise import days_since
 from ranklake.rating_kernels.warm import is_warm
 
 TIMEOUT = 300.0  # seconds; a loaded machine may take a while

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
-from helpers.leagues import Field, believed, crowd, direct_duels, games, round_of, thrown
+from helpers.leagues import Field, believed, crowd, direct_pairwise_sums, games, round_of, thrown
 from helpers.strategies import DAY, POOL, histories, places, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +20,7 @@ from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Glicko, GlickoAllPairs, Rounds
 from ranklake.rating_kernels.fields import field_sums
-from ranklake.rating_kernels.inference import duels
+from ranklake.rating_kernels.inference import pairwise
 from ranklake.rating_kernels.systems import glicko
 
 GLICKO, ALLPAIRS = SYSTEMS["glicko"], SYSTEMS["glicko-allpairs"]
@@ -104,7 +104,7 @@ def test_history__agrees_with_the_twin(system, stepwise, data, contests, people)
 
 
 @both
-@pytest.mark.parametrize("n", [duels.SMALL, 300, 420])
+@pytest.mark.parametrize("n", [pairwise.SMALL, 300, 420])
 def test_round__agrees_with_the_twin_from_a_table_too(system, n: int) -> None:
     mu, sigma, lo = crowd(n)
     round = round_of(lo)
@@ -157,20 +157,20 @@ def test_contest__is_a_round_robin(spots, people) -> None:
 
 
 @pytest.mark.parametrize("q", [Q, 10 * Q, 0.1 * Q])
-def test_duels__by_table_agree_with_sums_pair_by_pair(q: float) -> None:
+def test_pairwise_sums__by_table_agree_with_sums_pair_by_pair(q: float) -> None:
     mu, sigma, lo = field = crowd(1500)
-    found = duels.compare(mu, sigma, lo, q, Serial().map)
-    surprise, information = direct_duels(field, q)
+    found = pairwise.pairwise_sums(mu, sigma, lo, q, Serial().map)
+    surprise, information = direct_pairwise_sums(field, q)
     assert found.surprise == pytest.approx(surprise, abs=1e-13 * len(mu))
     assert found.information == pytest.approx(information, abs=1e-12 * len(mu))
 
 
-def test_duels__of_a_lone_favourite_keep_their_digits() -> None:
+def test_pairwise_sums__of_a_lone_favourite_keep_their_digits() -> None:
     """Far above everybody the expected score of the others is tiny, and one's own term must not be left in it."""
     mu = np.r_[4000.0, np.full(999, 1500.0)]
     sigma, lo = np.full(1000, 50.0), np.arange(1000, dtype=np.int32)
-    found = duels.compare(mu, sigma, lo, Q, Serial().map)
-    surprise, information = direct_duels((mu, sigma, lo), Q)
+    found = pairwise.pairwise_sums(mu, sigma, lo, Q, Serial().map)
+    surprise, information = direct_pairwise_sums((mu, sigma, lo), Q)
     assert surprise[0] < 1e-3
     assert found.surprise[0] == pytest.approx(surprise[0], abs=1e-12)
     assert found.information[0] == pytest.approx(information[0], abs=1e-12)
@@ -178,21 +178,21 @@ def test_duels__of_a_lone_favourite_keep_their_digits() -> None:
 
 @pytest.mark.parametrize(("reach", "sigma_reach"), [(1e4, 400.0), (1e6, 1e4), (1e9, 1e3), (1e40, 1e24)])
 @pytest.mark.parametrize("n", [300, 3000])
-def test_duels__of_a_scattered_field_agree_with_sums_pair_by_pair(n: int, reach: float, sigma_reach: float) -> None:
+def test_pairwise_sums__of_a_scattered_field_are_exact(n: int, reach: float, sigma_reach: float) -> None:
     mu, sigma, lo = field = thrown(n, reach, sigma_reach)
-    surprise, information = direct_duels(field, Q)
-    found = duels.compare(mu, sigma, lo, Q, Serial().map)
+    surprise, information = direct_pairwise_sums(field, Q)
+    found = pairwise.pairwise_sums(mu, sigma, lo, Q, Serial().map)
     assert field_sums.is_scattered(mu, Q) == (reach > 1e5)
     assert found.surprise == pytest.approx(surprise, abs=1e-13 * n)
     assert found.information == pytest.approx(information, abs=1e-12 * n)
 
 
 @pytest.mark.parametrize("field", [crowd(2000), thrown(2000, 1e12, 1e8)], ids=["near", "scattered"])
-def test_duels__have_the_same_bits_however_they_are_shared(field: Field) -> None:
-    expected = duels.compare(*field, Q, Serial().map)
+def test_pairwise_sums__have_the_same_bits_however_they_are_shared(field: Field) -> None:
+    expected = pairwise.pairwise_sums(*field, Q, Serial().map)
     for workers, block_size in ((1, 64), (2, 7), (3, 1000)):
         with Threads(workers, block_size) as engine:
-            found = duels.compare(*field, Q, engine.map)
+            found = pairwise.pairwise_sums(*field, Q, engine.map)
             assert same_bits(found.surprise, expected.surprise)
             assert same_bits(found.information, expected.information)
 

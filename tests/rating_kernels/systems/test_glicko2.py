@@ -19,7 +19,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Glicko2, Rounds
-from ranklake.rating_kernels.inference import duels
+from ranklake.rating_kernels.inference import pairwise
 from ranklake.rating_kernels.systems import glicko2
 
 SYSTEM = SYSTEMS["glicko2"]
@@ -154,7 +154,7 @@ def test_games__agree_with_the_twin(periods, people, chosen) -> None:
             assert 1 / information == pytest.approx(one.v, rel=1e-12)
 
 
-@pytest.mark.parametrize("n", [duels.SMALL, 300])
+@pytest.mark.parametrize("n", [pairwise.SMALL, 300])
 def test_round__agrees_with_the_twin_from_a_table_too(n: int) -> None:
     mu, sigma, lo = crowd(n)
     round, params = round_of(lo), Glicko2()

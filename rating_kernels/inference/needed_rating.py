@@ -32,7 +32,7 @@ from ..core.system import ConvergenceError, Map
 from ..fields.field import HALF_WIDTH, plan_panels, table_start, table_sum, tabulate
 from .performance import TOLERANCE
 
-__all__ = ["TIE_SHARE", "bring_rows", "leave_rows", "needs", "solve_directly"]
+__all__ = ["HIGHEST_NEED", "TIE_SHARE", "needed_ratings", "read_rows", "solve_directly", "write_rows"]
 
 TIE_SHARE = {"max": 1.0, "avg": 0.5, "min": 0.0}  # a tie group's place: where between its first and its last position
 EQUAL = 1e-12  # of a sum: two that are closer are equal but for rounding
@@ -47,7 +47,7 @@ _STEPS = 200
 _NO_TABLE = np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 0)), np.empty((0, 0))
 
 
-def needs(
+def needed_ratings(
     mu: Floats, lo: Ints, hi: Ints, tie_share: float, rate: float, base: float, own: float, whole: bool, map: Map
 ) -> tuple[Floats, Floats]:
     """What place was expected of everybody, and the level that the place reached asks for.
@@ -81,7 +81,7 @@ def needs(
     O(n), unless ratings lie so far apart that a table would have more panels than there are players: then O(n^2).
     """
     n = len(mu)
-    shape = crowd(mu, rate)
+    shape = field_shape(mu, rate)
     low, high, mean, _ = shape
     reach = (math.log(n / _ALONE) + _MARGIN) / rate  # beyond the field by so much, no sum is above _ALONE
     panels = (high - low + 2.0 * reach) * rate / (2.0 * HALF_WIDTH)
@@ -93,7 +93,7 @@ def needs(
     seed, need = np.empty(n), np.empty(n)
 
     def solve(start: int, stop: int) -> None:
-        failed = solve_needs(
+        failed = solve_rows(
             start, stop, mu, lo, hi, tie_share, rate, base, own, whole, *shape, tabulated, *table, seed, need
         )
         if failed >= 0:
@@ -104,7 +104,7 @@ def needs(
 
 
 @exact
-def crowd(mu, rate):
+def field_shape(mu, rate):
     """Lowest and highest rating, the mean, and how many times wider than one logistic law the field's sum is.
 
     A normal law of variance v, seen through a logistic one of variance u = pi^2 / (3 rate^2), is about logistic with
@@ -198,7 +198,7 @@ def _level(
 
 
 @exact
-def solve_needs(
+def solve_rows(
     start, stop, mu, lo, hi, tie_share, rate, base, own, whole, lowest, highest, mean, width,
     tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, seed, need,
 ):  # fmt: skip
@@ -238,8 +238,8 @@ def solve_needs(
 def solve_directly(mu, lo, hi, tie_share, rate, base, own, whole, seed, need):
     """The same for all rows of a small round, without a table."""
     zero, no_table = np.int64(0), np.bool_(False)
-    low, high, mean, width = crowd(mu, rate)
-    return solve_needs(
+    low, high, mean, width = field_shape(mu, rate)
+    return solve_rows(
         zero, len(mu), mu, lo, hi, tie_share, rate, base, own, whole, low, high, mean, width,
         no_table, low, high, mean, rate, np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64),
         np.empty((0, 0)), np.empty((0, 0)), seed, need,
@@ -247,7 +247,7 @@ def solve_directly(mu, lo, hi, tie_share, rate, base, own, whole, seed, need):
 
 
 @exact
-def bring_rows(begin, end, player, mu, sigma, n_rounds, mu_prior, sigma_prior, n_before):
+def read_rows(begin, end, player, mu, sigma, n_rounds, mu_prior, sigma_prior, n_before):
     """Step 1 of systems in which nothing drifts: beliefs as they were left."""
     for i in range(begin, end):
         row = player[i]
@@ -255,7 +255,7 @@ def bring_rows(begin, end, player, mu, sigma, n_rounds, mu_prior, sigma_prior, n
 
 
 @exact
-def leave_rows(begin, end, player, time_seconds, mu_after, sigma_after, mu, sigma, n_rounds, last_time):
+def write_rows(begin, end, player, time_seconds, mu_after, sigma_after, mu, sigma, n_rounds, last_time):
     """Step 4 of such systems: beliefs as the round leaves them."""
     for i in range(begin, end):
         row = player[i]

@@ -27,14 +27,23 @@ from ..core.standings import Floats, Ints, Longs
 from ..fields.field_sums import field_sums
 from .performance import group_starts, weigh_groups
 
-__all__ = ["SMALL", "Duels", "Period", "compare", "compare_few", "days_since", "gather_games", "sum_games"]
+__all__ = [
+    "SMALL",
+    "GameSums",
+    "Period",
+    "days_since",
+    "gather_games",
+    "pairwise_sums",
+    "pairwise_sums_directly",
+    "sum_games",
+]
 
 SMALL = 256  # participants up to which comparing every pair beats a table
 _DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Duels:
+class GameSums:
     """What a contest tells every participant.
 
     Attributes
@@ -61,7 +70,7 @@ class Period:
     player : int32[m]
         Rows of the store, in order of first appearance.
     surprise, information : float64[m]
-        As in :class:`Duels`.
+        As in :class:`GameSums`.
     """
 
     player: Ints
@@ -69,7 +78,7 @@ class Period:
     information: Floats
 
 
-def compare(mu: Floats, sigma: Floats, lo: Ints, q: float, map: Map) -> Duels:
+def pairwise_sums(mu: Floats, sigma: Floats, lo: Ints, q: float, map: Map) -> GameSums:
     """All pairs of one contest, by way of the tabulated field.
 
     Parameters
@@ -83,10 +92,10 @@ def compare(mu: Floats, sigma: Floats, lo: Ints, q: float, map: Map) -> Duels:
     """
     g = 1.0 / np.sqrt(1.0 + (q / C3 * sigma) ** 2)
     first = group_starts(lo)
-    duels = Duels(first, np.empty(len(mu)), np.empty(len(mu)))
+    result = GameSums(first, np.empty(len(mu)), np.empty(len(mu)))
     sums = field_sums(mu, q * g, g, map)
-    _score(g, q, first, *weigh_groups(g, first), *sums, duels.surprise, duels.information)
-    return duels
+    _score(g, q, first, *weigh_groups(g, first), *sums, result.surprise, result.information)
+    return result
 
 
 def gather_games(
@@ -156,7 +165,7 @@ def _score(g, q, first, over, under, above, below, slope, surprise, information)
 
 
 @inner_kernel
-def compare_few(begin, end, lo, hi, q, mu, sigma, g, surprise, information):
+def pairwise_sums_directly(begin, end, lo, hi, q, mu, sigma, g, surprise, information):
     """All pairs of the contest in rows ``begin`` to ``end - 1``, one by one; ``g`` has room for one contest."""
     n = end - begin
     for k in range(n):
