@@ -22,12 +22,12 @@ from numba.core import event
 
 from . import SYSTEMS
 from .core import cache_folder
-from .core.beliefs import at_once
+from .core.beliefs import serial_map
 from .core.standings import Floats, Ints, Rounds
-from .core.system import Outcome, System, of_rows
+from .core.system import Outcome, System, select_rows
 from .metrics.metrics import keep, score
 
-__all__ = ["PARTS", "SCORES", "counted", "is_warm", "serve", "warm", "warm_part"]
+__all__ = ["PARTS", "SCORES", "is_warm", "report_compiled", "serve", "warm", "warm_part"]
 
 PARTS = ("large", "small")  # of a system
 SCORES = "metrics"  # what `evaluate` and `search` compile beside
@@ -78,14 +78,14 @@ def _large(system: System) -> None:
     beliefs = system.newcomers(params, n)
     round, outcome = _round(np.arange(n)), Outcome.empty(n)
     prior = outcome.prior
-    beliefs.make_room(round.player)
+    beliefs.reserve(round.player)
     if system.compile_last_steps is not None:
         system.compile_last_steps(params, system.newcomers(params, _FEW))
     system.prior(params, beliefs, round, 0, n, prior)
     prior.mu[:] = _spread_out(prior.mu)
-    summary = system.summarise(params, prior, round, at_once)
+    summary = system.summarise(params, prior, round, serial_map)
     system.perform(params, summary, 0, len(summary.first) - 1, outcome.perf)
-    system.absorb(params, beliefs, round, prior, of_rows(summary, np.arange(n)), 0, n, outcome)
+    system.absorb(params, beliefs, round, prior, select_rows(summary, np.arange(n)), 0, n, outcome)
     system.violations(round, outcome)
     other = system.newcomers(params, 0)
     other.restore(beliefs.columns())
@@ -121,7 +121,7 @@ class _Counter(event.Listener):
 
 
 @contextmanager
-def counted(tell: Callable[[str], None]) -> Iterator[None]:
+def report_compiled(tell: Callable[[str], None]) -> Iterator[None]:
     """A block that compiles; ``tell`` is called with the name of each kernel that was compiled."""
     collects = gc.isenabled()
     gc.disable()  # a tenth of the time of compilation, which leaves little garbage
@@ -152,7 +152,7 @@ def serve() -> None:
     threading.Thread(target=listen, daemon=True).start()
     if lines.get() != cache_folder.release():
         sys.exit("another release")
-    with counted(lambda name: tell("kernel", name)):
+    with report_compiled(lambda name: tell("kernel", name)):
         while True:
             part = lines.get()
             warm_part(part)

@@ -64,7 +64,7 @@ def check_contests(dataset: Dataset, counts: npt.NDArray[np.bool_], start: int, 
     for name, limits in ROUND_LIMITS.items():
         column = part.column(name)
         values = (pc.fill_null(column, np.inf) if name == "perf_ceiling" else column).to_numpy()
-        bad = np.flatnonzero(~limits.holds(values) & counts[start:stop])
+        bad = np.flatnonzero(~limits.mask(values) & counts[start:stop])
         if len(bad):
             contest = part.column("contest_id")[int(bad[0])].as_py()
             raise LakeError(

@@ -23,7 +23,7 @@ from numba.core import event
 
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.core import cache_folder
-from ranklake.rating_kernels.warm import PARTS, counted, is_warm, warm_part
+from ranklake.rating_kernels.warm import PARTS, is_warm, report_compiled, warm_part
 
 from ..common.cpus import available_cpus
 from . import child_processes as children
@@ -115,7 +115,7 @@ def compile_parts(parts: Sequence[str], tell: Announce = announce, workers: int 
         kernels += 1
         tell(systems, kernels)
 
-    with counted(count):
+    with report_compiled(count):
         for part in rest:
             warm_part(part)
     return time.perf_counter() - began

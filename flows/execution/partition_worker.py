@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Prior, Rounds, System
-from ranklake.rating_kernels.core.beliefs import Column, Ragged, at_once
+from ranklake.rating_kernels.core.beliefs import Column, Ragged, serial_map
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
-from ranklake.rating_kernels.core.system import Summary, of_rows
+from ranklake.rating_kernels.core.system import Summary, select_rows
 from ranklake.rating_kernels.warm import warm
 
 from ..engines.base import RemoteCall
@@ -140,7 +140,7 @@ class Share(ActorState):
             Where its own players stand there, ascending: those of the last :meth:`prior`.
         """
         self._current().places = places
-        return self.join() if wide else self._finish(self._summarise(at_once))
+        return self.join() if wide else self._finish(self._summarise(serial_map))
 
     def know(self, filled: Arrays) -> None:
         """Hear what the last map of a shared summary has filled everywhere."""
@@ -198,9 +198,11 @@ class Share(ActorState):
         all_of = here.prior
         prior = Prior(all_of.mu[own], all_of.sigma[own], all_of.beta[own], all_of.n_before[own])
         outcome = replace(Outcome.empty(len(own)), perf=perf)
-        self._beliefs.make_room(here.rows)
+        self._beliefs.reserve(here.rows)
         try:
-            self._system.absorb(self._params, self._beliefs, part, prior, of_rows(summary, own), 0, len(own), outcome)
+            self._system.absorb(
+                self._params, self._beliefs, part, prior, select_rows(summary, own), 0, len(own), outcome
+            )
         except ConvergenceError as error:  # tell the row of the whole round, not that of this worker's part
             raise ConvergenceError(error.rule, None if error.row is None else int(own[error.row])) from None
         return pack(perf), outcome.mu, outcome.sigma

@@ -65,7 +65,7 @@ def _rate_large(
 ) -> None:
     n, prior = round.n_rows, outcome.prior
     engine.map(lambda start, stop: system.prior(params, beliefs, round, start, stop, prior), n)
-    beliefs.make_room(round.player)
+    beliefs.reserve(round.player)
     summary = system.summarise(params, prior, round, engine.map)
 
     def finish(start: int, stop: int) -> None:  # the tie groups that begin between these rows

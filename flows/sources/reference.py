@@ -91,7 +91,7 @@ def parse_reference(
     if n == 0:
         raise fault("the standings are empty; a contest needs a participant")
     for name, allowed in ROUND_LIMITS.items():
-        if not allowed.hold(getattr(contest, name)):
+        if not allowed.contains(getattr(contest, name)):
             raise fault(f"{name} must be {allowed.rule}, got {getattr(contest, name)}")
     names = [row.handle for row in rows]
     if len(set(names)) < n:

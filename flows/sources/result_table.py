@@ -96,7 +96,7 @@ class ResultTable:
         if self.options is None and times.form not in ("unix", "iso"):
             rule = f"{name} holds {times.kind}; times must be Unix seconds or datetimes (pandas.to_datetime makes them)"
             raise SourceError(rule, self.source)
-        far = ~TIME_SECONDS.holds(times.seconds)
+        far = ~TIME_SECONDS.mask(times.seconds)
         faults = (*times.faults, (far, f"a time must be {TIME_SECONDS.rule}"))
         bad = np.logical_or.reduce([mask for mask, _ in faults])
         if not bad.all():
@@ -171,7 +171,7 @@ class ResultTable:
         if "weight" not in self.columns:
             return [1.0] * len(self.ids)
         values, missing = as_numbers(self.column("weight"), "weight", self.source)
-        self.blame_values("weight", missing | ~WEIGHT.holds(values), f"a weight must be {WEIGHT.rule}")
+        self.blame_values("weight", missing | ~WEIGHT.mask(values), f"a weight must be {WEIGHT.rule}")
         return list(self.same("weight", values.astype(np.float64)).tolist())
 
     def perf_ceilings(self) -> list[float]:
@@ -180,7 +180,7 @@ class ResultTable:
         values, missing = as_numbers(self.column("perf_ceiling"), "perf_ceiling", self.source)
         none = is_blank(self.column("perf_ceiling"))
         values = np.where(none, np.inf, values)
-        bad = (missing & ~none) | ~PERF_CEILING.holds(values)
+        bad = (missing & ~none) | ~PERF_CEILING.mask(values)
         self.blame_values("perf_ceiling", bad, f"a ceiling must be {PERF_CEILING.rule}, or empty for none")
         return list(self.same("perf_ceiling", values).tolist())
 

@@ -18,7 +18,7 @@ from .jit import exact, inner_exact
 from .numerics import prefetch
 from .standings import Floats, Ints, Longs
 
-__all__ = ["LANES", "NEVER", "Beliefs", "Column", "History", "Map", "Ragged", "at_once"]
+__all__ = ["LANES", "NEVER", "Beliefs", "Column", "History", "Map", "Ragged", "serial_map"]
 
 Column = npt.NDArray[Any]
 Ragged = tuple[Longs, Floats]  # offsets[n + 1] and values
@@ -43,7 +43,7 @@ class Map(Protocol):
         """
 
 
-def at_once(work: Callable[[int, int], None], n: int, *filled: npt.NDArray[Any]) -> None:
+def serial_map(work: Callable[[int, int], None], n: int, *filled: npt.NDArray[Any]) -> None:
     """The simplest map: one range."""
     work(0, n)
 
@@ -55,9 +55,9 @@ class Beliefs:
     ----------
     n_players
         Rows to begin with; all are newcomers.
-    fresh
+    initial
         What a newcomer's ``mu``, ``sigma`` and further state columns are.
-    remembered
+    history_parts
         What the system remembers of every past round, one number each; nothing by default.
 
     Attributes
@@ -74,14 +74,14 @@ class Beliefs:
         Past performances, where the system keeps them.
     """
 
-    def __init__(self, n_players: int, fresh: dict[str, float], remembered: tuple[str, ...] = ()) -> None:
-        self._fresh = fresh
-        fields = [*((name, np.float64) for name in fresh), ("last_time", np.int64), ("n_rounds", np.int32)]
-        if remembered:
+    def __init__(self, n_players: int, initial: dict[str, float], history_parts: tuple[str, ...] = ()) -> None:
+        self._initial = initial
+        fields = [*((name, np.float64) for name in initial), ("last_time", np.int64), ("n_rounds", np.int32)]
+        if history_parts:
             fields += [("length", np.int32), ("start", np.int64), ("capacity", np.int32)]
         self._dtype = np.dtype(fields)
         self._records = _records(0, self._dtype)
-        self.history = History(self._records, remembered) if remembered else None
+        self.history = History(self._records, history_parts) if history_parts else None
         self.resize(n_players)
 
     def __len__(self) -> int:
@@ -93,28 +93,28 @@ class Beliefs:
         if n_players > known or known == 0:
             records = _records(n_players, self._dtype)
             records[:known] = self._records
-            for name, value in [*self._fresh.items(), ("last_time", NEVER)]:
+            for name, value in [*self._initial.items(), ("last_time", NEVER)]:
                 records[name][known:] = value
             self._records = records
         records = self._records
         self.mu, self.sigma, self.last_time = records["mu"], records["sigma"], records["last_time"]
         self.n_rounds = records["n_rounds"]
-        self.state = {name: records[name] for name in self._fresh if name not in ("mu", "sigma")}
+        self.state = {name: records[name] for name in self._initial if name not in ("mu", "sigma")}
         if self.history is not None:
             self.history.view(records)
 
-    def make_room(self, rows: Ints) -> None:
+    def reserve(self, rows: Ints) -> None:
         """See that each of ``rows`` can remember one more round."""
         if self.history is not None:
-            self.history.make_room(self.history.places_needed(0, len(rows), rows))
+            self.history.reserve(self.history.places_needed(0, len(rows), rows))
 
-    def columns(self, map: Map = at_once) -> dict[str, Column | Ragged]:
+    def columns(self, map: Map = serial_map) -> dict[str, Column | Ragged]:
         """Everything that is known, as arrays to be stored; :meth:`restore` is the inverse, to the bit."""
         return self.take(np.arange(len(self)), map)
 
-    def take(self, rows: npt.NDArray[np.integer], map: Map = at_once) -> dict[str, Column | Ragged]:
+    def take(self, rows: npt.NDArray[np.integer], map: Map = serial_map) -> dict[str, Column | Ragged]:
         """What is known of some players; :meth:`put` is the inverse, in this store or in another."""
-        names = (*self._fresh, "last_time", "n_rounds")
+        names = (*self._initial, "last_time", "n_rounds")
         plain: dict[str, Column | Ragged] = {name: self._records[name][rows] for name in names}
         if self.history is None:
             return plain
@@ -122,7 +122,7 @@ class Beliefs:
 
     def put(self, rows: npt.NDArray[np.integer], columns: dict[str, Column | Ragged]) -> None:
         """Believe of some players what :meth:`take` gave."""
-        for name in (*self._fresh, "last_time", "n_rounds"):
+        for name in (*self._initial, "last_time", "n_rounds"):
             self._records[name][rows] = columns[name]
         if self.history is not None:
             self.history.put(rows, {name: columns[f"history_{name}"] for name in self.history.parts})  # type: ignore[misc]
@@ -135,7 +135,7 @@ class Beliefs:
         ValueError
             If the columns are not those that this system keeps.
         """
-        wanted = {*self._fresh, "last_time", "n_rounds"}
+        wanted = {*self._initial, "last_time", "n_rounds"}
         parts = () if self.history is None else self.history.parts
         wanted |= {f"history_{name}" for name in parts}
         if set(columns) != wanted:
@@ -188,7 +188,7 @@ class History:
         places: int = places_needed(start, stop, rows, self.length, self.capacity, len(self.parts))
         return places
 
-    def make_room(self, places: int) -> None:
+    def reserve(self, places: int) -> None:
         """See that ``places`` pool places can be claimed.
 
         Outgrown stretches stay where they are: together they are smaller than those in use.
@@ -199,14 +199,14 @@ class History:
             pool[:used] = self.pool[:used]
             self.pool = pool
 
-    def claim(self, places: int) -> int:
-        """Hand out pool places that :meth:`make_room` has seen to; any thread may ask."""
+    def allocate(self, places: int) -> int:
+        """Hand out pool places that :meth:`reserve` has seen to; any thread may ask."""
         with self._lock:
             first = int(self.used[0])
             self.used[0] += places
         return first
 
-    def ragged(self, rows: npt.NDArray[np.integer] | None = None, map: Map = at_once) -> dict[str, Ragged]:
+    def ragged(self, rows: npt.NDArray[np.integer] | None = None, map: Map = serial_map) -> dict[str, Ragged]:
         """The factors of each of ``rows`` end to end, without gaps: ``perf``, ``force``, ``inverse_width``."""
         at = np.arange(len(self.start)) if rows is None else np.asarray(rows, dtype=np.int64)
         offsets = np.concatenate(([0], np.cumsum(self.length[at], dtype=np.int64)))
@@ -222,8 +222,8 @@ class History:
         room = np.maximum(-(-lengths[moves] // LANES) * LANES, 2 * self.capacity[at[moves]])
         places = len(self.parts) * np.cumsum(room, dtype=np.int64)
         if len(moves):
-            self.make_room(int(places[-1]))
-            self.start[at[moves]] = self.claim(int(places[-1])) + places - len(self.parts) * room
+            self.reserve(int(places[-1]))
+            self.start[at[moves]] = self.allocate(int(places[-1])) + places - len(self.parts) * room
             self.capacity[at[moves]] = room
         self.length[at] = lengths
         _scatter(at, *self.arrays, offsets, np.stack([columns[name][1] for name in self.parts]))

@@ -72,8 +72,8 @@ def folders() -> tuple[tuple[Path, ...], Path | None]:
 @lru_cache(maxsize=1)
 def _folders(chosen: str, pid: int) -> tuple[tuple[Path, ...], Path | None]:
     to_read: list[Path] = []
-    for base in (_wanted(), _substitute()):
-        if base is None or not (_is_chosen(base) or _is_private(base)):
+    for base in (_preferred(), _fallback()):
+        if base is None or not (_is_configured(base) or _is_private(base)):
             continue
         to_read.append(base / release())
         if _is_writable(base):
@@ -81,7 +81,7 @@ def _folders(chosen: str, pid: int) -> tuple[tuple[Path, ...], Path | None]:
     return tuple(to_read), None
 
 
-def _wanted() -> Path | None:
+def _preferred() -> Path | None:
     """The folder that ``NUMBA_CACHE_DIR`` names, or the user's; None where no home folder is known."""
     if _CONFIG.CACHE_DIR:
         return Path(_CONFIG.CACHE_DIR).absolute()
@@ -91,8 +91,8 @@ def _wanted() -> Path | None:
     return base if base.is_absolute() else None
 
 
-def _substitute() -> Path | None:
-    """A folder below the temporary one, for where the wanted one cannot be written to; None if there is no such."""
+def _fallback() -> Path | None:
+    """A folder below the temporary one, for where the preferred one cannot be written to; None if there is no such."""
     user = os.getuid() if hasattr(os, "getuid") else "kernels"  # elsewhere the temporary folder is the user's own
     try:
         return Path(tempfile.gettempdir(), f"ranklake-{user}")
@@ -100,7 +100,7 @@ def _substitute() -> Path | None:
         return None
 
 
-def _is_chosen(base: Path) -> bool:
+def _is_configured(base: Path) -> bool:
     return bool(_CONFIG.CACHE_DIR) and base == Path(_CONFIG.CACHE_DIR).absolute()
 
 
@@ -122,7 +122,7 @@ _safe: set[Path] = set()  # folders that exist and were found private: others ca
 
 def _is_safe(base: Path) -> bool:
     """Whether code may be loaded from a folder, which may have been made by somebody since :func:`folders` looked."""
-    if base not in _safe and base.exists() and (_is_chosen(base) or _is_private(base)):
+    if base not in _safe and base.exists() and (_is_configured(base) or _is_private(base)):
         _safe.add(base)
     return base in _safe
 
@@ -155,18 +155,18 @@ def write(name: str, data: bytes) -> None:
     """Keep a file for this and later processes; it appears as a whole. Where that is impossible, say so once."""
     folder = folders()[1]
     if folder is None:
-        _complain("compiled kernels cannot be kept, each process compiles them again: "
+        _warn_once("compiled kernels cannot be kept, each process compiles them again: "
                   "no folder can be written to; set NUMBA_CACHE_DIR to one")  # fmt: skip
     elif not _put(folder, name, blake2b(data, digest_size=_DIGEST_BYTES).digest() + data):
-        _complain("compiled kernels cannot be kept, each process compiles them again: "
+        _warn_once("compiled kernels cannot be kept, each process compiles them again: "
                   f"{folder.parent} cannot be written to; set NUMBA_CACHE_DIR to another folder")  # fmt: skip
-    elif folder.parent != (wanted := _wanted()):
-        _complain(f"compiled kernels are kept in {folder.parent}: {wanted or 'a home folder'} cannot be used; "
+    elif folder.parent != (preferred := _preferred()):
+        _warn_once(f"compiled kernels are kept in {folder.parent}: {preferred or 'a home folder'} cannot be used; "
                   "set NUMBA_CACHE_DIR to choose another folder")  # fmt: skip
 
 
 @lru_cache
-def _complain(text: str) -> None:
+def _warn_once(text: str) -> None:
     log.warning("%s", text)
 
 

@@ -103,7 +103,7 @@ class Limits:
             span = f"a whole number {span}"
         return f"{span} or inf" if self.infinite else span
 
-    def hold(self, value: float) -> bool:
+    def contains(self, value: float) -> bool:
         """Whether a number lies in the range; NaN does not."""
         if self.infinite and value == math.inf:
             return True
@@ -111,7 +111,7 @@ class Limits:
             return self.low <= value <= self.high
         return self.low < value < self.high
 
-    def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def mask(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Which numbers of an array lie in the range; NaN does not."""
         good: npt.NDArray[np.bool_] = (values >= self.low) & (values <= self.high)
         if self.closed != "both":

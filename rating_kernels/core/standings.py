@@ -234,7 +234,7 @@ class Rounds:
         )
         for name, limits in ROUND_LIMITS.items():
             values = getattr(columns, name)
-            bad = np.flatnonzero(~limits.holds(values))
+            bad = np.flatnonzero(~limits.mask(values))
             if len(bad):
                 raise ValueError(f"round {bad[0]}: {name} must be {limits.rule}, got {values[bad[0]]}")
         if n and columns.player.min() < 0:

@@ -36,8 +36,8 @@ __all__ = [
     "System",
     "check_limits",
     "check_value",
-    "of_rows",
-    "settle_floats",
+    "convert_floats",
+    "select_rows",
 ]
 
 
@@ -100,7 +100,7 @@ class Summary(Protocol):
 S = TypeVar("S", bound=Summary)
 
 
-def of_rows(summary: S, rows: npt.NDArray[np.integer]) -> S:
+def select_rows(summary: S, rows: npt.NDArray[np.integer]) -> S:
     """The summary as ``absorb`` wants it for some participants alone, in standings order."""
     return dataclasses.replace(summary, **{name: getattr(summary, name)[rows] for name in summary.by_row})  # type: ignore[type-var]
 
@@ -162,7 +162,7 @@ class System:
         Writes the performances of tie groups ``start`` to ``stop - 1``.
     absorb : (params, beliefs, round, prior, summary, start, stop, outcome) -> None
         Updates the rows of participants ``start`` to ``stop - 1`` in place; writes ``mu`` and ``sigma``. All it is
-        given may be of some participants alone (:func:`of_rows`).
+        given may be of some participants alone (:func:`select_rows`).
     rate_small : (params, beliefs, rounds, outcome) -> None
         All of the above for many rounds of at most ``small`` participants.
     win_probability : (params, weight, one, other) -> float64[...]
@@ -220,9 +220,9 @@ class System:
 def check_limits(params: Any) -> None:
     """Raise ``ValueError`` unless every hyperparameter lies within the limits of its field; None lies within any.
 
-    Whole numbers become floats where a float is declared (:func:`settle_floats`).
+    Whole numbers become floats where a float is declared (:func:`convert_floats`).
     """
-    settle_floats(params)
+    convert_floats(params)
     for field in dataclasses.fields(params):
         limits, value = limits_of(field), getattr(params, field.name)
         if isinstance(value, tuple):
@@ -240,14 +240,14 @@ def check_value(name: str, value: Any, limits: Limits) -> None:
         good = value in (True, False)
     else:
         number: Any = value if isinstance(value, Real) else math.nan
-        good = limits.hold(number) and (limits.kind == "number" or number == int(number))
+        good = limits.contains(number) and (limits.kind == "number" or number == int(number))
     if not good:
         huge = isinstance(value, int) and abs(value) > 10**18
         shown = "a number of more than 18 digits" if huge else repr(value)
         raise ValueError(f"{name} must be {limits.rule}, got {shown}")
 
 
-def settle_floats(params: Any) -> None:
+def convert_floats(params: Any) -> None:
     """Make floats of whole numbers in a frozen dataclass: kernels would be compiled again for integers."""
     for field in dataclasses.fields(params):
         value = getattr(params, field.name)

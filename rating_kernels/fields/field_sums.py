@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..core.beliefs import Map, at_once
+from ..core.beliefs import Map, serial_map
 from ..core.standings import Floats, Longs
 from .field import (
     BLOCK,
@@ -50,7 +50,7 @@ def field_sums(mu: Floats, rate: Floats, weight: Floats, map: Map) -> tuple[Floa
         return scattered_sums(mu, rate, weight, map)
     table = tabulate(mu, rate, weight, plan_panels(*extremes(mu, rate, weight)), map)
     total = float(np.sum(weight))
-    map = map if n > BLOCK else at_once  # reading so few is not worth a trip to another thread
+    map = map if n > BLOCK else serial_map  # reading so few is not worth a trip to another thread
     map(lambda start, stop: read_table(start, stop, mu, total, *table.arrays, above, below, slope), n)
     return above, below, slope
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.beliefs import at_once
+from ..core.beliefs import serial_map
 from ..core.standings import Floats, Longs
 from ..core.system import Map
 from .field import BLOCK
@@ -63,7 +63,7 @@ def pair_sums(kinds: Sequence[str], mu: Floats, variance: Floats, map: Map, weig
     sums = np.zeros((len(codes), len(mu)))
     if len(mu) == 0:
         return sums
-    map = map if len(mu) > BLOCK else at_once  # so few are not worth a trip to another thread
+    map = map if len(mu) > BLOCK else serial_map  # so few are not worth a trip to another thread
     if not variance.min() > 0.0:
         raise ValueError(f"variances must be > 0, got {variance.min()}")
     least, most = variance.min(), variance.max()

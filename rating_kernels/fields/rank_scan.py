@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from ..core.beliefs import at_once
+from ..core.beliefs import serial_map
 from ..core.jit import exact, kernel
 from ..core.standings import Floats, Longs
 from ..core.system import Map
@@ -49,7 +49,7 @@ def worse_sums(first: Longs, variance: Floats, map: Map) -> Floats:
     if n <= DIRECT:
         direct_worse_sums(0, len(first) - 1, first, variance, sums)
         return sums
-    map = map if n > BLOCK else at_once  # so few are not worth a trip to another thread
+    map = map if n > BLOCK else serial_map  # so few are not worth a trip to another thread
     least = variance.min()
     bottom, top = math.log(2.0 * least), math.log(least + variance.max())
     panels = max(math.ceil((top - bottom) / (2.0 * HALF_WIDTH)), 1)

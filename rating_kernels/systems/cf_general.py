@@ -2,7 +2,8 @@
 
 Source: Ebtekar and Liu's engine, where it is called cfsys; the comparison of arXiv:2101.00400, section 5, uses it. A
 player's performance is the rating at which the geometric mean of the expected and the actual place would be expected
-(:mod:`.needed_rating`); ``mu`` moves a part of the way there. ``sigma`` is passed through, neither used nor changed. All ratings in rating points.
+(:mod:`.needed_rating`); ``mu`` moves a part of the way there. ``sigma`` is passed through, neither used nor changed.
+All ratings in rating points.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Source: Mirzayanov, "Open Codeforces Rating System" (codeforces.com/blog/entry/20762, October 2015), and the program it
 links to. A player's needed rating is the one at which the geometric mean of the expected and the actual place would be
-expected (:mod:`.needed_rating`). The change is half of the way there, less a correction that keeps the sum of all ratings
-and the ratings of the strongest from growing. The performance is the needed rating. There is no uncertainty; weights and
-ceilings of rounds have no effect. All ratings in rating points.
+expected (:mod:`.needed_rating`). The change is half of the way there, less a correction that keeps the sum of all
+ratings and the ratings of the strongest from growing. The performance is the needed rating. There is no uncertainty;
+weights and ceilings of rounds have no effect. All ratings in rating points.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def rate_games(
         & (np.minimum(one, other) >= 0)
         & (np.maximum(one, other) < len(beliefs)),
         "score must be in [0, 1]": (scores >= 0.0) & (scores <= 1.0),
-        f"k must be {_K.rule}": np.isnan(factors) | _K.holds(factors),
+        f"k must be {_K.rule}": np.isnan(factors) | _K.mask(factors),
     }
     for wanted, holds in rules.items():
         if not holds.all():

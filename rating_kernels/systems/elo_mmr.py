@@ -210,7 +210,7 @@ def absorb(
 ) -> None:
     """Step 4: push the performance, let the oldest factors go, find the mode (section 3.2)."""
     history = _history(beliefs)
-    claimed = history.claim(history.places_needed(start, stop, round.player))
+    claimed = history.allocate(history.places_needed(start, stop, round.player))
     failed = absorb_rows(
         start, stop, round.player, round.time_seconds[0], params.history_len or 0, claimed, prior.mu, prior.sigma,
         prior.beta, outcome.perf, *_store(beliefs), outcome.mu, outcome.sigma,
@@ -230,7 +230,7 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
         )  # fmt: skip
         if needed < 0:
             raise ConvergenceError("no performance or no rating found")
-        history.make_room(needed)
+        history.reserve(needed)
 
 
 def compile_last_steps(params: EloMMR, beliefs: Beliefs) -> None:

@@ -175,7 +175,7 @@ def absorb(
 ) -> None:
     """Step 4: push the performance, let the oldest factors go, find the mode."""
     history = _history(beliefs)
-    claimed = history.claim(history.places_needed(start, stop, round.player))
+    claimed = history.allocate(history.places_needed(start, stop, round.player))
     gamma, _ = spread(params, round.weight[0])
     failed = absorb_rows(
         start, stop, round.player, round.time_seconds[0], gamma, params.max_len or 0, claimed,
@@ -197,7 +197,7 @@ def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome)
         )  # fmt: skip
         if needed < 0:
             raise ConvergenceError("no performance or no rating found")
-        history.make_room(needed)
+        history.reserve(needed)
 
 
 def _history(beliefs: Beliefs) -> History:

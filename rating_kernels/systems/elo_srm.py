@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.beliefs import Beliefs, at_once
+from ..core.beliefs import Beliefs, serial_map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, switch
 from ..core.standings import Floats, Longs, Rounds
@@ -150,7 +150,7 @@ def summarise(params: EloSRM, prior: Prior, round: Rounds, map: Map) -> Surprise
     """Steps 2 and 3: sums over the field and over each tie group, and what they say of each participant."""
     n, mu, first = round.n_rows, prior.mu, group_starts(round.lo)
     rate, ones = np.full(n, _RATE), np.ones(n)
-    map = map if n > BLOCK else at_once  # a trip to another thread would cost more than it saves
+    map = map if n > BLOCK else serial_map  # a trip to another thread would cost more than it saves
     above, _, slope = field_sums(mu, rate, ones, map)
     tied = tied_sums(mu, rate, ones, first, map)
     surprises = Surprises(first, np.empty(n), np.empty(n), np.empty(n), np.empty(n))

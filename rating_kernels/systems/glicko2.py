@@ -125,7 +125,7 @@ def absorb(
         start, stop, round.player, round.time_seconds[0], SCALES[params.scale], params.tau, prior.mu, prior.sigma,
         summary.surprise, summary.information, *_store(beliefs), outcome.mu, outcome.sigma,
     )  # fmt: skip
-    _complain(failed)
+    _raise_if_failed(failed)
 
 
 def rate_small(params: Glicko2, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
@@ -135,7 +135,7 @@ def rate_small(params: Glicko2, beliefs: Beliefs, rounds: Rounds, outcome: Outco
         *_idle(params), *_store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
         outcome.n_before,
     )  # fmt: skip
-    _complain(failed)
+    _raise_if_failed(failed)
 
 
 def rate_games(
@@ -159,7 +159,7 @@ def rate_games(
         0, m, games.player, now, scale, params.tau, mu_prior, sigma_prior, games.surprise, games.information,
         *_store(beliefs), mu, sigma,
     )  # fmt: skip
-    _complain(failed)
+    _raise_if_failed(failed)
     return games
 
 
@@ -179,7 +179,7 @@ def _idle(params: Glicko2) -> tuple[float, float]:
     return 0.0 if params.period_days is None else 1.0 / params.period_days, SCALES[params.scale]
 
 
-def _complain(failed: int) -> None:
+def _raise_if_failed(failed: int) -> None:
     if failed >= 0:
         raise ConvergenceError("no volatility found")
 

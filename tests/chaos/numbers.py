@@ -70,7 +70,7 @@ def draw_settings(system: System, rng: np.random.Generator, illegal: bool) -> tu
             continue
         limits = limits_of(field)
         if illegal and limits.kind == "number" and rng.random() < 0.3:
-            value = float(rng.choice([one for one in _OVER if not limits.hold(one)]))
+            value = float(rng.choice([one for one in _OVER if not limits.contains(one)]))
             wrong.append(field.name)
         else:
             value = _legal(limits, rng)
@@ -86,7 +86,7 @@ def _legal(limits: Limits, rng: np.random.Generator) -> Any:
     if limits.kind == "whole number":
         return int(rng.choice([limits.low, min(limits.low + 3, limits.high), limits.high]))
     ends = [limits.low, limits.high, *([math.inf] if limits.infinite else [])]
-    return float(rng.choice(ends + [one for one in _USUAL if limits.hold(one)]))
+    return float(rng.choice(ends + [one for one in _USUAL if limits.contains(one)]))
 
 
 def _history(rng: np.random.Generator, illegal: bool) -> tuple[pd.DataFrame, list[str]]:
@@ -112,7 +112,7 @@ def _history(rng: np.random.Generator, illegal: bool) -> tuple[pd.DataFrame, lis
     faults = []
     if illegal and rng.random() < 0.5:
         column, limits = ("weight", WEIGHT) if rng.random() < 0.5 else ("perf_ceiling", PERF_CEILING)
-        value = float(rng.choice([one for one in _OVER if not limits.hold(one) and not math.isnan(one)]))
+        value = float(rng.choice([one for one in _OVER if not limits.contains(one) and not math.isnan(one)]))
         results.loc[results["contest"] == "c0", column] = value
         faults.append(column if column == "weight" else "ceiling")
     return results, faults

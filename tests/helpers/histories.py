@@ -65,7 +65,7 @@ def four_steps(
     outcome = Outcome.empty(n)
     prior, summary = outcome.prior, None
     system.prior(params, beliefs, round, 0, n, prior)
-    beliefs.make_room(round.player)
+    beliefs.reserve(round.player)
     if performances is None:
         summary = system.summarise(params, prior, round, Serial().map)
         system.perform(params, summary, 0, len(summary.first) - 1, outcome.perf)

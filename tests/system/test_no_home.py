@@ -77,7 +77,7 @@ def test_cache__without_any_folder_to_write_to_is_said_once_and_stops_nothing(
     def none() -> str:
         raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
 
-    for remembered in (cache_folder._folders, cache_folder._complain):
+    for remembered in (cache_folder._folders, cache_folder._warn_once):
         remembered.cache_clear()
     monkeypatch.setattr(cache_folder, "_is_writable", lambda base: False)
     monkeypatch.setattr(cache_folder.tempfile, "gettempdir", none)
@@ -94,7 +94,7 @@ def test_cache__without_any_folder_to_write_to_is_said_once_and_stops_nothing(
         ]
     finally:
         cache_folder._folders.cache_clear()
-        cache_folder._complain.cache_clear()
+        cache_folder._warn_once.cache_clear()
 
 
 # As another user

@@ -81,9 +81,9 @@ def predict(
             raise ValueError("--target goes with --of HANDLE: whose rating is to get there?")
         if pairs and player is not None:
             raise ValueError("--pairs and --of are answers to different questions; ask one")
-        if not WEIGHT.hold(weight):
+        if not WEIGHT.contains(weight):
             raise ValueError(f"--weight must be {WEIGHT.rule}, got {weight}")
-        if time_seconds is not None and not TIME_SECONDS.hold(time_seconds):
+        if time_seconds is not None and not TIME_SECONDS.contains(time_seconds):
             raise ValueError(f"--time must be {TIME_SECONDS.rule}, got {time_seconds}")
         lines = [] if field is None else [line.rstrip("\r\n") for line in field]
         named = [*handles, *filter(None, lines)]

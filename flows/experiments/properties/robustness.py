@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds
-from ranklake.rating_kernels.core.beliefs import at_once
+from ranklake.rating_kernels.core.beliefs import serial_map
 from ranklake.rating_kernels.inference.performance import group_starts
 
 from ...common.settings import build_params, find_system
@@ -45,8 +45,8 @@ def show(system: str, params: Any, beliefs: Beliefs, row: int, performance: floa
     outcome = Outcome.empty(1)
     prior = outcome.prior
     found.prior(params, beliefs, round, 0, 1, prior)
-    beliefs.make_room(round.player)
-    summary = found.summarise(params, prior, round, at_once)
+    beliefs.reserve(round.player)
+    summary = found.summarise(params, prior, round, serial_map)
     found.perform(params, summary, 0, len(group_starts(round.lo)) - 1, outcome.perf)
     outcome.perf[:] = performance
     found.absorb(params, beliefs, round, prior, summary, 0, 1, outcome)

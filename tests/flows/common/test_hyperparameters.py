@@ -53,7 +53,7 @@ def inside(limits: Limits) -> list[Any]:
     if limits.kind == "whole number":
         return [int(limits.low), int(min(limits.high, limits.low + 3)), int(limits.high)]
     found = [1500.0, 0.125, -40.0, 3.0, 250.0, limits.low, limits.high, *([math.inf] if limits.infinite else [])]
-    return [value for value in found if limits.hold(value)]
+    return [value for value in found if limits.contains(value)]
 
 
 def of(name: str, field: str) -> tuple[System, Limits]:
@@ -76,7 +76,7 @@ def test_parameter__has_a_default_in_its_range_and_a_text(name: str, field: str)
     elif one.limits.kind == "switch":
         assert one.default in (True, False)
     elif one.default != ():
-        assert one.limits.hold(one.default)
+        assert one.limits.contains(one.default)
     json.dumps(one.to_json(), allow_nan=False)
 
 

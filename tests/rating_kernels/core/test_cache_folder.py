@@ -24,7 +24,7 @@ def forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]
     """A user without NUMBA_CACHE_DIR, whose home and temporary folder are below ``tmp_path``."""
 
     def forget() -> None:
-        for remembered in (cache_folder._folders, cache_folder._complain, cache_folder._note_use):
+        for remembered in (cache_folder._folders, cache_folder._warn_once, cache_folder._note_use):
             remembered.cache_clear()
         cache_folder._safe.clear()
 

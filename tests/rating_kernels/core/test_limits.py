@@ -78,10 +78,10 @@ def test_rounds__refuse_numbers_out_of_range(column: str, value: float, message:
 def test_limits__hold_their_ends_and_no_nan() -> None:
     points = positive(POINTS, infinite=True)["limits"]
     values = np.array([points.low, points.high, math.inf, 0.0, -1.0, math.nan, -math.inf])
-    assert points.holds(values).tolist() == [points.hold(value) for value in values.tolist()]
-    assert points.holds(values).tolist() == [True, True, True, False, False, False, False]
-    assert not WEIGHT.hold(0.0)
-    assert TIME_SECONDS.hold(-62_135_596_800)  # the year 1
+    assert points.mask(values).tolist() == [points.contains(value) for value in values.tolist()]
+    assert points.mask(values).tolist() == [True, True, True, False, False, False, False]
+    assert not WEIGHT.contains(0.0)
+    assert TIME_SECONDS.contains(-62_135_596_800)  # the year 1
 
 
 def test_convergence_error__survives_the_way_to_another_process() -> None:
