@@ -78,9 +78,11 @@ class Verifier:
         self.participations += sum(dataset.contests.column("n_players").to_pylist())
         for problem in verify_dataset(dataset):
             yield remedies_for_sources(self.lake, problem, problem.partition(": ")[0])
-        if n_left := dataset.n_left():
+        if n_leftover := dataset.n_leftover():
             left = "a command that was stopped left"
-            self.notes.append(f"{name}: {left} {_files(n_left)} that nothing refers to; the next commit removes them")
+            self.notes.append(
+                f"{name}: {left} {_files(n_leftover)} that nothing refers to; the next commit removes them"
+            )
 
     def run(self, name: str) -> Iterator[str]:
         """What is wrong with a run and its published tables; that its data set has changed since is a note."""

@@ -16,7 +16,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from ranklake.storage import DamagedError, Lake, LakeError
 from ranklake.storage.lake.errors import NoSpaceError, UnreachableError
 from ranklake.storage.lake.remedies import damaged
-from ranklake.storage.lake.space import FREES_SPACE, is_full, merging_needs, room, says_full
+from ranklake.storage.lake.space import HOW_TO_FREE_SPACE, free_space, is_full, no_space_to_merge, text_means_full
 from ranklake.storage.leases.fence import Writer
 from ranklake.storage.leases.lease import Lease
 from ranklake.storage.leases.reserve import affordable
@@ -172,7 +172,7 @@ class PublishedTable:
         assert self._table is not None
         needed = self._small_bytes()
         if not affordable(self._lake, [needed]):
-            raise NoSpaceError(merging_needs(self._folder, needed, self._lake.uri("")), path=self._folder)
+            raise NoSpaceError(no_space_to_merge(self._folder, needed, self._lake.uri("")), path=self._folder)
         with self._writing():
             said = self._said(self.state or {})
             merged = self._table.optimize.compact(writer_properties=self._writer, commit_properties=said)
@@ -277,9 +277,9 @@ class PublishedTable:
             self._refuse_store_fault(error)
             if self._lease is not None and isinstance(error, CommitFailedError):
                 self._lease.check()  # a lost lease is the cause; what it raises says who has taken over
-            if self._lake.local and (is_full(error) or says_full(str(error))):
+            if self._lake.local and (is_full(error) or text_means_full(str(error))):
                 self._discard(before)
-                free = f"No space left on device ({room(self._lake.uri(''))}); {FREES_SPACE}"
+                free = f"No space left on device ({free_space(self._lake.uri(''))}); {HOW_TO_FREE_SPACE}"
                 raise NoSpaceError(f"{self._folder}: cannot write: {free}", path=self._folder) from error
             remedy = "mend that and publish again, or delete that folder before"
             raise LakeError(f"{self._folder}: cannot write: {_reason(error)}; {remedy}", path=self._folder) from error
@@ -298,7 +298,7 @@ def _state_of(table: DeltaTable) -> dict[str, Any] | None:
 
 def _options(lake: Lake, uri: str) -> dict[str, str]:
     """Options of the Delta library beside what it reads from the environment itself."""
-    if not lake.links:  # it commits by hard links; a rename is as safe for one writer, and the lease allows no other
+    if not lake.hard_links:  # it commits by hard links; for one writer a rename is as safe
         return {"allow_unsafe_rename": "true"}
     if "://" not in uri:
         return {}

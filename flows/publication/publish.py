@@ -20,7 +20,7 @@ from ranklake.storage import Lake, MissingError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.lake import digest_of
-from ranklake.storage.lake.parquet import plain
+from ranklake.storage.lake.parquet import encode_plain
 from ranklake.storage.lake.schemas import PUBLISHED
 from ranklake.storage.leases.lease import Lease, hold_lease
 
@@ -210,7 +210,7 @@ class _Publisher:
             if (latest.get("version"), latest.get("size")) == (table.version, entries.get(LATEST, (None, ""))[0]):
                 return
             board = self._content.leaderboard()  # the table has it in no order, and its schema in another each time
-        data = plain(board, ["title"])
+        data = encode_plain(board, ["title"])
         self._lease.check()
         self._lease.replace_bytes(f"{folder}/{LATEST}", data, entries.get(LATEST, (0, ""))[1])
         told = {"version": table.version, "size": data.size, "digest": digest_of(data)}

@@ -14,7 +14,7 @@ from .aliases import Alias, canonical, turning_point
 from .log import Log
 from .standings import StandingsPart
 
-__all__ = ["Corrections", "took_part"]
+__all__ = ["Corrections", "participated"]
 
 Players = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -22,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 _NOBODY = -1
 
 
-def took_part(handle: str, names: Iterable[str], aliases: Mapping[str, Alias], time_seconds: int) -> bool:
+def participated(handle: str, names: Iterable[str], aliases: Mapping[str, Alias], time_seconds: int) -> bool:
     """Whether who is called ``handle`` is among those called ``names`` in standings of that time."""
     same = canonical(aliases, handle, time_seconds)
     return any(name == handle or canonical(aliases, name, time_seconds) == same for name in names)

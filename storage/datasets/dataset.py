@@ -18,7 +18,7 @@ from ..lake.remedies import damaged, with_remedies
 from ..leases.lease import Lease, LeaseHolder, hold_lease
 from ..leases.roots import delete_root, has_root, read_root
 from ..runs.run import Run
-from .corrections import Corrections, took_part
+from .corrections import Corrections, participated
 from .garbage import n_replaced, referenced, unreferenced
 from .ingest import Ingest, IngestOrder
 from .log import Log
@@ -157,7 +157,7 @@ class Dataset:
         try:
             return cls.open(lake, name)
         except MissingError as error:
-            if orphans := Run.over(lake, name):
+            if orphans := Run.names_over_dataset(lake, name):
                 # Made anew, it might number its players otherwise.
                 problem = f"there is no such file, but runs of it are there: {', '.join(orphans)}"
                 with with_remedies(lake):
@@ -217,11 +217,11 @@ class Dataset:
         parts = self._stored.parts(start, stop)
         return parts if self._corrections is None else map(self._corrections.apply, parts)
 
-    def took_part(self, contest: int, handle: str) -> bool:
+    def participated(self, contest: int, handle: str) -> bool:
         """Whether who is called ``handle`` took part in the contest at a place in order, disqualified or not."""
         time_seconds = self.contests.column("time_seconds")[contest].as_py()
         names = (self.handles().take(pa.array(part.player)) for part in self._stored.parts(contest, contest + 1))
-        return any(took_part(handle, some.to_pylist(), self.log().aliases, time_seconds) for some in names)
+        return any(participated(handle, some.to_pylist(), self.log().aliases, time_seconds) for some in names)
 
     def unreferenced(self) -> list[str]:
         """Files that it does not refer to: left by a crash, or kept for those who read what was before."""
@@ -231,7 +231,7 @@ class Dataset:
         """Paths of all files that it refers to."""
         return referenced(self.name, self.contests.column("file").to_pylist(), metadata_of(self.contests.schema))
 
-    def n_left(self) -> int:
+    def n_leftover(self) -> int:
         """How many files a stopped command left: those that no commit refers to and no reader may need."""
         return max(len(self.unreferenced()) - n_replaced(metadata_of(self.contests.schema)), 0)
 

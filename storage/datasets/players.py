@@ -52,7 +52,7 @@ def read_handles(lake: Lake, dataset: str, files: Sequence[str], n_players: int)
     parts = []
     start = 0
     paths = [layout.players_file(dataset, file) for file in files]
-    for path, data in zip(paths, lake.read_each(paths), strict=True):
+    for path, data in zip(paths, lake.read_many(paths), strict=True):
         if isinstance(data, LakeError):
             raise data
         if digest_of(data) not in path:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ..lake.errors import LakeError
 from .aliases import Alias, canonical, turning_point
-from .corrections import Corrections, took_part
+from .corrections import Corrections, participated
 from .log import Log
 from .rows import Row
 from .standings import StandingsPart, StoredStandings
@@ -100,7 +100,7 @@ def recompute(
 
 def _check_stands(row: Row, stored: StandingsPart, log: Log, handles: pa.StringArray, handle: str) -> None:
     names = handles.take(pa.array(stored.player)).to_pylist()
-    if not took_part(handle, names, log.aliases, row.time_seconds):
+    if not participated(handle, names, log.aliases, row.time_seconds):
         folded = handle.strip().casefold()
         alike = [repr(name) for name in names if name.strip().casefold() == folded]
         hint = f"there is {', '.join(alike)}" if alike else "give the handle as its source spells it"

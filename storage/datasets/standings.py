@@ -16,15 +16,15 @@ from ..lake import layout
 from ..lake.lake import Lake, digest_of
 from ..lake.remedies import damaged, with_remedies
 
-__all__ = ["StandingsPart", "StoredStandings", "standings_name", "stretches"]
+__all__ = ["StandingsPart", "StoredStandings", "concatenate_ranges", "standings_name"]
 
 Longs = npt.NDArray[np.int64]
 
-# A corrected contest lies in a file of its own amid those of an older file: this many shared files stay at hand.
-_FILES_AT_HAND = 4
-# Contests that lie one after the other are handed out as they are from so many rows on. Shorter stretches, as after
-# corrections and sorting, are gathered until there are many: each costs a few array operations, and so does a file.
-_STRETCH_ROWS = 1_000
+# A corrected contest lies in a file of its own, its neighbours in an older file: this many shared files are cached.
+_CACHED_FILES = 4
+# Contests that follow each other in one file are returned as a view from this many rows on. Shorter ranges, as after
+# corrections and sorting, are copied together: each costs a few array operations, and so does a file.
+_VIEW_ROWS = 1_000
 _GATHERED_ROWS = 1 << 18
 
 
@@ -69,8 +69,8 @@ def standings_name(data: pa.Buffer, epoch: int = 0) -> str:
     return f"{digest_of(data)}{layout.epoch_suffix(epoch)}.parquet"
 
 
-def stretches(starts: Longs, sizes: Longs) -> Longs:
-    """Numbers of the rows of stretches that begin at ``starts`` and have these sizes, one stretch after the other."""
+def concatenate_ranges(starts: Longs, sizes: Longs) -> Longs:
+    """Row numbers of the ranges that begin at ``starts`` and have these sizes, one range after the other."""
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
     return np.repeat(starts - ends + sizes, sizes) + np.arange(total)
@@ -94,7 +94,7 @@ class StoredStandings:
         self._n_rows: npt.NDArray[np.int64] = contests.column("n_rows").to_numpy().astype(np.int64)
         wanted = np.bincount(self._file, weights=self._n_rows, minlength=len(self._names))
         self._rows_wanted: list[int] = wanted.astype(np.int64).tolist()
-        self._at_hand: OrderedDict[int, pa.Table] = OrderedDict()
+        self._cached: OrderedDict[int, pa.Table] = OrderedDict()
 
     def parts(self, start: int = 0, stop: int | None = None) -> Iterator[StandingsPart]:
         """Standings of the contests from ``start`` to ``stop``, in rated order, many contests at a time.
@@ -110,17 +110,17 @@ class StoredStandings:
         file, first_row = self._file[start:stop], self._first_row[start:stop]
         n_rows = self._n_rows[start:stop]
         goes_on = (file[1:] == file[:-1]) & (first_row[1:] == first_row[:-1] + n_rows[:-1])
-        cuts = np.concatenate([[0], np.flatnonzero(~goes_on) + 1])  # where stretches begin
+        cuts = np.concatenate([[0], np.flatnonzero(~goes_on) + 1])  # where ranges begin
         rows = np.add.reduceat(n_rows, cuts)
-        long = rows >= _STRETCH_ROWS
+        long = rows >= _VIEW_ROWS
         gathered = np.cumsum(np.where(long, 0, rows)) // _GATHERED_ROWS
         begins = np.flatnonzero(long[1:] | long[:-1] | (gathered[1:] != gathered[:-1])) + 1
         bounds = [0, *begins.tolist(), len(cuts)]
         ends = [*(cuts + start).tolist(), stop]
         for a, b in pairwise(bounds):
-            yield self._stretch(ends[a], ends[b]) if b - a == 1 else self._gathered(ends[a], ends[b])
+            yield self._view(ends[a], ends[b]) if b - a == 1 else self._gathered(ends[a], ends[b])
 
-    def _stretch(self, begin: int, end: int) -> StandingsPart:
+    def _view(self, begin: int, end: int) -> StandingsPart:
         """Contests that lie one after the other in one file: a view of it."""
         offsets = self._offsets(begin, end)
         table = self._table(int(self._file[begin]), int(offsets[-1]))
@@ -134,7 +134,7 @@ class StoredStandings:
         tables = [self._table(number) for number in numbers.tolist()]
         base = np.zeros(len(self._names), np.int64)
         base[numbers] = np.cumsum([0, *(table.num_rows for table in tables[:-1])])
-        rows = stretches(base[file] + self._first_row[begin:end], self._n_rows[begin:end])
+        rows = concatenate_ranges(base[file] + self._first_row[begin:end], self._n_rows[begin:end])
         columns = pa.concat_tables(tables).combine_chunks()
         arrays = (columns.column(name).to_numpy()[rows] for name in ("player", "lo", "hi"))
         return StandingsPart(begin, self._offsets(begin, end), *arrays)
@@ -144,13 +144,13 @@ class StoredStandings:
 
     def _table(self, number: int, rows: int = 0) -> pa.Table:
         """A file's columns; it stays at hand for a while if more than these ``rows`` of it may be asked for."""
-        table = self._at_hand.get(number)
+        table = self._cached.get(number)
         if table is None:
             table = self._read(self._names[number], self._rows_wanted[number])
             if rows < table.num_rows:
-                self._at_hand[number] = table
-                if len(self._at_hand) > _FILES_AT_HAND:
-                    self._at_hand.popitem(last=False)
+                self._cached[number] = table
+                if len(self._cached) > _CACHED_FILES:
+                    self._cached.popitem(last=False)
         return table
 
     def _read(self, file: str, rows_wanted: int) -> pa.Table:
@@ -169,7 +169,7 @@ class StoredStandings:
         if np.any(first_row + n_rows > len(ids)):
             return False
         wanted = self._contests.column("contest_id").take(pa.array(mine))
-        rows = stretches(first_row, n_rows)
+        rows = concatenate_ranges(first_row, n_rows)
         expected = wanted.take(pa.array(np.repeat(np.arange(len(mine)), n_rows)))
         n_mine: int = pc.sum(pc.is_in(ids, value_set=wanted.combine_chunks())).as_py() or 0
         return n_mine == len(rows) and bool(pc.all(pc.equal(ids.take(pa.array(rows)), expected)).as_py())

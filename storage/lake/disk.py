@@ -62,13 +62,13 @@ class Disk:
 
     Attributes
     ----------
-    links : bool
+    hard_links : bool
         Whether the file system has hard links, as far as is known.
     """
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self.links = True
+        self.hard_links = True
 
     def replace(self, full: str, data: bytes | pa.Buffer, fence: str = "") -> None:
         """Create or replace a file in one step. Its folder must exist.
@@ -182,7 +182,7 @@ class Disk:
 
     def _name_once(self, temporary: str, full: str) -> None:
         """Give a file its name unless that name is taken."""
-        if self.links:
+        if self.hard_links:
             try:
                 os.link(temporary, full)
                 return
@@ -201,9 +201,9 @@ class Disk:
                 with suppress(OSError):
                     os.unlink(full)
                 raise
-            if self.links:
+            if self.hard_links:
                 self._log("links")
-        self.links = False
+        self.hard_links = False
 
     def log_unconditional(self) -> None:
         """Log that files of a store cannot be replaced on condition."""

@@ -17,7 +17,7 @@ from fsspec.implementations.local import LocalFileSystem
 from . import parquet
 from .disk import Disk, too_long
 from .errors import AddressError, ConflictError, LakeError, MissingError, NoSpaceError
-from .object_stores import Conditional, bucket_of, connect, explained
+from .object_stores import Conditional, bucket_of, connect, lake_errors
 from .prefetch import prefetch
 from .remedies import with_remedies
 
@@ -54,7 +54,7 @@ class Lake:
         Whether it is on a disk of this machine, and its files therefore at hand.
     conditional : bool
         Whether files can be replaced on condition that they are of the version that was read: in S3.
-    links : bool
+    hard_links : bool
         Whether that disk has hard links, as far as is known; true once a lease was taken on a disk that has them.
     """
 
@@ -83,12 +83,12 @@ class Lake:
         filesystem, root = connect(url)
         bucket = bucket_of(filesystem, root)
         if create and not bucket:
-            with explained("make the lake", url, disk=root if isinstance(filesystem, LocalFileSystem) else ""):
+            with lake_errors("make the lake", url, disk=root if isinstance(filesystem, LocalFileSystem) else ""):
                 if filesystem.isfile(root):
                     raise AddressError(f"{url}: is a file, and a lake is a folder; choose another name")
                 filesystem.makedirs(root, exist_ok=True)
             return cls(filesystem, root, url)
-        with explained("open the lake", url, bucket):
+        with lake_errors("open the lake", url, bucket):
             if not filesystem.isdir(root):
                 if bucket and not filesystem.exists(bucket):
                     raise MissingError(f"{url}: bucket {bucket} is not there; make it, or mend the lake's address")
@@ -99,8 +99,8 @@ class Lake:
         return cls(filesystem, root, url)
 
     @property
-    def links(self) -> bool:
-        return self._disk.links
+    def hard_links(self) -> bool:
+        return self._disk.hard_links
 
     def __repr__(self) -> str:
         return f"Lake({self.url!r})"
@@ -119,7 +119,7 @@ class Lake:
         MissingError
             There is none.
         """
-        with with_remedies(self), self._explained("read", path):
+        with with_remedies(self), self._lake_errors("read", path):
             data: bytes = self._patiently(lambda: self._filesystem.cat_file(self._full(path)))
         return data
 
@@ -127,10 +127,10 @@ class Lake:
         """All of a file, as :meth:`read_bytes`, and its version for :meth:`replace_bytes`, empty without any."""
         if not self.conditional:
             return self.read_bytes(path), ""
-        with with_remedies(self), self._explained("read", path):
+        with with_remedies(self), self._lake_errors("read", path):
             return Conditional(self._filesystem).read(self._full(path))
 
-    def read_each(self, paths: Sequence[str]) -> Iterator[bytes | LakeError]:
+    def read_many(self, paths: Sequence[str]) -> Iterator[bytes | LakeError]:
         """All of each of some files, or why it cannot be read; from an object store, many at a time."""
         if self.local or len(paths) < 2:
             yield from map(self._attempt, paths)
@@ -144,7 +144,7 @@ class Lake:
         :class:`ranklake.storage.leases.lease.Lease`, through which all is changed that is under a lease.
         """
         full = self._full(path)
-        with self._explained("write", path):
+        with self._lake_errors("write", path):
             if self.local:
                 aside = self._full(fence) if fence else ""
                 self._below_parents(full, lambda: self._disk.replace(full, data, aside))
@@ -178,7 +178,7 @@ class Lake:
         try:
             self.write_bytes(path, data)
         except NoSpaceError:
-            with self._explained("write", path):
+            with self._lake_errors("write", path):
                 self._disk.overwrite(self._full(path), data)
 
     def flush(self, paths: Iterable[str]) -> None:
@@ -189,7 +189,7 @@ class Lake:
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-flush") as pool:
             list(pool.map(self._flush, places))
 
-    def learn(self, path: str) -> None:
+    def log_limitations(self, path: str) -> None:
         """Log what the file system or the store cannot promise, once a process; ``path`` is a file that was just made.
 
         Whether there are hard links is learned when the first lease is taken.
@@ -212,7 +212,7 @@ class Lake:
             Whether it was made.
         """
         full = self._full(path)
-        with self._explained("create", path):
+        with self._lake_errors("create", path):
             if self.local:
                 aside = self._full(fence) if fence else ""
                 return self._below_parents(full, lambda: self._disk.create(full, data, aside))
@@ -220,13 +220,13 @@ class Lake:
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
-        with self._explained("look for", path):
+        with self._lake_errors("look for", path):
             return bool(self._filesystem.exists(self._full(path)))
 
     def size(self, path: str) -> int | None:
         """Bytes of a file; None if there is none."""
         try:
-            with self._explained("look for", path):
+            with self._lake_errors("look for", path):
                 return int(self._filesystem.info(self._full(path))["size"] or 0)
         except MissingError:
             return None
@@ -243,7 +243,7 @@ class Lake:
         """Names in a folder, each with its size in bytes and its version, as of :meth:`read_versioned`."""
         full = self._full(folder)
         try:
-            with self._explained("list", folder):
+            with self._lake_errors("list", folder):
                 entries = self._filesystem.ls(full, detail=True)
         except MissingError:
             return {}
@@ -258,7 +258,7 @@ class Lake:
     def sizes_below(self, folder: str) -> dict[str, int]:
         """Paths of all files below a folder, from there, and their sizes in bytes."""
         full = self._full(folder)
-        with self._explained("list", folder):
+        with self._lake_errors("list", folder):
             files = self._filesystem.find(full, detail=True)
         return {name.removeprefix(f"{full}/"): entry["size"] or 0 for name, entry in files.items()}
 
@@ -271,7 +271,7 @@ class Lake:
 
     def delete(self, path: str, *, fence: str = "") -> None:
         """Remove a file; nothing happens if there is none. ``fence`` as for :meth:`write_bytes`."""
-        with suppress(MissingError), self._explained("delete", path):
+        with suppress(MissingError), self._lake_errors("delete", path):
             if fence:
                 self._disk.remove(self._full(path), self._full(fence))
             else:
@@ -279,7 +279,7 @@ class Lake:
 
     def delete_folder(self, folder: str, *, fence: str = "") -> None:
         """Remove a folder and what is left in it; nothing happens if there is none."""
-        with suppress(MissingError), self._explained("delete", folder):
+        with suppress(MissingError), self._lake_errors("delete", folder):
             if fence:
                 self._disk.remove(self._full(folder), self._full(fence))
             else:
@@ -287,7 +287,7 @@ class Lake:
 
     def delete_listed(self, folder: str, check: Callable[[], None]) -> None:
         """Remove what is in a folder of an object store; ``check`` is called once it is listed."""
-        with suppress(MissingError), self._explained("delete", folder):
+        with suppress(MissingError), self._lake_errors("delete", folder):
             files = self._filesystem.find(self._full(folder))
             check()
             if files:
@@ -295,12 +295,12 @@ class Lake:
 
     def make_fence(self, fence: str) -> None:
         """Make the folder through which the holder of a lease on a disk changes the lake. It is never made again."""
-        with self._explained("create", fence):
+        with self._lake_errors("create", fence):
             os.mkdir(self._full(fence))
 
     def revoke_fence(self, fence: str) -> None:
         """Take a fence away from its writer in one step, and delete it with all that is in it."""
-        with self._explained("delete", fence):
+        with self._lake_errors("delete", fence):
             self._disk.revoke(self._full(fence))
 
     def write_table(
@@ -335,7 +335,7 @@ class Lake:
         MissingError, DamagedError, FormatError
             As for ``read_table``.
         """
-        for path, data in zip(paths, self.read_each(paths), strict=True):
+        for path, data in zip(paths, self.read_many(paths), strict=True):
             if isinstance(data, LakeError):
                 raise data
             with with_remedies(self):
@@ -351,8 +351,8 @@ class Lake:
             self._process = os.getpid()
         return self._connection
 
-    def _explained(self, action: str, path: str) -> AbstractContextManager[None]:
-        return explained(action, path, self._bucket, self._root if self.local else "")
+    def _lake_errors(self, action: str, path: str) -> AbstractContextManager[None]:
+        return lake_errors(action, path, self._bucket, self._root if self.local else "")
 
     def _attempt(self, path: str) -> bytes | LakeError:
         try:
@@ -362,7 +362,7 @@ class Lake:
 
     def _flush(self, place: tuple[str, bool]) -> None:
         path, folder = place
-        with self._explained("flush", path):
+        with self._lake_errors("flush", path):
             self._disk.flush(self._full(path), folder=folder)
 
     def _patiently(self, act: Callable[[], T]) -> T:
@@ -391,7 +391,7 @@ class Lake:
         """Change an object if it is of a version. A request whose answer was lost may have got through."""
         at = Conditional(self._filesystem)
         refused: Exception = OSError()
-        with self._explained("write", path):
+        with self._lake_errors("write", path):
             for _ in range(_TRIES):
                 try:
                     return act(at)

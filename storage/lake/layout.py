@@ -26,6 +26,7 @@ __all__ = [
     "numbered",
     "players_file",
     "players_folder",
+    "portability_problem",
     "published_folder",
     "raw_file",
     "raw_file_before",
@@ -44,7 +45,6 @@ __all__ = [
     "standings_folder",
     "trials_file",
     "trials_folder",
-    "unportable",
 ]
 
 RAW = "raw"
@@ -83,7 +83,7 @@ def kind_of(folder: str) -> str:
     return kinds.get(folder.partition("/")[0], "data set")
 
 
-def unportable(name: str) -> str:
+def portability_problem(name: str) -> str:
     """Why some disk cannot have a folder of a name that the checks here accept, as "must not ..."; empty if all can."""
     if name.endswith("."):
         return "end with '.', which Windows drops"

@@ -37,7 +37,7 @@ def check_folder(lake: Lake, folder: str) -> None:
             f"use {twin!r} or another name",
             path=folder,
         )
-    if reason := layout.unportable(name):
+    if reason := layout.portability_problem(name):
         raise NameRefusedError(
             f"the name of a new {kind} must not {reason}, got {name!r}; use another name", path=folder
         )

@@ -11,12 +11,12 @@ from fsspec.asyn import sync
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.utils import get_protocol
 
-from .addresses import FORMS, check_address
+from .addresses import ADDRESS_FORMS, check_address
 from .errors import AddressError, LakeError, MissingError, NoSpaceError
 from .remedies import remedy_for
-from .space import FREES_SPACE, is_full, room
+from .space import HOW_TO_FREE_SPACE, free_space, is_full
 
-__all__ = ["Conditional", "bucket_of", "connect", "explained"]
+__all__ = ["Conditional", "bucket_of", "connect", "lake_errors"]
 
 _TRIES = 3
 _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
@@ -50,9 +50,9 @@ def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
         raise LakeError(f"{url}: {error}; `pip install {package}`") from error
     except Exception as error:  # each file system has errors of its own for addresses that it cannot use
         reason = (str(error) or type(error).__name__).partition("\n")[0]
-        raise AddressError(f"{url}: cannot be the address of a lake: {reason}; {FORMS}") from error
+        raise AddressError(f"{url}: cannot be the address of a lake: {reason}; {ADDRESS_FORMS}") from error
     if protocol in _BUCKETS and not bucket_of(filesystem, root):
-        raise AddressError(f"{url}: names no bucket; {FORMS}")
+        raise AddressError(f"{url}: names no bucket; {ADDRESS_FORMS}")
     if root.strip("/") == "" and isinstance(filesystem, LocalFileSystem):
         raise AddressError(f"{url}: the root folder of a disk cannot be a lake; name a folder in it")
     return filesystem, root
@@ -126,7 +126,7 @@ class Conditional:
 
 
 @contextmanager
-def explained(action: str, path: str, bucket: str = "", disk: str = "") -> Iterator[None]:
+def lake_errors(action: str, path: str, bucket: str = "", disk: str = "") -> Iterator[None]:
     """Turn the system's errors into ours, which name the place inside the lake.
 
     Parameters
@@ -149,5 +149,7 @@ def explained(action: str, path: str, bucket: str = "", disk: str = "") -> Itera
             raise
         reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).partition("\n")[0]
         if disk and is_full(error):
-            raise NoSpaceError(f"{path}: cannot {action}: {reason} ({room(disk)}); {FREES_SPACE}", path=path) from error
+            raise NoSpaceError(
+                f"{path}: cannot {action}: {reason} ({free_space(disk)}); {HOW_TO_FREE_SPACE}", path=path
+            ) from error
         raise LakeError(f"{path}: cannot {action}: {reason}; mend that and run again", path=path) from error

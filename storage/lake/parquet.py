@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from .remedies import damaged
 from .schemas import FORMAT_VERSION, TABLES, check_format, conform
 
-__all__ = ["decode", "encode", "metadata_of", "plain"]
+__all__ = ["decode", "encode", "encode_plain", "metadata_of"]
 
 _PREFIX = "ranklake."
 
@@ -45,7 +45,7 @@ def encode(table: pa.Table, name: str, metadata: Mapping[str, str] | None = None
     return sink.getvalue()
 
 
-def plain(table: pa.Table, repeated: Sequence[str] = ()) -> pa.Buffer:
+def encode_plain(table: pa.Table, repeated: Sequence[str] = ()) -> pa.Buffer:
     """Parquet bytes of any table, for readers who know nothing of us; ``repeated`` are columns of few values."""
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd", compression_level=1, use_dictionary=list(repeated))

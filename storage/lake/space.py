@@ -7,13 +7,15 @@ import os
 import re
 import shutil
 
-__all__ = ["FREES_SPACE", "free_bytes", "is_full", "merging_needs", "room", "says_full"]
+__all__ = ["HOW_TO_FREE_SPACE", "free_bytes", "free_space", "is_full", "no_space_to_merge", "text_means_full"]
 
 # ERROR_DISK_FULL of Windows becomes ENOSPC; a quota is EDQUOT, which not every platform has.
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _TEXT = re.compile(rf"os error ({'|'.join(map(str, sorted(_FULL | {112})))})\b")  # as Rust's libraries write it
 
-FREES_SPACE = "to free some: `ranklake publish --run RUN --maintain`, `ranklake compact`, `ranklake delete --run RUN`"
+HOW_TO_FREE_SPACE = (
+    "to free some: `ranklake publish --run RUN --maintain`, `ranklake compact`, `ranklake delete --run RUN`"
+)
 
 
 def is_full(error: BaseException) -> bool:
@@ -21,7 +23,7 @@ def is_full(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in _FULL
 
 
-def says_full(text: str) -> bool:
+def text_means_full(text: str) -> bool:
     """Whether the message of a library that has no error numbers means the same."""
     return _TEXT.search(text) is not None
 
@@ -31,7 +33,7 @@ def free_bytes(path: str) -> int:
     return shutil.disk_usage(_existing(path)).free
 
 
-def room(path: str) -> str:
+def free_space(path: str) -> str:
     """How much is free on the disk of a path, in words; empty if the platform does not say."""
     try:
         usage = shutil.disk_usage(_existing(path))
@@ -45,9 +47,11 @@ def room(path: str) -> str:
     return text
 
 
-def merging_needs(path: str, needed: int, disk: str) -> str:
+def no_space_to_merge(path: str, needed: int, disk: str) -> str:
     """Why files cannot be merged: the bytes that takes and the room there is."""
-    return f"{path}: no space to merge more files, which takes {needed:,} bytes ({room(disk)}); {FREES_SPACE}"
+    return (
+        f"{path}: no space to merge more files, which takes {needed:,} bytes ({free_space(disk)}); {HOW_TO_FREE_SPACE}"
+    )
 
 
 def _existing(path: str) -> str:

@@ -297,7 +297,7 @@ def hold_lease(
     try:
         if not frees_space:
             refill_reserve(lake)
-        lake.learn(_path(folder, number))
+        lake.log_limitations(_path(folder, number))
         predecessor = _remove_old_leases(lake, folder, number)
         lease.predecessor = -1 if lake.local else predecessor
         yield lease

@@ -13,13 +13,13 @@ import pyarrow as pa
 from ..datasets.dataset import Dataset
 from ..datasets.garbage import METADATA_KEYS, collect_garbage, commit, discard, referenced, replaced
 from ..datasets.rows import Row, rows_of, table_of
-from ..datasets.standings import standings_name, stretches
+from ..datasets.standings import concatenate_ranges, standings_name
 from ..lake import layout, parquet
 from ..lake.errors import DamagedError, MissingError, NoSpaceError
 from ..lake.lake import Lake
 from ..lake.parquet import metadata_of
 from ..lake.remedies import damaged, with_remedies
-from ..lake.space import merging_needs
+from ..lake.space import no_space_to_merge
 from ..leases.lease import Lease
 from ..leases.reserve import affordable
 from ..leases.roots import begin_epoch, epoch_of
@@ -160,7 +160,7 @@ def _check_all(lake: Lake, folder: str, needs: Sequence[int], chosen: Sequence[i
     """Refuse to end as if all was merged where the disk had no space for some of it."""
     if len(chosen) < len(needs):
         needed = sum(needs) - sum(map(needs.__getitem__, chosen))
-        raise NoSpaceError(merging_needs(folder, needed, lake.uri("")), path=folder)
+        raise NoSpaceError(no_space_to_merge(folder, needed, lake.uri("")), path=folder)
 
 
 def _is_one_file(group: Sequence[Row]) -> bool:
@@ -180,7 +180,7 @@ def _gather(lake: Lake, name: str, group: Sequence[Row]) -> pa.Table:
             raise damaged(paths[row.file], f"has {length[row.file]} rows, contest {row.contest_id} wants more")
     starts = np.array([base[row.file] + row.row_start for row in group], np.int64)
     sizes = np.array([row.n_rows for row in group], np.int64)
-    gathered = pa.concat_tables(tables).take(pa.array(stretches(starts, sizes))).combine_chunks()
+    gathered = pa.concat_tables(tables).take(pa.array(concatenate_ranges(starts, sizes))).combine_chunks()
     handles = gathered.column("handle").combine_chunks()
     lo, hi = gathered.column("lo").to_numpy(), gathered.column("hi").to_numpy()
     for row, end in zip(group, np.cumsum(sizes).tolist(), strict=True):

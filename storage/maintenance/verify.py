@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ..datasets.dataset import Dataset
 from ..datasets.rows import Row, rows_of
-from ..datasets.standings import Longs, stretches
+from ..datasets.standings import Longs, concatenate_ranges
 from ..lake import layout, parquet
 from ..lake.errors import LakeError
 from ..lake.lake import digest_of
@@ -138,7 +138,7 @@ def _misplaced(table: pa.Table, members: list[Row], handles: pa.StringArray | No
     if np.any(starts + sizes > table.num_rows) or np.any(starts < 0) or np.any(sizes < 0):
         yield f"has {table.num_rows} rows, contests in it want more"
         return
-    ends, mine = np.cumsum(sizes), stretches(starts, sizes)
+    ends, mine = np.cumsum(sizes), concatenate_ranges(starts, sizes)
     rows = table if np.array_equal(mine, np.arange(table.num_rows)) else table.take(pa.array(mine))
     ids = pa.array([row.contest_id for row in members], pa.string()).take(
         pa.array(np.repeat(np.arange(len(members)), sizes))

@@ -117,7 +117,7 @@ class Run:
             return
         new = cls(lake, name, {**old.config, "epoch": epoch}, old._version, lease)
         chain = old.segments()
-        for segment, data in zip(chain.segments, lake.read_each(list(map(old.path_of, chain.segments))), strict=True):
+        for segment, data in zip(chain.segments, lake.read_many(list(map(old.path_of, chain.segments))), strict=True):
             if isinstance(data, LakeError):
                 raise data
             if digest_of(data) != segment.file_digest:
@@ -145,7 +145,7 @@ class Run:
         return found
 
     @classmethod
-    def over(cls, lake: Lake, dataset: str) -> list[str]:
+    def names_over_dataset(cls, lake: Lake, dataset: str) -> list[str]:
         """Names of the runs that rate a data set, sorted, as far as their ``run.json`` can be read."""
         found = []
         for name in cls.names(lake):
@@ -252,7 +252,7 @@ class Run:
         DamagedError
             A file is not what its manifest says.
         """
-        tables = [table.replace_schema_metadata() for table in self._read_each(segments, None, verify=True)]
+        tables = [table.replace_schema_metadata() for table in self._read_tables(segments, None, verify=True)]
         first, last = segments[0].first_round, segments[-1].stop_round - 1
         data = pa.concat_tables(tables)
         written = self._writer.write_table(f"{self._rounds}/{merged_file(first, last)}", data, "rounds")
@@ -296,7 +296,7 @@ class Run:
             for segment in (chain or self.segments()).segments
             if max(segment.first_round, start) < (segment.stop_round if stop is None else min(segment.stop_round, stop))
         ]
-        for segment, table in zip(chosen, self._read_each(chosen, columns, verify), strict=True):
+        for segment, table in zip(chosen, self._read_tables(chosen, columns, verify), strict=True):
             first = max(segment.first_round, start) - segment.first_round
             last = None if stop is None else stop - segment.first_round
             yield segment, table.slice(sum(segment.rows[:first]), sum(segment.rows[first:last]))
@@ -317,7 +317,7 @@ class Run:
         MissingError, DamagedError
             The file is gone, or not what its manifest says.
         """
-        return next(self._read_each([segment], None, verify=True))
+        return next(self._read_tables([segment], None, verify=True))
 
     def path_of(self, segment: Segment) -> str:
         """Where a segment's rows are, inside the lake."""
@@ -371,7 +371,7 @@ class Run:
             raise ValueError(f"keep must be >= 0 snapshots, got {keep}")
         found = self.snapshots()
         at = found if rows is None else [int(rows[number]) for number in found]
-        for index in snapshots.superfluous(at, keep, gap):
+        for index in snapshots.snapshots_to_remove(at, keep, gap):
             self.remove_snapshot(found[index])
 
     def remove_snapshot(self, last_round: int) -> None:
@@ -399,11 +399,11 @@ class Run:
     def _path(self, first_round: int, suffix: str) -> str:
         return f"{self._rounds}/{layout.numbered(first_round, suffix)}"
 
-    def _read_each(
+    def _read_tables(
         self, segments: Sequence[Segment], columns: Sequence[str] | None, verify: bool
     ) -> Iterator[pa.Table]:
         paths = [self.path_of(segment) for segment in segments]
-        for segment, path, data in zip(segments, paths, self.lake.read_each(paths), strict=True):
+        for segment, path, data in zip(segments, paths, self.lake.read_many(paths), strict=True):
             if isinstance(data, LakeError):
                 raise data
             if verify and digest_of(data) != segment.file_digest:

@@ -17,7 +17,7 @@ from ..lake.remedies import damaged
 from ..lake.schemas import FORMAT_VERSION, check_format
 from ..leases.fence import Writer
 
-__all__ = ["SNAPSHOT_MANIFEST", "Column", "read_digest", "read_snapshot", "superfluous", "write_snapshot"]
+__all__ = ["SNAPSHOT_MANIFEST", "Column", "read_digest", "read_snapshot", "snapshots_to_remove", "write_snapshot"]
 
 Array: TypeAlias = npt.NDArray[Any]
 Column: TypeAlias = Array | tuple[Array, Array]  # one value a player; or offsets[n + 1] and values, a list a player
@@ -132,7 +132,7 @@ def read_digest(lake: Lake, folder: str) -> str:
         raise _damaged(folder, f"its manifest is not readable ({error!r})") from error
 
 
-def superfluous(at: Sequence[int], keep: int, gap: int = 0) -> list[int]:
+def snapshots_to_remove(at: Sequence[int], keep: int, gap: int = 0) -> list[int]:
     """Which of some snapshots may go, so that those that stay are spread evenly; the newest stay.
 
     Parameters

@@ -193,7 +193,7 @@ FIRST = st.permutations(IDS).flatmap(
 
 def changes(twin: Twin) -> st.SearchStrategy[tuple[str, Any]]:
     """What may come next: mostly what makes sense."""
-    took_part = [(one, name) for one in twin.order for group in twin.source[one][1] for name in group]
+    participated = [(one, name) for one in twin.order for group in twin.source[one][1] for name in group]
     out = [(one, handle) for one, handles in twin.out.items() for handle in handles]
     kinds: dict[str, st.SearchStrategy[Any]] = {
         "ingest": st.tuples(
@@ -203,7 +203,7 @@ def changes(twin: Twin) -> st.SearchStrategy[tuple[str, Any]]:
         "disqualify": st.tuples(st.sampled_from(IDS), _handle),
         "alias": st.tuples(_handle, _handle, _since),
     }
-    kinds |= {"disqualify": st.sampled_from(took_part) | kinds["disqualify"]} if took_part else {}
+    kinds |= {"disqualify": st.sampled_from(participated) | kinds["disqualify"]} if participated else {}
     kinds |= {"reinstate": st.sampled_from(out)} if out else {}
     kinds |= {"unalias": st.tuples(st.sampled_from(sorted(twin.aliases)))} if twin.aliases else {}
     usual = ["disqualify", "alias", "ingest", "alias", "disqualify"]

@@ -223,7 +223,7 @@ def test_lake__is_used_by_many_threads(url: str) -> None:
     lake = Lake.open(url, create=True)
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda i: lake.write_bytes(f"a/{i:03d}", b"%d" % i), range(100)))
-    assert list(lake.read_each([f"a/{i:03d}" for i in range(100)])) == [b"%d" % i for i in range(100)]
+    assert list(lake.read_many([f"a/{i:03d}" for i in range(100)])) == [b"%d" % i for i in range(100)]
     assert len(lake.list("a")) == 100
 
 

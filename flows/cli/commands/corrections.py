@@ -167,7 +167,7 @@ def _tell_runs(lake: str, dataset: str) -> None:
     from ranklake.storage import Lake, Run
 
     opened = Lake.open(lake)
-    tell_freshness(opened, *Run.over(opened, dataset))
+    tell_freshness(opened, *Run.names_over_dataset(opened, dataset))
 
 
 def _list_amendments(dataset: Dataset, contest: str) -> None:
@@ -184,7 +184,7 @@ def _list_amendments(dataset: Dataset, contest: str) -> None:
         return
     states = [_state(dataset.log(), entry) for entry in entries]
     if contest in ids:
-        missed = {entry.handle for entry in entries if not dataset.took_part(ids.index(contest), entry.handle or "")}
+        missed = {entry.handle for entry in entries if not dataset.participated(ids.index(contest), entry.handle or "")}
         harmless = "in force, but not in the standings"
         states = [
             harmless if s == "in force" and e.handle in missed else s for e, s in zip(entries, states, strict=True)

@@ -162,7 +162,7 @@ def delete(
         if run is not None and with_runs:
             raise ValueError("--with-runs goes with --dataset")
     opened = Lake.open(lake)
-    over = [run] if run is not None else Run.over(opened, dataset or "")
+    over = [run] if run is not None else Run.names_over_dataset(opened, dataset or "")
     if run is None and not with_runs:
         _refuse_with_runs(dataset, over)
     published = [name for name in over if opened.exists(published_folder(name))]
@@ -187,7 +187,7 @@ def delete(
             say(f"published/{name} stays; `ranklake delete --run {name} --with-published` deletes it", err=True)
     if dataset is not None:
         with _holding(opened, dataset_folder(dataset), f"delete {dataset}", steal) as lease:
-            _refuse_with_runs(dataset, Run.over(opened, dataset))  # one may have been made meanwhile
+            _refuse_with_runs(dataset, Run.names_over_dataset(opened, dataset))  # one may have been made meanwhile
             Dataset.delete(opened, dataset, lease)
         say(f"data set {dataset}: deleted")
 

@@ -54,7 +54,7 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", SEGMENT_ROWS)
     monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
-    monkeypatch.setattr(ranklake.storage.datasets.standings, "_STRETCH_ROWS", 1)  # read a file at a time
+    monkeypatch.setattr(ranklake.storage.datasets.standings, "_VIEW_ROWS", 1)  # read a file at a time
 
 
 CONTESTS_MADE = synthetic(60)

@@ -56,7 +56,7 @@ def test_changes__whatever_they_were_the_data_set_is_what_a_source_without_mista
     lake, twin = Lake.open(tmp_path_factory.mktemp("any") / "lake", create=True), Twin()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", file_rows)
-        patch.setattr("ranklake.storage.datasets.standings._STRETCH_ROWS", stretch_rows)
+        patch.setattr("ranklake.storage.datasets.standings._VIEW_ROWS", stretch_rows)
         patch.setattr("ranklake.storage.datasets.standings._GATHERED_ROWS", 10)
         patch.setattr("ranklake.storage.datasets.recompute._FEW", 1)
         for number in range(data.draw(st.integers(2, 12)) + 1):

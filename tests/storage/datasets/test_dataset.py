@@ -53,7 +53,7 @@ def test_standings__arrays_are_what_kernels_take(lake, games):
     ("stretch_rows", "firsts"), [(1, [0, 1, 9, 11, 25, 26, 39]), (30, [0, 11, 25, 26, 39]), (99, [0])]
 )
 def test_standings__each_file_is_read_once(lake, games, monkeypatch, stretch_rows, firsts):
-    monkeypatch.setattr("ranklake.storage.datasets.standings._STRETCH_ROWS", stretch_rows)
+    monkeypatch.setattr("ranklake.storage.datasets.standings._VIEW_ROWS", stretch_rows)
     ingest(lake, games)
     ingest(lake, [contest(f"g{i:02d}", field("q", 3)) for i in (0, 9, 10, 25, 39)])
     dataset = Dataset.open(lake, "games")

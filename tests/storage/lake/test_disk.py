@@ -93,7 +93,7 @@ def test_create__other_errors_of_a_link_are_errors(lake: Lake, monkeypatch: pyte
     with pytest.raises(LakeError, match="f/a: cannot create"):
         lake.create_bytes("f/a", b"1")
     assert lake.list("f") == []
-    assert lake.links
+    assert lake.hard_links
 
 
 def test_create__on_windows_without_links_is_a_rename_that_never_replaces(

@@ -87,9 +87,9 @@ def test_layout__all_other_keys_keep_their_names(key):
 
 @pytest.mark.parametrize("name", ["con", "Nul", "COM1.games", "lpt9.", "games.", "aux..x"])
 def test_names__that_some_disk_cannot_have_are_known(name):
-    assert layout.unportable(name)
+    assert layout.portability_problem(name)
 
 
 @pytest.mark.parametrize("name", ["console", "com10", "a.con", "games.v2", "_con", "nul-"])
 def test_names__that_only_look_like_them_are_good(name):
-    assert layout.unportable(name) == ""
+    assert layout.portability_problem(name) == ""

@@ -15,7 +15,7 @@ from helpers.builders import contest, ingest, run_of, tree
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake.errors import NoSpaceError
-from ranklake.storage.lake.space import is_full, room, says_full
+from ranklake.storage.lake.space import free_space, is_full, text_means_full
 from ranklake.storage.leases.lease import HEARTBEAT_SECONDS, hold_lease, lease_holder
 from ranklake.storage.leases.reserve import PART_BYTES, PARTS, RESERVE, affordable, refill_reserve, with_reserve
 from ranklake.storage.maintenance.compact import compact_run
@@ -191,12 +191,12 @@ def test_is_full__of_space_inodes_and_quota_alone() -> None:
     assert [is_full(OSError(number, "")) for number in NO_SPACE] == [True] * len(NO_SPACE)
     assert not is_full(OSError(errno.EIO, ""))
     assert not is_full(ValueError())
-    assert says_full("Unable to copy data to file: No space left on device (os error 28)")
-    assert not says_full("Permission denied (os error 13)")
+    assert text_means_full("Unable to copy data to file: No space left on device (os error 28)")
+    assert not text_means_full("Permission denied (os error 13)")
 
 
 def test_room__of_a_folder_that_is_not_there_is_that_of_the_disk(tmp_path: Path) -> None:
-    assert room(str(tmp_path / "a" / "b")).endswith("bytes free")
+    assert free_space(str(tmp_path / "a" / "b")).endswith("bytes free")
 
 
 def test_dataset__of_any_name_does_not_meet_the_reserve(lake: Lake) -> None:
