@@ -24,7 +24,9 @@ from ..common.adapters import check_contests
 from ..common.settings import find_system
 from ..compilation.compile import Announce, announce, compile_everything, compile_kernels
 from ..engines.base import Engine, EngineError, LocalEngine, WorkersLostError
+from . import commit_policy
 from .chain import NUMERICS
+from .commit_policy import CommitPolicy
 from .config import RunConfig
 from .counters import RoundCounters
 from .plan import Plan
@@ -129,6 +131,7 @@ def rate(
     dry_run: bool = False,
     start: int | None = None,
     on_compile: Announce = announce,
+    policy: CommitPolicy | None = None,
 ) -> RateReport:
     """Bring one run up to date with its data set: keep the rounds that still hold, rate the others.
 
@@ -144,6 +147,8 @@ def rate(
         Rate again from this round on at the latest, whatever is on record.
     on_compile
         Told when kernels have to be compiled first; the report's seconds are without that time.
+    policy
+        When segments close and snapshots are taken; None is :data:`.commit_policy.DEFAULT`.
 
     Raises
     ------
@@ -174,7 +179,7 @@ def rate(
             try:
                 if not plan.done:
                     began += _compile(dataset, config, plan, engine, on_compile)
-                return _rate(dataset, config, plan, engine, on_progress, lease, began)
+                return _rate(dataset, config, plan, engine, on_progress, lease, began, policy or commit_policy.DEFAULT)
             except MissingError:
                 stale, dataset = dataset, Dataset.open(lake, config.dataset)
                 if dataset.contests.equals(stale.contests, check_metadata=True):
@@ -190,6 +195,7 @@ def _rate(
     on_progress: Callable[[Progress], None],
     lease: Lease,
     began: float,
+    policy: CommitPolicy,
 ) -> RateReport:
     """Carry a plan out, with other workers when some are lost."""
     run = _cut(dataset.lake, config, plan, lease)
@@ -200,7 +206,7 @@ def _rate(
     kept, lost_in_a_row = plan.kept, 0
     while True:
         try:
-            _rate_missing(dataset, config, plan, run, engine, on_progress, counters, done, began)
+            _rate_missing(dataset, config, plan, run, engine, on_progress, counters, done, began, policy)
             break
         except WorkersLostError as lost:
             now = Plan.of(dataset.lake, settled, dataset, plan.n_rounds)
@@ -257,6 +263,7 @@ def _rate_missing(
     counters: RoundCounters,
     done: _Done,
     began: float,
+    policy: CommitPolicy,
 ) -> None:
     """Rate and commit what the plan does not keep."""
     kept, n_rounds = plan.kept, plan.n_rounds
@@ -269,9 +276,9 @@ def _rate_missing(
             done.damaged_snapshots.append(run.path_of_snapshot(last_round))
         contest_ids = dataset.contests.column("contest_id").to_pylist()
         start = kept
-        schedule = SnapshotSchedule(dataset.contests, kept, n_rounds, kept - replayed - 1)
+        schedule = SnapshotSchedule(dataset.contests, kept, n_rounds, kept - replayed - 1, policy)
         pass_began = time.perf_counter()
-        with SegmentWriter(run, contest_ids, plan.digests) as writer:
+        with SegmentWriter(run, contest_ids, plan.digests, policy) as writer:
             for stop in schedule.stops:
                 for rated in rating_pass.rate(start, stop):
                     writer.add(rated)

@@ -16,14 +16,12 @@ import pyarrow as pa
 from ranklake.storage import RoundEntry, Run
 
 from ..common.adapters import to_table
+from .commit_policy import CommitPolicy
 from .rating_pass import RatedBatch
 from .snapshot_schedule import SnapshotSchedule
 
 __all__ = ["SegmentWriter"]
 
-SEGMENT_ROWS = 2_000  # a segment closes when it has so many rows
-REMOTE_SEGMENT_ROWS = 50_000  # in an object store, where each takes a tenth of a second to commit
-SEGMENT_SECONDS = 5.0  # or has been open so long
 _WAITING = 8  # writes that may lag behind: bounds memory
 
 
@@ -39,9 +37,10 @@ class SegmentWriter:
         Of all contests of the data set, in rated order.
     """
 
-    def __init__(self, run: Run, contest_ids: Sequence[str], digests: Sequence[str]) -> None:
+    def __init__(self, run: Run, contest_ids: Sequence[str], digests: Sequence[str], policy: CommitPolicy) -> None:
         self._run, self._contest_ids, self._digests = run, contest_ids, digests
-        self._segment_rows = SEGMENT_ROWS if run.lake.local else REMOTE_SEGMENT_ROWS
+        self._segment_rows = policy.segment_rows if run.lake.local else policy.remote_segment_rows
+        self._segment_seconds = policy.segment_seconds
         self._open: list[_Piece] = []
         self._opened = time.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ranklake-write")
@@ -61,7 +60,7 @@ class SegmentWriter:
             room = self._segment_rows - sum(piece.n_rows for piece in self._open)
             stop = min(int(np.searchsorted(ends, done + room)) + 1, len(sizes))
             self._open.append(_Piece(rated, start, stop, sizes[start:stop]))
-            late = stop == len(sizes) and time.monotonic() - self._opened > SEGMENT_SECONDS
+            late = stop == len(sizes) and time.monotonic() - self._opened > self._segment_seconds
             if int(ends[stop - 1]) - done >= room or late:
                 self.close()
             start = stop
@@ -72,7 +71,7 @@ class SegmentWriter:
 
         def write() -> None:
             self._run.write_snapshot(last_round, columns, self._digests[last_round])
-            self._run.prune_snapshots(schedule.keep, schedule.rows, schedule.gap)
+            self._run.prune_snapshots(schedule.max_snapshots, schedule.rows, schedule.gap)
 
         self._submit(write)
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["SNAPSHOTS_KEPT", "SNAPSHOT_ROWS", "SNAPSHOT_SECONDS", "SnapshotSchedule"]
+from .commit_policy import CommitPolicy
 
-# Going on from a snapshot of all of Codeforces takes 0.15 s, and so many participations 0.3 s.
-SNAPSHOT_ROWS = 600_000
-SNAPSHOT_SECONDS = 5.0  # of rating, for systems that take longer
-SNAPSHOTS_KEPT = 16
-_STOPS = 6  # places between two where another may be taken
+__all__ = ["SnapshotSchedule"]
+
+_STOPS = 6  # places between two snapshots where another may be taken
 
 
 class SnapshotSchedule:
@@ -24,7 +22,7 @@ class SnapshotSchedule:
         wherever a pass begins and however long it takes, so that the same rounds always lie in the same segments.
     rows : int64[n]
         Participations until the end of each round of the data set.
-    keep, gap : int
+    max_snapshots, gap : int
         How many snapshots the run is to have at most, and participations between them.
 
     Parameters
@@ -35,21 +33,22 @@ class SnapshotSchedule:
         Last round of the newest snapshot there is; -1 if there is none.
     """
 
-    def __init__(self, contests: pa.Table, start: int, stop: int, newest: int) -> None:
+    def __init__(self, contests: pa.Table, start: int, stop: int, newest: int, policy: CommitPolicy) -> None:
         self.rows = np.cumsum(contests.column("n_players").to_numpy(), dtype=np.int64)
-        places = np.flatnonzero(np.diff(self.rows // max(SNAPSHOT_ROWS // _STOPS, 1), prepend=0)) + 1
+        places = np.flatnonzero(np.diff(self.rows // max(policy.snapshot_rows // _STOPS, 1), prepend=0)) + 1
         self.stops: list[int] = [*places[(places > start) & (places < stop)].tolist(), stop]
         self._start, self._newest = start, newest
-        self.keep = SNAPSHOTS_KEPT
-        self.gap = max(SNAPSHOT_ROWS, self._rows_until(stop) // self.keep)
+        self._policy, self.max_snapshots = policy, policy.max_snapshots
+        self.gap = max(policy.snapshot_rows, self._rows_until(stop) // self.max_snapshots)
 
     def due(self, stop: int, seconds: float) -> bool:
         """Whether a snapshot is due before round ``stop``, ``seconds`` after the pass began."""
         end = self.stops[-1]
         if stop < end:
             done = self._rows_until(stop) - self._rows_until(self._start)
-            bound = min(SNAPSHOT_ROWS, int(SNAPSHOT_SECONDS * done / seconds)) if seconds > 0 else SNAPSHOT_ROWS
-            self.gap = max(bound, self._rows_until(end) // self.keep)
+            rows = self._policy.snapshot_rows
+            bound = min(rows, int(self._policy.snapshot_seconds * done / seconds)) if seconds > 0 else rows
+            self.gap = max(bound, self._rows_until(end) // self.max_snapshots)
             since = self._rows_until(stop) - self._rows_until(self._newest + 1)
             ahead = self._rows_until(end) - self._rows_until(stop)
             if since < self.gap or ahead < self.gap // 4:  # the end gets one anyway

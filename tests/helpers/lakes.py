@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -10,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from ranklake.flows.common.settings import build_params, find_system
 from ranklake.flows.engines.base import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
+from ranklake.flows.rating import commit_policy
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import Progress, RateReport, rate
 from ranklake.rating_kernels import Outcome, Rounds
@@ -24,6 +27,7 @@ from ranklake.storage.leases.reserve import RESERVE
 __all__ = [
     "NUMBERS",
     "SPICE",
+    "commit_often",
     "contest",
     "files",
     "ingest",
@@ -41,6 +45,11 @@ __all__ = [
 
 NUMBERS = ("perf", "mu_prior", "sigma_prior", "mu", "sigma")
 SPICE = 7  # of so many contests of ``synthetic``, one is of each unusual kind
+
+
+def commit_often(patch: pytest.MonkeyPatch, **sizes: float) -> None:
+    """Change the default commit policy of this process, for small lakes of many segments and snapshots."""
+    patch.setattr(commit_policy, "DEFAULT", dataclasses.replace(commit_policy.DEFAULT, **sizes))
 
 
 def contest(contest_id: str, *groups: str | Sequence[str], time_seconds: int = 0, **more: Any) -> Contest:

@@ -42,10 +42,11 @@ __all__ = [
 
 # Many small files; sized alone, as a stalled machine would cut segments by time.
 SETTINGS = """
-from ranklake.flows.rating import segment_writer, snapshot_schedule
+from ranklake.flows.rating import commit_policy
 from ranklake.storage.datasets import ingest
-segment_writer.SEGMENT_ROWS, segment_writer.SEGMENT_SECONDS = 40, float("inf")
-snapshot_schedule.SNAPSHOT_ROWS, snapshot_schedule.SNAPSHOT_SECONDS = 120, 1e9
+commit_policy.DEFAULT = commit_policy.CommitPolicy(
+    segment_rows=40, segment_seconds=float("inf"), snapshot_rows=120, snapshot_seconds=1e9
+)
 ingest._FILE_ROWS = 60
 """
 CONTESTS = over_years(synthetic(42))

@@ -23,8 +23,11 @@ TIMEOUT = 60.0
 # Python that a command runs first: its lake in a store is to be compared with one on a disk
 SEGMENTS_AS_ON_A_DISK = """
 import s3fs
-from ranklake.flows.rating import segment_writer
-segment_writer.REMOTE_SEGMENT_ROWS = segment_writer.SEGMENT_ROWS
+import dataclasses
+from ranklake.flows.rating import commit_policy
+commit_policy.DEFAULT = dataclasses.replace(
+    commit_policy.DEFAULT, remote_segment_rows=commit_policy.DEFAULT.segment_rows
+)
 """
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "date", "server"}
 

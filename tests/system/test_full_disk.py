@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from helpers.command_server import CommandServer
 from helpers.commands import Command
-from helpers.lakes import ingest, lake_of, rate_run, synthetic
+from helpers.lakes import commit_often, ingest, lake_of, rate_run, synthetic
 from helpers.life import Step, assert_finishes, assert_sound, put, write_source
 from helpers.mounts import SmallDisk
 
@@ -27,7 +27,7 @@ SIZES = {"bytes": "size=4m", "inodes": "size=64m,nr_inodes=400"}
 def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake with two runs in several segments, both published more than once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ranklake.flows.rating.segment_writer.SEGMENT_ROWS", 40)
+        commit_often(patch, segment_rows=40)
         folder = tmp_path_factory.mktemp("pattern") / "lake"
         lake = lake_of(folder, CONTESTS[:12])
         for stop in (12, 18, 24):

@@ -14,11 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.builders import Killed, WatchedLake
-from helpers.lakes import files, lake_of, rate_run, rated_in_memory, same_beliefs, start, synthetic
+from helpers.lakes import commit_often, files, lake_of, rate_run, rated_in_memory, same_beliefs, start, synthetic
 
 import ranklake.flows.rating.rate
-import ranklake.flows.rating.segment_writer
-import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
@@ -28,8 +26,10 @@ RATE = ("rate", "--dataset", "games", "--run", "run", "--lake")
 
 # A few rounds a segment and a snapshot now and then; sized alone, as a stalled machine would cut segments by time.
 SETTINGS = """
-from ranklake.flows.rating import segment_writer, snapshot_schedule
-segment_writer.SEGMENT_ROWS, segment_writer.SEGMENT_SECONDS, snapshot_schedule.SNAPSHOT_ROWS = 20, float("inf"), 600
+from ranklake.flows.rating import commit_policy
+commit_policy.DEFAULT = commit_policy.CommitPolicy(
+    segment_rows=20, segment_seconds=float("inf"), snapshot_rows=600
+)
 """
 
 # Dies of a signal at one write, counted from 0: before the file is made, halfway through, or when it is there.
@@ -264,10 +264,7 @@ def test_rate__a_folder_that_may_not_be_written_is_told_in_one_line(lake: Path, 
 
 @pytest.fixture
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 15)
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
-    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 30)
-    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOTS_KEPT", 3)
+    commit_often(monkeypatch, segment_rows=15, segment_seconds=np.inf, snapshot_rows=30, max_snapshots=3)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 15)
 
 

@@ -125,7 +125,7 @@ def test_rate__lists_as_often_for_one_segment_as_for_many(
     counts = []
     for run, rows in (("many", 20), ("one", 10**9)):
         store.seen.clear()
-        sizes = f"segment_writer.REMOTE_SEGMENT_ROWS, snapshot_schedule.SNAPSHOT_ROWS = {rows}, 10**9"
+        policy = f"CommitPolicy(remote_segment_rows={rows}, segment_seconds=float('inf'), snapshot_rows=10**9)"
         ended = command_server.run(
             "rate",
             "--dataset",
@@ -134,7 +134,7 @@ def test_rate__lists_as_often_for_one_segment_as_for_many(
             run,
             "--lake",
             url,
-            before=f"from ranklake.flows.rating import segment_writer, snapshot_schedule\n{sizes}",
+            before=f"from ranklake.flows.rating import commit_policy\ncommit_policy.DEFAULT = commit_policy.{policy}",
         )
         assert ended.code == 0, ended.err
         kinds = [request.split()[0] for request in store.seen]

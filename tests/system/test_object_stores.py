@@ -13,12 +13,10 @@ from typing import Any
 
 import pytest
 import s3fs
-from helpers.lakes import files, ingest, lake_of, rate_run, rated, same_tables, start, synthetic
+from helpers.lakes import commit_often, files, ingest, lake_of, rate_run, rated, same_tables, start, synthetic
 from helpers.stores import TIMEOUT, Proxy, environment, proxy, server
 
 import ranklake.flows.rating.rate
-import ranklake.flows.rating.segment_writer
-import ranklake.flows.rating.snapshot_schedule
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, Segment
@@ -57,10 +55,7 @@ def url(store: Proxy, tmp_path: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 60)
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "REMOTE_SEGMENT_ROWS", 60)
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", float("inf"))
-    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 180)
+    commit_often(monkeypatch, segment_rows=60, remote_segment_rows=60, segment_seconds=float("inf"), snapshot_rows=180)
     monkeypatch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", 60)
 
 
@@ -118,9 +113,10 @@ def test_life__ends_without_a_trace(url: str) -> None:
 DIE = """
 import itertools, os, signal
 import ranklake.storage.lake.lake
-from ranklake.flows.rating import segment_writer, snapshot_schedule
-segment_writer.REMOTE_SEGMENT_ROWS, segment_writer.SEGMENT_SECONDS = 60, float("inf")
-snapshot_schedule.SNAPSHOT_ROWS = 180
+from ranklake.flows.rating import commit_policy
+commit_policy.DEFAULT = commit_policy.CommitPolicy(
+    remote_segment_rows=60, segment_seconds=float("inf"), snapshot_rows=180
+)
 whole, writes = ranklake.storage.lake.lake.Lake.write_bytes, itertools.count()
 def write_bytes(self, path, data, **how):
     whole(self, path, data, **how)

@@ -19,10 +19,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.memory import forget_peaks, peak_bytes
-from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
 
 import ranklake.flows.execution.partitioned
-import ranklake.flows.rating.segment_writer
 from ranklake import rate_history
 from ranklake.flows.engines.base import EngineError, open_engine
 from ranklake.flows.engines.serial import Serial
@@ -50,8 +49,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 30)
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
+    commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", 0)
     monkeypatch.setattr(engine_module, "RETURN_SECONDS", 8.0)

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
 from helpers.processes import ProcessEngine
 
 import ranklake.flows.execution.partitioned
-import ranklake.flows.rating.segment_writer
 from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake
@@ -29,8 +28,7 @@ PHASES = [
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 30)
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
+    commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
 
 

@@ -10,13 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.in_process_engine import InProcessEngine
-from helpers.lakes import lake_of, rate_run, rated, same_beliefs, same_tables, synthetic
+from helpers.lakes import commit_often, lake_of, rate_run, rated, same_beliefs, same_tables, synthetic
 
 import ranklake.flows.execution.partitioned
 import ranklake.flows.frames.history
 import ranklake.flows.rating.rate
-import ranklake.flows.rating.segment_writer
-import ranklake.flows.rating.snapshot_schedule
 from ranklake import rate_history
 from ranklake.flows.engines.base import EngineError
 from ranklake.flows.engines.serial import Serial
@@ -28,9 +26,7 @@ SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
 
 @pytest.fixture(autouse=True, params=[0, 10**9], ids=["long", "short"])
 def many_small_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 30)
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
-    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 60)
+    commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf, snapshot_rows=60)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", request.param)
 

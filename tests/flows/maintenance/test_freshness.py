@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 from helpers.commands import Command
-from helpers.lakes import contest, ingest, lake_of, rate_run, stamps, synthetic
+from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, stamps, synthetic
 
-import ranklake.flows.rating.segment_writer
 from ranklake.flows.maintenance.freshness import Freshness, freshness, note
 from ranklake.flows.maintenance.status import status
 from ranklake.storage import Dataset, Lake, Run
@@ -29,7 +28,7 @@ TURNED = contest("21", *CONTESTS[21].handles.to_pylist()[::-1], time_seconds=CON
 def rated_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("rated") / "the lake"  # a name that a shell takes in quotes
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 40)
+        commit_often(patch, segment_rows=40)
         rate_run(lake_of(path, CONTESTS), system="elo", k=16.0)
     return path
 

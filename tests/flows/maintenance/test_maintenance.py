@@ -14,10 +14,8 @@ import pyarrow as pa
 import pytest
 from helpers.commands import Command
 from helpers.folders import write_folder
-from helpers.lakes import contest, files, ingest, lake_of, rate_run, rated, same_tables, stamps, synthetic
+from helpers.lakes import commit_often, contest, files, ingest, lake_of, rate_run, rated, same_tables, stamps, synthetic
 
-import ranklake.flows.rating.segment_writer
-import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.maintenance.status import status
@@ -33,8 +31,7 @@ CONTESTS = synthetic(60, n_players=30)
 @pytest.fixture(autouse=True)
 def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many files of each kind from a small history."""
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 40)
-    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 120)
+    commit_often(monkeypatch, segment_rows=40, snapshot_rows=120)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 100)
 
 

@@ -16,10 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers.commands import Command
-from helpers.lakes import contest, lake_of, rate_run, same_tables, start, synthetic
+from helpers.lakes import commit_often, contest, lake_of, rate_run, same_tables, start, synthetic
 
 import ranklake.flows.publication.export
-import ranklake.flows.rating.segment_writer
 from ranklake.flows.publication.content import Content
 from ranklake.flows.publication.export import atomic_file, export_rows, write_export
 from ranklake.storage import Lake
@@ -33,7 +32,7 @@ STRANGE = ['a,"b",c', "line\nbreak\r\n", "选手 \U0001f98a", "\x00\x1b[31m\x7f"
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """A run of many small segments, with strange names and contests without a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 20)
+        commit_often(patch, segment_rows=20)
         lake = lake_of(tmp_path_factory.mktemp("lake"), [contest("first", *STRANGE), *synthetic(40)])
         rate_run(lake)
         rate_run(lake, run="elo", system="elo")

@@ -22,7 +22,7 @@ import pytest
 from click.testing import CliRunner
 from deltalake import write_deltalake
 from helpers.builders import Killed
-from helpers.lakes import contest, files, ingest, lake_of, rate_run, same_tables, stamps, start, synthetic
+from helpers.lakes import commit_often, contest, files, ingest, lake_of, rate_run, same_tables, stamps, start, synthetic
 from helpers.strategies import repeatable
 from helpers.tables import (
     TABLES,
@@ -40,7 +40,6 @@ from hypothesis import strategies as st
 
 import ranklake.flows.publication.content
 import ranklake.flows.publication.delta_table
-import ranklake.flows.rating.segment_writer
 from ranklake.flows.cli.main import cli
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.publication.content import Content
@@ -59,7 +58,7 @@ CONTESTS = over_years(synthetic(40))
 
 @pytest.fixture(autouse=True)
 def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 20)
+    commit_often(monkeypatch, segment_rows=20)
 
 
 @pytest.fixture

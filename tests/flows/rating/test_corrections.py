@@ -11,15 +11,13 @@ import pyarrow as pa
 import pytest
 from helpers.commands import Command
 from helpers.folders import reference, write_folder
-from helpers.lakes import contest, files, ingest, lake_of, rate_run, rated, same_tables, stamps, synthetic
+from helpers.lakes import commit_often, contest, files, ingest, lake_of, rate_run, rated, same_tables, stamps, synthetic
 from helpers.storage_twin import FIRST, Twin, changes
 from helpers.strategies import repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ranklake.flows.rating.rate
-import ranklake.flows.rating.segment_writer
-import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 from ranklake.flows.common.adapters import ContestFacts
 from ranklake.flows.rating.rate import RateReport
@@ -34,9 +32,7 @@ CONTESTS = synthetic(40, spice=False)
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments, snapshots and standings files of a few rounds."""
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", SEGMENT_ROWS)
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", float("inf"))
-    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 60)
+    commit_often(monkeypatch, segment_rows=SEGMENT_ROWS, segment_seconds=float("inf"), snapshot_rows=60)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
 
 
@@ -75,8 +71,7 @@ def test_rate__whatever_was_corrected_and_taken_back_is_that_of_the_final_histor
     path = tmp_path_factory.mktemp("any")
     system = data.draw(st.sampled_from(["elo-mmr", "elo-srm", "glicko2", "trueskill"]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 4)
-        patch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 8)
+        commit_often(patch, segment_rows=4, snapshot_rows=8)
         patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 5)
         lake, twin = Lake.open(path / "lake", create=True), Twin()
         excluded: set[str] = set()

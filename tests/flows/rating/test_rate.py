@@ -13,6 +13,7 @@ import pytest
 from helpers.lakes import (
     NUMBERS,
     SPICE,
+    commit_often,
     contest,
     files,
     ingest,
@@ -30,7 +31,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ranklake.flows.rating.rate
-import ranklake.flows.rating.segment_writer
 import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 import ranklake.storage.datasets.standings
@@ -51,8 +51,7 @@ SEGMENT_ROWS = 30
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments and standings files of a few rounds, cut by size alone however slow the machine."""
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", SEGMENT_ROWS)
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", np.inf)
+    commit_often(monkeypatch, segment_rows=SEGMENT_ROWS, segment_seconds=np.inf)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
     monkeypatch.setattr(ranklake.storage.datasets.standings, "_VIEW_ROWS", 1)  # read a file at a time
 
@@ -275,7 +274,7 @@ def test_rate__small_contests_share_segments_that_close_at_a_size(undisturbed: L
 
 
 def test_rate__a_segment_of_slow_rounds_closes_early(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_SECONDS", -1.0)
+    commit_often(monkeypatch, segment_seconds=-1.0)
     rate_run(lake)
     assert len(Run.open(lake, "run").segments().segments) > len(CONTESTS_MADE) * 6 / SEGMENT_ROWS
     monkeypatch.undo()
@@ -522,8 +521,7 @@ def test_rate__a_stored_performance_that_cannot_be_read_stops_it_with_its_place(
 
 @pytest.fixture
 def snapshots_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 100)
-    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOTS_KEPT", 4)
+    commit_often(monkeypatch, snapshot_rows=100, max_snapshots=4)
 
 
 def test_rate__the_end_of_a_run_has_a_snapshot(undisturbed: Lake) -> None:
@@ -640,7 +638,7 @@ def test_rate__snapshots_on_the_way_do_not_make_segments_depend_on_interruptions
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # skipped rounds count for a standings file and not for a segment: the two then end at different rounds
-    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 100)
+    commit_often(monkeypatch, snapshot_rows=100)
     lake = lake_of(tmp_path / "lake", synthetic(80, seed=9))
     rate_run(lake)
     undisturbed = files(folder(lake))
@@ -680,8 +678,7 @@ def test_rate__whatever_happened_before_the_end_is_that_of_an_undisturbed_run(
         more = {"weight": round.weight, "perf_ceiling": round.perf_ceiling}
         contests.append(contest(str(i), *tied, time_seconds=round.time, **more))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.rating.segment_writer, "SEGMENT_ROWS", 6)
-        patch.setattr(ranklake.flows.rating.snapshot_schedule, "SNAPSHOT_ROWS", 12)
+        commit_often(patch, segment_rows=6, snapshot_rows=12)
         patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 9)
         path = tmp_path_factory.mktemp("any")
         n = (len(contests) + 1) // 2
