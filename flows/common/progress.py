@@ -10,7 +10,10 @@ import math
 import time
 from collections.abc import Callable
 
-__all__ = ["ProgressLog", "time_left"]
+__all__ = ["ProgressCallback", "ProgressLog", "time_left"]
+
+ProgressCallback = Callable[[int, int | None, str], None]
+"""Called with how much is done, of how much (None if unknown), and a message."""
 
 FIRST_SECONDS = 5.0  # after the start, and at least between two lines: shorter work has none
 SILENT_SECONDS = 300.0  # at most between two lines, whatever a tenth of the work takes

@@ -86,7 +86,7 @@ class Client:
         Least time to wait after a 429 that does not say how long.
     max_bytes
         No response may be longer, decoded.
-    on_pause
+    on_retry
         Called with the reason, and how long it is, before each pause after a fault.
 
     Raises
@@ -108,7 +108,7 @@ class Client:
         max_bytes: int = MAX_BYTES,
         clock: Clock | None = None,
         pace: Pace | None = None,
-        on_pause: Callable[[str], None] = lambda why: None,
+        on_retry: Callable[[str], None] = lambda why: None,
     ) -> None:
         parts = split_url(base_url)
         if parts is None:
@@ -127,7 +127,7 @@ class Client:
         self._source, self._base = source, base_url.rstrip("/") + "/"
         self._interval, self._pause = interval_seconds, pause_seconds
         self._pace = pace or (_SHARED_PACE if clock is None else Pace())
-        self._on_pause = on_pause
+        self._on_retry = on_retry
         self._http = Transport(
             {"User-Agent": _user_agent(contact)}, max_bytes=max_bytes, timeout=TIMEOUT, monotonic=self.clock.monotonic
         )
@@ -190,7 +190,7 @@ class Client:
 
     def _tell(self, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome is not None else None
-        self._on_pause(self._secret.redact(f"{self._source}: {error}; again in {state.upcoming_sleep:.0f} s"))
+        self._on_retry(self._secret.redact(f"{self._source}: {error}; again in {state.upcoming_sleep:.0f} s"))
 
     def _follow(self, url: str, headers: dict[str, str], end: float, accept: Collection[int]) -> TransportResponse:
         """One attempt, along redirects that stay with the host."""

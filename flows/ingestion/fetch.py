@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ..common.progress import ProgressCallback
 from ..http.client import Client
 from ..sources.base import SourceError
 from ..sources.sites.documents import Document, Key
 from ..sources.sites.site import DocumentRequest, Site
 from .folder_client import FolderClient
-from .response_archive import Entry, ResponseArchive
+from .response_archive import ArchiveEntry, ResponseArchive
 
-__all__ = ["Told", "fetch"]
+__all__ = ["Fetcher", "fetch"]
 
 T = TypeVar("T")
-Told = Callable[[int, int | None, str], None]
-
 SETTLED_SECONDS = 30 * 86_400  # after which nobody corrects a contest any more; `again` asks even then
 YOUNG_SECONDS = 600
 SAVE_SECONDS = 30.0  # between writes of the index; what it misses is found again
 MAX_FOLLOW_UPS = (
     5000  # documents beyond the list in one run; CTFtime, the one site with any, has some 1,000 pages of teams
 )
-BROKEN_IN_A_ROW = 3  # that many responses nobody can read: the site has changed, or is ill
+MAX_UNREADABLE_IN_A_ROW = 3  # that many responses nobody can read: the site has changed, or is ill
 
 
 def fetch(
@@ -33,7 +32,7 @@ def fetch(
     *,
     since: int | None = None,
     again: bool = False,
-    on_progress: Told = lambda done, total, told: None,
+    on_progress: ProgressCallback = lambda done, total, message: None,
 ) -> list[SourceError]:
     """Bring the raw responses up to date.
 
@@ -86,7 +85,7 @@ def fetch(
             fetcher.fetch(request)
     finally:
         fetcher.save()
-    return fetcher.broken
+    return fetcher.unreadable
 
 
 class Fetcher:
@@ -96,7 +95,7 @@ class Fetcher:
         self._archive, self._site, self._client = archive, site, client
         self._saved = client.clock.monotonic()
         self._dirty = False
-        self.broken: list[SourceError] = []
+        self.unreadable: list[SourceError] = []
         self.any_new = False
         self._in_a_row = 0
 
@@ -117,9 +116,9 @@ class Fetcher:
         try:
             found = read(document)
         except SourceError as error:
-            raise self._keep_broken(document, error) from None
+            raise self._store_unreadable(document, error) from None
         if answered is not None:
-            self._archive.keep(answered, replace=True)
+            self._archive.store(answered, replace=True)
             self._dirty = True
         return found
 
@@ -128,23 +127,23 @@ class Fetcher:
         self._dirty = True
         document = self._get(request)
         if document is None:
-            self._archive.still_holds(request.key, int(self._client.clock.now()))
-            news = False
+            self._archive.mark_unchanged(request.key, int(self._client.clock.now()))
+            is_new = False
         else:
             try:
                 list(self._site.parse(document))
             except SourceError as error:
-                self.broken.append(self._keep_broken(document, error))
+                self.unreadable.append(self._store_unreadable(document, error))
                 self._in_a_row += 1
-                if self._in_a_row == BROKEN_IN_A_ROW:
-                    raise self.broken[-1] from None
+                if self._in_a_row == MAX_UNREADABLE_IN_A_ROW:
+                    raise self.unreadable[-1] from None
                 return False
-            news = self._archive.keep(document)
-            self.any_new |= news
+            is_new = self._archive.store(document)
+            self.any_new |= is_new
         self._in_a_row = 0
         if self._client.clock.monotonic() - self._saved > SAVE_SECONDS:
             self.save()
-        return news
+        return is_new
 
     def save(self) -> None:
         """Write the index, if it changed."""
@@ -156,20 +155,20 @@ class Fetcher:
         """The response of the site; None if it says that nothing changed."""
         entry = self._archive.entry(request.key)
         usable = entry is not None and entry.version >= 0 and entry.about == request.about and not entry.failures
-        known = entry if usable and entry is not None else Entry("", "")
+        known = entry if usable and entry is not None else ArchiveEntry("", "")
         response = self._client.get(
             request.path, etag=known.etag, last_modified=known.last_modified, accept=request.accept
         )
         return None if response.status == 304 else Document(request.key, response, request.about)
 
-    def _keep_broken(self, document: Document, error: SourceError) -> SourceError:
+    def _store_unreadable(self, document: Document, error: SourceError) -> SourceError:
         self._dirty = True
-        path = self._archive.keep_broken(document)
+        path = self._archive.store_unreadable(document)
         rule = f"{error.rule}; the response is kept at {path}"
         return SourceError(rule, error.source, error.contest or document.key.name, error.member, error.rows)
 
 
-def _overdue(entry: Entry | None, request: DocumentRequest, now: float) -> float:
+def _overdue(entry: ArchiveEntry | None, request: DocumentRequest, now: float) -> float:
     """How often the age of a document has doubled since it was asked for, as a power of two; 1 is due."""
     if entry is None:
         return 0.0

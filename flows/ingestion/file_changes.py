@@ -22,7 +22,7 @@ from ranklake.storage.lake.errors import MissingError
 
 from ..sources.base import SourceError
 
-__all__ = ["FileState", "Watched", "watch"]
+__all__ = ["FileState", "PathChanges", "watch"]
 
 SETTLED_SECONDS = 2.0  # a file that was written to more recently may be half copied; FAT counts time in 2 s
 _NS = 10**9
@@ -36,7 +36,7 @@ class FileState(msgspec.Struct, frozen=True):
     digest: str = ""
 
 
-class _Record(msgspec.Struct):
+class _PathRecord(msgspec.Struct):
     """What a data set has taken from a path: how it was read, when that began, and each file by its relative path."""
 
     path: str
@@ -45,7 +45,7 @@ class _Record(msgspec.Struct):
     files: dict[str, FileState]
 
 
-class Watched(msgspec.Struct):
+class PathChanges(msgspec.Struct):
     """A path, compared with what was recorded of it.
 
     Attributes
@@ -72,7 +72,7 @@ def watch(
     options: str = "",
     only: Collection[str] | None = None,
     sleep: Callable[[float], None] = time.sleep,
-) -> Watched:
+) -> PathChanges:
     """Compare a path with the record of its last ingestion into a data set.
 
     Parameters
@@ -86,7 +86,7 @@ def watch(
 
     Returns
     -------
-    Watched
+    PathChanges
         Call ``record`` before the ingest of what was read commits: it does ``check``, and has the ingest write what
         ``keep`` writes, under its lease.
 
@@ -97,11 +97,11 @@ def watch(
     """
     path = os.path.abspath(path)
     place = layout.source_file(dataset, f"files-{hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()}")
-    before, version = _read_record(lake, place, _Record(path, "", 0, {}))
+    before, version = _read_record(lake, place, _PathRecord(path, "", 0, {}))
     now, found, same_options = time.time_ns(), _stat(path, only), before.options == options
     held = {name for name, state in found.items() if _holds(state, before.files.get(name), before.read_ns)}
     if same_options and before.read_ns and held == before.files.keys() == found.keys():
-        return Watched(path, len(found), 0, False, lambda: None, lambda: None, lambda adding: None)
+        return PathChanges(path, len(found), 0, False, lambda: None, lambda: None, lambda adding: None)
     found = _settled(path, only, found, sleep)
     digests = {
         name: before.files[name].digest if name in held else _digest(os.path.join(path, name) if name else path)
@@ -123,20 +123,20 @@ def watch(
         adding.record(place, data(), version)
 
     def data() -> bytes:
-        return msgspec.json.encode(_Record(path, options, now, files))
+        return msgspec.json.encode(_PathRecord(path, options, now, files))
 
     same = same_options and before.read_ns > 0 and n_changed == 0
     if same:  # some were touched only; under no lease, as a record of other files than there are costs one reading
         keep()
-    return Watched(path, len(files), n_changed, not same, check, keep, record)
+    return PathChanges(path, len(files), n_changed, not same, check, keep, record)
 
 
-def _read_record(lake: Lake, place: str, otherwise: _Record) -> tuple[_Record, str]:
+def _read_record(lake: Lake, place: str, otherwise: _PathRecord) -> tuple[_PathRecord, str]:
     """What a record says, and its version."""
     version = ""
     try:
         data, version = lake.read_versioned(place)
-        return msgspec.json.decode(data, type=_Record), version
+        return msgspec.json.decode(data, type=_PathRecord), version
     except (MissingError, msgspec.MsgspecError):  # a record that cannot be read costs one reading of the files
         return otherwise, version
 

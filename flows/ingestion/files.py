@@ -13,13 +13,13 @@ from ranklake.storage.datasets.ingest import IngestOrder
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.lease import LeaseHolder
 
+from ..common.progress import ProgressCallback
 from ..sources.base import IngestReport, SourceError
 from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
-from .fetch import Told
 from .update import SourceReport
 
-__all__ = ["FILES", "FilesReport", "check_options", "chosen", "ingest_contests", "ingest_files"]
+__all__ = ["FILES", "FilesReport", "check_options", "ingest_contests", "ingest_files", "non_default"]
 
 FILES = "files"  # the name of the source
 # What a caller of `follow` may choose, as `ingest files` has it.
@@ -68,7 +68,7 @@ class FilesReport(SourceReport):
         return [*super().details(), *self.read.lines()[1:]]
 
 
-def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+def non_default(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that are other than their default."""
     return {name: value for name, value in options.items() if value != DEFAULTS.get(name)}
 
@@ -92,7 +92,7 @@ def ingest_files(
     dataset: str,
     options: Mapping[str, Any] | None = None,
     *,
-    on_progress: Told = lambda done, total, told: None,
+    on_progress: ProgressCallback = lambda done, total, message: None,
     before_commit: Callable[[Ingest], None] = lambda adding: None,
     **how: Any,
 ) -> FilesReport:
@@ -142,7 +142,7 @@ def ingest_contests(
     rewrite: bool = False,
     steal: bool = False,
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
-    on_progress: Told = lambda done, total, told: None,
+    on_progress: ProgressCallback = lambda done, total, message: None,
     before_commit: Callable[[Ingest], None] = lambda adding: None,
 ) -> None:
     """Add contests to the data set of a report, all or none, and count them in the report.

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 
 from ranklake.storage.datasets.ingest import Ingest
 
-__all__ = ["Names"]
+__all__ = ["PlayerNames"]
 
 
-class Names:
+class PlayerNames:
     """Handles by id.
 
     Parameters

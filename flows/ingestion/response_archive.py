@@ -21,14 +21,14 @@ from ranklake.storage.leases.lease import Lease
 from ..http.client import Response
 from ..sources.sites.documents import Document, Key
 
-__all__ = ["Entry", "ResponseArchive"]
+__all__ = ["ArchiveEntry", "ResponseArchive"]
 
 _AHEAD = 8  # responses; in a store each takes a round trip
 _BROKEN = "broken"
 _CODEC = "zstd"
 
 
-class Entry(msgspec.Struct, omit_defaults=True):
+class ArchiveEntry(msgspec.Struct, omit_defaults=True):
     """What the index knows of a response.
 
     ``version`` counts the responses that differed, -1 for none that could be read; ``failures`` those since that could
@@ -59,7 +59,7 @@ class _Header(msgspec.Struct):
 
 
 _HEADER = msgspec.json.Decoder(_Header)
-_ENTRIES = msgspec.json.Decoder(list[Entry])
+_ENTRIES = msgspec.json.Decoder(list[ArchiveEntry])
 
 
 class ResponseArchive:
@@ -86,7 +86,7 @@ class ResponseArchive:
         if entries is None:
             self.rebuild()
 
-    def entry(self, key: Key) -> Entry | None:
+    def entry(self, key: Key) -> ArchiveEntry | None:
         """What is known of a response; None if there is none."""
         return self._entries.get(key)
 
@@ -99,7 +99,7 @@ class ResponseArchive:
         entry = self._entries[key]
         return digest_of(entry.digest.encode() + msgspec.json.encode(entry.about, order="sorted"))
 
-    def find(self, key: Key) -> Entry | None:
+    def find(self, key: Key) -> ArchiveEntry | None:
         """Like :meth:`entry`, but look for a file that the index missed when a run was killed."""
         if key not in self._entries:
             # To read is one request to a store; to ask whether a file exists may be two, one of them a listing.
@@ -131,7 +131,7 @@ class ResponseArchive:
         """
         return prefetch(self.read, keys, _AHEAD, _AHEAD, "ranklake-raw")
 
-    def keep(self, document: Document, *, replace: bool = False) -> bool:
+    def store(self, document: Document, *, replace: bool = False) -> bool:
         """Keep a response, beside those that differ; lists, which are of no lasting interest, ``replace`` the last one.
 
         Returns
@@ -140,7 +140,7 @@ class ResponseArchive:
             Whether it is news.
         """
         key, response = document.key, document.response
-        entry = self._entries.get(key) or Entry(key.kind, key.name)
+        entry = self._entries.get(key) or ArchiveEntry(key.kind, key.name)
         digest = digest_of(response.body)
         news = entry.digest != digest or entry.about != document.about
         if news:
@@ -157,16 +157,16 @@ class ResponseArchive:
         self._entries[key] = entry
         return news
 
-    def keep_broken(self, document: Document) -> str:
+    def store_unreadable(self, document: Document) -> str:
         """Keep a response that cannot be read, for people to look at; returns its place. The next one replaces it."""
         key = document.key
         path = layout.raw_file(self.source, _BROKEN, str(key))
         self._writer.write_bytes(path, _encode(document, digest_of(document.response.body)))
-        entry = self._entries.setdefault(key, Entry(key.kind, key.name))
+        entry = self._entries.setdefault(key, ArchiveEntry(key.kind, key.name))
         entry.checked_seconds, entry.failures = document.response.time_seconds, entry.failures + 1
         return path
 
-    def still_holds(self, key: Key, time_seconds: int) -> None:
+    def mark_unchanged(self, key: Key, time_seconds: int) -> None:
         """The site says that nothing changed."""
         entry = self._entries[key]
         entry.checked_seconds, entry.failures = time_seconds, 0
@@ -216,7 +216,7 @@ class ResponseArchive:
                 if (path := f"{folder}/{stem}.{version}.zst") not in known:
                     self._adopt(self._read(path), version)
 
-    def _path(self, entry: Entry) -> str:
+    def _path(self, entry: ArchiveEntry) -> str:
         path, *before = self._names(Key(entry.kind, entry.name), entry.version)
         return before[0] if before and not self._lake.exists(path) and self._lake.exists(before[0]) else path
 
@@ -227,7 +227,7 @@ class ResponseArchive:
 
     def _adopt(self, document: Document, version: int) -> None:
         key, response = document.key, document.response
-        self._entries[key] = Entry(
+        self._entries[key] = ArchiveEntry(
             key.kind,
             key.name,
             version,

@@ -14,14 +14,15 @@ from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.naming import check_folder
 from ranklake.storage.leases.lease import LeaseHolder, hold_lease
 
+from ..common.progress import ProgressCallback
 from ..common.times import parse_time
 from ..http.client import Client
 from ..sources.base import SourceError
 from ..sources.sites.site import Site, find_site
-from .fetch import Told, fetch
+from .fetch import fetch
 from .folder_client import FolderClient
 from .response_archive import ResponseArchive
-from .update import SourceReport, take_in
+from .update import SourceReport, update_dataset
 
 __all__ = ["KAGGLE", "SourceReport", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
 
@@ -37,9 +38,9 @@ def ingest_source(
     since: str | None = None,
     base_url: str | None = None,
     again: bool = False,
-    on_progress: Told = lambda done, total, told: None,
+    on_progress: ProgressCallback = lambda done, total, message: None,
     client: Client | FolderClient | None = None,
-    on_pause: Callable[[str], None] = lambda why: None,
+    on_retry: Callable[[str], None] = lambda why: None,
     steal: bool = False,
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
     **choices: Any,
@@ -67,7 +68,7 @@ def ingest_source(
     client
         Asks the site; by default one is made, with the access token in ``RANKLAKE_<SOURCE>_TOKEN`` and the address in
         ``RANKLAKE_CONTACT`` in its user agent. It is closed at the end.
-    on_pause
+    on_retry
         Called with the reason, and how long it is, when a question has to be put again.
     steal, on_wait
         As ``Dataset.ingest`` has them: nobody else asks the site, or changes the data set, at the same time.
@@ -92,16 +93,16 @@ def ingest_source(
     dataset = layout.check_dataset_name(dataset or source)
     check_folder(lake, layout.dataset_folder(dataset))  # before the site is asked for anything
     start = None if since is None else parse_time(since)
-    with client or open_client(site, on_pause) as asking:
+    with client or open_client(site, on_retry) as used_client:
         folder, purpose = layout.raw_folder(source), f"ingest {source}"
         with hold_lease(
             lake, folder, purpose, steal=steal, wait_seconds=LEASE_TIMEOUT_SECONDS, on_wait=on_wait
         ) as lease:
-            archive, before = ResponseArchive(lake, source, lease), asking.requests
-            broken = fetch(archive, site, asking, since=start, again=again, on_progress=on_progress)
-            requests = asking.requests - before
-    report = take_in(lake, archive, site, dataset, steal=steal, on_wait=on_wait, on_progress=on_progress)
-    for error in broken:
+            archive, before = ResponseArchive(lake, source, lease), used_client.requests
+            unreadable = fetch(archive, site, used_client, since=start, again=again, on_progress=on_progress)
+            requests = used_client.requests - before
+    report = update_dataset(lake, archive, site, dataset, steal=steal, on_wait=on_wait, on_progress=on_progress)
+    for error in unreadable:
         report.reject(error)
     report.requests, report.seconds = requests, time.monotonic() - began
     return report
@@ -114,7 +115,7 @@ def normalise_source(
     *,
     rewrite: bool = False,
     steal: bool = False,
-    on_progress: Told = lambda done, total, told: None,
+    on_progress: ProgressCallback = lambda done, total, message: None,
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
 ) -> SourceReport:
     """Read all raw responses of a site again and bring a data set up to date with them; asks nobody.
@@ -138,7 +139,7 @@ def normalise_source(
     archive.rebuild()
     if not any(archive.keys(kind) for kind in site.kinds):
         raise MissingError(f"no responses of {source} in {lake.url}; `ranklake ingest {source}` fetches them")
-    report = take_in(
+    report = update_dataset(
         lake,
         archive,
         site,
@@ -153,7 +154,7 @@ def normalise_source(
     return report
 
 
-def open_client(site: Site, on_pause: Callable[[str], None] = lambda why: None) -> Client | FolderClient:
+def open_client(site: Site, on_retry: Callable[[str], None] = lambda why: None) -> Client | FolderClient:
     """What asks a site: a client, whose token and our address come from the environment, or a reader of a folder.
 
     Raises
@@ -172,7 +173,7 @@ def open_client(site: Site, on_pause: Callable[[str], None] = lambda why: None) 
         pause_seconds=site.pause_seconds,
         token=os.environ.get(f"RANKLAKE_{site.name.upper()}_TOKEN", ""),
         contact=os.environ.get("RANKLAKE_CONTACT", ""),
-        on_pause=on_pause,
+        on_retry=on_retry,
     )
 
 
@@ -184,7 +185,7 @@ def ingest_kaggle(
     *,
     steal: bool = False,
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
-    on_progress: Told = lambda done, total, told: None,
+    on_progress: ProgressCallback = lambda done, total, message: None,
     before_commit: Callable[[Ingest], None] = lambda adding: None,
 ) -> None:
     """Bring the data set of a report up to date with a folder of Meta Kaggle; see :func:`ingest_source`.

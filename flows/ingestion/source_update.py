@@ -9,9 +9,9 @@ from typing import Any
 from ranklake.storage import Dataset, Lake, MissingError
 from ranklake.storage.lake import layout
 
+from ..common.progress import ProgressCallback
 from ..common.times import parse_time
 from ..sources.sites.site import SITES, find_site
-from .fetch import Told
 from .file_changes import watch
 from .files import FILES, FilesReport, check_options, ingest_files
 from .sites import KAGGLE, ingest_kaggle, ingest_source, open_client
@@ -68,7 +68,7 @@ def update(
     base_url: str | None = None,
     path: str | None = None,
     file_options: Mapping[str, Any] | None = None,
-    on_progress: Told = lambda done, total, told: None,
+    on_progress: ProgressCallback = lambda done, total, message: None,
 ) -> SourceReport:
     """Bring a data set up to date with a source; files that did not change since the last time are not read.
 

@@ -18,14 +18,14 @@ from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.leases.lease import LeaseHolder
 
+from ..common.progress import ProgressCallback
 from ..sources.base import SourceError, contest_number
 from ..sources.sites.documents import Document, Key
 from ..sources.sites.site import Site
-from .fetch import Told
-from .player_names import Names
+from .player_names import PlayerNames
 from .response_archive import ResponseArchive
 
-__all__ = ["SourceReport", "counted", "take_in"]
+__all__ = ["SourceReport", "counted", "update_dataset"]
 
 
 @dataclass
@@ -99,26 +99,26 @@ def counted(numbers: Mapping[str, int], noun: str) -> str:
     return f"{', '.join(f'{n:,} {kind}' for kind, n in found.items())} {noun}{plural}" if found else ""
 
 
-class _Taken(msgspec.Struct):
+class _DocumentRecord(msgspec.Struct):
     """What came of one document."""
 
     fingerprint: str
     contests: list[str]
 
 
-class _Record(msgspec.Struct):
+class _SourceRecord(msgspec.Struct):
     """What a data set has taken from a site: it saves reading what was read, and tells what is no longer there."""
 
     version: int = 0
-    documents: dict[str, _Taken] = {}
+    documents: dict[str, _DocumentRecord] = {}
     handles: dict[str, str] = {}
     aliases: dict[str, str] = {}
 
 
-_RECORD = msgspec.json.Decoder(_Record)
+_RECORD = msgspec.json.Decoder(_SourceRecord)
 
 
-def take_in(
+def update_dataset(
     lake: Lake,
     archive: ResponseArchive,
     site: Site,
@@ -128,7 +128,7 @@ def take_in(
     rewrite: bool = False,
     steal: bool = False,
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
-    on_progress: Told = lambda done, total, told: None,
+    on_progress: ProgressCallback = lambda done, total, message: None,
 ) -> SourceReport:
     """Bring a data set up to date with the raw responses; unless ``everything`` is, what was read is not read again."""
     report = SourceReport(site.name, dataset)
@@ -142,10 +142,10 @@ def take_in(
     with Dataset.ingest(lake, dataset, order="time", rewrite=rewrite, steal=steal, on_wait=on_wait) as adding:
         record, version = _read_record(lake, path)  # nobody else changes it from here on, nor the data set
         there = _contests(lake, dataset)
-        now = _Record(site.version, {})
-        names = Names(record.handles, record.aliases, _names(archive, site)) if site.name_kinds else None
+        now = _SourceRecord(site.version, {})
+        names = PlayerNames(record.handles, record.aliases, _names(archive, site)) if site.name_kinds else None
         before = {one for taken in record.documents.values() for one in taken.contests} & there
-        taker = _Taker(site, names, report, before)
+        updater = _DatasetUpdater(site, names, report, before)
         known = {} if everything or record.version != site.version else record.documents
         same = {key for key in keys if str(key) in known and known[str(key)].fingerprint == fingerprints[str(key)]}
         documents = archive.read_ahead([key for key in keys if key.kind in site.kinds and key not in same])
@@ -153,15 +153,15 @@ def take_in(
             on_progress(done, len(keys), f"reading {key.shown}")
             contests: list[str] | None = []
             if key in same:
-                contests = taker.confirm(adding, known[str(key)].contests)
+                contests = updater.confirm(adding, known[str(key)].contests)
             elif key.kind in site.kinds:
-                contests = taker.read(adding, next(documents), new_to_us=record.version == 0)
+                contests = updater.read(adding, next(documents), new_to_us=record.version == 0)
             if contests is None:  # it was taken out by hand, and comes back
-                contests = taker.read(adding, archive.read(key), new_to_us=False)
+                contests = updater.read(adding, archive.read(key), new_to_us=False)
             # What stands elsewhere, too, may be gone from there the next time: then it counts here.
-            fingerprint = "" if key in taker.repeating else fingerprints[str(key)]
-            now.documents[str(key)] = _Taken(fingerprint, contests)
-        for contest_id in sorted(before - taker.seen):
+            fingerprint = "" if key in updater.repeating else fingerprints[str(key)]
+            now.documents[str(key)] = _DocumentRecord(fingerprint, contests)
+        for contest_id in sorted(before - updater.seen):
             adding.remove(contest_id, f"{site.name} has it no longer")
             report.removed += 1
         if names is not None:
@@ -172,7 +172,7 @@ def take_in(
     return report
 
 
-def _holds(record: _Record, site: Site, fingerprints: dict[str, str], there: set[str]) -> int | None:
+def _holds(record: _SourceRecord, site: Site, fingerprints: dict[str, str], there: set[str]) -> int | None:
     """How many contests a data set has from a site, if it has all that the responses tell; else None."""
     if record.version != site.version or record.documents.keys() != fingerprints.keys():
         return None
@@ -182,14 +182,14 @@ def _holds(record: _Record, site: Site, fingerprints: dict[str, str], there: set
     return len(contests) if there.issuperset(contests) else None
 
 
-class _Taker:
+class _DatasetUpdater:
     """Puts the contests of documents into a data set, and counts.
 
     ``before`` are those that the data set has from this site, ``seen`` those that the site still has, ``repeating`` the
     documents that repeat contests of other documents.
     """
 
-    def __init__(self, site: Site, names: Names | None, report: SourceReport, before: set[str]) -> None:
+    def __init__(self, site: Site, names: PlayerNames | None, report: SourceReport, before: set[str]) -> None:
         self._site, self._names, self._report, self.before = site, names, report, before
         self.seen: set[str] = set()
         self.repeating: set[Key] = set()
@@ -239,13 +239,13 @@ class _Taker:
         return taken
 
 
-def _read_record(lake: Lake, path: str) -> tuple[_Record, str]:
+def _read_record(lake: Lake, path: str) -> tuple[_SourceRecord, str]:
     """What a record says, and its version."""
     try:
         data, version = lake.read_versioned(path)
         return _RECORD.decode(data), version
     except MissingError:
-        return _Record(), ""
+        return _SourceRecord(), ""
     except msgspec.MsgspecError as error:
         raise damaged(path, str(error)) from None
 

@@ -28,13 +28,13 @@ def normalise(options: Options) -> Iterator[Result]:
     n = options.least(CONTESTS)
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake.open(folder)
-        raw = ResponseArchive(lake, "codeforces")
+        archive = ResponseArchive(lake, "codeforces")
         rows = size = 0
         for contest in islice(read_contests(options.file(CODEFORCES)), n):
             number, body = _answer(contest)
-            raw.keep(Document(Key("rating-changes", number), Response(contest.url, 200, body, 0)))
+            archive.store(Document(Key("rating-changes", number), Response(contest.url, 200, body, 0)))
             rows, size = rows + len(contest), size + len(body)
-        raw.save()
+        archive.save()
         command = (invoke(), "normalise", "--source", "codeforces", "--lake", folder)
         done = [run_command(*command, "--dataset", f"d{turn}") for turn in range(REPEATS)]
     best = min(done, key=reported)

@@ -78,12 +78,12 @@ def follow(
     from ranklake.storage import Lake, MissingError
 
     from ...engines.base import choose_engine, open_engine
-    from ...ingestion.files import FILES, chosen
+    from ...ingestion.files import FILES, non_default
     from ...rating.resolve import wanted_runs
     from ...scheduling.follow import check_source
     from ...scheduling.follow import follow as follow_once
 
-    where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": chosen(files)}
+    where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": non_default(files)}
     sources = tuple(dict.fromkeys(sources))
     with usage():  # nothing is made for a command that is wrong
         if len(sources) > 1 and (path or dataset or names or base_url):

@@ -60,7 +60,7 @@ def test_get__what_is_unchanged_is_not_sent_again(server: Server) -> None:
 def test_get__passing_faults_are_tried_again_ever_later(server: Server, status: int) -> None:
     server.script("/", Reply(b"", status), Reply(b"", status), Reply(b"", status), b"response")
     told: list[str] = []
-    with server.client(interval_seconds=0.0, on_pause=told.append) as client:
+    with server.client(interval_seconds=0.0, on_retry=told.append) as client:
         assert client.get("").body == b"response"
         assert client.requests == 4
     assert len(told) == 3
@@ -129,7 +129,7 @@ def test_get__a_response_that_drips_for_ever_is_given_up(server: Server) -> None
     server["/"] = Reply(b"x" * 100, before=lambda: server.clock.passes(1000))
     said: list[str] = []
     with (
-        server.client(on_pause=said.append) as client,
+        server.client(on_retry=said.append) as client,
         pytest.raises(SourceError, match="no whole response within 1800 s"),
     ):
         client.get("")
@@ -268,7 +268,7 @@ def test_token__that_a_site_repeats_anywhere_is_nowhere_kept_or_shown(
     server["/coding"] = Reply(b"", headers={"Content-Encoding": echo})
     server.script("/later", Reply(b"", 503, {"Retry-After": echo}), b"fine")
     said: list[str] = []
-    with server.client(token=TOKEN, on_pause=said.append) as client:
+    with server.client(token=TOKEN, on_retry=said.append) as client:
         response = client.get("ok")
         assert (response.etag, response.last_modified) == ("", "")
         client.get("later")
@@ -288,7 +288,7 @@ def test_token__in_a_line_that_breaks_the_protocol_is_not_shown() -> None:
         talk = [f"{line}\r\n\r\n".encode()]
         with (
             raw_serving(lambda head, talk=talk: iter(talk)) as site,  # type: ignore[misc]
-            Client("site", site.url, interval_seconds=0, token=TOKEN, clock=NoSleep(), on_pause=said.append) as client,
+            Client("site", site.url, interval_seconds=0, token=TOKEN, clock=NoSleep(), on_retry=said.append) as client,
             pytest.raises(SourceError, match="access token") as error,
         ):
             client.get("")

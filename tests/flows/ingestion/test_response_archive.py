@@ -19,9 +19,9 @@ def document(name: str, body: bytes = b"{}") -> Document:
 
 @pytest.mark.parametrize("name", DEVICES)
 def test_archive__responses_of_release_01_about_a_device_are_found_under_their_old_names(lake: Lake, name: str) -> None:
-    raw = ResponseArchive(lake, "site")
-    raw.keep(document(name, b"old"))
-    raw.save()
+    archive = ResponseArchive(lake, "site")
+    archive.store(document(name, b"old"))
+    archive.save()
     now, before = (make("site", "round", name) for make in (layout.raw_file, layout.raw_file_before))
     lake.write_bytes(before, lake.read_bytes(now))
     lake.delete(now)
@@ -32,7 +32,7 @@ def test_archive__responses_of_release_01_about_a_device_are_found_under_their_o
         assert again.find(key) is not None
         assert again.read(key).response.body == b"old"
         assert dict(again.verify()) == {before: ""}
-    again.keep(document(name, b"new"))
+    again.store(document(name, b"new"))
     assert again.read(key).response.body == b"new"
     rebuilt = ResponseArchive(lake, "site")
     assert rebuilt.read(key).response.body == b"new"
@@ -42,27 +42,27 @@ def test_archive__responses_of_release_01_about_a_device_are_found_under_their_o
 def test_archive__an_empty_file_that_a_kill_left_is_no_response(lake: Lake) -> None:
     """Where a disk has no hard links, a response is an empty file for a moment."""
     lake.write_bytes(layout.raw_file("site", "round", "1"), b"")
-    raw = ResponseArchive(lake, "site")
-    assert raw.find(Key("round", "1")) is None
-    assert list(raw.verify()) == []
-    raw.keep(document("1"))
-    raw.save()
-    for again in (ResponseArchive(lake, "site"), raw):
+    archive = ResponseArchive(lake, "site")
+    assert archive.find(Key("round", "1")) is None
+    assert list(archive.verify()) == []
+    archive.store(document("1"))
+    archive.save()
+    for again in (ResponseArchive(lake, "site"), archive):
         assert again.read(Key("round", "1")).response.body == b"{}"
         assert dict(again.verify()) == {layout.raw_file("site", "round", "1", 1): ""}
 
 
 def test_archive__a_response_that_was_emptied_is_damage(lake: Lake) -> None:
-    raw = ResponseArchive(lake, "site")
-    raw.keep(document("1"))
+    archive = ResponseArchive(lake, "site")
+    archive.store(document("1"))
     lake.write_bytes(layout.raw_file("site", "round", "1"), b"")
-    ((path, problem),) = raw.verify()
+    ((path, problem),) = archive.verify()
     assert "not the response that was kept" in problem
     assert path == layout.raw_file("site", "round", "1")
 
 
 @pytest.mark.parametrize("left", [".tmp-0123456789abcdef", "writing-000003/.tmp-0123456789abcdef"])
 def test_archive__what_a_kill_left_beside_the_responses_is_none(lake: Lake, left: str) -> None:
-    ResponseArchive(lake, "site").keep(document("1"))
+    ResponseArchive(lake, "site").store(document("1"))
     lake.write_bytes(f"raw/site/{left}", b"half")
     assert dict(ResponseArchive(lake, "site").verify()) == {layout.raw_file("site", "round", "1"): ""}
