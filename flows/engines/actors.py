@@ -15,7 +15,7 @@ __all__ = ["ClusterHandle", "DaskActorGroup", "WorkerActor", "one_line"]
 T = TypeVar("T")
 
 ROW_SECONDS = 1e-4  # of patience for every row asked about
-SOON_ROWS = 20_000  # what is done about them takes some 10 ms: a worker does it at once and changes no thread for it
+INLINE_ROWS = 20_000  # what is done about them takes some 10 ms: a worker does it at once and changes no thread for it
 
 
 class ClusterHandle(Protocol):
@@ -91,7 +91,7 @@ class DaskActorGroup:
         alike = enclose(load(list(to_all))) if to_all else []
         told = [tuple(load((self._sequence, alike, list(own)))) for own in calls]
         replies = []
-        for good, reply in map(unload, self.call("do_at_once" if rows < SOON_ROWS else "do", told, seconds)):
+        for good, reply in map(unload, self.call("do_at_once" if rows < INLINE_ROWS else "do", told, seconds)):
             if not good:
                 raise reply
             replies.append(reply)

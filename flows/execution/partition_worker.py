@@ -25,14 +25,14 @@ from ranklake.rating_kernels.warm import warm
 
 from ..engines.base import RemoteCall
 
-__all__ = ["ActorState", "Facts", "Lot", "Share", "diffuse", "own", "pack", "unpack"]
+__all__ = ["ActorState", "Partition", "PartitionWorker", "RoundMetadata", "diffuse", "pack", "unpack", "writable"]
 
 Arrays = list[npt.NDArray[Any]]
-Facts = tuple[npt.NDArray[Any], ...]  # of a round: time_seconds, weight, perf_ceiling, event
+RoundMetadata = tuple[npt.NDArray[Any], ...]  # of a round: time_seconds, weight, perf_ceiling, event
 
 
 @dataclass(frozen=True, slots=True)
-class Lot:
+class Partition:
     """Whose beliefs a worker holds: players whose number modulo ``n_shards`` is in ``shards``, which ascend."""
 
     shards: Longs
@@ -78,7 +78,7 @@ class ActorState:
         return [getattr(self, name)(*arguments) for name, arguments in calls]
 
 
-class Share(ActorState):
+class PartitionWorker(ActorState):
     """One worker's part of a run.
 
     Parameters
@@ -106,15 +106,15 @@ class Share(ActorState):
 
     def put(self, rows: Ints, columns: dict[str, Column | Ragged]) -> None:
         """Believe of some of its players what is given."""
-        self._beliefs.put(own(rows), columns)
+        self._beliefs.put(writable(rows), columns)
 
-    def prior(self, facts: Facts, rows: Ints, without: Ints) -> list[npt.NDArray[Any]]:
+    def prior(self, metadata: RoundMetadata, rows: Ints, without: Ints) -> list[npt.NDArray[Any]]:
         """Diffuse the beliefs of its players before a round, but for some: these come diffused, before it is met."""
-        self._next = own(rows)
-        prior = diffuse(self._system, self._params, self._beliefs, facts, np.delete(self._next, without))
+        self._next = writable(rows)
+        prior = diffuse(self._system, self._params, self._beliefs, metadata, np.delete(self._next, without))
         return [pack(column) for column in prior]
 
-    def hear(self, facts: Facts, n: int, ties: Ints | None, prior: Sequence[Any]) -> None:
+    def receive_priors(self, metadata: RoundMetadata, n: int, ties: Ints | None, prior: Sequence[Any]) -> None:
         """Hear everybody's beliefs before a round, the one of the last :meth:`prior`; in standings order.
 
         Parameters
@@ -124,14 +124,14 @@ class Share(ActorState):
         ties
             The places of all (``lo``), unless nobody ties.
         """
-        lo = np.arange(n, dtype=np.int32) if ties is None else own(ties)
+        lo = np.arange(n, dtype=np.int32) if ties is None else writable(ties)
         starts = np.append(np.flatnonzero(np.diff(lo, prepend=-1)), n)
         hi = np.repeat(starts[1:] - 1, np.diff(starts)).astype(np.int32)
         everybody = Prior(*(unpack(column, n) for column in prior))
-        whole = _round(facts, np.zeros(n, dtype=np.int32), lo, hi)
+        whole = _round(metadata, np.zeros(n, dtype=np.int32), lo, hi)
         self._round = _Round(whole, everybody, self._next, [])
 
-    def meet(self, places: Ints, wide: bool) -> Any:
+    def finish_round(self, places: Ints, wide: bool) -> Any:
         """The rest of the round that was heard of, or its beginning if the summary is to be shared.
 
         Parameters
@@ -140,17 +140,17 @@ class Share(ActorState):
             Where its own players stand there, ascending: those of the last :meth:`prior`.
         """
         self._current().places = places
-        return self.join() if wide else self._finish(self._summarise(serial_map))
+        return self.resume_summary() if wide else self._finish(self._summarise(serial_map))
 
-    def know(self, filled: Arrays) -> None:
+    def receive_partials(self, filled: Arrays) -> None:
         """Hear what the last map of a shared summary has filled everywhere."""
         self._current().known.append(filled)
 
-    def join(self) -> tuple[str, Any]:
+    def resume_summary(self) -> tuple[str, Any]:
         """Go on with a summary, or begin it: what a map has filled here, or performances of a range of places."""
         here = self._current()
         try:
-            summary = self._summarise(_Together(self._place, self._size, here.known))
+            summary = self._summarise(_SharedMap(self._place, self._size, here.known))
         except _FilledError as ready:
             return "filled", ready.arrays
         here.summary, here.known = summary, []
@@ -215,7 +215,7 @@ class _FilledError(Exception):
         self.arrays = arrays
 
 
-class _Together:
+class _SharedMap:
     """A map whose ranges are shared with other workers: it fills its own and stops, or takes what all have filled."""
 
     def __init__(self, place: int, size: int, known: Sequence[Arrays]) -> None:
@@ -243,21 +243,21 @@ def pack(column: npt.NDArray[Any]) -> Any:
 
 def unpack(column: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
     """The column again, of ``n`` entries."""
-    return np.full(n, column[0]) if len(column) == 1 else own(column)
+    return np.full(n, column[0]) if len(column) == 1 else writable(column)
 
 
-def own(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def writable(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """An array for kernels: what came over a wire may be read-only, for which they would be compiled again."""
     return np.require(column, requirements=["C", "W"])
 
 
-def diffuse(system: System, params: Any, beliefs: Beliefs, facts: Facts, rows: Ints) -> Arrays:
+def diffuse(system: System, params: Any, beliefs: Beliefs, metadata: RoundMetadata, rows: Ints) -> Arrays:
     """Diffuse what is believed of some rows before a round, in place; ``mu, sigma, beta, n_before``."""
     nothing = np.zeros(len(rows), dtype=np.int32)
     prior = Outcome.empty(len(rows)).prior
-    system.prior(params, beliefs, _round(facts, rows, nothing, nothing), 0, len(rows), prior)
+    system.prior(params, beliefs, _round(metadata, rows, nothing, nothing), 0, len(rows), prior)
     return [prior.mu, prior.sigma, prior.beta, prior.n_before]
 
 
-def _round(facts: Facts, player: Ints, lo: Ints, hi: Ints) -> Rounds:
-    return Rounds(np.array([0, len(player)]), player, lo, hi, *(own(fact) for fact in facts))
+def _round(metadata: RoundMetadata, player: Ints, lo: Ints, hi: Ints) -> Rounds:
+    return Rounds(np.array([0, len(player)]), player, lo, hi, *(writable(fact) for fact in metadata))

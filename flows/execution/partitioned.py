@@ -22,20 +22,20 @@ from ranklake.rating_kernels.core.standings import Ints, Longs
 
 from ..engines.base import ActorGroup, DistributedEngine, RemoteCall
 from .outcomes import checked
-from .partition_worker import Facts, Lot, Share, diffuse, pack, unpack
-from .rater import Held
-from .rounds import stretches
+from .partition_worker import Partition, PartitionWorker, RoundMetadata, diffuse, pack, unpack
+from .rater import BeliefColumns
+from .rounds import split_batches
 
-__all__ = ["WIDE", "Spread"]
+__all__ = ["SHARED_SUMMARY_ROWS", "PartitionedRater"]
 
-WIDE = 50_000  # participants from which the summary is worth two trips more; fewer, and each worker makes all of it
+SHARED_SUMMARY_ROWS = 50_000  # participants from which sharing the summary is worth two more trips to each worker
 _NOBODY = np.empty(0, dtype=np.int32)
-LONG = 20_000  # participants from which the driver's own work is worth two threads more, beside that of the workers
+OVERLAP_ROWS = 20_000  # participants from which the driver overlaps its own work with that of the workers
 SHARDS = 16  # a worker: players who came together are spread over all
 
 
 @dataclass(slots=True)
-class _Stretch:
+class _Batch:
     """One large round, or small ones together, and which worker holds whom of its participants."""
 
     of: Rounds  # what was given, and where in it this begins
@@ -53,7 +53,7 @@ class _Stretch:
     meeting: Future[list[list[Any]]] | None = None  # what workers reply who are at work on it
 
 
-class Spread:
+class PartitionedRater:
     """A keeper whose beliefs are held by the workers of an engine."""
 
     ahead = 3
@@ -68,19 +68,19 @@ class Spread:
         wide: int | None = None,
     ) -> None:
         self._system, self._params, self._n_players = system, params, n_players
-        self._wide = WIDE if wide is None else wide
+        self._wide = SHARED_SUMMARY_ROWS if wide is None else wide
 
         def init_args(place: int, size: int) -> tuple[Any, ...]:
-            return system.name, params, len(_lot(place, size, shards).players(n_players)), place, size
+            return system.name, params, len(_partition(place, size, shards).players(n_players)), place, size
 
-        self._group: ActorGroup = engine.start_actors(Share, init_args)
+        self._group: ActorGroup = engine.start_actors(PartitionWorker, init_args)
         size = self._group.size
-        self._lots = [_lot(place, size, shards) for place in range(size)]
-        self._holder = np.empty(self._lots[0].n_shards, dtype=np.int16)
-        for place, lot in enumerate(self._lots):
-            self._holder[lot.shards] = place
-        self._waiting: list[list[RemoteCall]] = [[] for _ in self._lots]  # orders that go with the next ones
-        self._prepared: list[_Stretch] = []  # of rounds that were told ahead
+        self._partitions = [_partition(place, size, shards) for place in range(size)]
+        self._holder = np.empty(self._partitions[0].n_shards, dtype=np.int16)
+        for place, partition in enumerate(self._partitions):
+            self._holder[partition.shards] = place
+        self._waiting: list[list[RemoteCall]] = [[] for _ in self._partitions]  # orders that go with the next ones
+        self._prepared: list[_Batch] = []  # of rounds that were told ahead
         self._helpers = ThreadPoolExecutor(2, thread_name_prefix="ranklake-spread")  # one asks, one shares out
         self.phases: dict[str, tuple[float, int]] = {}
 
@@ -88,7 +88,7 @@ class Spread:
         if rounds.n_rows and rounds.player.max() >= self._n_players:
             raise ValueError(f"player {rounds.player.max()} has no row in a store of {self._n_players} players")
         outcome, done = Outcome.empty(rounds.n_rows), 0
-        coming = self._stretches([rounds, *ahead])
+        coming = self._batches([rounds, *ahead])
         now, then, after = next(coming, None), next(coming, None), next(coming, None)
         while now is not None and now.of is rounds:
             rows = outcome.part(done, done + now.rounds.n_rows)
@@ -108,18 +108,18 @@ class Spread:
         self._prepared = [one for one in (now, then, after) if one is not None]
         return outcome
 
-    def columns(self) -> Held:
+    def columns(self) -> BeliefColumns:
         assert not any(one.begun for one in self._prepared), "beliefs before a round that has begun are nobody's"
-        calls = [[("columns", (len(lot.players(self._n_players)),))] for lot in self._lots]
+        calls = [[("columns", (len(partition.players(self._n_players)),))] for partition in self._partitions]
         parts = [reply[0] for reply in self._ask(calls, self._n_players)]
-        players = [lot.players(self._n_players) for lot in self._lots]
+        players = [partition.players(self._n_players) for partition in self._partitions]
         return {name: _merge([part[name] for part in parts], players, self._n_players) for name in parts[0]}
 
-    def restore(self, columns: Held) -> None:
+    def restore(self, columns: BeliefColumns) -> None:
         known = len(columns["mu"])
         calls: list[list[RemoteCall]] = []
-        for lot in self._lots:
-            players = lot.players(known)
+        for partition in self._partitions:
+            players = partition.players(known)
             calls.append([("restore", ({name: _some(column, players) for name, column in columns.items()},))])
         self._ask(calls, self._n_players)
 
@@ -128,7 +128,7 @@ class Spread:
         self._group.close()
 
     def _take_waiting(self) -> list[list[RemoteCall]]:
-        waiting, self._waiting = self._waiting, [[] for _ in self._lots]
+        waiting, self._waiting = self._waiting, [[] for _ in self._partitions]
         return waiting
 
     def _ask(
@@ -150,13 +150,13 @@ class Spread:
         self.phases[phase] = seconds + now - since, times + 1
         return now
 
-    def _stretches(self, parts: Sequence[Rounds]) -> Iterator[_Stretch]:
+    def _batches(self, parts: Sequence[Rounds]) -> Iterator[_Batch]:
         prepared = {(id(one.of), one.start): one for one in self._prepared}
         for part in parts:
-            for start, stop, large in stretches(self._system, part):
-                yield prepared.get((id(part), start)) or self._stretch(part, start, stop, large)
+            for start, stop, large in split_batches(self._system, part):
+                yield prepared.get((id(part), start)) or self._batch(part, start, stop, large)
 
-    def _stretch(self, of: Rounds, start: int, stop: int, large: bool) -> _Stretch:
+    def _batch(self, of: Rounds, start: int, stop: int, large: bool) -> _Batch:
         rounds = of.part(start, stop)
         since = time.perf_counter()
         numbered = rounds
@@ -166,43 +166,43 @@ class Spread:
             numbered = Rounds(rounds.offsets, numbers.astype(np.int32), *_rest(rounds))
         holder = self._holder[players % len(self._holder)]
         order = np.argsort(holder, kind="stable").astype(np.int32)
-        ends = np.cumsum(np.bincount(holder, minlength=len(self._lots)))
+        ends = np.cumsum(np.bincount(holder, minlength=len(self._partitions)))
         places = np.split(order, ends[:-1])
-        rows = [lot.rows(players[own]) for lot, own in zip(self._lots, places, strict=True)]
+        rows = [partition.rows(players[own]) for partition, own in zip(self._partitions, places, strict=True)]
         self._spent("share out", since)
-        return _Stretch(of, start, rounds, large, players, numbered, places, rows)
+        return _Batch(of, start, rounds, large, players, numbered, places, rows)
 
-    def _begin(self, stretch: _Stretch | None, after: _Stretch | None) -> list[list[RemoteCall]]:
+    def _begin(self, batch: _Batch | None, after: _Batch | None) -> list[list[RemoteCall]]:
         """What to ask each worker first: beliefs before a large round; or of those who play in small ones, and before
         the large round after these, but for those who play in both."""
-        if stretch is None:
-            return [[] for _ in self._lots]
-        if stretch.large:
-            return [[("prior", (_facts(stretch.rounds), rows, _NOBODY))] for rows in stretch.rows]
-        calls: list[list[RemoteCall]] = [[("take", (rows,))] for rows in stretch.rows]
+        if batch is None:
+            return [[] for _ in self._partitions]
+        if batch.large:
+            return [[("prior", (_metadata(batch.rounds), rows, _NOBODY))] for rows in batch.rows]
+        calls: list[list[RemoteCall]] = [[("take", (rows,))] for rows in batch.rows]
         if after is not None and after.large:
-            again = _among(after.players, stretch.players) >= 0
+            again = _among(after.players, batch.players) >= 0
             after.early = [places[again[places]] for places in after.places]
             for own, places, rows in zip(calls, after.places, after.rows, strict=True):
-                own.append(("prior", (_facts(after.rounds), rows, np.flatnonzero(again[places]))))
+                own.append(("prior", (_metadata(after.rounds), rows, np.flatnonzero(again[places]))))
         return calls
 
-    def _hear(self, stretch: _Stretch | None, after: _Stretch | None, replies: Sequence[list[Any]]) -> None:
+    def _receive_priors(self, batch: _Batch | None, after: _Batch | None, replies: Sequence[list[Any]]) -> None:
         """Replies to what was asked first."""
-        if stretch is not None:
-            stretch.begun = [reply[0] for reply in replies]
+        if batch is not None:
+            batch.begun = [reply[0] for reply in replies]
         if after is not None and after.early is not None:
             after.begun = [reply[1] for reply in replies]
 
-    def _begun(self, stretch: _Stretch, after: _Stretch | None) -> list[Any]:
-        if stretch.begun is None:
+    def _begun(self, batch: _Batch, after: _Batch | None) -> list[Any]:
+        if batch.begun is None:
             since = time.perf_counter()
-            self._hear(stretch, after, self._ask(self._begin(stretch, after), len(stretch.players)))
+            self._receive_priors(batch, after, self._ask(self._begin(batch, after), len(batch.players)))
             self._spent("prior", since)
-        assert stretch.begun is not None
-        return stretch.begun
+        assert batch.begun is not None
+        return batch.begun
 
-    def _rate_small(self, now: _Stretch, then: _Stretch | None, outcome: Outcome) -> None:
+    def _rate_small(self, now: _Batch, then: _Batch | None, outcome: Outcome) -> None:
         columns = self._begun(now, then)
         since = time.perf_counter()
         beliefs = self._system.newcomers(self._params, len(now.players))
@@ -211,31 +211,31 @@ class Spread:
         self._system.rate_small(self._params, beliefs, now.numbered, outcome)
         if then is not None and then.early is not None:
             again = _among(then.players[np.concatenate(then.early)], now.players).astype(np.int32)
-            then.settled = diffuse(self._system, self._params, beliefs, _facts(then.rounds), again)
+            then.settled = diffuse(self._system, self._params, beliefs, _metadata(then.rounds), again)
         for waiting, places, rows in zip(self._waiting, now.places, now.rows, strict=True):
             waiting.append(("put", (rows, beliefs.take(places))))
         self._spent("small rounds", since)
 
-    def _meeting(self, now: _Stretch, then: _Stretch | None, after: _Stretch | None) -> tuple[Any, ...]:
+    def _meeting(self, now: _Batch, then: _Batch | None, after: _Batch | None) -> tuple[Any, ...]:
         """What to ask for a large round, once beliefs before it have come: what :meth:`_ask` is given."""
         assert now.begun is not None
         since = time.perf_counter()
         n, wide = now.rounds.n_rows, self._is_wide(now)
         now.prior = self._laid_out(now, now.begun)
         to_all: list[RemoteCall] = [
-            ("hear", (_facts(now.rounds), n, _ties(now.rounds), [pack(one) for one in now.prior]))
+            ("receive_priors", (_metadata(now.rounds), n, _ties(now.rounds), [pack(one) for one in now.prior]))
         ]
         begin = self._begin(None, None) if wide else self._begin(then, after)
-        calls = [[("meet", (places, wide)), *more] for places, more in zip(now.places, begin, strict=True)]
+        calls = [[("finish_round", (places, wide)), *more] for places, more in zip(now.places, begin, strict=True)]
         self._spent("lay out", since)
         return calls, n, to_all, self._take_waiting()
 
-    def _start(self, now: _Stretch | None, then: _Stretch | None, after: _Stretch | None) -> None:
+    def _start(self, now: _Batch | None, then: _Batch | None, after: _Batch | None) -> None:
         """Have workers begin a long round before anybody waits for them, if all is known that they must hear."""
         if now is not None and now.begun is not None and now.large and _is_long(now):
             now.meeting = self._helpers.submit(self._ask, *self._meeting(now, then, after))
 
-    def _rate_large(self, now: _Stretch, then: _Stretch | None, after: _Stretch | None, outcome: Outcome) -> list[Any]:
+    def _rate_large(self, now: _Batch, then: _Batch | None, after: _Batch | None, outcome: Outcome) -> list[Any]:
         """Wait for the end of a large round; what each worker says of its own players."""
         if now.meeting is None:
             self._begun(now, then)
@@ -246,17 +246,17 @@ class Spread:
             since = time.perf_counter()
             replies = now.meeting.result()
         if self._is_wide(now):
-            outcome.perf[:] = self._together([reply[0] for reply in replies], now.rounds.n_rows)
+            outcome.perf[:] = self._all_reduce([reply[0] for reply in replies], now.rounds.n_rows)
             since = self._spent("summary", since)
             absorb: list[RemoteCall] = [("absorb", (pack(outcome.perf[places]),)) for places in now.places]
             begin = self._begin(then, after)
             calls = [[one, *more] for one, more in zip(absorb, begin, strict=True)]
             replies = self._ask(calls, now.rounds.n_rows)
-        self._hear(then, after, [reply[1:] for reply in replies])
+        self._receive_priors(then, after, [reply[1:] for reply in replies])
         self._spent("meet and absorb, next prior", since)
         return [reply[0] for reply in replies]
 
-    def _write_down(self, now: _Stretch, replies: Sequence[Any], outcome: Outcome) -> None:
+    def _write_down(self, now: _Batch, replies: Sequence[Any], outcome: Outcome) -> None:
         """What workers said of a large round, and what was believed before it."""
         since = time.perf_counter()
         assert now.prior is not None
@@ -267,10 +267,10 @@ class Spread:
             outcome.mu[places], outcome.sigma[places] = mu, sigma
         self._spent("lay out", since)
 
-    def _is_wide(self, now: _Stretch) -> bool:
+    def _is_wide(self, now: _Batch) -> bool:
         return now.rounds.n_rows >= self._wide and self._group.size > 1
 
-    def _laid_out(self, now: _Stretch, begun: Sequence[Any]) -> list[npt.NDArray[Any]]:
+    def _laid_out(self, now: _Batch, begun: Sequence[Any]) -> list[npt.NDArray[Any]]:
         """Beliefs before a large round, in standings order: ``mu, sigma, beta, n_before``."""
         n = now.rounds.n_rows
         columns: list[npt.NDArray[Any]] = [np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int32)]
@@ -284,7 +284,7 @@ class Spread:
                 column[np.concatenate(early)] = values
         return columns
 
-    def _together(self, replies: Sequence[tuple[str, Any]], n: int) -> npt.NDArray[np.float64]:
+    def _all_reduce(self, replies: Sequence[tuple[str, Any]], n: int) -> npt.NDArray[np.float64]:
         """Performances of a round whose summary the workers share: they exchange what each fills until all have it."""
         while True:
             kinds = {kind for kind, _ in replies}
@@ -294,12 +294,15 @@ class Spread:
                 perf: npt.NDArray[np.float64] = np.concatenate(parts)
                 return perf
             filled = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-            replies = [reply[0] for reply in self._ask([[("join", ())]] * len(parts), n, [("know", (filled,))])]
+            replies = [
+                reply[0]
+                for reply in self._ask([[("resume_summary", ())]] * len(parts), n, [("receive_partials", (filled,))])
+            ]
 
 
-def _lot(place: int, size: int, shards: int | None) -> Lot:
+def _partition(place: int, size: int, shards: int | None) -> Partition:
     n_shards = shards or SHARDS * size
-    return Lot(np.arange(place, n_shards, size), n_shards)
+    return Partition(np.arange(place, n_shards, size), n_shards)
 
 
 def _among(players: npt.NDArray[np.integer], others: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
@@ -308,8 +311,8 @@ def _among(players: npt.NDArray[np.integer], others: npt.NDArray[np.integer]) ->
     return np.where(others[at] == players, at, -1)
 
 
-def _is_long(stretch: _Stretch) -> bool:
-    return stretch.rounds.n_rows >= LONG
+def _is_long(batch: _Batch) -> bool:
+    return batch.rounds.n_rows >= OVERLAP_ROWS
 
 
 def _ties(rounds: Rounds) -> Ints | None:
@@ -317,12 +320,12 @@ def _ties(rounds: Rounds) -> Ints | None:
     return None if np.array_equal(rounds.lo, rounds.hi) else rounds.lo
 
 
-def _facts(rounds: Rounds) -> Facts:
+def _metadata(rounds: Rounds) -> RoundMetadata:
     return rounds.time_seconds, rounds.weight, rounds.perf_ceiling, rounds.event
 
 
 def _rest(rounds: Rounds) -> tuple[Any, ...]:
-    return rounds.lo, rounds.hi, *_facts(rounds)
+    return rounds.lo, rounds.hi, *_metadata(rounds)
 
 
 def _some(column: Column | Ragged, rows: Longs) -> Column | Ragged:

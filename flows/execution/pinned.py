@@ -20,13 +20,13 @@ from ranklake.rating_kernels.warm import warm
 from ..engines.base import DistributedEngine, RemoteCall
 from ..engines.serial import Serial
 from .outcomes import RoundError
-from .partition_worker import ActorState, own
-from .rater import Held, Here
+from .partition_worker import ActorState, writable
+from .rater import BeliefColumns, LocalRater
 
-__all__ = ["Apart", "Away", "Shelf", "Whole"]
+__all__ = ["Apart", "BatchCache", "PinnedRater", "PinnedWorker"]
 
 BATCH_ROWS = 200_000  # rated in one trip, of the parts that are known
-SHELF_BYTES = 1 << 28  # of rounds that a worker keeps for the next run that wants them
+CACHE_BYTES = 1 << 28  # of rounds that a worker keeps for the next run that wants them
 FIELDS = tuple(field.name for field in fields(Rounds))
 
 
@@ -60,7 +60,7 @@ class Apart:
         return None
 
 
-class Shelf:
+class BatchCache:
     """Rounds by their digest; those that were not asked for longest go first."""
 
     def __init__(self, most_bytes: int) -> None:
@@ -86,16 +86,16 @@ class Shelf:
             return self._rounds.get(digest)
 
 
-_SHELF = Shelf(SHELF_BYTES)  # one a worker's process, whichever runs it holds
+_CACHE = BatchCache(CACHE_BYTES)  # one a worker's process, whichever runs it holds
 
 
-class Whole(ActorState):
+class PinnedWorker(ActorState):
     """A worker's side of a run that it holds alone."""
 
     def __init__(self, system: str, params: Any, n_players: int) -> None:
         super().__init__()
         warm(SYSTEMS[system])  # here, where it may take its time
-        self._keeper = Here(SYSTEMS[system], params, n_players, Serial())
+        self._rater = LocalRater(SYSTEMS[system], params, n_players, Serial())
 
     def rate(self, digests: Sequence[bytes], given: dict[bytes, Rounds]) -> list[Outcome | RoundError] | list[bytes]:
         """Rate parts, told by their digests; or, if some are neither given nor here, the digests of these.
@@ -104,10 +104,10 @@ class Whole(ActorState):
         """
         parts = []
         for digest in digests:
-            part = _SHELF.get(digest)
+            part = _CACHE.get(digest)
             if digest in given:
-                part = Rounds(*(own(getattr(given[digest], name)) for name in FIELDS))
-                _SHELF.put(digest, part)
+                part = Rounds(*(writable(getattr(given[digest], name)) for name in FIELDS))
+                _CACHE.put(digest, part)
             parts.append((digest, part))
         missing = [digest for digest, part in parts if part is None]
         if missing:
@@ -116,28 +116,28 @@ class Whole(ActorState):
         try:
             for _, part in parts:
                 assert part is not None
-                outcomes.append(self._keeper.rate(part))
+                outcomes.append(self._rater.rate(part))
         except RoundError as error:
             outcomes.append(error)
         return outcomes
 
-    def columns(self) -> Held:
+    def columns(self) -> BeliefColumns:
         """What it believes of everybody."""
-        return self._keeper.columns()
+        return self._rater.columns()
 
-    def restore(self, columns: Held) -> None:
+    def restore(self, columns: BeliefColumns) -> None:
         """Believe what was stored."""
-        self._keeper.restore(columns)
+        self._rater.restore(columns)
 
 
-class Away:
+class PinnedRater:
     """A keeper whose beliefs are held by one worker of a cluster."""
 
     ahead = 8
 
     def __init__(self, system: System, params: Any, n_players: int, engine: DistributedEngine) -> None:
         self._n_players = n_players
-        self._group = engine.start_actors(Whole, lambda place, size: (system.name, params, n_players), 1)
+        self._group = engine.start_actors(PinnedWorker, lambda place, size: (system.name, params, n_players), 1)
         self._rated: list[tuple[Rounds, Outcome | RoundError]] = []  # of parts that were told ahead
         self.phases: dict[str, tuple[float, int]] = {}
 
@@ -156,12 +156,12 @@ class Away:
             raise outcome
         return outcome
 
-    def columns(self) -> Held:
+    def columns(self) -> BeliefColumns:
         assert not self._rated
-        columns: Held = self._ask("columns")
+        columns: BeliefColumns = self._ask("columns")
         return columns
 
-    def restore(self, columns: Held) -> None:
+    def restore(self, columns: BeliefColumns) -> None:
         self._ask("restore", columns)
 
     def close(self) -> None:

@@ -11,14 +11,14 @@ from ranklake.rating_kernels.core.beliefs import Column, Ragged
 from ..engines.base import DistributedEngine, Engine, LocalEngine
 from .rounds import rate_rounds
 
-__all__ = ["Held", "Here", "Keeper", "keep"]
+__all__ = ["BeliefColumns", "LocalRater", "Rater", "open_rater"]
 
-Held = dict[str, Column | Ragged]
+BeliefColumns = dict[str, Column | Ragged]
 
-WHOLE = 2_000_000  # players of whom one worker may believe alone: gigabytes
+MAX_PINNED_PLAYERS = 2_000_000  # players of whom one worker may believe alone: gigabytes
 
 
-class Keeper(Protocol):
+class Rater(Protocol):
     """Holds what is believed of every player, and rates rounds.
 
     Attributes
@@ -45,17 +45,17 @@ class Keeper(Protocol):
             work on it may begin.
         """
 
-    def columns(self) -> Held:
+    def columns(self) -> BeliefColumns:
         """What is believed of everybody, as arrays to be stored."""
 
-    def restore(self, columns: Held) -> None:
+    def restore(self, columns: BeliefColumns) -> None:
         """Believe what was stored; players beyond are newcomers."""
 
     def close(self) -> None:
         """Nobody will ask any more."""
 
 
-class Here:
+class LocalRater:
     """A store in this process."""
 
     ahead = 0
@@ -68,18 +68,18 @@ class Here:
     def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
         return rate_rounds(self._system, self._params, self._beliefs, rounds, self._engine)
 
-    def columns(self) -> Held:
+    def columns(self) -> BeliefColumns:
         return self._beliefs.columns(self._engine.map)
 
-    def restore(self, columns: Held) -> None:
+    def restore(self, columns: BeliefColumns) -> None:
         self._beliefs.restore(columns)
 
     def close(self) -> None:
         return None
 
 
-def keep(system: System, params: Any, n_players: int, engine: Engine) -> Keeper:
-    """A keeper of newcomers.
+def open_rater(system: System, params: Any, n_players: int, engine: Engine) -> Rater:
+    """A rater of newcomers.
 
     Raises
     ------
@@ -87,13 +87,13 @@ def keep(system: System, params: Any, n_players: int, engine: Engine) -> Keeper:
         As :meth:`.engines.base.DistributedEngine.start_actors`.
     """
     if not isinstance(engine, LocalEngine):
-        from .partitioned import Spread
-        from .pinned import Apart, Away
+        from .partitioned import PartitionedRater
+        from .pinned import Apart, PinnedRater
 
         apart = isinstance(engine, Apart)
         cluster = engine.engine if isinstance(engine, Apart) else engine
         assert isinstance(cluster, DistributedEngine)
-        if apart and n_players <= WHOLE:
-            return Away(system, params, n_players, cluster)
-        return Spread(system, params, n_players, cluster)
-    return Here(system, params, n_players, engine)
+        if apart and n_players <= MAX_PINNED_PLAYERS:
+            return PinnedRater(system, params, n_players, cluster)
+        return PartitionedRater(system, params, n_players, cluster)
+    return LocalRater(system, params, n_players, engine)

@@ -9,7 +9,7 @@ from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 from ..engines.base import LocalEngine
 from .outcomes import checked
 
-__all__ = ["rate_rounds", "stretches"]
+__all__ = ["rate_rounds", "split_batches"]
 
 
 def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: LocalEngine) -> Outcome:
@@ -38,7 +38,7 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     if rounds.n_rows and rounds.player.max() >= len(beliefs):
         raise ValueError(f"player {rounds.player.max()} has no row in a store of {len(beliefs)} players")
     outcome = Outcome.empty(rounds.n_rows)
-    for start, stop, large in stretches(system, rounds):
+    for start, stop, large in split_batches(system, rounds):
         part, rows = rounds.part(start, stop), outcome.part(rounds.offsets[start], rounds.offsets[stop])
         with checked(system, params, part, rows, start):
             if large:
@@ -48,7 +48,7 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     return outcome
 
 
-def stretches(system: System, rounds: Rounds) -> list[tuple[int, int, bool]]:
+def split_batches(system: System, rounds: Rounds) -> list[tuple[int, int, bool]]:
     """Rounds cut into ``start, stop, large``: a large round is alone, small ones between two large ones together."""
     cuts, done = [], 0
     for at in [*np.flatnonzero(np.diff(rounds.offsets) > system.small).tolist(), len(rounds)]:

@@ -19,7 +19,7 @@ from ..common.skipping import REASONS, Skipping
 from ..compilation.compile import compile_kernels
 from ..engines.base import ENGINES, Engine, EngineError, LocalEngine, WorkersLostError, open_engine
 from ..execution.outcomes import RoundError, in_full
-from ..execution.rater import Held, keep
+from ..execution.rater import BeliefColumns, open_rater
 from ..sources.base import SourceError
 from ..sources.column_names import Columns
 from ..sources.results import rounds_from_results
@@ -140,16 +140,18 @@ def _open(engine: Any, workers: int | None) -> Engine:
     return Cluster.of(engine)
 
 
-def _rated(system: System, params: Any, store: Beliefs, rounds: Rounds, opened_engine: Engine) -> tuple[Outcome, Held]:
+def _rated(
+    system: System, params: Any, store: Beliefs, rounds: Rounds, opened_engine: Engine
+) -> tuple[Outcome, BeliefColumns]:
     """Rate all rounds, from the start again whenever workers were lost; what is believed in the end."""
     for attempt in range(1, RECOVERIES + 2):
         try:
-            keeper = keep(system, params, len(store), opened_engine)
+            rater = open_rater(system, params, len(store), opened_engine)
             try:
-                keeper.restore(store.columns())
-                return keeper.rate(rounds), keeper.columns()
+                rater.restore(store.columns())
+                return rater.rate(rounds), rater.columns()
             finally:
-                keeper.close()
+                rater.close()
         except WorkersLostError as lost:
             if attempt > RECOVERIES:
                 raise EngineError(f"{lost}, {attempt} times; nothing was rated") from lost
@@ -275,7 +277,7 @@ def _known(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any]) -> np.
     return np.where(values.isna(), default, values.to_numpy(dtype=np.float64))
 
 
-def _final(beliefs: Held, players: list[Any]) -> pd.DataFrame:
+def _final(beliefs: BeliefColumns, players: list[Any]) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for name, column in beliefs.items():
         if isinstance(column, tuple):

@@ -286,13 +286,13 @@ def _rate_missing(
                     on_progress(Progress(rated.stop, n_rounds, counters.rows, time.perf_counter() - began))
                 writer.close()
                 if schedule.due(stop, time.perf_counter() - pass_began):
-                    writer.snapshot(stop - 1, rating_pass.keeper.columns(), schedule)
+                    writer.snapshot(stop - 1, rating_pass.rater.columns(), schedule)
                 start = stop
     finally:
-        for phase, (seconds, times) in rating_pass.keeper.phases.items():
+        for phase, (seconds, times) in rating_pass.rater.phases.items():
             before = done.phases.get(phase, (0.0, 0))
             done.phases[phase] = before[0] + seconds, before[1] + times
-        rating_pass.keeper.close()
+        rating_pass.rater.close()
 
 
 def _check_same(config: RunConfig, plan: Plan) -> None:

@@ -21,7 +21,7 @@ from ..common.adapters import ContestFacts
 from ..common.skipping import Skipping
 from ..engines.base import Engine
 from ..execution.outcomes import RoundError, in_full
-from ..execution.rater import Keeper, keep
+from ..execution.rater import Rater, open_rater
 
 __all__ = ["RatedBatch", "RatingPass"]
 
@@ -57,7 +57,7 @@ class RatingPass:
 
     Attributes
     ----------
-    keeper : Keeper
+    rater : Rater
         Holds what is believed after the rounds rated so far.
     damaged_snapshots : list of int
         Last rounds of the snapshots that were damaged, so that it could not be gone on from them.
@@ -75,14 +75,14 @@ class RatingPass:
         self._dataset, self._system, self._params = dataset, system, params
         self._counts = np.ones(dataset.contests.num_rows, dtype=bool) if excluded is None else ~excluded
         self._skipping, self._facts = skipping, ContestFacts.of(dataset.contests, self._counts)
-        self.keeper: Keeper = keep(system, params, dataset.n_players, engine)
+        self.rater: Rater = open_rater(system, params, dataset.n_players, engine)
         self.damaged_snapshots: list[int] = []
 
     def rate(self, start: int, stop: int) -> Iterator[RatedBatch]:
         """Rate contests ``start`` to ``stop - 1``, which must be the next; a part at a time, as they lie in files."""
-        for (part, reasons, informative, rounds), *then in _with_next(self._parts(start, stop), self.keeper.ahead):
+        for (part, reasons, informative, rounds), *then in _with_next(self._parts(start, stop), self.rater.ahead):
             try:
-                outcome = self.keeper.rate(rounds, [ahead[-1] for ahead in then])
+                outcome = self.rater.rate(rounds, [ahead[-1] for ahead in then])
             except RoundError as error:
                 raise self._named(error, rounds, part.first_contest + np.flatnonzero(informative)) from error
             yield RatedBatch(part.first_contest, part.first_contest + len(part), informative, reasons, rounds, outcome)
@@ -139,7 +139,7 @@ class RatingPass:
                 self.damaged_snapshots.append(last_round)
                 continue
             if digest == digests[last_round]:
-                self.keeper.restore(columns)
+                self.rater.restore(columns)
                 return last_round + 1
         return 0
 

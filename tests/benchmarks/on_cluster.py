@@ -23,9 +23,9 @@ from timing import Options, Result, SkippedRow
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.engines.base import DistributedEngine, Engine, RemoteCall, open_engine
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.execution.partitioned import Spread
+from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.flows.execution.pinned import Apart
-from ranklake.flows.execution.rater import Keeper, keep
+from ranklake.flows.execution.rater import Rater, open_rater
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 
 __all__ = ["cluster"]
@@ -79,9 +79,9 @@ def _side_by_side(history: History, opened: Open) -> Iterator[Result]:
     n_players, systems = len(history.handles), [SYSTEMS[name] for name in SIDE_BY_SIDE]
 
     def rate(system: System, engine: Engine) -> bytes:
-        keeper = keep(system, system.params(), n_players, engine)
-        outcomes = _walk(keeper, history.rounds)
-        keeper.close()
+        rater = open_rater(system, system.params(), n_players, engine)
+        outcomes = _walk(rater, history.rounds)
+        rater.close()
         return b"".join(outcome.mu.tobytes() for outcome in outcomes)
 
     with opened(WORKERS) as engine, ThreadPoolExecutor(len(systems)) as drivers:
@@ -118,22 +118,22 @@ def _very_large(n: int, opened: Open) -> Iterator[Result]:
     """A round in which everybody plays: what driver and workers hold at the most, beside threads for the bits."""
     rounds = large_rounds(2, field=n, population=n)
     with Threads(WORKERS) as threads_engine:
-        keeper = keep(SYSTEM, SYSTEM.params(), n, threads_engine)
+        rater = open_rater(SYSTEM, SYSTEM.params(), n, threads_engine)
         began = time.perf_counter()
-        expected = _walk(keeper, rounds)[-1].mu.tobytes()
+        expected = _walk(rater, rounds)[-1].mu.tobytes()
         threads = time.perf_counter() - began
-        del keeper
+        del rater
     before = set(psutil.Process().children(recursive=True))
     with opened(WORKERS) as engine:
         workers = [one.pid for one in psutil.Process().children(recursive=True) if one not in before]
         here = psutil.Process().memory_info().rss
         forget_peaks([os.getpid(), *workers])
-        keeper = keep(SYSTEM, SYSTEM.params(), n, engine)
+        rater = open_rater(SYSTEM, SYSTEM.params(), n, engine)
         began = time.perf_counter()
-        found = _walk(keeper, rounds)[-1].mu.tobytes()
+        found = _walk(rater, rounds)[-1].mu.tobytes()
         seconds = time.perf_counter() - began
         driver, worker = peak_bytes(os.getpid()) - here, max(map(peak_bytes, workers))
-        keeper.close()
+        rater.close()
     yield Result(
         "cluster",
         f"two rounds of {n:,} of {n:,}, {WORKERS} workers; peer: {WORKERS} threads; at the most the driver holds "
@@ -224,18 +224,21 @@ class _Scale:
 def _costs(rounds: Rounds) -> tuple[dict[str, float], dict[str, float], float]:
     """Seconds by phase for all rows; bytes a row to every worker and to its holder; and back."""
     scale = _Scale()
-    keeper = Spread(SYSTEM, SYSTEM.params(), POPULATION, scale)
-    keeper.rate(rounds)  # the first time pages of memory are new
-    before = dict(keeper.phases)
+    rater = PartitionedRater(SYSTEM, SYSTEM.params(), POPULATION, scale)
+    rater.rate(rounds)  # the first time pages of memory are new
+    before = dict(rater.phases)
     scale.seconds.clear()
     scale.sent.clear()
     scale.received = 0
-    keeper.rate(rounds)
-    driver = {name: keeper.phases[name][0] - before[name][0] for name in ("share out", "lay out")}
+    rater.rate(rounds)
+    driver = {name: rater.phases[name][0] - before[name][0] for name in ("share out", "lay out")}
     n = rounds.n_rows
     replicated = _replicated(rounds)
     shared = (
-        sum(scale.seconds[name] for name in ("prior", "hear", "meet", "know", "join", "absorb"))
+        sum(
+            scale.seconds[name]
+            for name in ("prior", "receive_priors", "finish_round", "receive_partials", "resume_summary", "absorb")
+        )
         - scale.workers * replicated
     )
     costs = driver | {"replicated": replicated, "shared": shared}
@@ -271,18 +274,18 @@ def _fastest(engines: Sequence[Engine], rounds: Rounds, n_players: int) -> list[
     best = [(float("inf"), Outcome.empty(0))] * len(engines)
     for _ in range(REPEATS):
         for i, engine in enumerate(engines):
-            keeper = keep(SYSTEM, SYSTEM.params(), n_players, engine)
+            rater = open_rater(SYSTEM, SYSTEM.params(), n_players, engine)
             began = time.perf_counter()
-            outcomes = _walk(keeper, rounds)
+            outcomes = _walk(rater, rounds)
             seconds = time.perf_counter() - began
-            keeper.close()
+            rater.close()
             best[i] = min(best[i][0], seconds), _joined(outcomes)
     return best
 
 
-def _walk(keeper: Keeper, rounds: Rounds) -> list[Outcome]:
+def _walk(rater: Rater, rounds: Rounds) -> list[Outcome]:
     parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
-    return [keeper.rate(part, parts[i + 1 : i + 1 + keeper.ahead]) for i, part in enumerate(parts)]
+    return [rater.rate(part, parts[i + 1 : i + 1 + rater.ahead]) for i, part in enumerate(parts)]
 
 
 def _joined(outcomes: Sequence[Outcome]) -> Outcome:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.flows.execution.rater import Keeper
+from ranklake.flows.execution.rater import Rater
 from ranklake.rating_kernels import Outcome, Rounds, System
 
 __all__ = ["N_PLAYERS", "around", "joined", "params_of", "season", "walk"]
@@ -43,9 +43,9 @@ def params_of(system: System) -> Any:
     return system.params(**_OPTIONS.get(system.name, {}))
 
 
-def walk(keeper: Keeper, parts: list[Rounds]) -> Outcome:
+def walk(rater: Rater, parts: list[Rounds]) -> Outcome:
     """Rate parts one after the other, each with a look at the next ones."""
-    return joined([keeper.rate(part, parts[i + 1 : i + 1 + keeper.ahead]) for i, part in enumerate(parts)])
+    return joined([rater.rate(part, parts[i + 1 : i + 1 + rater.ahead]) for i, part in enumerate(parts)])
 
 
 def joined(outcomes: list[Outcome]) -> Outcome:

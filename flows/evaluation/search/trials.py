@@ -18,7 +18,7 @@ from ...common.settings import build_params, find_system
 from ...common.skipping import ANY_SYSTEM, Skipping
 from ...engines.base import Engine
 from ...engines.serial import Serial
-from ...execution.rater import keep
+from ...execution.rater import open_rater
 from ...execution.rounds import rate_rounds
 from ..scores import RoundScores, is_better, score_rounds
 
@@ -167,8 +167,8 @@ def held_out_scores(
     """The paper's test: rate the whole history, score rounds from ``first_round`` on."""
     found = find_system(system)
     params = build_params(found, settings)
-    keeper = keep(found, params, history.n_players, engine)
-    scores = _scores(history.rounds, keeper.rate(history.rounds), filter)
+    rater = open_rater(found, params, history.n_players, engine)
+    scores = _scores(history.rounds, rater.rate(history.rounds), filter)
     names = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation")
     return {name: scores.mean(name, slice(first_round, None)) for name in names}
 

@@ -95,7 +95,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
     opened.close()
 
 
-@pytest.mark.parametrize("phase", ["prior", "meet", "take"])
+@pytest.mark.parametrize("phase", ["prior", "finish_round", "take"])
 def test_dask__goes_on_when_the_cable_to_another_host_is_cut(hosts: Hosts, strike, tmp_path: Path, phase: str) -> None:
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     strike(phase, hosts.cut)

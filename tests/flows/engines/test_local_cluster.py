@@ -49,8 +49,8 @@ def processes() -> list[int]:
 def test_local_cluster__lets_nobody_in_without_its_certificate(
     strike: Callable[..., None], tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", 0)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "OVERLAP_ROWS", 0)
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     before, found = listening(processes()), {}
     stranger = context_of(distributed.Security.temporary())
@@ -61,7 +61,7 @@ def test_local_cluster__lets_nobody_in_without_its_certificate(
             ours = context_of(engine._security)  # type: ignore[attr-defined]
             assert b"pickle-protocol" in answer(port, ours), "nothing of Dask listens there: the refusals say nothing"
 
-    strike("meet", look)
+    strike("finish_round", look)
     with open_engine("dask", 2) as engine:
         assert rate_run(lake, engine=engine).recoveries == 0
     assert len(found) == 5  # a scheduler, two workers and their nannies; neither a dashboard nor another HTTP server

@@ -32,14 +32,14 @@ def test_load__takes_any_array() -> None:
 
 
 def test_enclose__a_message_in_another_is_packed_once() -> None:
-    to_all = enclose(load(["hear", LARGE_ARRAY, SMALL_ARRAY]))
+    to_all = enclose(load(["receive_priors", LARGE_ARRAY, SMALL_ARRAY]))
     for turn in (1, 2):
-        pieces = load((turn, to_all, ["meet"]))
+        pieces = load((turn, to_all, ["finish_round"]))
         assert np.shares_memory(pieces[1], LARGE_ARRAY)
         number, inner, own = unload(pieces)
-        assert (number, own) == (turn, ["meet"])
+        assert (number, own) == (turn, ["finish_round"])
         name, large, small = unload(inner)
-        assert name == "hear"
+        assert name == "receive_priors"
         assert np.shares_memory(large, LARGE_ARRAY)
         assert np.array_equal(small, SMALL_ARRAY)
 

@@ -25,9 +25,9 @@ import ranklake.flows.execution.partitioned
 from ranklake import rate_history
 from ranklake.flows.engines.base import EngineError, open_engine
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.execution.partitioned import Spread
-from ranklake.flows.execution.pinned import Whole
-from ranklake.flows.execution.rater import Here
+from ranklake.flows.execution.partitioned import PartitionedRater
+from ranklake.flows.execution.pinned import PinnedWorker
+from ranklake.flows.execution.rater import LocalRater
 from ranklake.flows.rating.multi_run import rate_many
 from ranklake.flows.rating.resolve import wanted_runs
 from ranklake.rating_kernels import SYSTEMS as KERNELS
@@ -50,8 +50,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", 0)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "OVERLAP_ROWS", 0)
     monkeypatch.setattr(engine_module, "RETURN_SECONDS", 8.0)
 
 
@@ -87,8 +87,11 @@ def test_dask__has_the_bits_of_serial_on_a_cluster_of_its_own(system: str, expec
 @pytest.mark.parametrize(
     "phase",
     [
-        "meet",
-        *(pytest.param(one, marks=pytest.mark.slow) for one in ("take", "put", "prior", "join", "absorb", "columns")),
+        "finish_round",
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in ("take", "put", "prior", "resume_summary", "absorb", "columns")
+        ),
     ],
 )
 def test_dask__goes_on_when_a_worker_is_killed(
@@ -105,7 +108,7 @@ def test_dask__goes_on_when_a_worker_is_killed(
 @pytest.mark.slow
 def test_dask__goes_on_when_a_worker_freezes(site: Site, strike, expected, tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
-    strike("meet", lambda: site.workers[1].send_signal(signal.SIGSTOP))
+    strike("finish_round", lambda: site.workers[1].send_signal(signal.SIGSTOP))
     with Cluster(site.address, timeout=5.0) as engine:
         assert rate_run(lake, engine=engine).recoveries >= 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
@@ -121,7 +124,7 @@ def test_dask__uses_workers_that_join_at_the_next_rebuild(site: Site, strike, ex
         for worker in site.workers[:2]:
             worker.kill()
 
-    strike("meet", change_shift)
+    strike("finish_round", change_shift)
     with Cluster(site.address) as engine:
         assert rate_run(lake, engine=engine).recoveries >= 1
         assert engine.workers == 1
@@ -133,7 +136,7 @@ def test_dask__uses_workers_that_join_at_the_next_rebuild(site: Site, strike, ex
 def test_dask__says_how_far_it_came_when_nobody_is_left(site: Site, strike, expected, tmp_path: Path, who: str) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
     dead = site.workers if who == "all workers" else [site.scheduler]
-    strike("join", lambda: [process.kill() for process in dead])
+    strike("resume_summary", lambda: [process.kill() for process in dead])
     with (
         Cluster(site.address) as engine,
         pytest.raises(EngineError, match=r"its first [\d,]+ rounds are committed and hold"),
@@ -167,14 +170,14 @@ def test_dask__a_worker_out_of_memory_is_lost_and_not_hired_again(
 def test_dask__runs_side_by_side_have_a_worker_each(site: Site) -> None:
     init_args = "elo", KERNELS["elo"].params(), 10
     with Cluster(site.address) as engine:
-        groups = [engine.start_actors(Whole, lambda place, size: init_args, 1) for _ in range(2)]
+        groups = [engine.start_actors(PinnedWorker, lambda place, size: init_args, 1) for _ in range(2)]
         assert [group.size for group in groups] == [1, 1]
         first, second = (set(group._actors) for group in groups)
         assert first != second
         groups[0].close()
-        assert set(engine.start_actors(Whole, lambda place, size: init_args, 1)._actors) == first
+        assert set(engine.start_actors(PinnedWorker, lambda place, size: init_args, 1)._actors) == first
         engine.penalise(*second)
-        assert set(engine.start_actors(Whole, lambda place, size: init_args, 1)._actors) == first
+        assert set(engine.start_actors(PinnedWorker, lambda place, size: init_args, 1)._actors) == first
 
 
 @pytest.mark.slow
@@ -184,16 +187,16 @@ def test_dask__a_very_large_round_is_held_in_arrays_by_all(tmp_path: Path) -> No
     places = np.tile(np.arange(n), 2)
     players = np.concatenate([np.random.default_rng(seed).permutation(n) for seed in (1, 2)])
     rounds = Rounds.from_columns([0, n, 2 * n], players, places, places, [0, 600_000])
-    expected = Here(system, system.params(), n, Serial()).rate(rounds)
+    expected = LocalRater(system, system.params(), n, Serial()).rate(rounds)
     with open_engine("dask", 2) as engine:
         assert isinstance(engine, Cluster)
-        keeper = Spread(system, system.params(), n, engine)
+        rater = PartitionedRater(system, system.params(), n, engine)
         processes = [os.getpid(), *engine._client.run(os.getpid).values()]
         before = peak_bytes(os.getpid())
         forget_peaks(processes)
-        outcome = keeper.rate(rounds)
+        outcome = rater.rate(rounds)
         driver, *workers = map(peak_bytes, processes)
-        keeper.close()
+        rater.close()
     assert outcome.mu.tobytes() == expected.mu.tobytes()
     assert driver - before < 2 * 250 * n  # two rounds
     assert len(workers) == 2

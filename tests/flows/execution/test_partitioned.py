@@ -12,8 +12,8 @@ from helpers.rounds import N_PLAYERS, around, params_of, walk
 
 import ranklake.flows.execution.partitioned
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.execution.partitioned import Spread
-from ranklake.flows.execution.rater import Here, Keeper
+from ranklake.flows.execution.partitioned import PartitionedRater
+from ranklake.flows.execution.rater import LocalRater, Rater
 from ranklake.rating_kernels import SYSTEMS, Outcome, System
 
 
@@ -24,13 +24,13 @@ def system(request: pytest.FixtureRequest) -> System:
 
 @pytest.fixture(scope="module")
 def expected(system: System) -> tuple[Any, Outcome]:
-    keeper = Here(system, params_of(system), N_PLAYERS, Serial())
-    outcome = keeper.rate(around(system.small))
-    return keeper.columns(), outcome
+    rater = LocalRater(system, params_of(system), N_PLAYERS, Serial())
+    outcome = rater.rate(around(system.small))
+    return rater.columns(), outcome
 
 
-def same(keeper: Keeper, outcome: Outcome, expected: tuple[Any, Outcome]) -> bool:
-    columns = keeper.columns()
+def same(rater: Rater, outcome: Outcome, expected: tuple[Any, Outcome]) -> bool:
+    columns = rater.columns()
     assert columns.keys() == expected[0].keys()
     return same_bits((outcome, *columns.values()), (expected[1], *(expected[0][name] for name in columns)))
 
@@ -38,30 +38,30 @@ def same(keeper: Keeper, outcome: Outcome, expected: tuple[Any, Outcome]) -> boo
 @pytest.mark.parametrize(
     ("workers", "shards", "wide"), [(1, None, 0), (2, None, 0), (2, 7, 10**9), (3, 3, 2000), (5, 64, 0)]
 )
-def test_spread__has_the_same_bits_for_any_number_of_workers_and_shards(
+def test_partitioned__has_the_same_bits_for_any_number_of_workers_and_shards(
     system: System, expected, workers: int, shards: int | None, wide: int
 ) -> None:
-    keeper = Spread(system, params_of(system), N_PLAYERS, InProcessEngine(workers), shards, wide)
-    outcome = keeper.rate(around(system.small))
-    assert same(keeper, outcome, expected)
+    rater = PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(workers), shards, wide)
+    outcome = rater.rate(around(system.small))
+    assert same(rater, outcome, expected)
 
 
 @pytest.mark.parametrize("long", [0, 10**9], ids=["long", "short"])
-def test_spread__looks_ahead_to_the_next_parts_without_changing_a_bit(
+def test_partitioned__looks_ahead_to_the_next_parts_without_changing_a_bit(
     system: System, expected, long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", long)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "OVERLAP_ROWS", long)
     rounds = around(system.small)
     parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
-    keeper = Spread(system, params_of(system), N_PLAYERS, InProcessEngine(2), None, 3000)
-    assert same(keeper, walk(keeper, parts), expected)
+    rater = PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(2), None, 3000)
+    assert same(rater, walk(rater, parts), expected)
 
 
-def test_spread__goes_on_from_what_it_stored(system: System, expected) -> None:
+def test_partitioned__goes_on_from_what_it_stored(system: System, expected) -> None:
     rounds, params = around(system.small), params_of(system)
-    one = Spread(system, params, N_PLAYERS, InProcessEngine(2))
+    one = PartitionedRater(system, params, N_PLAYERS, InProcessEngine(2))
     first = one.rate(rounds.part(0, 4))
-    other = Spread(system, params, N_PLAYERS, InProcessEngine(3))
+    other = PartitionedRater(system, params, N_PLAYERS, InProcessEngine(3))
     other.restore(one.columns())
     rest = other.rate(rounds.part(4, len(rounds)))
     outcome = Outcome(

@@ -12,19 +12,19 @@ from helpers.rounds import N_PLAYERS, around, joined, params_of, walk
 import ranklake.flows.execution.pinned
 import ranklake.flows.execution.rater
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.execution.partitioned import Spread
-from ranklake.flows.execution.pinned import Apart, Away, Shelf
-from ranklake.flows.execution.rater import Here, keep
+from ranklake.flows.execution.partitioned import PartitionedRater
+from ranklake.flows.execution.pinned import Apart, BatchCache, PinnedRater
+from ranklake.flows.execution.rater import LocalRater, open_rater
 from ranklake.rating_kernels import SYSTEMS, Rounds, System
 
 ELO_MMR = SYSTEMS["elo-mmr"]
 
 
 @pytest.fixture(autouse=True)
-def empty_shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
-    shelf = Shelf(ranklake.flows.execution.pinned.SHELF_BYTES)
-    monkeypatch.setattr(ranklake.flows.execution.pinned, "_SHELF", shelf)
-    return shelf
+def empty_cache(monkeypatch: pytest.MonkeyPatch) -> BatchCache:
+    cache = BatchCache(ranklake.flows.execution.pinned.CACHE_BYTES)
+    monkeypatch.setattr(ranklake.flows.execution.pinned, "_CACHE", cache)
+    return cache
 
 
 @pytest.fixture
@@ -46,56 +46,63 @@ def parts_of(rounds: Rounds) -> list[Rounds]:
 
 
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=list(SYSTEMS))
-def test_away__has_the_bits_of_here(system: System) -> None:
+def test_pinned__has_the_bits_of_here(system: System) -> None:
     params, parts = params_of(system), parts_of(around(system.small))
-    here, away = Here(system, params, N_PLAYERS, Serial()), Away(system, params, N_PLAYERS, InProcessEngine(2))
+    here, pinned = (
+        LocalRater(system, params, N_PLAYERS, Serial()),
+        PinnedRater(system, params, N_PLAYERS, InProcessEngine(2)),
+    )
     expected = joined([here.rate(part) for part in parts[:4]]), here.columns()
-    outcome = walk(away, parts[:4])
-    assert same_bits((outcome, *away.columns().values()), (expected[0], *expected[1].values()))
-    other = Away(system, params, N_PLAYERS, InProcessEngine(3))
-    other.restore(away.columns())
+    outcome = walk(pinned, parts[:4])
+    assert same_bits((outcome, *pinned.columns().values()), (expected[0], *expected[1].values()))
+    other = PinnedRater(system, params, N_PLAYERS, InProcessEngine(3))
+    other.restore(pinned.columns())
     assert same_bits((walk(other, parts[4:]),), (joined([here.rate(part) for part in parts[4:]]),))
 
 
-def test_away__rounds_come_to_a_worker_once_for_all_runs(given: list[int]) -> None:
+def test_pinned__rounds_come_to_a_worker_once_for_all_runs(given: list[int]) -> None:
     parts = parts_of(around(ELO_MMR.small))
     for name in ("elo-mmr", "glicko", "elo"):
-        walk(Away(SYSTEMS[name], SYSTEMS[name].params(), N_PLAYERS, InProcessEngine(1)), parts)
-    trips = -(-len(parts) // (Away.ahead + 1))
+        walk(PinnedRater(SYSTEMS[name], SYSTEMS[name].params(), N_PLAYERS, InProcessEngine(1)), parts)
+    trips = -(-len(parts) // (PinnedRater.ahead + 1))
     assert given[: 2 * trips : 2] == [0] * trips  # the first run asks whether they are there, and brings them
     assert sum(given[: 2 * trips]) == len(parts)
     assert given[2 * trips :] == [0] * 2 * trips
 
 
-def test_away__what_is_on_the_shelf_no_more_is_brought_again(monkeypatch: pytest.MonkeyPatch, given: list[int]) -> None:
-    monkeypatch.setattr(ranklake.flows.execution.pinned, "_SHELF", Shelf(1))  # room for the last part alone
+def test_pinned__what_is_on_the_shelf_no_more_is_brought_again(
+    monkeypatch: pytest.MonkeyPatch, given: list[int]
+) -> None:
+    monkeypatch.setattr(ranklake.flows.execution.pinned, "_CACHE", BatchCache(1))  # room for the last part alone
     parts = parts_of(around(ELO_MMR.small))
-    here = Here(ELO_MMR, ELO_MMR.params(), N_PLAYERS, Serial())
-    away = Away(ELO_MMR, ELO_MMR.params(), N_PLAYERS, InProcessEngine(1))
-    assert same_bits((walk(away, parts),), (joined([here.rate(part) for part in parts]),))
+    here = LocalRater(ELO_MMR, ELO_MMR.params(), N_PLAYERS, Serial())
+    pinned = PinnedRater(ELO_MMR, ELO_MMR.params(), N_PLAYERS, InProcessEngine(1))
+    assert same_bits((walk(pinned, parts),), (joined([here.rate(part) for part in parts]),))
 
 
-def test_shelf__forgets_first_what_was_not_asked_for_longest() -> None:
+def test_cache__forgets_first_what_was_not_asked_for_longest() -> None:
     one, two, three = (around(5).part(i, i + 1) for i in range(3))
-    shelf = Shelf(ranklake.flows.execution.pinned._size(one) + ranklake.flows.execution.pinned._size(two))
-    shelf.put(b"1", one)
-    shelf.put(b"2", two)
-    assert shelf.get(b"1") is one
-    shelf.put(b"3", three)
-    assert (shelf.get(b"1") is one, shelf.get(b"2")) == (True, None)
-    assert shelf.get(b"3") is three
+    cache = BatchCache(ranklake.flows.execution.pinned._size(one) + ranklake.flows.execution.pinned._size(two))
+    cache.put(b"1", one)
+    cache.put(b"2", two)
+    assert cache.get(b"1") is one
+    cache.put(b"3", three)
+    assert (cache.get(b"1") is one, cache.get(b"2")) == (True, None)
+    assert cache.get(b"3") is three
 
 
-def test_away__takes_no_more_rows_along_than_a_trip_is_worth(monkeypatch: pytest.MonkeyPatch, given: list[int]) -> None:
+def test_pinned__takes_no_more_rows_along_than_a_trip_is_worth(
+    monkeypatch: pytest.MonkeyPatch, given: list[int]
+) -> None:
     monkeypatch.setattr(ranklake.flows.execution.pinned, "BATCH_ROWS", 1)
     parts = parts_of(around(ELO_MMR.small))
-    walk(Away(ELO_MMR, ELO_MMR.params(), N_PLAYERS, InProcessEngine(1)), parts)
+    walk(PinnedRater(ELO_MMR, ELO_MMR.params(), N_PLAYERS, InProcessEngine(1)), parts)
     assert len(given) == 2 * len(parts)
 
 
-def test_keep__a_worker_holds_no_more_players_than_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_rater__a_worker_holds_no_more_players_than_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Apart(InProcessEngine(2))
-    assert isinstance(keep(ELO_MMR, ELO_MMR.params(), 10, engine), Away)
-    monkeypatch.setattr(ranklake.flows.execution.rater, "WHOLE", 9)
-    assert isinstance(keep(ELO_MMR, ELO_MMR.params(), 10, engine), Spread)
-    assert isinstance(keep(ELO_MMR, ELO_MMR.params(), 10, InProcessEngine(2)), Spread)
+    assert isinstance(open_rater(ELO_MMR, ELO_MMR.params(), 10, engine), PinnedRater)
+    monkeypatch.setattr(ranklake.flows.execution.rater, "MAX_PINNED_PLAYERS", 9)
+    assert isinstance(open_rater(ELO_MMR, ELO_MMR.params(), 10, engine), PartitionedRater)
+    assert isinstance(open_rater(ELO_MMR, ELO_MMR.params(), 10, InProcessEngine(2)), PartitionedRater)

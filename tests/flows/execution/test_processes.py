@@ -20,16 +20,16 @@ from ranklake.storage import Lake
 
 CONTESTS = synthetic(24, large=9)
 PHASES = [
-    "meet",
+    "finish_round",
     "columns",
-    *(pytest.param(phase, marks=pytest.mark.slow) for phase in ("take", "put", "prior", "join", "absorb")),
+    *(pytest.param(phase, marks=pytest.mark.slow) for phase in ("take", "put", "prior", "resume_summary", "absorb")),
 ]
 
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_rate__goes_on_when_a_worker_is_killed(
 def test_rate__goes_on_when_a_worker_freezes(expected: Lake, tmp_path: Path, caplog) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with ProcessEngine(2, timeout=3.0) as engine, caplog.at_level(logging.WARNING):
-        strike(engine, "meet", freeze_one)
+        strike(engine, "finish_round", freeze_one)
         report = rate_run(lake, engine=engine)
     assert report.recoveries == len(caplog.messages) == 1
     assert "timed out" in caplog.text
@@ -95,7 +95,11 @@ def test_rate__waits_for_a_slow_worker(expected: Lake, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with ProcessEngine(2, timeout=60.0) as engine:
         pid = engine.alive[0].process.pid
-        strike(engine, "meet", lambda engine: os.system(f"kill -STOP {pid}; (sleep 1; kill -CONT {pid}) &") and None)
+        strike(
+            engine,
+            "finish_round",
+            lambda engine: os.system(f"kill -STOP {pid}; (sleep 1; kill -CONT {pid}) &") and None,
+        )
         report = rate_run(lake, engine=engine)
         assert (report.recoveries, engine.workers) == (0, 2)
     assert same_tables(rated(lake), rated(expected))
@@ -107,7 +111,7 @@ def test_rate__tells_how_far_it_came_when_all_are_killed(three: ProcessEngine, e
             os.kill(worker.process.pid, signal.SIGKILL)
 
     lake = lake_of(tmp_path, CONTESTS)
-    strike(three, "join", kill_all)
+    strike(three, "resume_summary", kill_all)
     with pytest.raises(EngineError, match=r"run run: no process is left; its first \d+ rounds are committed and hold"):
         rate_run(lake, engine=three)
     rate_run(lake, engine=Serial())

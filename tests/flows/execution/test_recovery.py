@@ -27,8 +27,8 @@ SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
 @pytest.fixture(autouse=True, params=[0, 10**9], ids=["long", "short"])
 def many_small_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf, snapshot_rows=60)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "WIDE", 1000)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "LONG", request.param)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "OVERLAP_ROWS", request.param)
 
 
 def last_beliefs(lake: Lake) -> dict[str, Any]:
