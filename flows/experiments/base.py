@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
     from .data import History
 
-__all__ = ["Experiment", "Picture", "Report", "Setting", "Table"]
+__all__ = ["Experiment", "ExperimentContext", "Picture", "Report", "Table"]
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """What an experiment is given.
+class ExperimentContext:
+    """The input of an experiment.
 
     Attributes
     ----------
     histories : sequence of History
-        What it is to be made on.
+        The histories to run it on.
     seed : int
-        Of everything drawn at random.
-    tell : (what) -> None
-        Told what is being done, now and then.
+        Seed of all random draws.
+    on_step : (what) -> None
+        Called with a description of each step when it begins.
     """
 
     histories: Sequence[History] = ()
     seed: int = 0
-    tell: Callable[[str], None] = field(default=lambda _: None)
+    on_step: Callable[[str], None] = field(default=lambda _: None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +101,13 @@ class Experiment:
         Contests that every history must have.
     check : (history) -> None
         Raises ``ValueError`` for a history of which nothing can be made; in words that begin with what is needed.
-    run : (setting) -> Report
+    run : (context) -> Report
     """
 
     name: str
     title: str
     source: str
-    run: Callable[[Setting], Report]
+    run: Callable[[ExperimentContext], Report]
     data: Literal["none", "optional", "instead", "beside", "given"] = "none"
     least: int = 1
     check: Callable[[History], None] = field(default=lambda _: None)

@@ -26,7 +26,7 @@ from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
 from ..sources.synthetic import PRESETS, generate
 
-__all__ = ["History", "Play", "from_file", "from_lake", "name_of", "play", "synthetic", "warm"]
+__all__ = ["History", "RatedHistory", "from_file", "from_lake", "name_of", "rate_history", "synthetic", "warm"]
 
 _COLUMNS = {"tennis_atp.parquet": ("contest=contest_id", "player=player_id", "time=time")}
 _ENDINGS = (
@@ -72,15 +72,15 @@ class History:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Play:
-    """A history as one system rated it: every participation, what is believed at the end, and the seconds it took."""
+class RatedHistory:
+    """A history rated by one system: outcome of every participation, final beliefs, and the seconds it took."""
 
     outcome: Outcome
     beliefs: Beliefs
     seconds: float
 
 
-def play(history: History, system: str, **settings: Any) -> Play:
+def rate_history(history: History, system: str, **settings: Any) -> RatedHistory:
     """Rate all of a history from newcomers on, on all cores."""
     found = find_system(system)
     params = build_params(found, settings)
@@ -89,7 +89,7 @@ def play(history: History, system: str, **settings: Any) -> Play:
     with Threads() as engine:
         began = time.perf_counter()
         outcome = rate_rounds(found, params, beliefs, history.rounds, engine)
-        return Play(outcome, beliefs, time.perf_counter() - began)
+        return RatedHistory(outcome, beliefs, time.perf_counter() - began)
 
 
 def warm(history: History, system: str, **settings: Any) -> None:
@@ -97,7 +97,7 @@ def warm(history: History, system: str, **settings: Any) -> None:
     sizes = np.diff(history.rounds.offsets)
     for at in {int(np.argmin(sizes)), int(np.argmax(sizes))}:
         one = history.rounds.part(at, at + 1)
-        play(History("", 1, 0.0, one, history.index[at : at + 1], [""], history.handles), system, **settings)
+        rate_history(History("", 1, 0.0, one, history.index[at : at + 1], [""], history.handles), system, **settings)
 
 
 def name_of(path: Path) -> str:

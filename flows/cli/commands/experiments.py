@@ -75,13 +75,13 @@ def experiment(
     need("jinja2", "report", "an experiment's report")
     need("matplotlib", "report", "an experiment's report")
     histories = _histories(found, files, datasets, lake, seed, options)
-    from ...experiments.base import Setting
+    from ...experiments.base import ExperimentContext
     from ...experiments.render import write_report
     from ...plotting.figures import drawing
 
     Path(output).mkdir(parents=True, exist_ok=True)  # where it cannot be written to, better known now
     with drawing("an experiment's report"), _telling(name) as tell:
-        report = found.run(Setting(histories, seed, tell))
+        report = found.run(ExperimentContext(histories, seed, tell))
     told = (
         "Data: " + "; ".join(f"{one.name}, {one.n_contests:,} contests" for one in histories)
         if histories

@@ -11,8 +11,8 @@ from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ...common.text import slug as slug_of
 from ...evaluation.scores import score_rounds
 from ...plotting.figures import SERIES, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
-from ..data import History, play
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..data import History, rate_history
 from .paper import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, contenders
 
 __all__ = ["EXPERIMENT"]
@@ -22,19 +22,19 @@ _HEADINGS = ("pair inversion, %", "rank deviation, %")
 _FILTER = FILTERS["experienced"]
 
 
-def _run(setting: Setting) -> Report:
+def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
         "Every contest is foretold from the ratings before it, then rated. Contests of the first tenth are those that "
         "hyperparameters were tuned on; they are rated, not scored. Only players with at least five rounds count. Pair "
         "inversion is the share of pairs foretold rightly (more is better), rank deviation how far off places were, of "
         "those there are (less is better), each with the hyperparameters tuned for it."
     ]
-    for history in setting.histories:
+    for history in context.histories:
         of_paper = LIKE.get(history.name, history.name)
-        parts += _of_history(setting, history, of_paper)
+        parts += _of_history(context, history, of_paper)
         n = PRINTED_CONTESTS.get(of_paper)
         if n is not None and history.n_contests > n:
-            parts += _of_history(setting, history.first(n, f"{history.name}, first {n:,} contests"), of_paper)
+            parts += _of_history(context, history.first(n, f"{history.name}, first {n:,} contests"), of_paper)
     parts.append(
         "Hyperparameters are those published with the authors' engine, where they are; for the paper's synthetic "
         "history those of its successor synth-la. TopCoder's one number is of an older form of its weights, of "
@@ -46,11 +46,11 @@ def _run(setting: Setting) -> Report:
     return Report(parts)
 
 
-def _of_history(setting: Setting, history: History, of_paper: str) -> list[str | Table | Picture]:
+def _of_history(context: ExperimentContext, history: History, of_paper: str) -> list[str | Table | Picture]:
     printed = PRINTED.get(of_paper, {})
     rows: list[dict[str, Any]] = []
     for one, other in zip(contenders(of_paper, 0), contenders(of_paper, 1), strict=True):
-        setting.tell(f"{history.name}: {one.label}")
+        context.on_step(f"{history.name}: {one.label}")
         scores = _scores(history, one)
         rank = scores if one == other else _scores(history, other)
         told = printed.get(one.system, (None, None)) if one.printed else (None, None)
@@ -75,7 +75,7 @@ def _of_history(setting: Setting, history: History, of_paper: str) -> list[str |
 
 
 def _scores(history: History, one: Contender) -> tuple[float, float]:
-    outcome = play(history, one.system, **one.settings).outcome
+    outcome = rate_history(history, one.system, **one.settings).outcome
     tested = history.index >= history.n_contests // 10
     rounds = history.rounds
     scores = score_rounds(

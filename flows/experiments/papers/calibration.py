@@ -13,8 +13,8 @@ from ranklake.rating_kernels import SYSTEMS, Outcome, Prior, Rounds
 
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
-from ..data import History, play
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..data import History, rate_history
 from ..published import TUNED
 from .paper import LIKE, contenders
 
@@ -105,7 +105,7 @@ def calibrate(
     return Calibration(n, foretold, seen, error, brier, bits, 100.0 * float(favourite.mean()))
 
 
-def _run(setting: Setting) -> Report:
+def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
         "Before each contest every system is asked, by its own model, for the chance that one player finishes "
         f"before another; pairs are drawn at random, both with at least {EXPERIENCE} rounds, the first tenth of "
@@ -114,12 +114,12 @@ def _run(setting: Setting) -> Report:
         "for the paper were tuned for the order of places, not for chances: for systems whose spread of "
         "performances does not enter the order, they say little about it."
     ]
-    for history in setting.histories:
-        parts += _of_history(setting, history)
+    for history in context.histories:
+        parts += _of_history(context, history)
     return Report(parts)
 
 
-def _of_history(setting: Setting, history: History) -> list[str | Table | Picture]:
+def _of_history(context: ExperimentContext, history: History) -> list[str | Table | Picture]:
     rounds = history.rounds
     tested = np.repeat(history.index >= history.n_contests // 10, np.diff(rounds.offsets))
     pairs: tuple[Any, Any, Any] | None = None
@@ -130,10 +130,10 @@ def _of_history(setting: Setting, history: History) -> list[str | Table | Pictur
         if row.settings and row.label != "trueskill, as the engine":
             jobs.append((f"{row.label}, tuned", row.system, dict(row.settings)))
     for label, name, settings in jobs:
-        setting.tell(f"{history.name}: {label}")
-        outcome = play(history, name, **settings).outcome
+        context.on_step(f"{history.name}: {label}")
+        outcome = rate_history(history, name, **settings).outcome
         if pairs is None:  # of the same rows for every system: experience is theirs alike
-            pairs = draw_pairs(rounds, tested & (outcome.n_before >= EXPERIENCE), setting.seed)
+            pairs = draw_pairs(rounds, tested & (outcome.n_before >= EXPERIENCE), context.seed)
             if not len(pairs[0]):
                 return [f"{history.name}: no two players with {EXPERIENCE} rounds meet after the first tenth."]
         found[label] = calibrate(name, SYSTEMS[name].params(**settings), rounds, outcome, pairs)

@@ -13,7 +13,7 @@ from ...compilation.compile import compile_kernels
 from ...engines.threads import Threads
 from ...execution.rounds import rate_rounds
 from ...plotting.figures import SERIES, log_scale, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
 
 __all__ = ["EXPERIMENT", "league"]
 
@@ -39,7 +39,7 @@ def league(seed: int, n_players: int, n_rounds: int, drift: float) -> tuple[Roun
     return Rounds.from_columns(offsets, orders.ravel(), places, places, 86_400 * np.arange(1, n_rounds + 1)), skills
 
 
-def _run(setting: Setting) -> Report:
+def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
         f"{PLAYERS:,} players with normal skills (sd {SKILL:.0f}) who all play {ROUNDS} rounds, with normal "
         f"performances (sd {NOISE:.0f}): the paper's synthetic history, whose true skills are known here. Pairs "
@@ -48,10 +48,10 @@ def _run(setting: Setting) -> Report:
         "bound."
     ]
     for drift, told in ((DRIFT, "skills drift by 35 points a round"), (0.0, "skills stay")):
-        rounds, skills = league(setting.seed, PLAYERS, ROUNDS, drift)
+        rounds, skills = league(context.seed, PLAYERS, ROUNDS, drift)
         order, error, sigma = {}, {}, {}
         for name in SYSTEMS:
-            setting.tell(f"{told}: {name}")
+            context.on_step(f"{told}: {name}")
             order[name], error[name], sigma[name] = _course(name, rounds, skills)
         slug = "drifting" if drift else "constant"
         parts += [Picture.of(slug, f"Where {told}", _figure(order, error))]

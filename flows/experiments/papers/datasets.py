@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ...plotting.figures import SERIES, legible, log_scale, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
 from .paper import LIKE, PRINTED_CONTESTS, SHAPES
 
 __all__ = ["EXPERIMENT"]
 
 
-def _run(setting: Setting) -> Report:
-    histories = list(setting.histories)
-    for history in setting.histories:
+def _run(context: ExperimentContext) -> Report:
+    histories = list(context.histories)
+    for history in context.histories:
         n = PRINTED_CONTESTS.get(history.name)
         if n is not None and history.n_contests > n:
             histories.append(history.first(n, f"{history.name}, first {n:,} contests"))

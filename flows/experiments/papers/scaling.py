@@ -13,7 +13,7 @@ from ...compilation.compile import compile_kernels
 from ...engines.threads import Threads
 from ...execution.rounds import rate_rounds
 from ...plotting.figures import SERIES, log_scale, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
 
 __all__ = ["EXPERIMENT"]
 
@@ -22,8 +22,8 @@ _SETTINGS = {"codeforces": {"arithmetic": "real"}}  # the ratings made up here a
 _SHOWN = ("elo-mmr", "elo-mmx", "codeforces", "topcoder", "trueskill", "glicko", "elo-r", "bar")
 
 
-def _run(setting: Setting) -> Report:
-    seconds = {name: _times(setting, name) for name in SYSTEMS}
+def _run(context: ExperimentContext) -> Report:
+    seconds = {name: _times(context, name) for name in SYSTEMS}
     headings = {"system": list(seconds)}
     columns: dict[str, Any] = dict(headings)
     for i, size in enumerate(SIZES):
@@ -54,14 +54,14 @@ def _run(setting: Setting) -> Report:
     )
 
 
-def _times(setting: Setting, name: str) -> list[float]:
+def _times(context: ExperimentContext, name: str) -> list[float]:
     system, times = SYSTEMS[name], []
     params = system.params(**_SETTINGS.get(name, {}))
     compile_kernels(name, SIZES)
     unit = float(params.sigma_init) / 350.0 or 1.0
     for size in SIZES:
-        setting.tell(f"{name}: {size:,} players")
-        rng = np.random.default_rng(setting.seed)
+        context.on_step(f"{name}: {size:,} players")
+        rng = np.random.default_rng(context.seed)
         mu = params.mu_init + unit * rng.normal(0.0, 350.0, size)
         sigma = np.full(size, unit * 120.0 if params.sigma_init > 0 else 0.0)
         order = np.argsort(-(mu + unit * rng.normal(0.0, 200.0, size))).astype(np.int32)

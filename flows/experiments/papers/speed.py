@@ -9,29 +9,29 @@ import numpy as np
 from ...common.text import slug as slug_of
 from ...evaluation.scores import score_rounds
 from ...plotting.figures import SERIES, log_scale, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
-from ..data import play, warm
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..data import rate_history, warm
 from .paper import LIKE, NAMES, SECONDS, contenders
 
 __all__ = ["EXPERIMENT"]
 
 
-def _run(setting: Setting) -> Report:
+def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
         "Seconds for rating all contests and scoring every one of them beforehand, which is what the paper timed, "
         "on this machine, with kernels compiled before. The paper's are of 24 cores of 2.0 GHz, and of "
         "approximations with at most 500 opponents and 500 past performances; here every sum is exact. Machines and "
         "data differ: the ratio is an order of magnitude."
     ]
-    for history in setting.histories:
+    for history in context.histories:
         of_paper = LIKE.get(history.name, history.name)
         rows: list[tuple[Any, ...]] = []
         for one in contenders(of_paper, 0):
-            setting.tell(f"{history.name}: {one.label}")
+            context.on_step(f"{history.name}: {one.label}")
             warm(history, one.system, **one.settings)
-            played = play(history, one.system, **one.settings)
-            scoring = _seconds_to_score(history, played)
-            seconds = played.seconds + scoring
+            rated = rate_history(history, one.system, **one.settings)
+            scoring = _seconds_to_score(history, rated)
+            seconds = rated.seconds + scoring
             printed = SECONDS.get(of_paper, {}).get(one.system) if one.printed else None
             ratio = None if printed is None else printed / seconds
             rate = history.rounds.n_rows / seconds / 1e6
@@ -39,7 +39,7 @@ def _run(setting: Setting) -> Report:
                 (
                     one.label,
                     NAMES[one.system] if one.printed else None,
-                    played.seconds,
+                    rated.seconds,
                     scoring,
                     seconds,
                     printed,
@@ -57,12 +57,12 @@ def _run(setting: Setting) -> Report:
     return Report(parts)
 
 
-def _seconds_to_score(history: Any, played: Any) -> float:
+def _seconds_to_score(history: Any, rated: Any) -> float:
     import time
 
     rounds = history.rounds
     began = time.perf_counter()
-    score_rounds(rounds.offsets, rounds.lo, played.outcome.mu_prior, played.outcome.n_before, probabilities=False)
+    score_rounds(rounds.offsets, rounds.lo, rated.outcome.mu_prior, rated.outcome.n_before, probabilities=False)
     return time.perf_counter() - began
 
 

@@ -13,8 +13,8 @@ from ranklake.rating_kernels.systems.elo_srm import PRESETS
 from ...common.text import slug as slug_of
 from ...evaluation.evaluate import division_of
 from ...plotting.figures import SERIES, legible, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
-from ..data import History, play
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..data import History, rate_history
 
 __all__ = ["EXPERIMENT"]
 
@@ -34,19 +34,19 @@ _COUNTS = {  # Table 1: ratings
 }  # fmt: skip
 
 
-def _run(setting: Setting) -> Report:
+def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
         "P is the binary logarithm of the expected over the actual place, with the ratings before the round and "
         "everybody counted, newcomers too; the error is the mean of |P|. What the document printed is of all "
         "TopCoder single round matches since 2001, 1,222 of them; numbers of another history are to be compared by "
         "their order, not their size. SRM is TopCoder's own system, as published."
     ]
-    for history in setting.histories:
-        parts += _of_history(setting, history)
+    for history in context.histories:
+        parts += _of_history(context, history)
     return Report(parts)
 
 
-def _of_history(setting: Setting, history: History) -> list[str | Table | Picture]:
+def _of_history(context: ExperimentContext, history: History) -> list[str | Table | Picture]:
     rounds = history.rounds
     division = np.array([division_of(title) for title in history.titles], dtype=np.int64)
     events = int(rounds.event[-1]) + 1
@@ -57,13 +57,13 @@ def _of_history(setting: Setting, history: History) -> list[str | Table | Pictur
     rows: list[tuple[Any, ...]] = []
     breakdown: dict[str, list[Any]] = {}
     for label, (system, settings) in jobs.items():
-        setting.tell(f"{history.name}: {label}")
-        played = play(history, system, **settings)
-        outcome = played.outcome
+        context.on_step(f"{history.name}: {label}")
+        rated = rate_history(history, system, **settings)
+        outcome = rated.outcome
         gain = outcome.mu - outcome.mu_prior
         performance = score(everybody, outcome.mu_prior).log2_performance
         table = total(rank_errors(everybody, outcome.n_before, division, performance, gain))
-        final = played.beliefs.mu[played.beliefs.n_rounds > 0]
+        final = rated.beliefs.mu[rated.beliefs.n_rounds > 0]
         newcomer = 1200.0 + PRESETS.get(label, {}).get("n_inflation", 0.0) / 100.0 * events
         ours = (table[0].error, float(gain.mean()), float(gain.std()), float(gain.max()), newcomer,
                 float(np.median(final)), float(final.max()))  # fmt: skip

@@ -9,31 +9,31 @@ from ranklake.rating_kernels.metrics.metrics import FILTERS
 
 from ...evaluation.scores import score_rounds
 from ...plotting.figures import SERIES, legible, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
-from ..data import play
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..data import rate_history
 
 __all__ = ["EXPERIMENT"]
 
 RHOS = (0.0, 0.04, 0.2, 1.0, 5.0, math.inf)
 
 
-def _run(setting: Setting) -> Report:
+def _run(context: ExperimentContext) -> Report:
     rows: list[tuple[Any, ...]] = []
     figure, (left, right) = new_figure(10.0, 4.0, columns=2)
     labels = [f"{rho:g}" for rho in RHOS]
-    for history, colour in zip(setting.histories, SERIES, strict=False):
+    for history, colour in zip(context.histories, SERIES, strict=False):
         inversions, deviations = [], []
         for rho in RHOS:
-            setting.tell(f"{history.name}: rho = {rho:g}")
-            played, rounds = play(history, "elo-mmr", rho=rho), history.rounds
+            context.on_step(f"{history.name}: rho = {rho:g}")
+            rated, rounds = rate_history(history, "elo-mmr", rho=rho), history.rounds
             scored = score_rounds(
-                rounds.offsets, rounds.lo, played.outcome.mu_prior, played.outcome.n_before,
+                rounds.offsets, rounds.lo, rated.outcome.mu_prior, rated.outcome.n_before,
                 filters=[FILTERS["experienced"]], probabilities=False,
             )["experienced"]  # fmt: skip
             tested = history.index >= history.n_contests // 10
             inversions.append(scored.mean("pair_inversion", tested))
             deviations.append(scored.mean("rank_deviation", tested))
-            rows.append((history.name, rho, inversions[-1], deviations[-1], played.seconds))
+            rows.append((history.name, rho, inversions[-1], deviations[-1], rated.seconds))
         left.plot(labels, inversions, color=colour, label=legible(history.name), marker="o", linewidth=1.4)
         right.plot(labels, deviations, color=colour, marker="o", linewidth=1.4)
     left.set_title("pair inversion, % (more is better)")

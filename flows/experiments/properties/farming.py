@@ -13,8 +13,8 @@ from ranklake.rating_kernels import Rounds
 from ...common.settings import build_params, find_system
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, legible, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
-from ..data import History, play
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..data import History, rate_history
 from .counterfactual import move, other_self
 
 __all__ = ["EXPERIMENT", "attack", "farm"]
@@ -49,7 +49,7 @@ def check(history: History) -> None:
 def strongest(history: History) -> int:
     """Of the players with long histories the one whom TopCoder's system rates highest."""
     long = np.bincount(history.rounds.player, minlength=len(history.handles)) >= LONG
-    return int(np.argmax(np.where(long, play(history, "topcoder").beliefs.mu, -np.inf)))
+    return int(np.argmax(np.where(long, rate_history(history, "topcoder").beliefs.mu, -np.inf)))
 
 
 def farm(history: History, player: int) -> tuple[Floats, Floats, set[int], float]:
@@ -103,7 +103,7 @@ def synthetic(seed: int, n_players: int = 400, n_rounds: int = 4_620, size: int 
     return History("made up", n_rounds, float(size), rounds, np.arange(n_rounds), [""] * n_rounds, handles)
 
 
-def _run(setting: Setting) -> Report:
+def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
         "A strong player is honest for 28 % of their rounds, then, until 75 % of them, comes last on purpose "
         "whenever TopCoder's system rates them above what they had when they began, then is honest again. "
@@ -113,14 +113,14 @@ def _run(setting: Setting) -> Report:
         "paper). Glicko-2 takes each pair of a contest for a game of its own: where volatility leaves all bounds "
         "ratings do, by the attack with its usual tau of 0.5, or where hundreds take part without one."
     ]
-    for history in (synthetic(setting.seed), *setting.histories):
-        setting.tell(f"{history.name}: looking for a strong player")
+    for history in (synthetic(context.seed), *context.histories):
+        context.on_step(f"{history.name}: looking for a strong player")
         player = strongest(history)
-        setting.tell(f"{history.name}: the attack on TopCoder's system")
+        context.on_step(f"{history.name}: the attack on TopCoder's system")
         *courses, lost, threshold = farm(history, player)
         runs: dict[str, tuple[Floats, Floats]] = {"TopCoder": (courses[0], courses[1])}
         for label, (system, settings, _) in _TARGETS.items():
-            setting.tell(f"{history.name}: {label}")
+            context.on_step(f"{history.name}: {label}")
             if label not in runs:
                 runs[label] = attack(history, player, lost, system, settings)
         parts += _told(history, legible(history.handles[player].as_py()), runs, len(lost), threshold)

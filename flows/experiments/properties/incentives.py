@@ -9,7 +9,7 @@ import numpy as np
 from ranklake.rating_kernels import SYSTEMS, Rounds
 
 from ...plotting.figures import SERIES, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
 from .counterfactual import move, other_self
 
 __all__ = ["EXPERIMENT", "league", "losses"]
@@ -48,8 +48,8 @@ def losses(name: str, params: Any, rounds: Rounds, at: int, player: int, place: 
     return (honest - better)[before:]
 
 
-def _run(setting: Setting) -> Report:
-    rng = np.random.default_rng(setting.seed)
+def _run(context: ExperimentContext) -> Report:
+    rng = np.random.default_rng(context.seed)
     rounds = league(rng)
     trials: list[tuple[int, int, int]] = []
     while len(trials) < TRIALS:
@@ -61,7 +61,7 @@ def _run(setting: Setting) -> Report:
     by_proof = {"elo-mmr": "never", "elo-mmx": "never", "topcoder": "may", "glicko2": "may"}
     rows: list[tuple[Any, ...]] = []
     for name, system in SYSTEMS.items():
-        setting.tell(name)
+        context.on_step(name)
         params = system.params()
         unit = float(params.sigma_init) / 350.0 or 1.0
         found = [losses(name, params, rounds, *trial) / unit for trial in trials]

@@ -10,8 +10,8 @@ from ranklake.rating_kernels import SYSTEMS
 
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
-from ..data import History, play
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..data import History, rate_history
 
 __all__ = ["EXPERIMENT"]
 
@@ -19,7 +19,7 @@ _SHOWN = ("elo-mmr", "elo-mmx", "elo-r", "codeforces", "cf-general", "topcoder",
 _PIECES = 40
 
 
-def _run(setting: Setting) -> Report:
+def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
         "The mean rating with which participants come into contests, and what a contest gives them on average. "
         "Ratings grow where a rule gives more than it takes, or where those who stay are those who gain. "
@@ -27,19 +27,19 @@ def _run(setting: Setting) -> Report:
         "25.7 points a round with its final row of hyperparameters and of 22.2 with its first, and −20.8 of "
         "TopCoder's own ratings."
     ]
-    for history in setting.histories:
-        parts += _of_history(setting, history)
+    for history in context.histories:
+        parts += _of_history(context, history)
     return Report(parts)
 
 
-def _of_history(setting: Setting, history: History) -> list[str | Table | Picture]:
+def _of_history(context: ExperimentContext, history: History) -> list[str | Table | Picture]:
     rounds = history.rounds
     edges = np.unique(np.linspace(0, len(rounds), min(_PIECES, len(rounds)) + 1).astype(int))
     rows: list[tuple[Any, ...]] = []
     levels: dict[str, Any] = {}
     for name in SYSTEMS:
-        setting.tell(f"{history.name}: {name}")
-        outcome = play(history, name).outcome
+        context.on_step(f"{history.name}: {name}")
+        outcome = rate_history(history, name).outcome
         gain = outcome.mu - outcome.mu_prior
         known = outcome.n_before > 0
         starts = rounds.offsets[edges[:-1]]

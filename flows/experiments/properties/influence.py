@@ -12,7 +12,7 @@ from ranklake.rating_kernels.core.beliefs import Column, Ragged
 
 from ...common.settings import build_params, find_system
 from ...plotting.figures import SERIES, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
 from .robustness import show
 
 __all__ = ["EXPERIMENT"]
@@ -27,12 +27,12 @@ Columns = dict[str, Column | Ragged]
 _RHOS = (0.0, 0.04, 0.2, 1.0, 5.0, math.inf)
 
 
-def _run(setting: Setting) -> Report:
+def _run(context: ExperimentContext) -> Report:
     curves: dict[str, Any] = {}
     rows: list[tuple[Any, ...]] = []
     for rho in _RHOS:
         name = f"Elo-MMR, rho = {rho:g}"
-        setting.tell(name)
+        context.on_step(name)
         params, columns = _experienced("elo-mmr", {"rho": rho})
         curves[name] = [_change("elo-mmr", params, columns, surprise) for surprise in SURPRISES]
         lower, upper = _bounds(params, columns)

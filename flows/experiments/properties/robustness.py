@@ -14,7 +14,7 @@ from ranklake.rating_kernels.inference.performance import group_starts
 
 from ...common.settings import build_params, find_system
 from ...plotting.figures import SERIES, new_figure
-from ..base import Experiment, Picture, Report, Setting, Table
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
 
 __all__ = ["EXPERIMENT", "show", "walk"]
 
@@ -64,7 +64,7 @@ def walk(system: str, settings: dict[str, Any], performances: Sequence[float]) -
     return ratings
 
 
-def _run(setting: Setting) -> Report:
+def _run(context: ExperimentContext) -> Report:
     performances = [CONSISTENT] * BEFORE + [SURPRISING] * SHOWN
     curves = {}
     for name, (system, settings) in _CURVES.items():

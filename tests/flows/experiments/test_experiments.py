@@ -29,8 +29,8 @@ from ranklake.flows.common.settings import build_params
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.experiments import EXPERIMENTS, find_experiment
-from ranklake.flows.experiments.base import Experiment, Picture, Report, Setting, Table
-from ranklake.flows.experiments.data import History, from_file, from_lake, play
+from ranklake.flows.experiments.base import Experiment, ExperimentContext, Picture, Report, Table
+from ranklake.flows.experiments.data import History, from_file, from_lake, rate_history
 from ranklake.flows.experiments.papers import calibration, convergence
 from ranklake.flows.experiments.papers.paper import NAMES, SECONDS, SHAPES, contenders
 from ranklake.flows.experiments.properties import farming, incentives, robustness
@@ -55,7 +55,7 @@ def history(folder: Path) -> History:
 
 def run(name: str, *histories: History) -> Report:
     with drawing("a test"):
-        return find_experiment(name).run(Setting(histories))
+        return find_experiment(name).run(ExperimentContext(histories))
 
 
 class Page(HTMLParser):
@@ -309,9 +309,9 @@ def test_history__leaves_out_a_tie_of_all_but_no_draw_and_counts_it(tmp_path: Pa
 
 
 def test_play__rates_all_of_a_history(history: History) -> None:
-    played = play(history, "elo")
-    assert np.isfinite(played.outcome.mu).all()
-    assert played.beliefs.n_rounds.sum() == history.rounds.n_rows
+    rated = rate_history(history, "elo")
+    assert np.isfinite(rated.outcome.mu).all()
+    assert rated.beliefs.n_rounds.sum() == history.rounds.n_rows
 
 
 # Reports
