@@ -18,12 +18,12 @@ from ranklake.storage.lake import layout
 from ..common.settings import build_params, convert_fields, find_system, parse_settings
 from .config import RunConfig, default_run
 
-__all__ = ["DEFAULT_SYSTEM", "refuse_other", "wanted_runs"]
+__all__ = ["DEFAULT_SYSTEM", "refuse_other", "resolve_runs"]
 
 DEFAULT_SYSTEM = "elo-mmr"
 
 
-def wanted_runs(
+def resolve_runs(
     lake: Lake | None,
     dataset: str | None = None,
     names: Sequence[str] = (),
@@ -81,7 +81,7 @@ def wanted_runs(
     else:
         only = systems[0] if systems else None
         wanted = [(name, only, chosen) for name in dict.fromkeys(names)] or [(None, only, chosen)]
-    return [_one(lake, dataset, *each, skip_uninformative, replace) for each in wanted]
+    return [_run_config(lake, dataset, *each, skip_uninformative, replace) for each in wanted]
 
 
 def refuse_other(recorded: RunConfig, wanted: RunConfig) -> None:
@@ -92,21 +92,21 @@ def refuse_other(recorded: RunConfig, wanted: RunConfig) -> None:
     ValueError
         They do not compute the same; names the run, what it is, what was asked for, and the way out.
     """
-    is_there, asked = [], []
+    existing, requested = [], []
     differences = list(_differences(recorded.to_json(), wanted.to_json()))
     if recorded.system == wanted.system and recorded.skipping != wanted.skipping:
         differences.append(("contests skipped:", recorded.skipping.label(), wanted.skipping.label()))
-    for what, one, other in differences:
-        is_there.append(f"{what} {one}")
-        asked.append(f"{what} {other}")
-    if is_there:
+    for what, value, wanted_value in differences:
+        existing.append(f"{what} {value}")
+        requested.append(f"{what} {wanted_value}")
+    if existing:
         raise ValueError(
-            f"run {recorded.run} is there with {', '.join(is_there)}; asked for was {', '.join(asked)}. "
+            f"run {recorded.run} is there with {', '.join(existing)}; asked for was {', '.join(requested)}. "
             "Add --replace to discard its ratings and rate it anew with that, or give another --run"
         )
 
 
-def _one(
+def _run_config(
     lake: Lake | None,
     dataset: str | None,
     name: str | None,
@@ -118,37 +118,38 @@ def _one(
     if name is None:
         assert dataset is not None
         name = default_run(dataset, system or DEFAULT_SYSTEM, settings, skip_uninformative)
-    recorded = _recorded(lake, name, replace and None not in (dataset, system))
+    recorded = _recorded_config(lake, name, replace and None not in (dataset, system))
     if recorded is None:
         if dataset is None:
-            there = Run.names(lake) if lake is not None else []
-            there_are = f"; there are: {', '.join(there)}" if there else ""
+            names = Run.names(lake) if lake is not None else []
+            there_are = f"; there are: {', '.join(names)}" if names else ""
             raise ValueError(f"no run {name!r} in the lake{there_are}; give --dataset to make it")
-        found = find_system(system or DEFAULT_SYSTEM)
-        params = build_params(found, settings)
-        return RunConfig(dataset, name, found.name, params, skip_uninformative, replace=replace)
-    found = find_system(system or recorded.system)
-    if found.name == recorded.system:
-        params = dataclasses.replace(recorded.params, **convert_fields(found.params, settings, found.name))
+        rating_system = find_system(system or DEFAULT_SYSTEM)
+        params = build_params(rating_system, settings)
+        return RunConfig(dataset, name, rating_system.name, params, skip_uninformative, replace=replace)
+    rating_system = find_system(system or recorded.system)
+    same_system = rating_system.name == recorded.system
+    if same_system:
+        params = dataclasses.replace(recorded.params, **convert_fields(rating_system.params, settings, recorded.system))
     else:
-        params = build_params(found, settings)
+        params = build_params(rating_system, settings)
     wanted = dataclasses.replace(
         recorded,
         dataset=dataset or recorded.dataset,
-        system=found.name,
+        system=rating_system.name,
         params=params,
         skip_uninformative=skip_uninformative,
         recorded=None,
         replace=replace,
     )
-    if found.name == recorded.system and wanted.allows(recorded.skipping):
+    if same_system and wanted.allows(recorded.skipping):
         wanted = dataclasses.replace(wanted, recorded=recorded.skipping)
     if not replace:
         refuse_other(recorded, wanted)
     return wanted
 
 
-def _recorded(lake: Lake | None, name: str, replaced: bool) -> RunConfig | None:
+def _recorded_config(lake: Lake | None, name: str, replaced: bool) -> RunConfig | None:
     """What a run is; None if there is none, or if nothing of one that cannot be rated any more has to stay.
 
     Raises

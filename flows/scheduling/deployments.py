@@ -32,7 +32,7 @@ from ..ingestion.source_update import update as bring_in
 from ..ingestion.update import SourceReport
 from ..publication.publish import PublishReport
 from ..rating.rate import RateReport
-from ..rating.resolve import wanted_runs
+from ..rating.resolve import resolve_runs
 from .flow_errors import plain_errors, reschedules
 from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown
 from .pages import best, ingested_page, run_page
@@ -93,7 +93,7 @@ def rate_run(
     with reschedules():
         choose_engine(engine, workers, scheduler)
         systems, settings = [system] if system else [], settings or []
-        (config,) = wanted_runs(_open(lake), dataset, [run] if run else [], systems, settings, replace=replace)
+        (config,) = resolve_runs(_open(lake), dataset, [run] if run else [], systems, settings, replace=replace)
         rated = _rate(lake, dataset, config.run, systems, settings, replace, engine, workers, scheduler)
         _show_run(lake, Followed(config.run, rated, None))
 
@@ -130,7 +130,7 @@ def follow(
         choose_engine(engine, workers, scheduler)
         dataset, systems, settings = dataset or source, [system] if system else [], settings or []
         opened = _open(lake, create=True)
-        configs = wanted_runs(opened, dataset, runs or [], systems, settings, replace=replace)
+        configs = resolve_runs(opened, dataset, runs or [], systems, settings, replace=replace)
         _ingest(lake, source, dataset, where)
         if not has_contests(opened, dataset):
             get_run_logger().info("no contests yet, nothing to rate")
@@ -189,7 +189,7 @@ def _rate(
 ) -> RateReport:
     with plain_errors():
         opened = _open(lake)
-        (config,) = wanted_runs(opened, dataset, [run], systems, settings, replace=replace)
+        (config,) = resolve_runs(opened, dataset, [run], systems, settings, replace=replace)
         with open_engine(engine, workers, scheduler) as opened_engine:
             report = rate_shown(opened, config, opened_engine, _shown)
         _log(f"run {run}: {line}" for line in (report.line(), report.drift) if line)

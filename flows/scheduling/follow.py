@@ -136,7 +136,7 @@ def follow(
     ----------
     runs
         At least one, all over the data set that the source goes into, as
-        :func:`~ranklake.flows.rating.resolve.wanted_runs` gives them.
+        :func:`~ranklake.flows.rating.resolve.resolve_runs` gives them.
     where
         ``since``, ``base_url``, ``path`` and ``file_options``, as :func:`ranklake.flows.ingestion.source_update.update`
         has them.

@@ -79,7 +79,7 @@ def follow(
 
     from ...engines.base import choose_engine, open_engine
     from ...ingestion.files import FILES, non_default
-    from ...rating.resolve import wanted_runs
+    from ...rating.resolve import resolve_runs
     from ...scheduling.follow import check_source
     from ...scheduling.follow import follow as follow_once
 
@@ -98,7 +98,7 @@ def follow(
         except MissingError:
             there = None
         runs = {
-            source: wanted_runs(there, dataset or source, names, [system] if system else [], settings, replace=replace)
+            source: resolve_runs(there, dataset or source, names, [system] if system else [], settings, replace=replace)
             for source in sources
         }
     opened = Lake.open(lake, create=True)

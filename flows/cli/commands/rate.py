@@ -84,12 +84,12 @@ def rate(
     from ...compilation.compile import announce
     from ...engines.base import DistributedEngine, open_engine
     from ...rating.multi_run import rate_many
-    from ...rating.resolve import wanted_runs
+    from ...rating.resolve import resolve_runs
 
     skip = None if keep_uninformative is None else not keep_uninformative
     with usage():
         opened = Lake.open(lake)
-        configs = wanted_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace)
+        configs = resolve_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace)
         opened_engine = open_engine(engine, workers, scheduler)
     configs = [dataclasses.replace(config, exclude=exclude, include=include, titles=titles) for config in configs]
     sys.setswitchinterval(SWITCH_SECONDS)

@@ -29,7 +29,7 @@ from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.flows.execution.pinned import PinnedWorker
 from ranklake.flows.execution.rater import LocalRater
 from ranklake.flows.rating.multi_run import rate_many
-from ranklake.flows.rating.resolve import wanted_runs
+from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.rating_kernels import SYSTEMS as KERNELS
 from ranklake.rating_kernels import Rounds
 from ranklake.storage import Lake
@@ -208,7 +208,7 @@ def test_dask__goes_on_when_a_worker_of_several_runs_is_killed(site: Site, strik
     lake, systems = lake_of(tmp_path / "lake", CONTESTS), ("elo-mmr", "glicko")
     strike("rate", lambda: site.workers[0].kill())
     with Cluster(site.address) as engine:
-        reports = [report for _, report in rate_many(lake, wanted_runs(lake, "games", systems=systems), engine)]
+        reports = [report for _, report in rate_many(lake, resolve_runs(lake, "games", systems=systems), engine)]
         assert engine.workers == 1
     assert sum(report.recoveries for report in reports) >= 1
     assert dask.config.get("scheduler", None) is None  # Dask elsewhere in this process is left alone

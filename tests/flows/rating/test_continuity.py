@@ -11,7 +11,7 @@ from helpers.commands import Command
 from helpers.lakes import files, lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake.flows.rating.config import RunConfig
-from ranklake.flows.rating.resolve import wanted_runs
+from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.storage import DamagedError, FormatError, Lake, LakeError, Run
 
 CONTESTS = synthetic(14, n_players=12)
@@ -154,23 +154,23 @@ def test_rate__a_run_of_an_older_release_is_rated_anew(lake: Lake, invoke: Comma
     assert "kept 0 rounds rated before (another release rated it), rated 14" in answer.out
 
 
-def test_wanted_runs__of_a_newer_format_or_with_unknown_settings_are_told(lake: Lake) -> None:
+def test_resolve_runs__of_a_newer_format_or_with_unknown_settings_are_told(lake: Lake) -> None:
     edit(lake, params={"k": 16.0, "unheard_of": 1})
     with pytest.raises(DamagedError, match=r"elo has no parameter 'unheard_of'.*`ranklake delete --run mine`"):
-        wanted_runs(lake, "games", ["mine"])
-    (config,) = wanted_runs(lake, "games", ["mine"], ["elo"], replace=True)
+        resolve_runs(lake, "games", ["mine"])
+    (config,) = resolve_runs(lake, "games", ["mine"], ["elo"], replace=True)
     assert (config.system, config.params.k) == ("elo", 32.0)
     edit(lake, format=999)
     for replace in (False, True):
         with pytest.raises(FormatError, match="update ranklake"):
-            wanted_runs(lake, "games", ["mine"], ["elo"], replace=replace)
+            resolve_runs(lake, "games", ["mine"], ["elo"], replace=replace)
 
 
-def test_wanted_runs__without_a_lake_are_those_that_would_be_made() -> None:
-    (config,) = wanted_runs(None, "games", settings=["rho=0.5"])
+def test_resolve_runs__without_a_lake_are_those_that_would_be_made() -> None:
+    (config,) = resolve_runs(None, "games", settings=["rho=0.5"])
     assert (config.system, config.params.rho, config.run.startswith("games-elo-mmr-")) == ("elo-mmr", 0.5, True)
     with pytest.raises(ValueError, match="no run 'x' in the lake; give --dataset to make it"):
-        wanted_runs(None, None, ["x"])
+        resolve_runs(None, None, ["x"])
 
 
 def test_rate__of_a_run_whose_data_set_is_gone_says_so(lake: Lake, invoke: Command) -> None:

@@ -13,7 +13,7 @@ from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
 from ranklake.flows.engines.base import Engine, EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rating.multi_run import ManyProgress, rate_many
-from ranklake.flows.rating.resolve import wanted_runs
+from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.storage import Lake
 
 SYSTEMS = ("elo-mmr", "glicko", "elo")
@@ -55,7 +55,7 @@ def test_rate__says_what_does_not_go_together(invoke: Command, lake: Lake, argum
 
 @pytest.mark.parametrize("make", [Serial, lambda: InProcessEngine(2)], ids=["serial", "bench"])
 def test_rate_many__has_the_bits_of_one_by_one(lake: Lake, make) -> None:
-    configs = wanted_runs(lake, "games", systems=SYSTEMS)
+    configs = resolve_runs(lake, "games", systems=SYSTEMS)
     seen: list[ManyProgress] = []
     reports = {config.run: report for config, report in rate_many(lake, configs, make(), on_progress=seen.append)}
     assert set(reports) == {f"games-{system}" for system in SYSTEMS}
@@ -76,7 +76,7 @@ class Choosy(InProcessEngine):
 
 
 def test_rate_many__one_that_fails_does_not_keep_the_others(lake: Lake, caplog) -> None:
-    runs = rate_many(lake, wanted_runs(lake, "games", systems=SYSTEMS), Choosy(2))
+    runs = rate_many(lake, resolve_runs(lake, "games", systems=SYSTEMS), Choosy(2))
     done = [next(runs)[0].run, next(runs)[0].run]
     with pytest.raises(EngineError, match="nobody plays glicko"):
         next(runs)
@@ -95,14 +95,14 @@ def test_rate_many__on_a_cluster_runs_go_side_by_side(lake: Lake) -> None:
             meet.wait()
 
     assert (
-        len(list(rate_many(lake, wanted_runs(lake, "games", systems=SYSTEMS), InProcessEngine(2), on_progress=wait)))
+        len(list(rate_many(lake, resolve_runs(lake, "games", systems=SYSTEMS), InProcessEngine(2), on_progress=wait)))
         == 3
     )
 
 
 @pytest.mark.parametrize("engine", [Serial(), InProcessEngine(2)], ids=["serial", "bench"])
 def test_rate_many__an_interrupt_ends_all(lake: Lake, engine: Engine) -> None:
-    configs = wanted_runs(lake, "games", systems=SYSTEMS)
+    configs = resolve_runs(lake, "games", systems=SYSTEMS)
     runs = rate_many(lake, configs, engine)
     next(runs)
     with pytest.raises(KeyboardInterrupt):

@@ -33,7 +33,7 @@ import ranklake.flows.scheduling.follow
 from ranklake.flows.cli.main import cli
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.rating.resolve import wanted_runs
+from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.flows.scheduling.follow import FollowReport, follow
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Contest, Dataset, Lake, LakeError, Run
@@ -57,7 +57,7 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def followed(lake: Lake, names: tuple[str, ...] = (), **options: bool) -> FollowReport:
-    return follow(lake, "site", wanted_runs(lake, "site", names), Serial(), **options)
+    return follow(lake, "site", resolve_runs(lake, "site", names), Serial(), **options)
 
 
 def turned(one: Contest) -> Contest:
@@ -219,8 +219,8 @@ def test_follow__whatever_a_site_does_the_last_state_is_what_a_fresh_lake_has(
 # Which runs
 
 
-def test_wanted_runs__is_the_run_that_rate_would_name(lake: Lake) -> None:
-    (run,) = wanted_runs(lake, "site", systems=["glicko"], settings=["sigma_init=300"])
+def test_resolve_runs__is_the_run_that_rate_would_name(lake: Lake) -> None:
+    (run,) = resolve_runs(lake, "site", systems=["glicko"], settings=["sigma_init=300"])
     assert run.run.startswith("site-glicko-")
     assert (run.system, run.params.sigma_init) == ("glicko", 300.0)
 
@@ -236,23 +236,23 @@ def test_wanted_runs__is_the_run_that_rate_would_name(lake: Lake) -> None:
     ],
     ids=["two-runs", "name", "system", "setting", "other-data-set"],
 )
-def test_wanted_runs__refuses_what_cannot_be(lake: Lake, arguments: dict, message: str) -> None:
+def test_resolve_runs__refuses_what_cannot_be(lake: Lake, arguments: dict, message: str) -> None:
     ingest(lake, CONTESTS[:2])
     rate_run(lake, run="other")
     with pytest.raises(ValueError, match=message):
-        wanted_runs(lake, "site", **arguments)
+        resolve_runs(lake, "site", **arguments)
 
 
-def test_wanted_runs__of_a_run_that_is_there_are_as_it_is(lake: Lake) -> None:
+def test_resolve_runs__of_a_run_that_is_there_are_as_it_is(lake: Lake) -> None:
     ingest(lake, CONTESTS[:2], "site")
     rate_run(lake, run=RUN, dataset="site", system="elo", k=16.0)  # under the name that another system would have
     for systems, settings in (((), ()), (("elo",), ("k=16",)), ((), ("k=16",))):
-        (run,) = wanted_runs(lake, "site", [RUN], systems, settings)
+        (run,) = resolve_runs(lake, "site", [RUN], systems, settings)
         assert (run.system, run.params.k) == ("elo", 16.0)
-    assert wanted_runs(lake, "site")[0].system == "elo"
+    assert resolve_runs(lake, "site")[0].system == "elo"
     with pytest.raises(ValueError, match="is there with system elo; asked for was system elo-mmr"):
-        wanted_runs(lake, "site", systems=["elo-mmr"])
-    (run,) = wanted_runs(lake, "site", systems=["elo-mmr"], replace=True)
+        resolve_runs(lake, "site", systems=["elo-mmr"])
+    (run,) = resolve_runs(lake, "site", systems=["elo-mmr"], replace=True)
     assert (run.run, run.system, run.replace) == (RUN, "elo-mmr", True)
 
 
