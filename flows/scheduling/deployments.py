@@ -31,6 +31,7 @@ from ..ingestion.source_update import SOURCES
 from ..ingestion.source_update import update as bring_in
 from ..ingestion.update import SourceReport
 from ..publication.publish import PublishReport
+from ..rating.config import RunConfig
 from ..rating.rate import RateReport
 from ..rating.resolve import resolve_runs
 from .flow_errors import plain_errors, reschedules
@@ -94,7 +95,7 @@ def rate_run(
         choose_engine(engine, workers, scheduler)
         systems, settings = [system] if system else [], settings or []
         (config,) = resolve_runs(_open(lake), dataset, [run] if run else [], systems, settings, replace=replace)
-        rated = _rate(lake, dataset, config.run, systems, settings, replace, engine, workers, scheduler)
+        rated = _rate(lake, config, engine, workers, scheduler)
         _show_run(lake, Followed(config.run, rated, None))
 
 
@@ -136,7 +137,7 @@ def follow(
             get_run_logger().info("no contests yet, nothing to rate")
             return
         for config in configs:
-            rated = _rate(lake, dataset, config.run, systems, settings, replace, engine, workers, scheduler)
+            rated = _rate(lake, config, engine, workers, scheduler)
             published = _publish(lake, config.run, maintain) if publish else None
             _show_run(lake, Followed(config.run, rated, published))
 
@@ -176,23 +177,12 @@ def _ingest(lake: str, source: str, dataset: str, where: dict[str, Any]) -> Sour
 
 
 @task(name="rate", cache_policy=NO_CACHE, persist_result=False)
-def _rate(
-    lake: str,
-    dataset: str,
-    run: str,
-    systems: list[str],
-    settings: list[str],
-    replace: bool,
-    engine: str | None,
-    workers: int | None,
-    scheduler: str | None,
-) -> RateReport:
+def _rate(lake: str, config: RunConfig, engine: str | None, workers: int | None, scheduler: str | None) -> RateReport:
     with plain_errors():
         opened = _open(lake)
-        (config,) = resolve_runs(opened, dataset, [run], systems, settings, replace=replace)
         with open_engine(engine, workers, scheduler) as opened_engine:
             report = rate_shown(opened, config, opened_engine, _shown)
-        _log(f"run {run}: {line}" for line in (report.line(), report.drift) if line)
+        _log(f"run {config.run}: {line}" for line in (report.line(), report.drift) if line)
         return report
 
 
