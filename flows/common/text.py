@@ -78,12 +78,12 @@ def visible(text: str, drawable: Container[str] | None = None) -> str:
     return _spelled(text, _python_escape, drawable)
 
 
-def message(text: str) -> str:
-    """One line of at most ``LONGEST_MESSAGE`` characters; a longer one loses its middle, and says how long it was."""
-    if len(text) <= LONGEST_MESSAGE and len(shown := visible(text)) <= LONGEST_MESSAGE:
+def message(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """One line of at most ``longest`` characters; a longer one loses its middle, and says how long it was."""
+    if len(text) <= longest and len(shown := visible(text)) <= longest:
         return shown
-    tail = LONGEST_MESSAGE // 4
-    head = LONGEST_MESSAGE - tail - _NOTE
+    tail = longest // 4
+    head = longest - tail - _NOTE
     note = f" ... (shortened, {len(text):,} characters in all) ... "
     return visible(text[:head])[:head] + note + visible(text[-tail:])[-tail:]
 

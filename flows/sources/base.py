@@ -13,6 +13,7 @@ from ranklake.storage.datasets.contests import Contest
 from ..common.text import message, quoted
 
 __all__ = [
+    "LONGEST_PLACE",
     "Duplicate",
     "IngestReport",
     "LeftOut",
@@ -23,6 +24,8 @@ __all__ = [
     "screen",
     "shown",
 ]
+
+LONGEST_PLACE = 300  # characters of the id of a contest, and of an address or a member, in an error
 
 OnError = Literal["stop", "skip"]
 Order = Literal["number", "time", "given"]
@@ -63,9 +66,11 @@ class SourceError(Exception):
         self.rows, self.lines = rows, lines
 
     def __str__(self) -> str:
-        member = f" ({self.member})" if self.member else ""
-        contest = f"contest {self.contest}{member}" if self.contest else self.member
-        where = ", ".join(part for part in (self.source, contest, self._rows_in_words()) if part)
+        # Both may come from the source itself, at any length.
+        contest, place = (message(part, LONGEST_PLACE) for part in (self.contest, self.member))
+        if contest:
+            place = f"contest {contest}{f' ({place})' if place else ''}"
+        where = ", ".join(part for part in (self.source, place, self._rows_in_words()) if part)
         return message(f"{where}: {self.rule}" if where else self.rule)
 
     def _rows_in_words(self) -> str:
