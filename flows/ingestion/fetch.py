@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from ..common.progress import ProgressCallback
 from ..http.client import Client
 from ..sources.base import SourceError
+from ..sources.limits import MAX_CONTEST_ID, check_length
 from ..sources.sites.documents import Document, Key
 from ..sources.sites.site import DocumentRequest, Site
 from .folder_client import FolderClient
@@ -51,6 +52,7 @@ def fetch(
     -------
     list[SourceError]
         Responses that could not be read. They are stored apart, and requested again later.
+        Documents whose name is too long; they are not requested.
 
     Raises
     ------
@@ -60,7 +62,8 @@ def fetch(
     fetcher = Fetcher(archive, site, client)
     try:
         listed = site.list_documents(fetcher, since, int(client.clock.now()))
-        requests = list({request.key: request for request in listed}.values())
+        unique = {request.key: request for request in listed}.values()
+        requests = [request for request in unique if fetcher.accepts(request)]
         missing = [request for request in requests if fetcher.is_missing(request)]
         missing += [request for request in requests if request.open_ended and request not in missing]
         for done, request in enumerate(missing):
@@ -98,6 +101,12 @@ class Fetcher:
         self.unreadable: list[SourceError] = []
         self.any_new = False
         self._in_a_row = 0
+
+    def accepts(self, request: DocumentRequest) -> bool:
+        """Whether the name of a document is not longer than the id of a contest may be; if it is, note the error."""
+        if too_long := check_length("id of a contest", request.key.name, MAX_CONTEST_ID):
+            self.unreadable.append(SourceError(too_long, self._site.name, request.key.name))
+        return not too_long
 
     def is_missing(self, request: DocumentRequest) -> bool:
         """Whether a document was never asked for, or the list now tells something else of it."""

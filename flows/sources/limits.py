@@ -12,7 +12,7 @@ from ranklake.storage.datasets.contests import Contest
 
 from .base import SourceError
 
-__all__ = ["BoundedReader", "Limits", "byte_count", "check_contest", "check_participants"]
+__all__ = ["BoundedReader", "Limits", "byte_count", "check_contest", "check_length", "check_participants"]
 
 # Of what a lake keeps. The longest real handle has 128 characters, the longest real name of a contest 111.
 MAX_HANDLE = MAX_CONTEST_ID = 1_024
@@ -155,10 +155,8 @@ def check_contest(contest: Contest, source: str = "", member: str = "", rows: An
         The row of each participation as the source counts it; by default its place.
     """
     for key, what, limit in _TEXTS:
-        text = getattr(contest, key)
-        if len(text) > limit:
-            rule = f"the {what} has {len(text):,} characters, at most {limit:,} are allowed"
-            return SourceError(f"{rule}; it begins with {text[:40]!r}", source, contest.contest_id[:80], member)
+        if too_long := check_length(what, getattr(contest, key), limit):
+            return SourceError(too_long, source, contest.contest_id[:80], member)
     import pyarrow.compute as pc
 
     # A character has at least one byte: most contests need no count of characters.
@@ -173,6 +171,13 @@ def check_contest(contest: Contest, source: str = "", member: str = "", rows: An
                 f"{rule}, at most {MAX_HANDLE:,} are allowed", source, contest.contest_id, member, (row,)
             )
     return None
+
+
+def check_length(what: str, text: str, limit: int) -> str:
+    """What is wrong with a text that is too long, in words; empty if it is not."""
+    if len(text) <= limit:
+        return ""
+    return f"the {what} has {len(text):,} characters, at most {limit:,} are allowed; it begins with {text[:40]!r}"
 
 
 def check_participants(n: int, limits: Limits, source: str, contest: str, member: str = "") -> None:

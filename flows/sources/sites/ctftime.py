@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Annotated
 
 import msgspec
 
 from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError
+from ..limits import MAX_HANDLE
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, Responses, contest_of, decode
 
@@ -38,7 +40,7 @@ class _Event(msgspec.Struct):
 
 class _Team(msgspec.Struct):
     id: int
-    name: str
+    name: Annotated[str, msgspec.Meta(max_length=MAX_HANDLE)]
 
 
 class _Page(msgspec.Struct):

@@ -17,6 +17,7 @@ from ranklake.rating_kernels.core.standings import places_from_ranks
 from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError, shown
+from ..limits import check_contest
 from .documents import Document, Key
 
 __all__ = [
@@ -235,7 +236,10 @@ def contest_of(
     players = pa.array(handles, pa.string())
     if np.any(order[1:] < order[:-1]):
         players = players.take(pa.array(order))
-    return Contest(contest_id, name, url, time_seconds, players, lo, hi)
+    contest = Contest(contest_id, name, url, time_seconds, players, lo, hi)
+    if too_long := check_contest(contest, rows=order):
+        return fault(too_long.rule, *too_long.rows)
+    return contest
 
 
 def _start(body: bytes) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from xml.etree import ElementTree
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError, shown
+from ..limits import MAX_HANDLE
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, Responses, contest_of, misfit
 
@@ -33,7 +34,7 @@ class _Round(msgspec.Struct):
 
 class _Result(msgspec.Struct):
     coder_id: int
-    handle: str
+    handle: Annotated[str, msgspec.Meta(max_length=MAX_HANDLE)]
     division: int
     final_points: float
     rated_flag: int
