@@ -16,18 +16,18 @@ from typing import Any, TypeVar
 
 import httpcore
 
-__all__ = ["Backend", "Budget", "BytesSpentError", "TimeSpentError"]
+__all__ = ["BoundedBackend", "Budget", "ByteLimitError", "DeadlineError"]
 
 T = TypeVar("T")
 
 _RECORD_BYTES = 1 << 14  # the largest plaintext of a TLS record
 
 
-class TimeSpentError(Exception):
+class DeadlineError(Exception):
     """The time of an exchange is over."""
 
 
-class BytesSpentError(Exception):
+class ByteLimitError(Exception):
     """More bytes arrived than an exchange may have."""
 
 
@@ -55,21 +55,21 @@ class Budget:
         self._end, self._bytes_left = self._monotonic() + seconds, n_bytes
         self.n_bytes = 0
 
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the time is over, but for the resolution of a socket's timeout."""
         return self._monotonic() >= self._end - 2e-3
 
     def check(self) -> None:
-        """Raise TimeSpentError if the time is over."""
+        """Raise DeadlineError if the time is over."""
         if self._monotonic() >= self._end:
-            raise TimeSpentError
+            raise DeadlineError
 
     def seconds(self, timeout: float | None) -> float | None:
         """A timeout, or the time that is left if that is less; None is no timeout.
 
         Raises
         ------
-        TimeSpentError
+        DeadlineError
             None is left.
         """
         self.check()
@@ -77,21 +77,21 @@ class Budget:
         # Zero would make the socket non-blocking.
         return None if least == math.inf else max(least, 1e-3)
 
-    def arrived(self, n_bytes: int) -> None:
+    def count(self, n_bytes: int) -> None:
         """Count bytes that arrived.
 
         Raises
         ------
-        BytesSpentError
+        ByteLimitError
             They are too many.
         """
         self.n_bytes += n_bytes
         self._bytes_left -= n_bytes
         if self._bytes_left < 0:
-            raise BytesSpentError
+            raise ByteLimitError
 
 
-class Backend(httpcore.NetworkBackend):
+class BoundedBackend(httpcore.NetworkBackend):
     """Opens connections whose reads and writes are bounded by a budget."""
 
     def __init__(self, budget: Budget) -> None:
@@ -133,7 +133,7 @@ class _Stream(httpcore.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         data = self._stream.read(max_bytes, self._budget.seconds(timeout))
-        self._budget.arrived(len(data))
+        self._budget.count(len(data))
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -149,7 +149,7 @@ class _Stream(httpcore.NetworkStream):
             return _NestedTLS(self, ssl_context, server_hostname, timeout)
         try:
             seconds = self._budget.seconds(timeout)
-        except TimeSpentError:
+        except DeadlineError:
             self.close()
             raise
         # A timeout of an SSL socket bounds a whole handshake or read, however many pieces its records come in.

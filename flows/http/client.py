@@ -27,7 +27,7 @@ MAX_SECONDS = 600.0  # for one response, however steadily it drips
 DOCUMENT_SECONDS = 1800.0  # for one document with its redirects, attempts and the pauses between them
 MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified that is kept; a site would fill the index with longer ones
 TIMEOUT = httpx.Timeout(60.0, connect=20.0)
-PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530})
+TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
@@ -58,7 +58,7 @@ class Response:
     last_modified: str = ""
 
 
-class _PassingError(Exception):
+class _TransientError(Exception):
     """A fault that may be gone at the next attempt."""
 
     def __init__(self, rule: str, retry_after: float = 0.0) -> None:
@@ -164,19 +164,19 @@ class Client:
         retrying = Retrying(
             stop=lambda state: state.attempt_number >= ATTEMPTS or self.clock.monotonic() + state.upcoming_sleep >= end,
             wait=_wait,
-            retry=retry_if_exception_type(_PassingError),
+            retry=retry_if_exception_type(_TransientError),
             sleep=self.clock.sleep,
-            before_sleep=self._tell,
+            before_sleep=self._report_retry,
             reraise=True,
         )
         try:
             response = retrying(self._follow, url, headers, end, accept)
-        except _PassingError as error:
+        except _TransientError as error:
             attempts = retrying.statistics["attempt_number"]
             times = f"after {attempts} attempt{'' if attempts == 1 else 's'}"
             raise self._fault(url, f"{error} {times}; run again later, what was kept is not asked for again") from None
         status, body = response.status, response.body
-        if self._secret.within(body):
+        if self._secret.is_in(body):
             rule = (
                 "the response repeats our access token; it was not kept; revoke the token, and use the site without one"
             )
@@ -188,7 +188,7 @@ class Client:
         now, validators = int(self.clock.now()), [self._validator(response, name) for name in ("etag", "last-modified")]
         return Response(url, status, body, now, *validators)
 
-    def _tell(self, state: RetryCallState) -> None:
+    def _report_retry(self, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome is not None else None
         self._on_retry(self._secret.redact(f"{self._source}: {error}; again in {state.upcoming_sleep:.0f} s"))
 
@@ -196,7 +196,7 @@ class Client:
         """One attempt, along redirects that stay with the host."""
         at = url
         for _ in range(MAX_REDIRECTS + 1):
-            response = self._ask(at, headers, end, accept)
+            response = self._request(at, headers, end, accept)
             location = response.headers.get("location", "")
             if response.status not in REDIRECTS or not location:
                 return response
@@ -208,12 +208,12 @@ class Client:
                 host = shown(self._secret.redact((split_url(to) or urlsplit("")).hostname or to))
                 rule = f"leads to another host, {host}, and was not followed; if the site has moved, give --base-url"
                 raise self._fault(url, rule)
-            if self._secret.within(to):
+            if self._secret.is_in(to):
                 raise self._fault(url, "leads to an address that repeats our access token, and was not followed")
             at = to
         raise self._fault(url, f"leads on and on, {MAX_REDIRECTS} times and more")
 
-    def _ask(self, url: str, headers: dict[str, str], end: float, accept: Collection[int]) -> TransportResponse:
+    def _request(self, url: str, headers: dict[str, str], end: float, accept: Collection[int]) -> TransportResponse:
         host = urlsplit(url).netloc
         if self._secret and same_host(self._base, url):
             headers = headers | {"Authorization": f"Bearer {self._secret.value}"}
@@ -221,29 +221,29 @@ class Client:
         self.requests += 1
 
         def part(status: int) -> Part:
-            if status in PASSING or status in REDIRECTS:
+            if status in TRANSIENT_STATUSES or status in REDIRECTS:
                 return "none"
             return "whole" if status in accept else "beginning"
 
         left = end - self.clock.monotonic()
         if left <= 0:
-            raise _PassingError(f"no whole response within {DOCUMENT_SECONDS:.4g} s")
+            raise _TransientError(f"no whole response within {DOCUMENT_SECONDS:.4g} s")
         try:
             response = self._http.get(url, headers, min(MAX_SECONDS, left), part)
         except ExchangeError as error:
-            if error.passing and self.clock.monotonic() >= end - 0.01:
-                raise _PassingError(f"no whole response within {DOCUMENT_SECONDS:.4g} s") from error
-            if error.passing:
-                raise _PassingError(str(error)) from error
+            if error.transient and self.clock.monotonic() >= end - 0.01:
+                raise _TransientError(f"no whole response within {DOCUMENT_SECONDS:.4g} s") from error
+            if error.transient:
+                raise _TransientError(str(error)) from error
             raise self._fault(url, str(error)) from None
-        if response.status in PASSING:
+        if response.status in TRANSIENT_STATUSES:
             seconds = self._retry_after(response)
-            self._pace.hold(host, min(seconds, LONGEST_WAIT), self.clock)
+            self._pace.delay(host, min(seconds, LONGEST_WAIT), self.clock)
             if seconds > LONGEST_WAIT:
                 raise self._fault(
                     url, f"HTTP {response.status}: the site asks to wait {seconds:,.0f} s; run again then"
                 )
-            raise _PassingError(f"HTTP {response.status}", seconds)
+            raise _TransientError(f"HTTP {response.status}", seconds)
         return response
 
     def _retry_after(self, response: TransportResponse) -> float:
@@ -260,7 +260,7 @@ class Client:
         """A header to ask again with, if it can be kept and sent back."""
         value = response.headers.get(name, "")
         plain = value.isascii() and value.isprintable() and len(value) <= MAX_VALIDATOR
-        return value if plain and not self._secret.within(value) else ""
+        return value if plain and not self._secret.is_in(value) else ""
 
     def _fault(self, url: str, rule: str) -> SourceError:
         return SourceError(self._secret.redact(rule), self._source, member=self._secret.redact(url))
@@ -272,7 +272,7 @@ _BACK_OFF = wait_exponential_jitter(initial=1.0, max=60.0, jitter=2.0)
 
 def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome is not None else None
-    return max(_BACK_OFF(state), error.retry_after if isinstance(error, _PassingError) else 0.0)
+    return max(_BACK_OFF(state), error.retry_after if isinstance(error, _TransientError) else 0.0)
 
 
 def _user_agent(contact: str) -> str:

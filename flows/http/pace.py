@@ -40,7 +40,7 @@ class Pace:
         if turn > now:
             clock.sleep(turn - now)
 
-    def hold(self, host: str, seconds: float, clock: Clock) -> None:
+    def delay(self, host: str, seconds: float, clock: Clock) -> None:
         """Nobody's turn comes for some time: the host said so."""
         with self._lock:
             self._next[host] = max(self._next.get(host, 0.0), clock.monotonic() + seconds)

@@ -35,11 +35,11 @@ class Secret:
             raise ValueError(f"{name} must have {rule}, got {len(value)} characters (not shown)")
         self.value = value
         if value:
-            self._literals = [value, *_encoded(value)]
-            escaped = "".join(_forms(c) for c in value)
+            self._literals = [value, *_encodings(value)]
+            escaped = "".join(_escaped_forms(c) for c in value)
             self._escaped = re.compile(escaped)
             self._pattern = re.compile("|".join([escaped, *map(re.escape, self._literals)]))
-            _mind(self)
+            _redact_logs(self)
 
     def __bool__(self) -> bool:
         return bool(self.value)
@@ -51,7 +51,7 @@ class Secret:
         """The text with the token replaced."""
         return self._pattern.sub(REDACTED, text) if self.value else text
 
-    def within(self, text: str | bytes) -> bool:
+    def is_in(self, text: str | bytes) -> bool:
         """Whether a text repeats the token."""
         if not self.value:
             return False
@@ -62,7 +62,7 @@ class Secret:
         return any(c in data for c in (b"%", b"&", b"\\")) and bool(self._escaped.search(data.decode("latin-1")))
 
 
-def _forms(c: str) -> str:
+def _escaped_forms(c: str) -> str:
     """A pattern of one character, as it is or escaped; alternatives begin with a literal, which `re` is quick at.
 
     Repetitions are bounded, or a text of nothing but backslashes would take a time that grows with its square.
@@ -84,7 +84,7 @@ def _forms(c: str) -> str:
     return f"(?:{'|'.join(forms)})"
 
 
-def _encoded(value: str) -> list[str]:
+def _encodings(value: str) -> list[str]:
     """The token in hexadecimal, and in base64 within a longer text, for which there are three offsets."""
     data = value.encode()
     found = {data.hex(), data.hex().upper()}
@@ -96,7 +96,7 @@ def _encoded(value: str) -> list[str]:
     return sorted(found)
 
 
-class _Redacting(logging.Filter):
+class _RedactingFilter(logging.Filter):
     """Removes the tokens in use from records of the HTTP library, which at level DEBUG shows headers of responses."""
 
     def __init__(self) -> None:
@@ -111,10 +111,10 @@ class _Redacting(logging.Filter):
         return True
 
 
-_FILTER = _Redacting()
+_FILTER = _RedactingFilter()
 
 
-def _mind(secret: Secret) -> None:
+def _redact_logs(secret: Secret) -> None:
     _FILTER.secrets.add(secret)
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_FILTER)  # no second time

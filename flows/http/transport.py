@@ -13,7 +13,7 @@ from typing import Literal
 import httpcore
 import httpx
 
-from .bounded import Backend, Budget, BytesSpentError, TimeSpentError
+from .bounded import BoundedBackend, Budget, ByteLimitError, DeadlineError
 from .decoding import ACCEPTED, BodyTooLongError, CodingError, Decoder, DecoderError
 
 __all__ = ["ExchangeError", "Part", "Transport", "TransportResponse"]
@@ -30,13 +30,13 @@ class ExchangeError(Exception):
 
     Attributes
     ----------
-    passing : bool
+    transient : bool
         Whether it may be gone at the next attempt.
     """
 
-    def __init__(self, rule: str, *, passing: bool) -> None:
+    def __init__(self, rule: str, *, transient: bool) -> None:
         super().__init__(rule)
-        self.passing = passing
+        self.transient = transient
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +99,17 @@ class Transport:
             # Bytes without user and password; a port only if it is not that of the scheme.
             target = httpcore.URL(scheme=to.raw_scheme, host=to.raw_host, port=to.port, target=to.raw_path)
         except httpx.InvalidURL as error:
-            raise ExchangeError(f"no address to ask: {error}", passing=False) from None
+            raise ExchangeError(f"no address to ask: {error}", transient=False) from None
         given = [("Host", to.netloc.decode("ascii")), *(self._headers | dict(headers)).items()]
         encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in given]
         self._budget.start(seconds, 2 * self._max_bytes + FRAMING_BYTES)
-        with self._explained(seconds):
+        with self._exchange_errors(seconds):
             pool = self._pool(to)
             extensions = {"timeout": self._timeout.as_dict()}
             with pool.stream("GET", target, headers=encoded, extensions=extensions) as response:
                 if not self._budget.n_bytes:
                     # It was read from bytes behind the response before, on the same connection.
-                    raise ExchangeError("no response (the one before was longer than it said)", passing=True)
+                    raise ExchangeError("no response (the one before was longer than it said)", transient=True)
                 return self._read(response, part(response.status))
 
     def _read(self, response: httpcore.Response, part: Part) -> TransportResponse:
@@ -132,52 +132,52 @@ class Transport:
         return TransportResponse(response.status, headers, decoder.body())
 
     @contextmanager
-    def _explained(self, seconds: float) -> Iterator[None]:
+    def _exchange_errors(self, seconds: float) -> Iterator[None]:
         """Faults of an exchange in words."""
         longest = f"{self._max_bytes:,} bytes"
         try:
             yield
-        except TimeSpentError:
-            raise ExchangeError(f"no whole response within {seconds:.4g} s", passing=True) from None
+        except DeadlineError:
+            raise ExchangeError(f"no whole response within {seconds:.4g} s", transient=True) from None
         except httpcore.TimeoutException as error:
             # The last read has what is left for its timeout: it ends at the deadline, or a little before.
-            if self._budget.over():
-                raise ExchangeError(f"no whole response within {seconds:.4g} s", passing=True) from None
-            raise ExchangeError(f"no response ({_words(error)})", passing=True) from error
+            if self._budget.is_over():
+                raise ExchangeError(f"no whole response within {seconds:.4g} s", transient=True) from None
+            raise ExchangeError(f"no response ({_error_text(error)})", transient=True) from error
         except httpcore.RemoteProtocolError as error:
             if "too long" in str(error):  # h11 says no more of a head, or of trailers, beyond its limit
-                raise ExchangeError("the response has headers of more than 100 kB", passing=False) from None
-            raise ExchangeError(f"no response ({_words(error)})", passing=True) from error
+                raise ExchangeError("the response has headers of more than 100 kB", transient=False) from None
+            raise ExchangeError(f"no response ({_error_text(error)})", transient=True) from error
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
-            raise ExchangeError(f"no response ({_words(error)})", passing=True) from error
+            raise ExchangeError(f"no response ({_error_text(error)})", transient=True) from error
         except DecoderError as error:
-            raise ExchangeError(f"no response ({error})", passing=True) from None
+            raise ExchangeError(f"no response ({error})", transient=True) from None
         except BodyTooLongError:
-            raise ExchangeError(f"the response is longer than {longest}", passing=False) from None
-        except BytesSpentError:
+            raise ExchangeError(f"the response is longer than {longest}", transient=False) from None
+        except ByteLimitError:
             rule = f"the response takes more than twice the {longest} of the longest body to send"
-            raise ExchangeError(rule, passing=False) from None
+            raise ExchangeError(rule, transient=False) from None
         except CodingError as error:
             rule = f"Content-Encoding is {str(error)[:60]!r}; one layer of gzip was asked for, and nothing else is read"
-            raise ExchangeError(rule, passing=False) from None
+            raise ExchangeError(rule, transient=False) from None
         except (httpcore.UnsupportedProtocol, ImportError) as error:
-            raise ExchangeError(f"no way to ask: {_words(error)}", passing=False) from None
+            raise ExchangeError(f"no way to ask: {_error_text(error)}", transient=False) from None
 
     def _pool(self, to: httpx.URL) -> httpcore.ConnectionPool:
         """The connections through the proxy for an address, or straight to it."""
         address = _proxy_of(to)
         if address not in self._pools:
             self._pools[address] = httpcore.ConnectionPool(
-                ssl_context=_trusted(),
+                ssl_context=_ssl_context(),
                 proxy=_proxy(address) if address else None,
                 keepalive_expiry=KEEP_ALIVE_SECONDS,
-                network_backend=Backend(self._budget),
+                network_backend=BoundedBackend(self._budget),
             )
         return self._pools[address]
 
 
 @cache
-def _trusted() -> ssl.SSLContext:
+def _ssl_context() -> ssl.SSLContext:
     """Whom we trust: to read the certificates takes longer than many a request."""
     return httpx.create_ssl_context()
 
@@ -197,10 +197,10 @@ def _proxy(address: str) -> httpcore.Proxy:
     except (httpx.InvalidURL, ValueError):
         # Not shown: it may hold a password.
         rule = "the proxy of the environment (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is no address as http://host:port"
-        raise ExchangeError(rule, passing=False) from None
+        raise ExchangeError(rule, transient=False) from None
     url = proxy.url
     at = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
-    return httpcore.Proxy(at, auth=proxy.raw_auth, ssl_context=_trusted() if url.scheme == "https" else None)
+    return httpcore.Proxy(at, auth=proxy.raw_auth, ssl_context=_ssl_context() if url.scheme == "https" else None)
 
 
 def _text(value: bytes) -> str:
@@ -210,5 +210,5 @@ def _text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return str(error).strip() or type(error).__name__

@@ -278,7 +278,7 @@ def test_token__that_a_site_repeats_anywhere_is_nowhere_kept_or_shown(
             said.append(str(error.value) + repr(error.value))
     assert "/x?key" not in "".join(server.paths)
     kept = "".join(said) + repr(response) + everything_logged.text
-    assert not Secret(TOKEN).within(kept)
+    assert not Secret(TOKEN).is_in(kept)
     assert TOKEN[:12] not in kept
 
 

@@ -16,7 +16,7 @@ from helpers.server import Reply, Server
 from helpers.sockets import NoSleep, RawServer, certificate, drip, raw_serving, relay, response
 
 from ranklake.flows.http import client as module
-from ranklake.flows.http.bounded import Backend, Budget, TimeSpentError
+from ranklake.flows.http.bounded import BoundedBackend, Budget, DeadlineError
 from ranklake.flows.http.client import Client
 from ranklake.flows.http.decoding import BodyTooLongError, Decoder
 from ranklake.flows.sources.base import SourceError
@@ -79,7 +79,7 @@ def test_get__the_deadline_holds_within_records_of_tls(
 ) -> None:
     """A server that speaks TLS byte by byte: a read below TLS ends many times before one above it does."""
     server_context, client_context = certificate(tmp_path)
-    monkeypatch.setattr("ranklake.flows.http.transport._trusted", lambda: client_context)
+    monkeypatch.setattr("ranklake.flows.http.transport._ssl_context", lambda: client_context)
     with raw_serving(drip(HEAD + b"X-Slow: ", b"x"), server_context) as server, relay(server.port, n_bytes) as slow:
         url = f"https://127.0.0.1:{slow.port}/"
         with Client("site", url, interval_seconds=0.0, clock=NoSleep()) as client:
@@ -95,7 +95,7 @@ def test_get__the_deadline_holds_behind_a_proxy(
     hurried: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy_tls: bool, site_drips: bool
 ) -> None:
     server_context, client_context = certificate(tmp_path)
-    monkeypatch.setattr("ranklake.flows.http.transport._trusted", lambda: client_context)
+    monkeypatch.setattr("ranklake.flows.http.transport._ssl_context", lambda: client_context)
 
     def talk(head: bytes) -> Iterator[bytes]:
         yield from drip(HEAD, b"X: y\r\n")(head) if site_drips else [response(b"x" * 100_000)]
@@ -181,8 +181,8 @@ def test_get__all_addresses_of_a_host_share_the_deadline(hurried: None, monkeypa
     monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", connect)
     budget = Budget(lambda: now[0])
     budget.start(50.0, 1000)
-    with pytest.raises(TimeSpentError):
-        Backend(budget).connect_tcp("many.example.org", 443, 20.0)
+    with pytest.raises(DeadlineError):
+        BoundedBackend(budget).connect_tcp("many.example.org", 443, 20.0)
     assert tried == [20.0, 20.0, pytest.approx(10.0)]
 
 

@@ -41,11 +41,11 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_secret__is_found_in_any_known_encoding(form: str) -> None:
     secret, text = Secret(TOKEN), f'{{"a": "before {FORMS[form]} after"}}'
-    assert secret.within(text)
-    assert secret.within(text.encode())
+    assert secret.is_in(text)
+    assert secret.is_in(text.encode())
     redacted = secret.redact(text)
     assert REDACTED in redacted
-    assert not secret.within(redacted)
+    assert not secret.is_in(redacted)
     assert redacted.startswith('{"a": "before ')
 
 
@@ -53,13 +53,13 @@ def test_secret__is_found_in_any_known_encoding(form: str) -> None:
     "text", ["", "lip_very", TOKEN[:-1] + "x", TOKEN.upper(), "\\u006c\\u0069\\u0070", "%6c%69%70"]
 )
 def test_secret__a_text_without_it_stays_as_it_is(text: str) -> None:
-    assert not Secret(TOKEN).within(text)
+    assert not Secret(TOKEN).is_in(text)
     assert Secret(TOKEN).redact(text) == text
 
 
 def test_secret__none_is_in_nothing() -> None:
     assert not Secret("")
-    assert not Secret("").within("")
+    assert not Secret("").is_in("")
     assert Secret("").redact("text") == "text"
 
 
@@ -91,12 +91,12 @@ def test_secret__is_removed_from_the_records_of_the_http_library(caplog: pytest.
 def test_secret__is_searched_for_in_time_that_grows_with_the_text(unit: bytes) -> None:
     secret, text = Secret(TOKEN), unit * (1_000_000 // len(unit))
     began = time.process_time()
-    assert not secret.within(text)
+    assert not secret.is_in(text)
     assert time.process_time() - began < 1.0  # a backtracking pattern would take hours
 
 
 def test_secret__is_searched_for_in_one_pass_over_escapes() -> None:
     for text in ("\\" * 200_000, "%" + "25" * 200_000, "&#" + "0" * 200_000, ("\\" * 100 + "u") * 5000):
         began = time.process_time()
-        assert not Secret(TOKEN).within(text)
+        assert not Secret(TOKEN).is_in(text)
         assert time.process_time() - began < 1.0

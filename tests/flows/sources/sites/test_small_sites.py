@@ -269,5 +269,5 @@ def test_lichess__the_token_is_in_no_file_of_the_lake(
         body = path.read_bytes()
         if path.suffix == ".zst":
             body = pa.CompressedInputStream(pa.BufferReader(body), "zstd").read()
-        assert not Secret(token).within(body)
+        assert not Secret(token).is_in(body)
     assert token not in "".join(capsys.readouterr())
