@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from importlib.metadata import PackageNotFoundError, version
 from urllib.parse import urljoin, urlsplit
@@ -12,12 +11,13 @@ import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential_jitter
 
 from ..sources.base import SourceError, shown
+from ..sources.sites.documents import Response
 from .addresses import is_loopback, same_host, split_url
 from .pace import Clock, Pace
 from .redaction import Secret
 from .transport import ExchangeError, Part, Transport, TransportResponse
 
-__all__ = ["Client", "Clock", "Pace", "Response"]
+__all__ = ["Client", "Clock", "Pace"]
 
 ATTEMPTS = 6  # about a minute of back-off in all; what lasts longer is for the next run
 LONGEST_WAIT = 300.0  # seconds; a site that asks for more is asked again by the next run
@@ -29,33 +29,6 @@ MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified that is kept; a si
 TIMEOUT = httpx.Timeout(60.0, connect=20.0)
 TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """What a site answered.
-
-    Attributes
-    ----------
-    url : str
-        What was asked for.
-    status : int
-        HTTP status; 304 has no body, what we have still holds.
-    body : bytes
-        As sent, its transfer encoding undone.
-    time_seconds : int
-        When, UTC since the epoch.
-    etag, last_modified : str
-        To ask again with; empty if the site sent none, one of more than 512 characters or other than ASCII, or one
-        that repeats the access token.
-    """
-
-    url: str
-    status: int
-    body: bytes
-    time_seconds: int
-    etag: str = ""
-    last_modified: str = ""
 
 
 class _TransientError(Exception):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from ..http.client import Clock, Response
+from ..http.client import Clock
 from ..sources.base import SourceError
+from ..sources.sites.documents import Response
 
 __all__ = ["FolderClient"]
 

@@ -18,8 +18,7 @@ from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.leases.fence import Writer
 from ranklake.storage.leases.lease import Lease
 
-from ..http.client import Response
-from ..sources.sites.documents import Document, Key
+from ..sources.sites.documents import Document, Key, Response
 
 __all__ = ["ArchiveEntry", "ResponseArchive"]
 

@@ -10,10 +10,9 @@ from itertools import islice
 from against_peer import CODEFORCES
 from timing import Options, Result, invoke, reported, run_command
 
-from ranklake.flows.http.client import Response
 from ranklake.flows.ingestion.response_archive import ResponseArchive
 from ranklake.flows.sources.files.contests import read_contests
-from ranklake.flows.sources.sites.documents import Document, Key
+from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.storage import Lake
 from ranklake.storage.datasets.contests import Contest
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...common.text import LONGEST_QUOTED, visible
-from ...http.client import Response
 
-__all__ = ["Document", "Key"]
+__all__ = ["Document", "Key", "Response"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -25,6 +24,33 @@ class Key:
     def shown(self) -> str:
         """For a message: cut to a length a person reads, control characters escaped."""
         return f"{self.kind}/{visible(self.name[:LONGEST_QUOTED])}"
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response of a site.
+
+    Attributes
+    ----------
+    url : str
+        What was asked for.
+    status : int
+        HTTP status; 304 has no body, what we have still holds.
+    body : bytes
+        As sent, its transfer encoding undone.
+    time_seconds : int
+        When, UTC since the epoch.
+    etag, last_modified : str
+        To ask again with; empty if the site sent none, one of more than 512 characters or other than ASCII, or one
+        that repeats the access token.
+    """
+
+    url: str
+    status: int
+    body: bytes
+    time_seconds: int
+    etag: str = ""
+    last_modified: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ranklake.flows.http.client import Response
 from ranklake.flows.ingestion.response_archive import ResponseArchive
-from ranklake.flows.sources.sites.documents import Document, Key
+from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
 

@@ -13,9 +13,8 @@ from helpers.strategies import repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklake.flows.http.client import Response
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.sites.documents import Document, Key
+from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.flows.sources.sites.site import find_site
 from ranklake.storage import Contest
 

@@ -15,13 +15,12 @@ from helpers.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes
 from helpers.lakes import rate_run
 from helpers.server import Reply, Server, data
 
-from ranklake.flows.http.client import Response
 from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.sites.codeforces import Codeforces
-from ranklake.flows.sources.sites.documents import Document, Key
+from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.storage import Contest, Dataset, Lake
 
 LIST = "/api/contest.list"

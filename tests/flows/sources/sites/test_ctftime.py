@@ -10,12 +10,12 @@ import pytest
 from helpers.contents import counts, standings
 from helpers.server import Reply, Server, data
 
-from ranklake.flows.http.client import Client, Response
+from ranklake.flows.http.client import Client
 from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites import ctftime
 from ranklake.flows.sources.sites.ctftime import CTFtime
-from ranklake.flows.sources.sites.documents import Document, Key
+from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.storage import Contest, Dataset, Lake
 
 YEARS = range(2011, 2028)  # by the server's clock it is January 2027

@@ -10,11 +10,11 @@ import pytest
 from helpers.contents import counts, standings
 from helpers.server import Reply, Server, data
 
-from ranklake.flows.http.client import Client, Response
+from ranklake.flows.http.client import Client
 from ranklake.flows.http.redaction import Secret
 from ranklake.flows.ingestion.sites import SourceReport, ingest_source
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.sites.documents import Document, Key
+from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.flows.sources.sites.lichess import Lichess
 from ranklake.flows.sources.sites.site import find_site
 from ranklake.storage import Contest, Dataset, Lake

@@ -9,11 +9,10 @@ import pytest
 from helpers.contents import counts, standings
 from helpers.server import data
 
-from ranklake.flows.http.client import Response
 from ranklake.flows.ingestion.folder_client import FolderClient
 from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.sites.documents import Document, Key
+from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.flows.sources.sites.topcoder import TopCoder
 from ranklake.storage import Contest, Dataset, Lake
 
