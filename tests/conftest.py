@@ -13,7 +13,7 @@ from helpers.mounts import SmallDisk, small_disks
 from platforms import reason_to_skip
 
 from ranklake.flows.compilation.compile import compile_parts
-from ranklake.flows.engines.base import Engine
+from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.rating_kernels import SYSTEMS

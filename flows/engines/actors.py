@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from .base import EngineError, RemoteCall, WorkersLostError
 from .environment import about
+from .protocols import EngineError, RemoteCall, WorkersLostError
 from .serialization import Piece, Pieces, enclose, load, unload
 
 __all__ = ["ClusterHandle", "DaskActorGroup", "WorkerActor", "one_line"]

@@ -1,8 +1,8 @@
-"""Many machines: a Dask cluster that exists, or one started here, with one Actor a worker.
+"""A Dask cluster, an existing one or one started here, with one Actor on each worker.
 
-Calls go from here straight to the workers and past the scheduler, which only says who is there. An Actor has no
-resilience of its own: whoever asks one of them may lose all of them (:class:`.base.WorkersLostError`), hires again and
-goes on from the lake. Every wait has an end.
+Calls go straight to the workers and past the scheduler, which only lists them. Actors are not resilient: after
+:class:`.protocols.WorkersLostError` a whole group is useless. Its caller starts a new group and continues from the
+lake. Every wait has a timeout.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any, Self, TypeVar
 
 from ..common.cpus import available_cpus
 from .actors import DaskActorGroup, WorkerActor, one_line
-from .base import EngineError, WorkersLostError
 from .connection import connect, import_dask, within
 from .environment import about, compare
+from .protocols import EngineError, WorkersLostError
 
 __all__ = ["Cluster"]
 

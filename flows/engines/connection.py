@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from ..common.extras import need
 from .actors import one_line
-from .base import EngineError
+from .protocols import EngineError
 
 __all__ = ["connect", "import_dask", "within"]
 

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from .base import EngineError
+from .protocols import EngineError
 
 __all__ = ["about", "compare"]
 

@@ -28,7 +28,7 @@ from dask import config
 from distributed.system import MEMORY_LIMIT
 
 from ..common.extras import need
-from .base import EngineError
+from .protocols import EngineError
 
 __all__ = ["DASHBOARD", "WORKER_ENVIRON", "LocalCluster"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Self
 
-from .base import Work
+from .protocols import Work
 
 __all__ = ["Serial"]
 

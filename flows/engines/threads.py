@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..common.cpus import available_cpus
-from .base import Work
+from .protocols import Work
 
 __all__ = ["Threads"]
 

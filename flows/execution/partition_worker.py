@@ -23,7 +23,7 @@ from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 from ranklake.rating_kernels.core.system import Summary, select_rows
 from ranklake.rating_kernels.warm import warm
 
-from ..engines.base import RemoteCall
+from ..engines.protocols import RemoteCall
 
 __all__ = ["ActorState", "Partition", "PartitionWorker", "RoundMetadata", "diffuse", "pack", "unpack", "writable"]
 

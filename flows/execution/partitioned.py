@@ -20,7 +20,7 @@ from ranklake.rating_kernels import Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Column, Ragged
 from ranklake.rating_kernels.core.standings import Ints, Longs
 
-from ..engines.base import ActorGroup, DistributedEngine, RemoteCall
+from ..engines.protocols import ActorGroup, DistributedEngine, RemoteCall
 from .outcomes import checked
 from .partition_worker import Partition, PartitionWorker, RoundMetadata, diffuse, pack, unpack
 from .rater import BeliefColumns

@@ -17,11 +17,12 @@ from typing import Any, Self
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 from ranklake.rating_kernels.warm import warm
 
-from ..engines.base import DistributedEngine, RemoteCall
+from ..engines.protocols import DistributedEngine, RemoteCall
 from ..engines.serial import Serial
+from .local import LocalRater
 from .outcomes import RoundError
 from .partition_worker import ActorState, writable
-from .rater import BeliefColumns, LocalRater
+from .rater import BeliefColumns
 
 __all__ = ["Apart", "BatchCache", "PinnedRater", "PinnedWorker"]
 

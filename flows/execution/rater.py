@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
-from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
+from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.rating_kernels.core.beliefs import Column, Ragged
 
-from ..engines.base import DistributedEngine, Engine, LocalEngine
-from .rounds import rate_rounds
-
-__all__ = ["BeliefColumns", "LocalRater", "Rater", "open_rater"]
+__all__ = ["BeliefColumns", "Rater"]
 
 BeliefColumns = dict[str, Column | Ragged]
-
-MAX_PINNED_PLAYERS = 2_000_000  # players of whom one worker may believe alone: gigabytes
 
 
 class Rater(Protocol):
@@ -53,47 +48,3 @@ class Rater(Protocol):
 
     def close(self) -> None:
         """Nobody will ask any more."""
-
-
-class LocalRater:
-    """A store in this process."""
-
-    ahead = 0
-
-    def __init__(self, system: System, params: Any, n_players: int, engine: LocalEngine) -> None:
-        self._system, self._params, self._engine = system, params, engine
-        self._beliefs: Beliefs = system.newcomers(params, n_players)
-        self.phases: dict[str, tuple[float, int]] = {}
-
-    def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
-        return rate_rounds(self._system, self._params, self._beliefs, rounds, self._engine)
-
-    def columns(self) -> BeliefColumns:
-        return self._beliefs.columns(self._engine.map)
-
-    def restore(self, columns: BeliefColumns) -> None:
-        self._beliefs.restore(columns)
-
-    def close(self) -> None:
-        return None
-
-
-def open_rater(system: System, params: Any, n_players: int, engine: Engine) -> Rater:
-    """A rater of newcomers.
-
-    Raises
-    ------
-    EngineError
-        As :meth:`.engines.base.DistributedEngine.start_actors`.
-    """
-    if not isinstance(engine, LocalEngine):
-        from .partitioned import PartitionedRater
-        from .pinned import Apart, PinnedRater
-
-        apart = isinstance(engine, Apart)
-        cluster = engine.engine if isinstance(engine, Apart) else engine
-        assert isinstance(cluster, DistributedEngine)
-        if apart and n_players <= MAX_PINNED_PLAYERS:
-            return PinnedRater(system, params, n_players, cluster)
-        return PartitionedRater(system, params, n_players, cluster)
-    return LocalRater(system, params, n_players, engine)

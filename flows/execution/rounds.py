@@ -6,7 +6,7 @@ import numpy as np
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 
-from ..engines.base import LocalEngine
+from ..engines.protocols import LocalEngine
 from .outcomes import checked
 
 __all__ = ["rate_rounds", "split_batches"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..engines.base import Engine
+from ..engines.protocols import Engine
 from ..evaluation.search.spaces import as_texts
 from ..evaluation.search.trials import History, held_out_scores
 

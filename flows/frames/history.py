@@ -17,9 +17,11 @@ from ranklake.rating_kernels.core.limits import LARGEST
 from ..common.settings import build_params, find_system
 from ..common.skipping import REASONS, Skipping
 from ..compilation.compile import compile_kernels
-from ..engines.base import ENGINES, Engine, EngineError, LocalEngine, WorkersLostError, open_engine
+from ..engines.factory import ENGINES, open_engine
+from ..engines.protocols import Engine, EngineError, LocalEngine, WorkersLostError
+from ..execution.factory import open_rater
 from ..execution.outcomes import RoundError, in_full
-from ..execution.rater import BeliefColumns, open_rater
+from ..execution.rater import BeliefColumns
 from ..sources.base import SourceError
 from ..sources.column_names import Columns
 from ..sources.results import rounds_from_results

@@ -11,7 +11,7 @@ from ranklake.storage.lake.remedies import damaged, remedies_for_sources
 from ranklake.storage.leases.lease import lease_holder
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 
-from ..engines.base import Engine
+from ..engines.protocols import Engine
 from ..ingestion.response_archive import ResponseArchive
 from .freshness import Freshness, update_command
 

@@ -11,7 +11,7 @@ from threading import Event
 from ranklake.storage import Lake
 
 from ..compilation.compile import Announce, announce
-from ..engines.base import DistributedEngine, Engine
+from ..engines.protocols import DistributedEngine, Engine
 from ..execution.pinned import Apart
 from .config import RunConfig
 from .rate import Progress, RateReport, rate

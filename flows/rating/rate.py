@@ -23,7 +23,7 @@ from ranklake.storage.leases.lease import Lease, hold_lease
 from ..common.adapters import check_contests
 from ..common.settings import find_system
 from ..compilation.compile import Announce, announce, compile_everything, compile_kernels
-from ..engines.base import Engine, EngineError, LocalEngine, WorkersLostError
+from ..engines.protocols import Engine, EngineError, LocalEngine, WorkersLostError
 from . import commit_policy
 from .chain import NUMERICS
 from .commit_policy import CommitPolicy

@@ -19,9 +19,10 @@ from ranklake.storage.lake.remedies import remedy_for
 
 from ..common.adapters import ContestFacts
 from ..common.skipping import Skipping
-from ..engines.base import Engine
+from ..engines.protocols import Engine
+from ..execution.factory import open_rater
 from ..execution.outcomes import RoundError, in_full
-from ..execution.rater import Rater, open_rater
+from ..execution.rater import Rater
 
 __all__ = ["RatedBatch", "RatingPass"]
 

@@ -26,7 +26,7 @@ from ranklake.storage.lake.layout import check_dataset_name, check_run_name
 
 from ..common.progress import ProgressLog
 from ..common.text import markdown, message
-from ..engines.base import ENGINES, choose_engine, open_engine
+from ..engines.factory import ENGINES, choose_engine, open_engine
 from ..ingestion.source_update import SOURCES
 from ..ingestion.source_update import update as bring_in
 from ..ingestion.update import SourceReport

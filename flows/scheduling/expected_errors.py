@@ -5,7 +5,7 @@ from __future__ import annotations
 from ranklake.storage import LakeError
 
 from ..common.extras import MissingExtraError
-from ..engines.base import EngineError
+from ..engines.protocols import EngineError
 from ..sources.base import SourceError
 
 __all__ = ["expected"]

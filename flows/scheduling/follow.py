@@ -15,7 +15,7 @@ from typing import Any
 from ranklake.storage import Lake, Run
 
 from ..common.extras import need
-from ..engines.base import Engine
+from ..engines.protocols import Engine
 from ..ingestion.source_update import check_source, has_contests, update
 from ..ingestion.update import SourceReport
 from ..publication.publish import PublishReport

@@ -13,7 +13,7 @@ from timing import Options, Result
 
 from ranklake.flows.common.settings import build_params
 from ranklake.flows.common.skipping import Skipping
-from ranklake.flows.engines.base import open_engine
+from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.evaluation.scores import score_rounds
 from ranklake.flows.evaluation.search.spaces import as_texts
 from ranklake.flows.execution.rounds import rate_rounds

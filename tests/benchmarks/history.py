@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from timing import SkippedRow
 
-from ranklake.flows.engines.base import open_engine
+from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.sources.files.contests import Columns, read_contests
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from timing import Options, Result, best_of
 
-from ranklake.flows.engines.base import open_engine
+from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds, System
 

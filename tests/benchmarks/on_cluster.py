@@ -21,11 +21,13 @@ from memory import forget_peaks, peak_bytes
 from timing import Options, Result, SkippedRow
 
 from ranklake.flows.common.extras import MissingExtraError
-from ranklake.flows.engines.base import DistributedEngine, Engine, RemoteCall, open_engine
+from ranklake.flows.engines.factory import open_engine
+from ranklake.flows.engines.protocols import DistributedEngine, Engine, RemoteCall
 from ranklake.flows.engines.threads import Threads
+from ranklake.flows.execution.factory import open_rater
 from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.flows.execution.pinned import Apart
-from ranklake.flows.execution.rater import Rater, open_rater
+from ranklake.flows.execution.rater import Rater
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 
 __all__ = ["cluster"]

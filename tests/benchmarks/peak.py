@@ -7,7 +7,7 @@ from pathlib import Path
 
 from history import load, rate_pieces
 
-from ranklake.flows.engines.base import open_engine
+from ranklake.flows.engines.factory import open_engine
 
 if __name__ == "__main__":
     history = load(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -13,7 +13,7 @@ import numpy as np
 from against_peer import CODEFORCES
 from timing import Options, Result, best_of, invoke, run_command
 
-from ranklake.flows.engines.base import open_engine
+from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.evaluation.search.published_grids import published_grid
 from ranklake.flows.evaluation.search.search import SearchConfig, SearchReport, search

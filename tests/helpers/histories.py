@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from helpers.strategies import POOL, Belief, Contest
 
-from ranklake.flows.engines.base import Engine
+from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System

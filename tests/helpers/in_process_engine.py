@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from ranklake.flows.engines.base import EngineError, RemoteCall, WorkersLostError
+from ranklake.flows.engines.protocols import EngineError, RemoteCall, WorkersLostError
 
 __all__ = ["InProcessActorGroup", "InProcessEngine"]
 

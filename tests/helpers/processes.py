@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ranklake.flows.engines.actors import WorkerActor
-from ranklake.flows.engines.base import EngineError, RemoteCall, WorkersLostError
+from ranklake.flows.engines.protocols import EngineError, RemoteCall, WorkersLostError
 from ranklake.flows.engines.serialization import enclose, load, unload
 
 __all__ = ["ProcessEngine"]

@@ -77,7 +77,7 @@ def follow(
     """
     from ranklake.storage import Lake, MissingError
 
-    from ...engines.base import choose_engine, open_engine
+    from ...engines.factory import choose_engine, open_engine
     from ...ingestion.files import FILES, non_default
     from ...rating.resolve import resolve_runs
     from ...scheduling.follow import check_source

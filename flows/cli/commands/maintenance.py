@@ -68,7 +68,7 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) 
     """
     from ranklake.storage import Lake, Run
 
-    from ...engines.base import open_engine
+    from ...engines.factory import open_engine
     from ...maintenance.verify import Verifier
     from ...maintenance.verify import replay as compute_again
 

@@ -82,7 +82,8 @@ def rate(
     from ranklake.storage import Lake
 
     from ...compilation.compile import announce
-    from ...engines.base import DistributedEngine, open_engine
+    from ...engines.factory import open_engine
+    from ...engines.protocols import DistributedEngine
     from ...rating.multi_run import rate_many
     from ...rating.resolve import resolve_runs
 

@@ -74,7 +74,7 @@ run_option = click.option("--run", required=True, help="Name of the run, as `ran
 
 
 def engine_options(command: F) -> F:
-    """Where to rate: ``engine, workers, scheduler``, as :func:`.engines.base.open_engine` takes them."""
+    """Where to rate: ``engine, workers, scheduler``, as :func:`.engines.factory.open_engine` takes them."""
     for option in reversed(_ENGINE):
         command = option(command)
     return command

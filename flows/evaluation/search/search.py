@@ -25,7 +25,7 @@ from ranklake.storage.lake.naming import check_folder
 from ...common.settings import find_system
 from ...common.skipping import Skipping
 from ...compilation.compile import compile_parts, parts_for
-from ...engines.base import open_engine
+from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
 from ...rating.chain import NUMERICS
 from ...rating.config import default_run

@@ -16,9 +16,9 @@ from ranklake.storage import Dataset
 from ...common.adapters import ContestFacts, check_contests
 from ...common.settings import build_params, find_system
 from ...common.skipping import ANY_SYSTEM, Skipping
-from ...engines.base import Engine
+from ...engines.protocols import Engine
 from ...engines.serial import Serial
-from ...execution.rater import open_rater
+from ...execution.factory import open_rater
 from ...execution.rounds import rate_rounds
 from ..scores import RoundScores, is_better, score_rounds
 

@@ -18,7 +18,8 @@ from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
 
 import ranklake.flows.execution.partitioned
 from ranklake.flows.common.extras import MissingExtraError
-from ranklake.flows.engines.base import EngineError, open_engine
+from ranklake.flows.engines.factory import open_engine
+from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")

@@ -21,7 +21,7 @@ from deploy.commands import ROOT, shell_lines
 from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake import rate_history
-from ranklake.flows.engines.base import EngineError
+from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.storage import Lake

@@ -23,11 +23,12 @@ from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, s
 
 import ranklake.flows.execution.partitioned
 from ranklake import rate_history
-from ranklake.flows.engines.base import EngineError, open_engine
+from ranklake.flows.engines.factory import open_engine
+from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.local import LocalRater
 from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.flows.execution.pinned import PinnedWorker
-from ranklake.flows.execution.rater import LocalRater
 from ranklake.flows.rating.multi_run import rate_many
 from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.rating_kernels import SYSTEMS as KERNELS

@@ -12,8 +12,9 @@ from helpers.rounds import N_PLAYERS, around, params_of, walk
 
 import ranklake.flows.execution.partitioned
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.local import LocalRater
 from ranklake.flows.execution.partitioned import PartitionedRater
-from ranklake.flows.execution.rater import LocalRater, Rater
+from ranklake.flows.execution.rater import Rater
 from ranklake.rating_kernels import SYSTEMS, Outcome, System
 
 

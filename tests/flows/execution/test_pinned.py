@@ -9,12 +9,13 @@ from helpers.histories import same_bits
 from helpers.in_process_engine import InProcessActorGroup, InProcessEngine
 from helpers.rounds import N_PLAYERS, around, joined, params_of, walk
 
+import ranklake.flows.execution.factory
 import ranklake.flows.execution.pinned
-import ranklake.flows.execution.rater
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.factory import open_rater
+from ranklake.flows.execution.local import LocalRater
 from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.flows.execution.pinned import Apart, BatchCache, PinnedRater
-from ranklake.flows.execution.rater import LocalRater, open_rater
 from ranklake.rating_kernels import SYSTEMS, Rounds, System
 
 ELO_MMR = SYSTEMS["elo-mmr"]
@@ -103,6 +104,6 @@ def test_pinned__takes_no_more_rows_along_than_a_trip_is_worth(
 def test_open_rater__a_worker_holds_no_more_players_than_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Apart(InProcessEngine(2))
     assert isinstance(open_rater(ELO_MMR, ELO_MMR.params(), 10, engine), PinnedRater)
-    monkeypatch.setattr(ranklake.flows.execution.rater, "MAX_PINNED_PLAYERS", 9)
+    monkeypatch.setattr(ranklake.flows.execution.factory, "MAX_PINNED_PLAYERS", 9)
     assert isinstance(open_rater(ELO_MMR, ELO_MMR.params(), 10, engine), PartitionedRater)
     assert isinstance(open_rater(ELO_MMR, ELO_MMR.params(), 10, InProcessEngine(2)), PartitionedRater)

@@ -14,7 +14,7 @@ from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, s
 from helpers.processes import ProcessEngine
 
 import ranklake.flows.execution.partitioned
-from ranklake.flows.engines.base import EngineError
+from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake
 

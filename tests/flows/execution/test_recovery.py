@@ -16,7 +16,7 @@ import ranklake.flows.execution.partitioned
 import ranklake.flows.frames.history
 import ranklake.flows.rating.rate
 from ranklake import rate_history
-from ranklake.flows.engines.base import EngineError
+from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake, Run
 

@@ -12,7 +12,8 @@ from helpers.rounds import N_PLAYERS, around, params_of, season
 from helpers.strategies import POOL, histories, repeatable
 from hypothesis import given
 
-from ranklake.flows.engines.base import ENGINES, Engine, open_engine
+from ranklake.flows.engines.factory import ENGINES, open_engine
+from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds

@@ -10,7 +10,7 @@ from helpers.commands import Command
 from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
 
-from ranklake.flows.engines.base import Engine, EngineError
+from ranklake.flows.engines.protocols import Engine, EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rating.multi_run import ManyProgress, rate_many
 from ranklake.flows.rating.resolve import resolve_runs

@@ -34,7 +34,7 @@ import ranklake.flows.rating.rate
 import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 import ranklake.storage.datasets.standings
-from ranklake.flows.engines.base import Engine
+from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rating.rate import Progress

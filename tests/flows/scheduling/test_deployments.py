@@ -33,7 +33,7 @@ import ranklake.flows.scheduling.deployments as deployments
 import ranklake.flows.scheduling.flow_errors as flow_errors
 from ranklake.flows.common.progress import ProgressLog
 from ranklake.flows.common.text import visible as plain
-from ranklake.flows.engines.base import EngineError
+from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Lake, LakeError, Run

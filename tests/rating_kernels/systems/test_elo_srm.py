@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twins.elo_srm import K0, Twin
 
-from ranklake.flows.engines.base import Engine
+from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds

@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
 __all__ = [
-    "ENGINES",
     "ActorGroup",
     "DistributedEngine",
     "Engine",
@@ -16,13 +15,10 @@ __all__ = [
     "RemoteCall",
     "Work",
     "WorkersLostError",
-    "choose_engine",
-    "open_engine",
 ]
 
 Work = Callable[[int, int], None]
 RemoteCall = tuple[str, tuple[Any, ...]]  # a method's name and its arguments
-ENGINES = ("serial", "threads", "dask")
 
 
 class EngineError(RuntimeError):
@@ -115,52 +111,3 @@ class ActorGroup(Protocol):
 
     def close(self) -> None:
         """Let them go, with what they hold."""
-
-
-def choose_engine(name: str | None = None, workers: int | None = None, scheduler: str | None = None) -> str:
-    """The name of the engine that is meant: ``threads``, or ``dask`` where a scheduler is given, unless it is said.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, fewer than one worker, or a scheduler with another engine or with workers.
-    """
-    if workers is not None and workers < 1:
-        raise ValueError(f"workers must be >= 1, got {workers}")
-    name = name or ("dask" if scheduler else "threads")
-    if name not in ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
-    if scheduler is not None and name != "dask":
-        raise ValueError(f"a scheduler goes with engine dask, got engine {name}")
-    if scheduler is not None and workers is not None:
-        raise ValueError("a cluster's scheduler knows its workers: give a scheduler or workers, not both")
-    return name
-
-
-def open_engine(name: str | None = None, workers: int | None = None, scheduler: str | None = None) -> Engine:
-    """An engine; ``workers`` defaults to the machine's cores.
-
-    Parameters
-    ----------
-    scheduler
-        Address of a Dask cluster; without it ``dask`` starts one on this machine.
-
-    Raises
-    ------
-    ValueError
-        As :func:`choose_engine`.
-    EngineError
-        The scheduler does not answer.
-    """
-    name = choose_engine(name, workers, scheduler)
-    if name == "serial":
-        from .serial import Serial
-
-        return Serial()
-    if name == "threads":
-        from .threads import Threads
-
-        return Threads(workers)
-    from .cluster import Cluster
-
-    return Cluster(scheduler) if scheduler else Cluster.local(workers)

@@ -1,0 +1,37 @@
+"""The rater whose beliefs are held by this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
+
+from ..engines.protocols import LocalEngine
+from .rater import BeliefColumns
+from .rounds import rate_rounds
+
+__all__ = ["LocalRater"]
+
+
+class LocalRater:
+    """A store in this process."""
+
+    ahead = 0
+
+    def __init__(self, system: System, params: Any, n_players: int, engine: LocalEngine) -> None:
+        self._system, self._params, self._engine = system, params, engine
+        self._beliefs: Beliefs = system.newcomers(params, n_players)
+        self.phases: dict[str, tuple[float, int]] = {}
+
+    def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
+        return rate_rounds(self._system, self._params, self._beliefs, rounds, self._engine)
+
+    def columns(self) -> BeliefColumns:
+        return self._beliefs.columns(self._engine.map)
+
+    def restore(self, columns: BeliefColumns) -> None:
+        self._beliefs.restore(columns)
+
+    def close(self) -> None:
+        return None
