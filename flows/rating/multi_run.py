@@ -14,7 +14,8 @@ from ..compilation.compile import Announce, announce
 from ..engines.protocols import DistributedEngine, Engine
 from ..execution.pinned import Apart
 from .config import RunConfig
-from .rate import Progress, RateReport, rate
+from .rate import rate
+from .report import Progress, RateReport
 
 __all__ = ["ManyProgress", "rate_many"]
 

@@ -32,7 +32,7 @@ from ..ingestion.source_update import update as bring_in
 from ..ingestion.update import SourceReport
 from ..publication.publish import PublishReport
 from ..rating.config import RunConfig
-from ..rating.rate import RateReport
+from ..rating.report import RateReport
 from ..rating.resolve import resolve_runs
 from .flow_errors import plain_errors, reschedules
 from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown

@@ -21,7 +21,8 @@ from ..ingestion.update import SourceReport
 from ..publication.publish import PublishReport
 from ..publication.publish import publish as publish_run
 from ..rating.config import RunConfig
-from ..rating.rate import Progress, RateReport, rate
+from ..rating.rate import rate
+from ..rating.report import Progress, RateReport
 
 __all__ = [
     "FollowReport",

@@ -19,7 +19,8 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating import commit_policy
 from ranklake.flows.rating.config import RunConfig
-from ranklake.flows.rating.rate import Progress, RateReport, rate
+from ranklake.flows.rating.rate import rate
+from ranklake.flows.rating.report import Progress, RateReport
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.storage import Contest, Dataset, Lake, Run
 from ranklake.storage.leases.reserve import RESERVE

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import ranklake.flows.rating.rate
 import ranklake.storage.datasets.ingest
 from ranklake.flows.common.adapters import ContestFacts
-from ranklake.flows.rating.rate import RateReport
+from ranklake.flows.rating.report import RateReport
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.players import player_history
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run

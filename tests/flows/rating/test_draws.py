@@ -20,7 +20,8 @@ from ranklake.flows.evaluation.search.search import SearchConfig, search
 from ranklake.flows.evaluation.search.trials import load_history
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating.config import RunConfig, default_run
-from ranklake.flows.rating.rate import RateReport, rate
+from ranklake.flows.rating.rate import rate
+from ranklake.flows.rating.report import RateReport
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.storage import Contest, Dataset, Lake
 

@@ -37,7 +37,7 @@ import ranklake.storage.datasets.standings
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.rating.rate import Progress
+from ranklake.flows.rating.report import Progress
 from ranklake.storage import Contest, DamagedError, Dataset, FormatError, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.lake import digest_of
