@@ -1,17 +1,16 @@
-"""What honest sites answer, in the order of the requests; recorded answers where they are beside the project."""
+"""What honest sites answer, in the order of the requests."""
 
 from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from helpers.data import sample
 from helpers.fake_codeforces import changes
 
 __all__ = ["Conversation", "conversations"]
 
-SAMPLES = Path(__file__).parents[2].parent / "shared" / "data" / "api-samples"
 DAY = 1_500_000_000
 
 
@@ -41,11 +40,10 @@ def conversations() -> dict[str, Conversation]:
     row = {"score": 2.0, "cumulative_time": 1, "tiebreaker": 0.0, "new_rating": 1, "is_disqualified": False}
     one = {"key": "k", "name": "n", "end_time": "2020-01-01T00:00:00Z",
            "rankings": [row | {"user": "a"}, row | {"user": "b", "score": 1.0}]}  # fmt: skip
-    teams = [{"team_id": team, "points": "1", "place": place} for place, team in enumerate((4, 5, 6), 1)]
-    year = _recorded("ctftime/results_top10_reconstructed.json", {"5": {"title": "t", "time": 1.3e9, "scores": teams}})
-    teams = json.loads(_recorded("ctftime/teams_of_results.json", [{"id": n, "name": f"team {n}"} for n in (4, 5, 6)]))
+    year = sample("ctftime/results.json").read_bytes()
+    teams = json.loads(sample("ctftime/teams.json").read_bytes())
     arena = {"id": "a", "fullName": "n", "finishesAt": DAY * 1000, "status": 30}
-    players = _recorded("lichess/tournament_hallow23_results.ndjson", {"rank": 1, "username": "a"})
+    players = sample("lichess/tournament.ndjson").read_bytes()
     return {
         "codeforces": _conversation(("7",), {
             "/api/contest.list": {"status": "OK", "result": [listed]},
@@ -67,19 +65,12 @@ def conversations() -> dict[str, Conversation]:
         "topcoder": _conversation(("57-1",), {
             "/dd_round_list.xml": b"<dd_round_list><row><round_id>57</round_id><full_name>n</full_name>"
                 b"<date>2001-04-21 14:00</date></row></dd_round_list>",
-            "/dd_round_results_rd=57.xml": _recorded("topcoder/dd_round_results_rd=57.xml",
-                b"<dd_round_results><row><coder_id>1</coder_id><handle>a</handle><division>1</division>"
-                b"<final_points>5.5</final_points><rated_flag>1</rated_flag></row></dd_round_results>")}),
+            "/dd_round_results_rd=57.xml": sample("topcoder/dd_round_results_rd=57.xml").read_bytes()}),
     }  # fmt: skip
 
 
 def _conversation(contests: tuple[str, ...], answers: dict[str, Any], now: float = 1.7e9) -> Conversation:
     return Conversation(now, tuple((path, _bytes(body)) for path, body in answers.items()), contests)
-
-
-def _recorded(name: str, otherwise: Any) -> bytes:
-    path = SAMPLES / name
-    return path.read_bytes() if path.exists() else _bytes(otherwise)
 
 
 def _bytes(body: Any) -> bytes:

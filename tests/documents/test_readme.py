@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from helpers.data import SHARED
 from helpers.documents import PAGES, README, ROOT, TEXT, blocks
 from helpers.fake_codeforces import FakeCodeforces, changes
 from helpers.server import serving
 
 from ranklake.flows.sources.sites.site import SITES
 
-CODEFORCES = ROOT.parent / "shared" / "data" / "elo-datasets" / "codeforces.tar.xz"
+CODEFORCES = SHARED / "elo-datasets" / "codeforces.tar.xz"
 
 
 def commands(containing: str) -> list[list[str]]:

@@ -8,22 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from ranklake.flows.http.client import Client, Clock
 
-__all__ = ["FakeClock", "Reply", "Request", "Server", "data", "serving"]
-
-
-def data(name: str) -> Path:
-    """A file of the recorded data beside the project, or a skip that says so."""
-    path = Path(__file__).parents[2].parent / "shared" / "data" / name
-    if not path.exists():
-        pytest.skip(f"needs the recorded responses: no {path}")
-    return path
+__all__ = ["FakeClock", "Reply", "Request", "Server", "serving"]
 
 
 class FakeClock(Clock):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.data import shared
 from helpers.lakes import start
 
 from ranklake.rating_kernels import SYSTEMS
@@ -19,10 +20,7 @@ TIMEOUT = 600.0
 
 @pytest.fixture(scope="session")
 def archives() -> Path:
-    folder = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "elo-datasets"
-    if not folder.is_dir():
-        pytest.skip("the real data sets are not here: ../shared/data/elo-datasets is missing")
-    return folder
+    return shared("elo-datasets")
 
 
 def run(*arguments: str, code: int = 0) -> tuple[str, str]:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from helpers.commands import Command
+from helpers.data import SHARED
 from helpers.folders import write_folder
 from helpers.lakes import contest, lake_of, synthetic
 from helpers.strategies import repeatable
@@ -39,7 +40,7 @@ from ranklake.flows.experiments.render import to_html
 from ranklake.flows.plotting.figures import drawing, new_figure
 from ranklake.rating_kernels import SYSTEMS, Rounds
 
-DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "elo-datasets"
+DATA = SHARED / "elo-datasets"
 real = pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not here: ../shared/data/elo-datasets")
 
 

@@ -9,22 +9,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.data import sample, shared
 
 from ranklake import rate_history
 
-ROUNDS = {  # file, people
-    917: ("contest.ratingChanges_917.json.gz", 423),
-    1326: ("round-1326-global-7-data.json.gz", 10_630),
-    1342: ("round-1342-edu-86-data.json.gz", 14_939),
+ROUNDS = {  # where it is, people
+    917: (lambda: sample("codeforces/rating-changes-917.json.gz"), 423),
+    1326: (lambda: sample("codeforces/round-1326.json.gz"), 10_630),
+    1342: (lambda: shared("codeforces-api/round-1342-edu-86-data.json.gz"), 14_939),
 }
-
-
-@pytest.fixture(scope="session")
-def recorded() -> Path:
-    folder = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "codeforces-api"
-    if not folder.is_dir():
-        pytest.skip("the recorded rounds are not here: ../shared/data/codeforces-api is missing")
-    return folder
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -48,9 +41,9 @@ def rate(frame: pd.DataFrame, **options: object) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("contest", ROUNDS)
-def test_codeforces__gives_every_participant_their_official_rating(recorded: Path, contest: int) -> None:
-    file, people = ROUNDS[contest]
-    frame = read(recorded / file)
+def test_codeforces__gives_every_participant_their_official_rating(contest: int) -> None:
+    find, people = ROUNDS[contest]
+    frame = read(find())
     history = rate(frame)
     assert len(history) == len(frame) == people
     new = history.set_index("player")["mu"]
@@ -60,9 +53,16 @@ def test_codeforces__gives_every_participant_their_official_rating(recorded: Pat
 
 
 @pytest.mark.parametrize(
-    "other", [{"need_excludes_self": False}, {"tie_rank": "avg"}, {"rule": "oct2015"}, {"rule": "none"}], ids=str
+    ("contest", "other"),
+    [
+        (1326, {"need_excludes_self": False}),
+        (1326, {"tie_rank": "avg"}),
+        (1326, {"rule": "none"}),
+        (1342, {"rule": "oct2015"}),
+    ],
+    ids=str,
 )
-def test_codeforces__by_any_other_reading_of_its_source_does_not(recorded: Path, other: dict[str, object]) -> None:
-    frame = read(recorded / ROUNDS[1342][0])
+def test_codeforces__by_any_other_reading_of_its_source_does_not(contest: int, other: dict[str, object]) -> None:
+    frame = read(ROUNDS[contest][0]())
     new = rate(frame, **other).set_index("player")["mu"]
     assert np.count_nonzero(frame["new"].to_numpy() != new.loc[frame["player"]].to_numpy()) > 100

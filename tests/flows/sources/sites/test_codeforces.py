@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.contents import counts, standings
+from helpers.data import sample, shared
 from helpers.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes
 from helpers.lakes import rate_run
-from helpers.server import Reply, Server, data
+from helpers.server import Reply, Server
 
 from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
 from ranklake.flows.results.leaderboard import leaderboard
@@ -310,10 +311,10 @@ def test_ingest__a_broken_list_is_an_error(lake: Lake, site: FakeCodeforces, res
 
 
 def test_parse__a_recorded_round_is_the_one_of_the_authors_data_set() -> None:
-    recorded = json.loads(gzip.decompress(data("codeforces-api/contest.ratingChanges_917.json.gz").read_bytes()))
+    recorded = json.loads(gzip.decompress(sample("codeforces/rating-changes-917.json.gz").read_bytes()))
     (ours,) = parse(917, recorded)
     assert isinstance(ours, Contest)
-    archive = data("elo-datasets/codeforces.tar.xz")
+    archive = shared("elo-datasets/codeforces.tar.xz")
     theirs = next(one for one in read_contests(archive) if one.url.endswith("/917/standings"))
     assert (ours.name, ours.url, ours.time_seconds) == (theirs.name, theirs.url, theirs.time_seconds)
     assert np.array_equal(ours.lo, theirs.lo)

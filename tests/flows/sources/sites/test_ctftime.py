@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from helpers.contents import counts, standings
-from helpers.server import Reply, Server, data
+from helpers.data import sample
+from helpers.server import Reply, Server
 
 from ranklake.flows.http.client import Client
 from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
@@ -155,9 +156,9 @@ def test_normalise__again_gives_the_same(lake: Lake, site: Server) -> None:
 
 
 def test_ingest__recorded_events_and_teams(lake: Lake, site: Server) -> None:
-    year = json.loads(data("api-samples/ctftime/results_top10_reconstructed.json").read_text())
+    year = json.loads(sample("ctftime/results.json").read_text())
     site[LAST] = year
-    site[teams(0)[0]] = {"result": json.loads(data("api-samples/ctftime/teams_of_results.json").read_text())}
+    site[teams(0)[0]] = {"result": json.loads(sample("ctftime/teams.json").read_text())}
     assert (report := follow(lake, site)).rejected == []
     assert report.new == len(year) == 12
     found = standings(lake, "ctftime")

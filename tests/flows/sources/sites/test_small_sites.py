@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from helpers.contents import counts, standings
-from helpers.server import Reply, Server, data
+from helpers.data import sample
+from helpers.server import Reply, Server
 
 from ranklake.flows.http.client import Client
 from ranklake.flows.http.redaction import Secret
@@ -185,11 +186,11 @@ def test_dmoj__the_response_for_another_contest_is_a_fault() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "file", "first"),
-    [("tournament", "tournament_hallow23_results", "GGbers"), ("swiss", "swiss_results", "MorphyTal2018")],
+    ("kind", "first"),
+    [("tournament", "GGbers"), ("swiss", "MorphyTal2018")],
 )
-def test_lichess__recorded_results(kind: str, file: str, first: str) -> None:
-    body = data(f"api-samples/lichess/{file}.ndjson").read_bytes()
+def test_lichess__recorded_results(kind: str, first: str) -> None:
+    body = sample(f"lichess/{kind}.ndjson").read_bytes()
     (contest,) = parse("lichess", Key(kind, "ID"), body, {"name": "n", "time_seconds": 1_500_000_000})
     assert isinstance(contest, Contest)
     assert (contest.handles[0].as_py(), contest.lo.tolist()) == (first, [0, 1, 2])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from helpers.contents import counts, standings
-from helpers.server import data
+from helpers.data import sample
 
 from ranklake.flows.ingestion.folder_client import FolderClient
 from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
@@ -52,7 +52,7 @@ def parse(body: bytes) -> list[Contest | SourceError]:
 
 
 def test_ingest__recorded_rounds_in_the_order_of_time(lake: Lake, feed: Path) -> None:
-    samples = data("api-samples/topcoder")
+    samples = sample("topcoder")
     for name in ("dd_round_results_rd=2009.xml", "dd_round_results_rd=57.xml"):
         shutil.copyfile(samples / name, feed / name)
     listed = (samples / "dd_round_list_excerpt.xml").read_text("latin-1")
