@@ -1,4 +1,4 @@
-"""Two systems on the same rounds: how often each foretold a round better."""
+"""Two runs on the same rounds: how often each predicted a round better."""
 
 from __future__ import annotations
 

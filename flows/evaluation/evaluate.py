@@ -1,4 +1,4 @@
-"""How well the ratings of a run foretold its rounds, from what the run has on record: nothing is rated again."""
+"""How well the ratings of a run predicted its rounds, from the rounds on record; no round is rated again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well rounds were foretold, round by round and together: what evaluation, search and experiments count with."""
+"""Scores of predictions, round by round and in total: the common part of evaluation, search and experiments."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Level:
     def __post_init__(self) -> None:
         self._mu = np.full(self.n_players, np.nan)  # of the players active in the open year
 
-    @np.errstate(all="ignore")  # of ratings that run away
+    @np.errstate(all="ignore")  # of ratings that diverge
     def add(self, rounds: Rounds, outcome: Outcome) -> None:
         """Take rounds that follow those taken before, rated."""
         if not rounds.n_rows:

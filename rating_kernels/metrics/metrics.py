@@ -1,11 +1,11 @@
-"""How well ratings before a round foretold its places.
+"""How well ratings before a round predicted its places.
 
 Sources: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400), section 6: pair
 inversion, rank deviation, the filters. "An Elo-based rating system for TopCoder SRM": the log2 rank error. Kendall's
 tau-b, Spearman's rho and cross-entropy as usual. First the rows that count are chosen and their places closed up
 (:func:`keep`), then every one is scored against the others (:func:`score`); a round costs O(n log n).
 
-Means are per participation: a round counts with the number of rows kept. Equal ratings foretell a pair of places either
+Means are per participation: a round counts with the number of rows kept. Equal ratings predict a pair of places either
 way as the paper's engine has it, which rewards coarse ratings: rounding them to integers wins 0.06 points of pair
 inversion on Codeforces. ``pair_inversion_equal_half`` gives such a pair half a point and is neutral. Likewise a stable
 sort leaves equal ratings in the order of the standings, which favours the prediction of rank deviation.
@@ -27,12 +27,12 @@ __all__ = ["FILTERS", "HIGHER_IS_BETTER", "PER_ROW", "Filter", "Kept", "Scores",
 
 PER_ROW = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation", "log2_rank_error", "cross_entropy")
 HIGHER_IS_BETTER = frozenset({"pair_inversion", "pair_inversion_equal_half", "kendall_tau_b", "spearman_rho"})
-SCALE = 400.0  # rating points by which ten to one is foretold
+SCALE = 400.0  # rating points by which ten to one is predicted
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Whose places are to be foretold.
+    """Whose places are to be predicted.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Scores:
     Attributes
     ----------
     pair_inversion, pair_inversion_equal_half, rank_deviation : float64[n]
-        Percent: opponents foretold rightly; the same, equal ratings counting half; places amiss, of those there are.
+        Percent: opponents predicted correctly; the same, equal ratings counting half; places amiss, of those there are.
     log2_performance : float64[n]
         log2 of the expected over the actual rank; the log2 rank error is its absolute value.
     cross_entropy : float64[n]
@@ -147,7 +147,7 @@ def score(kept: Kept, mu: Floats, scale: float = SCALE, *, places: bool = True, 
     if len(mu) != len(kept.rows):
         raise ValueError(f"mu must have one entry a row kept, {len(kept.rows)}, got {len(mu)}")
     if len(mu) and not np.isfinite(mu).all():
-        raise ValueError(f"ratings must be finite to foretell anything, got {mu[~np.isfinite(mu)][0]}")
+        raise ValueError(f"ratings must be finite to predict anything, got {mu[~np.isfinite(mu)][0]}")
     n, r = len(mu), len(kept.offsets) - 1
     inversion, half, deviation = np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan)
     tau, rho = np.full(r, np.nan), np.full(r, np.nan)

@@ -54,12 +54,12 @@ CHOICES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def choosing(options: Options) -> Iterator[Result]:
-    """Every history by every system: pairs foretold, drift of the level, seconds."""
+    """Every history by every system: pairs predicted, drift of the level, seconds."""
     for label, (file, columns) in HISTORIES.items():
         history = load(options.file(file), options.limit, columns)
         for name, settings in CHOICES:
             seconds, inversion, drift = _one(history, name, settings)
-            shown = f"{drift:+.1f}" if abs(drift) < 1e6 else "runs away" if np.isfinite(drift) else "no times"
+            shown = f"{drift:+.1f}" if abs(drift) < 1e6 else "diverges" if np.isfinite(drift) else "no times"
             what = " ".join((label, name, *as_texts(settings)))
             yield Result(
                 "choosing", f"{what}: {inversion:.2f} % of pairs, drift a year {shown}", seconds, targets={},

@@ -64,7 +64,7 @@ def evaluation(options: Options) -> Iterator[Result]:
     weight = json.loads(done.output[done.output.index("{") :])["filters"]["everyone"]["weight"]
     yield Result(
         "evaluate",
-        f"ranklake evaluate, all metrics and filters, {weight:,} participations foretold; {done.cpu_seconds:.1f} s of "
+        f"ranklake evaluate, all metrics and filters, {weight:,} participations predicted; {done.cpu_seconds:.1f} s of "
         f"all cores; peak {done.peak_bytes / 1e9:.2f} GB",
         done.seconds,
         targets={f"at most {EVALUATE_SECONDS:g} s: {done.seconds:.1f} s": done.seconds <= EVALUATE_SECONDS},

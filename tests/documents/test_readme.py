@@ -163,13 +163,13 @@ def test_project__extras_are_those_promised() -> None:
 def test_readme__corrections_do_what_it_says(tmp_path: Path) -> None:
     ingest_site(tmp_path, "mallory")
     run(["rate", "--dataset", "site", "--lake", "lake"], tmp_path)
-    amended, aliased, removed, foretold, log = (run(arguments, tmp_path) for arguments in commands("amend 2"))
+    amended, aliased, removed, predicted, log = (run(arguments, tmp_path) for arguments in commands("amend 2"))
     assert "1 contest changed" in amended
     assert "5 contests changed" in aliased
     assert "1 contest removed" in removed
     assert (
         "would keep 0 rounds rated before (round 0, contest 0, changed), rate 4 rounds with 8 participations at most"
-        in foretold
+        in predicted
     )
     assert all(word in log for word in ("mallory", "lovelace", "two accounts", "a test"))
 

@@ -49,7 +49,7 @@ FILTERS = ("everyone", "experienced", "top100")
 )
 @click.option("--pairs", is_flag=True, help="Also how many rounds each run predicts better than each other run.")
 @click.option("--scale", type=click.FloatRange(min=0.0, min_open=True), default=400.0, show_default=True,
-              help="Rating points by which ten to one is foretold: for log2 rank error and cross-entropy.")  # fmt: skip
+              help="Rating difference at odds of ten to one, for log2 rank error and cross-entropy.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="json has everything, in full precision.")  # fmt: skip
 @click.option(

@@ -30,7 +30,7 @@ from ...engines.task_pool import TaskPool
 from ...rating.chain import NUMERICS
 from ...rating.config import default_run
 from .proposals import Proposals, open_proposals
-from .trials import LEGS, History, Trial, held_out_scores, load_history, run_trial
+from .trials import RUNGS, History, Trial, held_out_scores, load_history, run_trial
 
 __all__ = ["METRICS", "Found", "SearchConfig", "SearchReport", "search"]
 
@@ -106,7 +106,7 @@ class SearchConfig:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One of the best: how it did on the training rounds, and after them (nothing if ratings ran away there)."""
+    """One of the best: how it did on the training rounds, and after them (nothing if ratings diverged there)."""
 
     settings: dict[str, str]
     train: dict[str, float]
@@ -183,7 +183,7 @@ def search(
             if test is None:
                 try:
                     test = held_out_scores(history, first_round, config.system, trial.settings, engine, config.filter)
-                except (ArithmeticError, ValueError):  # went well on the training rounds, and ran away on later ones
+                except (ArithmeticError, ValueError):  # went well on the training rounds, and diverged on later ones
                     test = {}
                 record.save_test(key + digest, test)
             found.append(Found(trial.settings, trial.scores, test))
@@ -260,7 +260,8 @@ class _Record:
             if layout.number_of(file, ".json") is not None:
                 batch = record._read(f"{layout.trials_folder(config.name)}/{file}")
                 for one in batch["trials"] if batch["contests"] == contests else ():
-                    trial = Trial(**{**one, "legs": tuple(map(_or_nan, one["legs"])), "scores": _scores(one["scores"])})
+                    scores, rungs = _scores(one["scores"]), tuple(map(_or_nan, one["legs"]))
+                    trial = Trial(one["settings"], scores, rungs, one.get("stopped", False), one.get("error", ""))
                     record.tried[_key(trial.settings)] = trial
         if lake.exists(layout.search_tests_file(config.name)):
             tests = record._read(layout.search_tests_file(config.name))
@@ -270,11 +271,8 @@ class _Record:
     def save(self, batch: int, done: dict[int, Trial]) -> None:
         """Commit the trials of a batch that are done."""
         if done:
-            told = [asdict(done[at]) for at in sorted(done)]
-            for one in told:
-                one["legs"] = [_or_none(value) for value in one["legs"]]
-                one["scores"] = {name: _or_none(value) for name, value in one["scores"].items()}
-            text = json.dumps({"contests": self._contests, "trials": told}, indent=1, allow_nan=False)
+            trials = [_trial_json(done[at]) for at in sorted(done)]
+            text = json.dumps({"contests": self._contests, "trials": trials}, indent=1, allow_nan=False)
             self._lake.write_bytes(layout.trials_file(self._name, batch), text.encode())
 
     def save_test(self, key: str, scores: dict[str, float]) -> None:
@@ -292,6 +290,17 @@ class _Record:
             raise DamagedError(
                 f"{path}: not readable ({error}); delete it, and what it held is tried again", path=path
             ) from None
+
+
+def _trial_json(trial: Trial) -> dict[str, Any]:
+    """A trial as the lake records it; the rungs are ``legs`` there."""
+    return {
+        "settings": trial.settings,
+        "scores": {name: _or_none(value) for name, value in trial.scores.items()},
+        "legs": [_or_none(value) for value in trial.rungs],
+        "stopped": trial.stopped,
+        "error": trial.error,
+    }
 
 
 def _or_none(value: float) -> float | None:
@@ -341,11 +350,11 @@ def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
 
 
 def _limits(trials: Sequence[Trial], metric: str) -> tuple[float, ...] | None:
-    """At each leg, the median of those that came to an end; a last leg is never cut short."""
-    whole = [trial.legs for trial in trials if not trial.stopped and not trial.error]
+    """At each rung, the median of those that came to an end; a last rung is never cut short."""
+    whole = [trial.rungs for trial in trials if not trial.stopped and not trial.error]
     if len(whole) < _SURVIVORS:
         return None
-    return (*(statistics.median(legs[at] for legs in whole) for at in range(LEGS - 1)), float("nan"))
+    return (*(statistics.median(rungs[at] for rungs in whole) for at in range(RUNGS - 1)), float("nan"))
 
 
 def _told(trials: Sequence[Trial], metric: str) -> str:

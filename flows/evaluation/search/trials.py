@@ -1,4 +1,4 @@
-"""One trial of a search: rate the beginning of a history with some hyperparameters, and score how it was foretold."""
+"""One trial of a search: rate the beginning of a history with some hyperparameters, and score how it was predicted."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from ...execution.factory import open_rater
 from ...execution.rounds import rate_rounds
 from ..scores import RoundScores, is_better, score_rounds
 
-__all__ = ["History", "Trial", "held_out_scores", "hopeless", "load_history", "run_trial"]
+__all__ = ["History", "Trial", "held_out_scores", "load_history", "run_trial", "should_prune"]
 
-LEGS = 4  # parts of the training rounds after which a hopeless trial may be stopped
+RUNGS = 4  # parts of the training rounds after which a trial may be pruned
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +76,8 @@ class Trial:
         As ``--set`` takes them.
     scores : dict of str to float
         Both metrics over the training rounds; of a trial that was stopped, over those it came to.
-    legs : tuple of float
-        The metric searched by, over the training rounds up to the end of each leg.
+    rungs : tuple of float
+        The metric searched by, over the training rounds up to the end of each rung.
     stopped : bool
         Given up before the end.
     error : str
@@ -86,7 +86,7 @@ class Trial:
 
     settings: dict[str, str]
     scores: dict[str, float]
-    legs: tuple[float, ...]
+    rungs: tuple[float, ...]
     stopped: bool = False
     error: str = ""
 
@@ -118,11 +118,11 @@ def run_trial(
     Parameters
     ----------
     limits
-        The metric at the end of each leg at which a trial is hopeless and stopped; by default none is.
+        Of each rung, the value below which (or above, for a metric of errors) a trial is pruned; None prunes nothing.
     """
     try:
         return _run_trial(history, system, settings, metric, filter, limits)
-    except (ArithmeticError, ValueError) as error:  # hyperparameters with which ratings run away
+    except (ArithmeticError, ValueError) as error:  # hyperparameters with which ratings diverge
         return Trial(dict(settings), {}, (), error=str(error).partition("\n")[0])
 
 
@@ -138,21 +138,21 @@ def _run_trial(
     params = build_params(found, settings)
     beliefs = found.newcomers(params, history.n_players)
     parts: list[RoundScores] = []
-    legs: list[float] = []
-    bounds = np.linspace(0, len(history.rounds), LEGS + 1).round().astype(int).tolist()
-    for leg, (start, stop) in enumerate(pairwise(bounds)):
+    rungs: list[float] = []
+    bounds = np.linspace(0, len(history.rounds), RUNGS + 1).round().astype(int).tolist()
+    for rung, (start, stop) in enumerate(pairwise(bounds)):
         rounds = history.rounds.part(start, stop)
         parts.append(_scores(rounds, rate_rounds(found, params, beliefs, rounds, Serial()), filter))
-        legs.append(RoundScores.joined(parts).mean(metric))
-        if limits is not None and hopeless(metric, legs[leg], limits[leg]):
+        rungs.append(RoundScores.joined(parts).mean(metric))
+        if limits is not None and should_prune(metric, rungs[rung], limits[rung]):
             break
     together = RoundScores.joined(parts)
     scores = {name: together.mean(name) for name in ("pair_inversion", "rank_deviation")}
-    return Trial(dict(settings), scores, tuple(legs), stopped=len(legs) < LEGS)
+    return Trial(dict(settings), scores, tuple(rungs), stopped=len(rungs) < RUNGS)
 
 
-def hopeless(metric: str, value: float, limit: float) -> bool:
-    """Whether a leg's value is worse than its limit; a limit of NaN stops nothing."""
+def should_prune(metric: str, value: float, limit: float) -> bool:
+    """Whether a rung's value is worse than its limit; a limit of NaN stops nothing."""
     return is_better(metric, limit, value)
 
 

@@ -1,4 +1,4 @@
-"""Table 2 of the Elo-MMR paper: how well each system foretells places."""
+"""Table 2 of the Elo-MMR paper: how well each system predicts places."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _FILTER = FILTERS["experienced"]
 
 def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
-        "Every contest is foretold from the ratings before it, then rated. Contests of the first tenth are those that "
+        "Every contest is predicted from the ratings before it, then rated. Contests of the first tenth are those that "
         "hyperparameters were tuned on; they are rated, not scored. Only players with at least five rounds count. Pair "
-        "inversion is the share of pairs foretold rightly (more is better), rank deviation how far off places were, of "
-        "those there are (less is better), each with the hyperparameters tuned for it."
+        "inversion is the share of pairs predicted correctly (more is better), rank deviation how far off places were, "
+        "of those there are (less is better), each with the hyperparameters tuned for it."
     ]
     for history in context.histories:
         of_paper = LIKE.get(history.name, history.name)
@@ -109,7 +109,7 @@ def _figure(rows: list[dict[str, Any]]) -> Any:
 
 EXPERIMENT = Experiment(
     "accuracy",
-    "How well systems foretell places",
+    "How well systems predict places",
     "Table 2 of Ebtekar and Liu, “An Elo-like System for Massive Multiplayer Competitions” (arXiv:2101.00400)",
     _run,
     data="beside",

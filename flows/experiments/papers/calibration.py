@@ -34,7 +34,7 @@ class Calibration:
 
     Attributes
     ----------
-    pairs, foretold, seen : arrays, one entry a bin of ``BINS``
+    pairs, predicted, seen : arrays, one entry a bin of ``BINS``
         How many pairs; the mean chance of the favourite and the share of them who finished before, a tie half.
     error : float
         Mean distance of the two, weighted by pairs, percent.
@@ -45,7 +45,7 @@ class Calibration:
     """
 
     pairs: npt.NDArray[np.int64]
-    foretold: Floats
+    predicted: Floats
     seen: Floats
     error: float
     brier: float
@@ -99,10 +99,10 @@ def calibrate(
     at = np.clip(np.searchsorted(BINS, favourite, side="right") - 1, 0, len(BINS) - 2)
     n = np.bincount(at, minlength=len(BINS) - 1)
     with np.errstate(invalid="ignore"):
-        foretold = np.bincount(at, favourite, len(n)) / n
+        predicted = np.bincount(at, favourite, len(n)) / n
         seen = np.bincount(at, won, len(n)) / n
-    error = 100.0 * float(np.nansum(n * np.abs(foretold - seen)) / n.sum())
-    return Calibration(n, foretold, seen, error, brier, bits, 100.0 * float(favourite.mean()))
+    error = 100.0 * float(np.nansum(n * np.abs(predicted - seen)) / n.sum())
+    return Calibration(n, predicted, seen, error, brier, bits, 100.0 * float(favourite.mean()))
 
 
 def _run(context: ExperimentContext) -> Report:
@@ -155,11 +155,11 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
     caption = f"{history.name}: {len(pairs[0]):,} pairs"
     digits = {"error, %": 2, "Brier score": 4, "logarithmic loss, bits": 4}
     return [
-        Picture.of(slug, f"{caption}: what was foretold, and what came", _figure(found)),
+        Picture.of(slug, f"{caption}: what was predicted, and what came", _figure(found)),
         Table(slug, f"{caption}: chances against results", columns, digits),
         Table(
             f"{slug}-bins",
-            f"{caption}: favourites who finished before, % (in the middle of each bin: as foretold)",
+            f"{caption}: favourites who finished before, % (in the middle of each bin: as predicted)",
             bins,
         ),
     ]
@@ -176,7 +176,7 @@ def _figure(found: dict[str, Calibration]) -> Any:
             one = found[label]
             there = one.pairs >= 30
             panel.plot(
-                100 * one.foretold[there],
+                100 * one.predicted[there],
                 100 * one.seen[there],
                 color=colour,
                 label=label,

@@ -1,4 +1,4 @@
-"""Elo-MMR's transfer rate: how well it foretells, from never forgetting a performance's shape to forgetting at once."""
+"""Elo-MMR's transfer rate: how well it predicts, from never forgetting a performance's shape to forgetting at once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _run(context: ExperimentContext) -> Report:
             "searched (0, 0.04, 0.2, 1, 5, inf); where configurations are published, it settled on 0 or 0.04 for "
             "large contests, 5 or inf for small ones. Experienced players alone, the first tenth of contests left "
             "out.",
-            Picture.of("transfer", "How well Elo-MMR(rho) foretells", figure),
+            Picture.of("transfer", "How well Elo-MMR(rho) predicts", figure),
             Table("transfer", "By transfer rate", dict(zip(headings, zip(*rows, strict=True), strict=True)), digits),
         ]
     )

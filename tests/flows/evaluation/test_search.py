@@ -147,7 +147,7 @@ def test_search__gives_hopeless_trials_up_only_if_told_to(lake: Lake) -> None:
     pruned = searched(lake, prune=True, name="pruned", **options)
     stopped = [trial for trial in pruned.trials if trial.stopped]
     assert stopped
-    assert all(len(trial.legs) < module.LEGS for trial in stopped)
+    assert all(len(trial.rungs) < module.RUNGS for trial in stopped)
     ended = {repr(trial) for trial in pruned.trials if not trial.stopped}
     assert ended <= {repr(trial) for trial in patient.trials}
     assert pruned.best[0].train["pair_inversion"] == patient.best[0].train["pair_inversion"]
@@ -156,7 +156,7 @@ def test_search__gives_hopeless_trials_up_only_if_told_to(lake: Lake) -> None:
 def test_search__tells_of_trials_that_fail(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     def run_away(*arguments: Any) -> Any:
         if arguments[1].weight_limit > 0.3:
-            raise ArithmeticError("ratings ran away")
+            raise ArithmeticError("ratings diverged")
         return rate_rounds(*arguments)
 
     from ranklake.flows.evaluation.search.trials import rate_rounds
@@ -165,7 +165,7 @@ def test_search__tells_of_trials_that_fail(lake: Lake, monkeypatch: pytest.Monke
     for method in ("grid", "bayes"):
         report = searched(lake, method=method, trials=24, name=method)
         failed = [trial for trial in report.trials if trial.error]
-        assert {trial.error for trial in failed} == {"ratings ran away"}
+        assert {trial.error for trial in failed} == {"ratings diverged"}
         assert 0 < len(failed) < len(report.trials)
         assert not any(float(found.settings["weight_limit"]) > 0.3 for found in report.best)
 
@@ -220,7 +220,7 @@ def test_run_trial__in_legs_is_the_same_as_at_once(lake: Lake) -> None:
     trial = run_trial(history, "elo-mmr", {"rho": "1"}, "pair_inversion")
     whole = evaluate(lake, rated_run(lake)).filters["experienced"]
     assert trial.scores["pair_inversion"] == pytest.approx(whole.mean("pair_inversion"), rel=1e-13)
-    assert trial.legs[-1] == trial.scores["pair_inversion"]
+    assert trial.rungs[-1] == trial.scores["pair_inversion"]
 
 
 def rated_run(lake: Lake) -> str:
@@ -427,7 +427,7 @@ def test_command__interrupted_keeps_what_it_has(invoke: Command, lake: Lake) -> 
         "rate, count = trials.rate_rounds, [0]\n"
         "def counted(*arguments):\n"
         "    count[0] += 1\n"
-        f"    if count[0] == 6 * {module.LEGS}:\n"
+        f"    if count[0] == 6 * {module.RUNGS}:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "    return rate(*arguments)\n"
         "trials.rate_rounds = counted"

@@ -90,10 +90,10 @@ def test_rate__whatever_was_corrected_and_taken_back_is_that_of_the_final_histor
                 one = data.draw(st.sampled_from(sorted(excluded)))
                 rate_run(lake, system=system, include=(one,))
                 excluded.remove(one)
-        foretold = rate_run(lake, system=system, dry_run=True)
+        predicted = rate_run(lake, system=system, dry_run=True)
         report = rate_run(lake, system=system)
-        assert (foretold.kept, foretold.replayed, foretold.rated) == (report.kept, report.replayed, report.rated)
-        assert (foretold.why, foretold.excluded) == (report.why, report.excluded)
+        assert (predicted.kept, predicted.replayed, predicted.rated) == (report.kept, report.replayed, report.rated)
+        assert (predicted.why, predicted.excluded) == (report.why, report.excluded)
 
         history = twin.contests()
         one_go = lake_of(path / "one go", history)
@@ -259,14 +259,14 @@ def test_dry_run__tells_what_would_be_done_and_writes_nothing(lake: Lake, what: 
     elif what == "no last snapshot":
         Run.open(lake, "run").prune_snapshots(0)
     before = stamps(Path(lake.url))
-    foretold = rate_run(lake, dry_run=True, **how)
+    predicted = rate_run(lake, dry_run=True, **how)
     assert stamps(Path(lake.url)) == before
     report = rate_run(lake, **how)
     for name in ("kept", "replayed", "rated", "why", "excluded", "rows"):
-        assert getattr(foretold, name) == getattr(report, name)
-    assert foretold.line().startswith(f"would keep {report.kept} rounds")
-    assert " at most" in foretold.line()
-    assert (what in ("nothing", "no last snapshot")) == (foretold.rated == 0)
+        assert getattr(predicted, name) == getattr(report, name)
+    assert predicted.line().startswith(f"would keep {report.kept} rounds")
+    assert " at most" in predicted.line()
+    assert (what in ("nothing", "no last snapshot")) == (predicted.rated == 0)
 
 
 # What people see
