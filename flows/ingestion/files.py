@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,12 @@ from ranklake.storage.lake import layout
 from ranklake.storage.leases.lease import LeaseHolder
 
 from ..common.progress import ProgressCallback
-from ..sources.base import IngestReport, SourceError
+from ..sources.base import SourceError
 from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
-from .update import SourceReport
+from .report import FilesReport
 
-__all__ = ["FILES", "FilesReport", "check_options", "ingest_contests", "ingest_files", "non_default"]
+__all__ = ["FILES", "check_options", "ingest_contests", "ingest_files", "non_default"]
 
 FILES = "files"  # the name of the source
 # What a caller of `follow` may choose, as `ingest files` has it.
@@ -29,43 +29,6 @@ DEFAULTS: dict[str, Any] = {
     **{one.name: one.default for one in fields(ReadOptions) if one.name not in ("columns", "limits")},
     "mirror": False,
 }
-
-
-@dataclass
-class FilesReport(SourceReport):
-    """What came of an ingestion of files.
-
-    Attributes
-    ----------
-    read : IngestReport
-        What was read, and what was not.
-    moved : int
-        Contests of the data set whose place in its order is another one now.
-    n_files, n_changed : int
-        Files there are, and how many of these were changed since the last ingestion.
-    """
-
-    read: IngestReport = field(default_factory=IngestReport)
-    moved: int = 0
-    n_files: int = 0
-    n_changed: int = 0
-
-    @property
-    def changed(self) -> bool:
-        """Whether ratings may have to follow."""
-        return super().changed or self.moved > 0
-
-    def asked(self) -> str:
-        """What was read."""
-        return f"{self.n_changed:,} of {self.n_files:,} file{'' if self.n_files == 1 else 's'} changed"
-
-    def line(self) -> str:
-        """The counts, for a person."""
-        return super().line() + (f"; {self.moved:,} of them moved" if self.moved else "")
-
-    def details(self) -> list[str]:
-        """What a person should know beside the counts, one line each."""
-        return [*super().details(), *self.read.lines()[1:]]
 
 
 def non_default(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,10 +21,11 @@ from ..sources.base import SourceError
 from ..sources.sites.site import Site, find_site
 from .fetch import fetch
 from .folder_client import FolderClient
+from .report import SourceReport
 from .response_archive import ResponseArchive
-from .update import SourceReport, update_dataset
+from .update import update_dataset
 
-__all__ = ["KAGGLE", "SourceReport", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
+__all__ = ["KAGGLE", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
 
 KAGGLE = "kaggle"
 LEASE_TIMEOUT_SECONDS = 600.0  # for another ingestion of the same site to end

@@ -13,9 +13,9 @@ from ..common.progress import ProgressCallback
 from ..common.times import parse_time
 from ..sources.sites.site import SITES, find_site
 from .file_changes import watch
-from .files import FILES, FilesReport, check_options, ingest_files
+from .files import FILES, check_options, ingest_files
+from .report import FilesReport, SourceReport
 from .sites import KAGGLE, ingest_kaggle, ingest_source, open_client
-from .update import SourceReport
 
 __all__ = ["SOURCES", "check_source", "has_contests", "update"]
 

@@ -27,9 +27,9 @@ from ranklake.storage.lake.layout import check_dataset_name, check_run_name
 from ..common.progress import ProgressLog
 from ..common.text import markdown, message
 from ..engines.factory import ENGINES, choose_engine, open_engine
+from ..ingestion.report import SourceReport
 from ..ingestion.source_update import SOURCES
 from ..ingestion.source_update import update as bring_in
-from ..ingestion.update import SourceReport
 from ..publication.publish import PublishReport
 from ..rating.config import RunConfig
 from ..rating.report import RateReport

@@ -16,8 +16,8 @@ from ranklake.storage import Lake, Run
 
 from ..common.extras import need
 from ..engines.protocols import Engine
+from ..ingestion.report import SourceReport
 from ..ingestion.source_update import check_source, has_contests, update
-from ..ingestion.update import SourceReport
 from ..publication.publish import PublishReport
 from ..publication.publish import publish as publish_run
 from ..rating.config import RunConfig

@@ -14,7 +14,7 @@ from ranklake.storage.lake import layout
 
 from ..common.text import cell, message
 from ..common.text import markdown as escape
-from ..ingestion.sites import SourceReport
+from ..ingestion.report import SourceReport
 from ..publication.files import LATEST
 from ..results.display import rating_format
 from ..results.leaderboard import leaderboard

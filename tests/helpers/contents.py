@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ranklake.flows.ingestion.sites import SourceReport
+from ranklake.flows.ingestion.report import SourceReport
 from ranklake.storage import Dataset, Lake
 
 __all__ = ["counts", "standings"]

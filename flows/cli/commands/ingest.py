@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ranklake.storage import Contest
     from ranklake.storage.datasets.ingest import IngestOrder
 
-    from ...ingestion.sites import SourceReport
+    from ...ingestion.report import SourceReport
     from ...sources.base import IngestReport
 
 __all__ = ["ingest", "normalise"]
@@ -311,8 +311,8 @@ def _ingest(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import contests_file
 
-    from ...ingestion.files import FILES, FilesReport, ingest_contests
-    from ...ingestion.update import counted
+    from ...ingestion.files import FILES, ingest_contests
+    from ...ingestion.report import FilesReport, counted
 
     with usage():
         contests_file(dataset)  # a name that no folder can have is told before anything is read

@@ -16,7 +16,8 @@ from helpers.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes
 from helpers.lakes import rate_run
 from helpers.server import Reply, Server
 
-from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
+from ranklake.flows.ingestion.report import SourceReport
+from ranklake.flows.ingestion.sites import ingest_source, normalise_source
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests

@@ -12,7 +12,8 @@ from helpers.data import sample
 from helpers.server import Reply, Server
 
 from ranklake.flows.http.client import Client
-from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
+from ranklake.flows.ingestion.report import SourceReport
+from ranklake.flows.ingestion.sites import ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites import ctftime
 from ranklake.flows.sources.sites.ctftime import CTFtime

@@ -13,7 +13,8 @@ from helpers.server import Reply, Server
 
 from ranklake.flows.http.client import Client
 from ranklake.flows.http.redaction import Secret
-from ranklake.flows.ingestion.sites import SourceReport, ingest_source
+from ranklake.flows.ingestion.report import SourceReport
+from ranklake.flows.ingestion.sites import ingest_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.flows.sources.sites.lichess import Lichess

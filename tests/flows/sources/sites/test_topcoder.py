@@ -10,7 +10,8 @@ from helpers.contents import counts, standings
 from helpers.data import sample
 
 from ranklake.flows.ingestion.folder_client import FolderClient
-from ranklake.flows.ingestion.sites import SourceReport, ingest_source, normalise_source
+from ranklake.flows.ingestion.report import SourceReport
+from ranklake.flows.ingestion.sites import ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.flows.sources.sites.topcoder import TopCoder
