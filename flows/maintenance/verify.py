@@ -190,8 +190,7 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
             f"`{update_command(name, dataset.name, lake.url)}` first"
         )
     rating_pass = RatingPass(dataset, find_system(config.system), config.params, plan.skipping, engine, plan.excluded)
-    sizes = dataset.contests.column("n_players").to_numpy()[: last + 1]
-    compile_kernels(config.system, sizes[~plan.excluded[: last + 1]])
+    compile_kernels(config.system, plan.sizes(dataset, 0, last + 1))
     start = rating_pass.restore(run, first, plan.digests)
     for segment, column in rating_pass.differences(run, start, last + 1, _NUMBERS):
         again = f"rounds {max(segment.first_round, start)}-{min(segment.stop_round - 1, last)}, computed again"

@@ -116,6 +116,11 @@ class Plan:
             return self.kept == 0 or self.kept - 1 in self.snapshots
         return self.kept > self.n_rounds
 
+    def sizes(self, dataset: Dataset, start: int, stop: int) -> npt.NDArray[np.int32]:
+        """Participants of each round from ``start`` to ``stop - 1`` that is not excluded."""
+        n_players: npt.NDArray[np.int32] = dataset.contests.column("n_players").to_numpy()[start:stop]
+        return n_players[~self.excluded[start:stop]]
+
     @property
     def resumes_at(self) -> int:
         """The round after the newest snapshot that holds; 0 if none does."""

@@ -14,7 +14,7 @@ from helpers.lakes import commit_often, lake_of, rate_run, rated, same_beliefs, 
 
 import ranklake.flows.execution.partitioned
 import ranklake.flows.frames.history
-import ranklake.flows.rating.rate
+import ranklake.flows.rating.plan_runner
 from ranklake import rate_history
 from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
@@ -62,7 +62,7 @@ def test_rate__goes_on_through_loss_upon_loss(tmp_path: Path) -> None:
     contests = synthetic(150)
     lake, bench = lake_of(tmp_path, contests), InProcessEngine(3, range(20, 400, 20), then=[1, 4, 2, 3])
     report = rate_run(lake, engine=bench)
-    assert report.recoveries > ranklake.flows.rating.rate.RECOVERIES  # there were new rounds in between
+    assert report.recoveries > ranklake.flows.rating.plan_runner.RECOVERIES  # there were new rounds in between
     other = lake_of(tmp_path / "other", contests)
     rate_run(other, engine=Serial())
     assert same_tables(rated(lake), rated(other))

@@ -1,0 +1,150 @@
+"""Carry a plan out: rate the rounds that it does not keep, commit them, and recover when workers are lost."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from ranklake.storage import Dataset, Run
+
+from ..common.settings import find_system
+from ..engines.protocols import Engine, EngineError, WorkersLostError
+from .commit_policy import CommitPolicy
+from .config import RunConfig
+from .counters import RoundCounters
+from .plan import Plan
+from .rating_pass import RatingPass
+from .report import Progress, RateReport
+from .segment_writer import SegmentWriter
+from .snapshot_schedule import SnapshotSchedule
+
+__all__ = ["PlanRunner"]
+
+RECOVERIES = 5  # in a row, without a round committed in between
+
+log = logging.getLogger("ranklake.rate")
+
+
+class PlanRunner:
+    """Brings one run to the end of its plan.
+
+    Parameters
+    ----------
+    run
+        The run in the lake, under a lease, without the rounds that the plan does not keep.
+    """
+
+    def __init__(
+        self, dataset: Dataset, config: RunConfig, plan: Plan, run: Run, engine: Engine, policy: CommitPolicy
+    ) -> None:
+        # the exclusions are on record now: a plan made later must not apply them again
+        self._config = dataclasses.replace(config, exclude=(), include=())
+        self._dataset, self._plan, self._run, self._engine, self._policy = dataset, plan, run, engine, policy
+        self._system = find_system(config.system)
+        self._contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
+        self._counters = RoundCounters(self._system, plan.kept, dataset.n_players)
+        self._replayed = self._recoveries = 0
+        self._damaged_snapshots: list[str] = []
+        self._phases: dict[str, tuple[float, int]] = {}
+
+    def complete(self, on_progress: Callable[[Progress], None], began: float) -> RateReport:
+        """Rate all rounds, with other workers after some were lost; ``began`` is where seconds are counted from.
+
+        Raises
+        ------
+        EngineError
+            There are no workers, or they were lost too often without a new round.
+        """
+        without_new_round = 0
+        while True:
+            try:
+                self._rate_missing_rounds(on_progress, began)
+                return self._report(time.perf_counter() - began)
+            except WorkersLostError as lost:
+                kept = self._plan.kept
+                self._plan_again()
+                without_new_round = 0 if self._plan.kept > kept else without_new_round + 1
+                if without_new_round >= RECOVERIES:
+                    raise self._given_up(f"{lost}, {RECOVERIES} times without a new round") from lost
+                self._recoveries += 1
+                log.warning(
+                    "run %s: %s; recovery %d, from round %d", self._run.name, lost, self._recoveries, self._plan.kept
+                )
+            except EngineError as error:
+                if not self._recoveries:
+                    raise
+                raise self._given_up(str(error)) from error
+
+    def _rate_missing_rounds(self, on_progress: Callable[[Progress], None], began: float) -> None:
+        """Resume from the newest snapshot, then rate and commit the rounds that the plan does not keep."""
+        plan, run, contests = self._plan, self._run, self._dataset.contests
+        rating_pass = RatingPass(
+            self._dataset, self._system, self._config.params, plan.skipping, self._engine, plan.excluded
+        )
+        try:
+            replayed = self._resume(rating_pass)
+            start = plan.kept
+            schedule = SnapshotSchedule(contests, start, plan.n_rounds, start - replayed - 1, self._policy)
+            pass_began = time.perf_counter()
+            with SegmentWriter(run, self._contest_ids, plan.digests, self._policy) as writer:
+                for stop in schedule.stops:
+                    for batch in rating_pass.rate(start, stop):
+                        writer.add(batch)
+                        self._counters.add(batch)
+                        seconds = time.perf_counter() - began
+                        on_progress(Progress(batch.stop, plan.n_rounds, self._counters.rows, seconds))
+                    writer.close()
+                    if schedule.due(stop, time.perf_counter() - pass_began):
+                        writer.snapshot(stop - 1, rating_pass.rater.columns(), schedule)
+                    start = stop
+        finally:
+            self._add_phases(rating_pass)
+            rating_pass.rater.close()
+
+    def _resume(self, rating_pass: RatingPass) -> int:
+        """Restore the beliefs after the rounds that are kept; returns how many of them were computed again."""
+        replayed = rating_pass.resume(self._run, self._plan.kept, self._plan.digests)
+        self._replayed += replayed
+        for last_round in rating_pass.damaged_snapshots:
+            self._run.remove_snapshot(last_round)
+            self._damaged_snapshots.append(self._run.path_of_snapshot(last_round))
+        return replayed
+
+    def _plan_again(self) -> None:
+        """Update the plan to the rounds and snapshots committed by now."""
+        now = Plan.of(self._dataset.lake, self._config, self._dataset, self._plan.n_rounds)
+        self._plan = dataclasses.replace(self._plan, kept=now.kept, snapshots=now.snapshots, run=self._run)
+
+    def _add_phases(self, rating_pass: RatingPass) -> None:
+        for phase, (seconds, times) in rating_pass.rater.phases.items():
+            seconds_before, times_before = self._phases.get(phase, (0.0, 0))
+            self._phases[phase] = seconds_before + seconds, times_before + times
+
+    def _given_up(self, why: str) -> EngineError:
+        return EngineError(
+            f"run {self._run.name}: {why}; its first {self._plan.kept:,} rounds are committed and hold: start workers "
+            "and give the same command again, it goes on from there"
+        )
+
+    def _report(self, seconds: float) -> RateReport:
+        counters, plan = self._counters, self._plan
+        return RateReport(
+            kept=counters.start,
+            replayed=self._replayed,
+            rated=plan.n_rounds - counters.start,
+            skipped=counters.skipped.total(),
+            rows=counters.rows,
+            seconds=seconds,
+            why=plan.why,
+            violations=dict(counters.violations),
+            excluded=int(np.count_nonzero(plan.excluded[counters.start : plan.n_rounds])),
+            damaged_snapshots=tuple(self._damaged_snapshots),
+            recoveries=self._recoveries,
+            phases=self._phases,
+            reasons=dict(counters.skipped),
+            drift=counters.level.warning(self._config.system, self._config.params),
+        )
