@@ -232,7 +232,8 @@ class Client:
     def _validator(self, response: TransportResponse, name: str) -> str:
         """A header to ask again with, if it can be kept and sent back."""
         value = response.headers.get(name, "")
-        plain = value.isascii() and value.isprintable() and len(value) <= MAX_VALIDATOR
+        valid = response.status in (200, 304)  # a later 304 would confirm any other status
+        plain = valid and value.isascii() and value.isprintable() and len(value) <= MAX_VALIDATOR
         return value if plain and not self._secret.is_in(value) else ""
 
     def _fault(self, url: str, rule: str) -> SourceError:

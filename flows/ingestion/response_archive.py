@@ -31,7 +31,8 @@ class ArchiveEntry(msgspec.Struct, omit_defaults=True):
     """What the index knows of a response.
 
     ``version`` counts the responses that differed, -1 for none that could be read; ``failures`` those since that could
-    not. ``checked_seconds`` is when the site was last asked.
+    not. ``checked_seconds`` is when the site was last asked. ``status`` is that of the newest response, 0 in an index
+    of release 0.1.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class ArchiveEntry(msgspec.Struct, omit_defaults=True):
     etag: str = ""
     last_modified: str = ""
     failures: int = 0
+    status: int = 0
 
 
 class _Header(msgspec.Struct):
@@ -94,9 +96,10 @@ class ResponseArchive:
         return [key for key, entry in self._entries.items() if key.kind in kinds and entry.version >= 0]
 
     def fingerprint(self, key: Key) -> str:
-        """Changes when the newest response, or what the list told of it, does."""
+        """Changes when the newest response, its status, or what the list told of it, does."""
         entry = self._entries[key]
-        return digest_of(entry.digest.encode() + msgspec.json.encode(entry.about, order="sorted"))
+        status = b"" if entry.status in (0, 200) else b"%d" % entry.status
+        return digest_of(entry.digest.encode() + status + msgspec.json.encode(entry.about, order="sorted"))
 
     def find(self, key: Key) -> ArchiveEntry | None:
         """Like :meth:`entry`, but look for a file that the index missed when a run was killed."""
@@ -141,7 +144,7 @@ class ResponseArchive:
         key, response = document.key, document.response
         entry = self._entries.get(key) or ArchiveEntry(key.kind, key.name)
         digest = digest_of(response.body)
-        news = entry.digest != digest or entry.about != document.about
+        news = entry.digest != digest or entry.about != document.about or self._status(entry) != response.status
         if news:
             version = 0 if replace else entry.version + 1
             data = _encode(document, digest)
@@ -152,7 +155,7 @@ class ResponseArchive:
                     version += 1
             entry.version, entry.digest, entry.about = version, digest, document.about
         entry.checked_seconds, entry.failures = response.time_seconds, 0
-        entry.etag, entry.last_modified = response.etag, response.last_modified
+        entry.etag, entry.last_modified, entry.status = response.etag, response.last_modified, response.status
         self._entries[key] = entry
         return news
 
@@ -215,6 +218,9 @@ class ResponseArchive:
                 if (path := f"{folder}/{stem}.{version}.zst") not in known:
                     self._adopt(self._read(path), version)
 
+    def _status(self, entry: ArchiveEntry) -> int:
+        return entry.status or self._read(self._path(entry)).response.status
+
     def _path(self, entry: ArchiveEntry) -> str:
         path, *before = self._names(Key(entry.kind, entry.name), entry.version)
         return before[0] if before and not self._lake.exists(path) and self._lake.exists(before[0]) else path
@@ -235,6 +241,7 @@ class ResponseArchive:
             response.time_seconds,
             response.etag,
             response.last_modified,
+            status=response.status,
         )
 
     def _read(self, path: str) -> Document:

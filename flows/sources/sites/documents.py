@@ -42,7 +42,7 @@ class Response:
         When, UTC since the epoch.
     etag, last_modified : str
         To ask again with; empty if the site sent none, one of more than 512 characters or other than ASCII, or one
-        that repeats the access token.
+        that repeats the access token. Empty for a status other than 200 and 304: a later 304 would confirm that status.
     """
 
     url: str

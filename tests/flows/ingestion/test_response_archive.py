@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ranklake.flows.ingestion.response_archive import ResponseArchive
 from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
+from ranklake.storage.lake.lake import digest_of
 
 DEVICES = ["con", "CON", "nul!", "com1"]
 
 
-def document(name: str, body: bytes = b"{}") -> Document:
-    return Document(Key("round", name), Response("http://site/", 200, body, 1_700_000_000), {})
+def document(name: str, body: bytes = b"{}", status: int = 200) -> Document:
+    return Document(Key("round", name), Response("http://site/", status, body, 1_700_000_000), {})
 
 
 @pytest.mark.parametrize("name", DEVICES)
@@ -65,3 +68,35 @@ def test_archive__what_a_kill_left_beside_the_responses_is_none(lake: Lake, left
     ResponseArchive(lake, "site").store(document("1"))
     lake.write_bytes(f"raw/site/{left}", b"half")
     assert dict(ResponseArchive(lake, "site").verify()) == {layout.raw_file("site", "round", "1"): ""}
+
+
+@pytest.mark.parametrize("index", ["new", "of release 0.1", "lost"])
+@pytest.mark.parametrize(("before", "now"), [(404, 200), (200, 404)])
+def test_archive__a_response_of_another_status_is_news(lake: Lake, before: int, now: int, index: str) -> None:
+    key, archive = Key("round", "1"), ResponseArchive(lake, "site")
+    archive.store(document("1", b"page", before))
+    archive.save()
+    path = layout.raw_index("site")
+    if index == "lost":
+        lake.delete(path)
+    elif index == "of release 0.1":
+        entries = json.loads(lake.read_bytes(path))
+        assert [entry.pop("status") for entry in entries] == [before]
+        lake.write_bytes(path, json.dumps(entries).encode())
+    archive = ResponseArchive(lake, "site")
+    assert not archive.store(document("1", b"page", before))
+    fingerprint = archive.fingerprint(key)
+    assert archive.store(document("1", b"page", now))
+    assert archive.fingerprint(key) != fingerprint
+    assert archive.read(key).response.status == now
+    assert not archive.store(document("1", b"page", now))
+    assert {path[-6:] for path, problem in archive.verify() if not problem} == {".0.zst", ".1.zst"}
+
+
+def test_archive__the_fingerprint_of_a_response_is_that_of_release_01(lake: Lake) -> None:
+    """What a data set has taken is not read again."""
+    archive = ResponseArchive(lake, "site")
+    archive.store(document("1", b"page"))
+    entry = archive.entry(Key("round", "1"))
+    assert entry is not None
+    assert archive.fingerprint(Key("round", "1")) == digest_of(entry.digest.encode() + b"{}")

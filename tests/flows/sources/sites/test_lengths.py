@@ -9,12 +9,12 @@ import pytest
 from helpers.contents import standings
 from helpers.server import Reply, Server
 
-from ranklake.flows.http.client import Client, Response
+from ranklake.flows.http.client import Client
 from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.ingestion.sites import ingest_source
 from ranklake.flows.sources.base import LONGEST_PLACE, SourceError
 from ranklake.flows.sources.limits import MAX_CONTEST_ID, MAX_HANDLE, MAX_NAME
-from ranklake.flows.sources.sites.documents import Document, Key
+from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.flows.sources.sites.site import find_site
 from ranklake.storage import Contest, Lake
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from helpers.contents import counts, standings
 from helpers.data import sample
+from helpers.server import Reply, Server
 
+from ranklake.flows.http.client import Client
 from ranklake.flows.ingestion.folder_client import FolderClient
 from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.ingestion.sites import ingest_source, normalise_source
@@ -117,6 +119,20 @@ def test_ingest__a_coder_with_a_new_handle_stays_one_player(lake: Lake, feed: Pa
     assert [name for name, *_ in found["3-1"]] == ["b", "summer"]
     assert before[0] is not None
     assert counts(normalise_source(lake, "topcoder")) == {"unchanged": 2}
+
+
+@pytest.mark.parametrize("tag", ["", '"1"'])
+def test_ingest__a_round_that_appears_with_the_body_of_the_404_before_comes_in(
+    lake: Lake, server: Server, tag: str
+) -> None:
+    server["/dd_round_list.xml"] = rounds(1)
+    body, headers = results((7, "a", 1, 2, 1), (8, "b", 1, 1, 1)), {"ETag": tag} if tag else {}
+    server.script("/dd_round_results_rd=1.xml", Reply(body, 404, headers), Reply(body, 200, headers), Reply(b"", 404))
+    found = []
+    for _ in range(3):
+        client = Client("topcoder", server.url, interval_seconds=0.0, clock=server.clock)
+        found.append(counts(ingest_source(lake, "topcoder", base_url=server.url, client=client, again=True)))
+    assert found == [{"requests": 2}, {"new": 1, "requests": 2}, {"removed": 1, "requests": 2}]
 
 
 def test_ingest__files_that_did_not_change_are_not_read_again(lake: Lake, feed: Path) -> None:
