@@ -113,7 +113,7 @@ def note(lake: Lake, run_name: str) -> str:
         run = Run.open(lake, run_name)
         dataset = Dataset.open(lake, run.config["dataset"])
         by = lease_holder(lake, layout.run_folder(run_name))
-        return freshness(run, dataset).line(run_name, dataset.name, lake.url, by.who if by else "")
+        return freshness(run, dataset).line(run_name, dataset.name, lake.url, by.owner if by else "")
     except (LakeError, ValueError, KeyError, TypeError):
         return ""
 

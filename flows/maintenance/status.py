@@ -153,4 +153,4 @@ def _writer(lake: Lake, folder: str) -> tuple[str | None, float | None]:
         by = None
     except LakeError as error:
         return str(error), None
-    return (None, None) if by is None else (by.who, max(time.time() - by.time_seconds, 0.0))
+    return (None, None) if by is None else (by.owner, max(time.time() - by.time_seconds, 0.0))

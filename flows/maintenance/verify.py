@@ -151,7 +151,7 @@ class Verifier:
 
     def _note_writer(self, folder: str) -> None:
         if (by := lease_holder(self.lake, folder)) is not None:
-            self.notes.append(f"{folder}: {by.who} is at work there; what changes meanwhile may look damaged")
+            self.notes.append(f"{folder}: {by.owner} is at work there; what changes meanwhile may look damaged")
 
     def _note_leftovers(self, folder: str, parts: tuple[str, ...], command: str) -> None:
         """What has no table of contests or no run.json: half deleted, or never finished."""

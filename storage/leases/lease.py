@@ -16,17 +16,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
 from functools import partial
 
+import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from ..lake import parquet
 from ..lake.errors import ConflictError, FencedError, LakeError, LeaseHeldError, MissingError
+from ..lake.json_files import decode
 from ..lake.lake import Lake, Written, digest_of
 from ..lake.layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder, number_of, numbered
 from ..lake.naming import check_folder
-from ..lake.remedies import damaged
 from .fence import open_fence
 from .identity import author
 from .processes import machine, started, state
@@ -44,42 +45,41 @@ _PREFIX = "lease-"
 _SUFFIX = ".json"
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseHolder:
-    """Who holds a lease, as its file says.
+class LeaseHolder(msgspec.Struct, frozen=True):
+    """The holder of a lease. Its JSON, in this order of keys, is the file of the lease.
 
     Attributes
     ----------
-    who : str
-        user@host, and what he is at.
+    owner : str
+        user@host, the purpose and the process.
     machine : str
-        Where process numbers mean the same: host, boot and process namespace.
+        The scope of process numbers: host, boot and process namespace.
     pid, started
-        The process, and when it was started, so that a number used again is not taken for it.
+        The process, and its start time: a later process may have the same number.
     token : str
-        Tells this holding from any other.
-    beats : int
+        Unique to this lease.
+    heartbeats : int
         Heartbeats so far.
     time_seconds : float
-        The holder's clock at the last one, UTC.
+        The holder's clock at the last heartbeat, UTC.
     released : bool
-        Whether it was given back.
+        Whether the lease was released.
     """
 
-    who: str
+    owner: str = msgspec.field(name="who")
     machine: str
     pid: int
     started: str
     token: str
-    beats: int
+    heartbeats: int = msgspec.field(name="beats")
     time_seconds: float
     released: bool = False
 
     @classmethod
     def this_process(cls, purpose: str, now: float) -> LeaseHolder:
         """This process."""
-        who = f"{author()} ({purpose}, process {os.getpid()})"
-        return cls(who, machine(), os.getpid(), started(os.getpid()), secrets.token_hex(8), 0, now)
+        owner = f"{author()} ({purpose}, process {os.getpid()})"
+        return cls(owner, machine(), os.getpid(), started(os.getpid()), secrets.token_hex(8), 0, now)
 
     @property
     def died(self) -> bool:
@@ -202,7 +202,7 @@ class Lease:
 
     def _lost_error(self) -> LeaseHeldError:
         found = _highest(self._lake, self._folder)
-        by = found[1].who if found else "somebody"
+        by = found[1].owner if found else "somebody"
         return LeaseHeldError(
             f"{self._folder}: {by} took over from this process, which showed no sign of life; it stops here, "
             "and what it committed before stays",
@@ -226,7 +226,7 @@ class Lease:
 
     def _send_heartbeats(self, heartbeat_seconds: float) -> None:
         while not self._ended.wait(heartbeat_seconds):
-            self._holder = replace(self._holder, beats=self._holder.beats + 1, time_seconds=time.time())
+            self._holder = replace(self._holder, heartbeats=self._holder.heartbeats + 1, time_seconds=time.time())
             with suppress(LakeError):  # a store out of reach for a moment
                 self._write(self._holder)
 
@@ -354,7 +354,7 @@ def _is_free(lake: Lake, folder: str, found: tuple[int, LeaseHolder], heartbeat_
         now = _highest(lake, folder)
         if now is None or now[0] != number or now[1].released:
             return False  # it has changed hands: look again
-        if now[1].beats != seen.beats:
+        if now[1].heartbeats != seen.heartbeats:
             return False
     return True
 
@@ -362,10 +362,10 @@ def _is_free(lake: Lake, folder: str, found: tuple[int, LeaseHolder], heartbeat_
 def _held_error(folder: str, by: LeaseHolder) -> LeaseHeldError:
     age = max(time.time() - by.time_seconds, 0.0) if by.time_seconds else 0.0
     return LeaseHeldError(
-        f"{folder}: {by.who} is at work there, last heartbeat {age:.0f} s ago; "
+        f"{folder}: {by.owner} is at work there, last heartbeat {age:.0f} s ago; "
         "wait for it, or if it is dead for certain, use --steal",
         path=folder,
-        holder=by.who,
+        holder=by.owner,
         age_seconds=age,
     )
 
@@ -407,13 +407,10 @@ def _path(folder: str, number: int) -> str:
 
 
 def _encode(holder: LeaseHolder) -> bytes:
-    return json.dumps(asdict(holder), allow_nan=False).encode().ljust(_BYTES)
+    return json.dumps(msgspec.to_builtins(holder), allow_nan=False).encode().ljust(_BYTES)
 
 
 def _decode(data: bytes, path: str) -> LeaseHolder:
     if not data:
         return LeaseHolder(_BEING_TAKEN, "", 0, "", "", -1, 0.0)
-    try:
-        return LeaseHolder(**json.loads(data))
-    except (ValueError, TypeError) as error:
-        raise damaged(path, f"not a readable lease ({error!r})") from error
+    return decode(LeaseHolder, data, path, versioned=False)

@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from ..lake import layout, parquet
 from ..lake.errors import DamagedError, LakeError, MissingError
+from ..lake.json_files import decode
 from ..lake.lake import Lake, digest_of
 from ..lake.remedies import damaged
-from ..lake.schemas import FORMAT_VERSION, ROUNDS, check_format
+from ..lake.schemas import FORMAT_VERSION, ROUNDS
 from ..leases.fence import Writer
 from ..leases.lease import Lease
 from ..leases.roots import begin_epoch, delete_root, has_root, read_root
@@ -86,12 +87,8 @@ class Run:
             names = cls.names(lake)
             there_are = f"there are: {', '.join(names)}" if names else "it holds none yet; `ranklake rate` makes one"
             raise MissingError(f"no run {name!r} in {lake.url}; {there_are}", path=path)
-        try:
-            config = dict(json.loads(data))
-            version = config.pop("format")
-        except (ValueError, KeyError, TypeError) as error:
-            raise damaged(path, f"not readable ({error!r})") from error
-        check_format(version, path)
+        config = decode(dict[str, Any], data, path)
+        del config["format"]
         return cls(lake, name, config, read)
 
     @classmethod

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
+import msgspec
+
 from ..lake.errors import DamagedError, LakeError, MissingError
+from ..lake.json_files import decode
 from ..lake.lake import Lake, Written
 from ..lake.layout import number_of, numbered
 from ..lake.remedies import damaged
-from ..lake.schemas import FORMAT_VERSION, check_format
+from ..lake.schemas import FORMAT_VERSION
 
 __all__ = ["DATA", "MANIFEST", "Chain", "RoundEntry", "Segment", "merged_file", "read_chain", "read_newest"]
 
@@ -33,9 +36,8 @@ class RoundEntry(NamedTuple):
     skipped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Consecutive committed rounds that share a file.
+class Segment(msgspec.Struct, frozen=True, gc=False, tag_field="format", tag=FORMAT_VERSION):
+    """Consecutive committed rounds that share a file. Its JSON, in this order of keys, is the manifest.
 
     Attributes
     ----------
@@ -47,10 +49,17 @@ class Segment:
         Indices of the rounds that were passed over.
     parent : str
         Chain digest of the round before the first; empty at round 0.
+    n_rows : int
+        Rows of the file.
     file : str
         Name of the Parquet file: its first round's number, or the first and the last one where segments were merged.
     file_size, file_digest
         Its bytes, and their BLAKE2b-128 in hex.
+
+    Raises
+    ------
+    ValueError
+        The lists of rounds are empty or of different lengths, or do not fit ``n_rows`` and ``file``.
     """
 
     first_round: int
@@ -59,9 +68,16 @@ class Segment:
     digests: tuple[str, ...]
     skipped: tuple[int, ...]
     parent: str
+    n_rows: int
     file: str
     file_size: int
     file_digest: str
+
+    def __post_init__(self) -> None:
+        fitting = len(self.contest_ids) == len(self.rows) == len(self.digests) > 0 and sum(self.rows) == self.n_rows
+        files = numbered(self.first_round, DATA), merged_file(self.first_round, self.stop_round - 1)
+        if not fitting or self.file not in files:
+            raise ValueError("its lists of rounds do not fit each other")
 
     @classmethod
     def of(cls, entries: Sequence[RoundEntry], parent: str, written: Written) -> Segment:
@@ -69,18 +85,18 @@ class Segment:
         _, contest_ids, rows, digests, _ = zip(*entries, strict=True)
         first = entries[0].round_index
         skipped = tuple(entry.round_index for entry in entries if entry.skipped)
-        return cls(first, contest_ids, rows, digests, skipped, parent, numbered(first, DATA), *written)
+        return cls(first, contest_ids, rows, digests, skipped, parent, sum(rows), numbered(first, DATA), *written)
 
     @classmethod
     def merged(cls, segments: Sequence[Segment], written: Written) -> Segment:
         """One segment in place of several that follow each other."""
-        first, stop_round = segments[0], segments[-1].stop_round
-        contest_ids = tuple(contest_id for segment in segments for contest_id in segment.contest_ids)
-        rows = tuple(count for segment in segments for count in segment.rows)
-        digests = tuple(digest for segment in segments for digest in segment.digests)
-        skipped = tuple(index for segment in segments for index in segment.skipped)
-        file = merged_file(first.first_round, stop_round - 1)
-        return cls(first.first_round, contest_ids, rows, digests, skipped, first.parent, file, *written)
+        first = segments[0]
+        contest_ids, rows, digests, skipped = (
+            tuple(chain.from_iterable(getattr(segment, name) for segment in segments))
+            for name in ("contest_ids", "rows", "digests", "skipped")
+        )
+        file = merged_file(first.first_round, segments[-1].stop_round - 1)
+        return cls(first.first_round, contest_ids, rows, digests, skipped, first.parent, sum(rows), file, *written)
 
     @property
     def stop_round(self) -> int:
@@ -92,62 +108,9 @@ class Segment:
         """Chain digest of the last round."""
         return self.digests[-1]
 
-    @property
-    def n_rows(self) -> int:
-        """Rows of the file."""
-        return sum(self.rows)
-
     def to_json(self) -> bytes:
         """The manifest."""
-        facts = {
-            "format": FORMAT_VERSION,
-            "first_round": self.first_round,
-            "contest_ids": self.contest_ids,
-            "rows": self.rows,
-            "digests": self.digests,
-            "skipped": self.skipped,
-            "parent": self.parent,
-            "n_rows": self.n_rows,
-            "file": self.file,
-            "file_size": self.file_size,
-            "file_digest": self.file_digest,
-        }
-        return json.dumps(facts, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-
-    @classmethod
-    def from_json(cls, data: bytes, path: str) -> Segment:
-        """The segment a manifest tells of.
-
-        Raises
-        ------
-        FormatError
-            It is of another format.
-        DamagedError
-            It is torn or contradicts itself; names ``path``.
-        """
-        try:
-            facts = json.loads(data)
-            check_format(facts["format"], path)
-            segment = cls(
-                first_round=facts["first_round"],
-                contest_ids=tuple(facts["contest_ids"]),
-                rows=tuple(facts["rows"]),
-                digests=tuple(facts["digests"]),
-                skipped=tuple(facts["skipped"]),
-                parent=facts["parent"],
-                file=facts["file"],
-                file_size=facts["file_size"],
-                file_digest=facts["file_digest"],
-            )
-            lengths = {len(segment.contest_ids), len(segment.rows), len(segment.digests)}
-            sound = len(lengths) == 1 and 0 not in lengths and segment.n_rows == facts["n_rows"]
-            files = numbered(segment.first_round, DATA), merged_file(segment.first_round, segment.stop_round - 1)
-            sound = sound and segment.file in files
-        except (ValueError, KeyError, TypeError) as error:
-            raise damaged(path, f"not a readable manifest ({error!r})") from error
-        if not sound:
-            raise damaged(path, "its lists of rounds do not fit each other")
-        return segment
+        return msgspec.json.encode(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +185,7 @@ def read_newest(lake: Lake, folder: str) -> Segment | None:
     if number is None:
         return None
     path = f"{folder}/{numbered(number, MANIFEST)}"
-    return Segment.from_json(lake.read_bytes(path), path)
+    return decode(Segment, lake.read_bytes(path), path)
 
 
 def _follow(
@@ -234,7 +197,7 @@ def _follow(
     next_round, parent = (before.stop_round, before.last_digest) if before else (0, "")
     if number != next_round:
         raise damaged(f"{folder}/{numbered(next_round, MANIFEST)}", f"is missing, while {path} is there")
-    segment = Segment.from_json(manifest, path)
+    segment = decode(Segment, manifest, path)
     if segment.first_round != number:
         raise damaged(path, f"says it begins at round {segment.first_round}")
     if segment.parent != parent:

@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from ..lake.errors import DamagedError, LakeError
+from ..lake.json_files import decode
 from ..lake.lake import Lake, digest_of
 from ..lake.remedies import damaged
-from ..lake.schemas import FORMAT_VERSION, check_format
+from ..lake.schemas import FORMAT_VERSION
 from ..leases.fence import Writer
 
 __all__ = ["SNAPSHOT_MANIFEST", "Column", "read_digest", "read_snapshot", "snapshots_to_remove", "write_snapshot"]
@@ -28,6 +30,33 @@ _PART_PLAYERS = 1 << 16
 _AT_ONCE = 2  # parts: encoding and hashing take longer than writing
 _NEWEST = 2  # snapshots that stay in any case: should one be damaged, the other is near
 _INT32_MAX = np.iinfo(np.int32).max
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """A file with some of the players: how many, its bytes, and their BLAKE2b-128 in hex."""
+
+    rows: int
+    size: int
+    digest: str
+
+
+class _Manifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_VERSION):
+    """The manifest of a snapshot; its JSON has this order of keys.
+
+    Raises
+    ------
+    ValueError
+        The parts do not hold ``n_players``.
+    """
+
+    last_round: int
+    digest: str
+    n_players: int
+    parts: list[_Part]
+
+    def __post_init__(self) -> None:
+        if not self.parts or sum(part.rows for part in self.parts) != self.n_players:
+            raise ValueError("it contradicts itself")
 
 
 def write_snapshot(
@@ -67,26 +96,20 @@ def write_snapshot(
         writer.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
         writer.delete_folder(folder)
 
-    def write(number: int) -> dict[str, int | str]:
+    def write(number: int) -> _Part:
         start = number * _PART_PLAYERS
         stop = min(start + _PART_PLAYERS, n_players)
         arrays = {name: _to_arrow(name, column, start, stop) for name, column in columns.items()}
         fields = [pa.field(name, array.type, nullable=False) for name, array in arrays.items()]
         table = pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields))
         data = _encode(table)
-        writer.write_bytes(f"{folder}/{_part(number)}", data)
-        return {"rows": stop - start, "size": data.size, "digest": digest_of(data)}
+        writer.write_bytes(f"{folder}/{_part_name(number)}", data)
+        return _Part(stop - start, data.size, digest_of(data))
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-snapshot") as writers:
         parts = list(writers.map(write, range(max(-(-n_players // _PART_PLAYERS), 1))))
-    facts = {
-        "format": FORMAT_VERSION,
-        "last_round": last_round,
-        "digest": digest,
-        "n_players": n_players,
-        "parts": parts,
-    }
-    writer.write_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", json.dumps(facts, allow_nan=False).encode())
+    manifest = msgspec.to_builtins(_Manifest(last_round, digest, n_players, parts))
+    writer.write_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", json.dumps(manifest, allow_nan=False).encode())
 
 
 def read_snapshot(lake: Lake, folder: str, last_round: int) -> tuple[dict[str, Column], str]:
@@ -101,21 +124,13 @@ def read_snapshot(lake: Lake, folder: str, last_round: int) -> tuple[dict[str, C
     FormatError
         It is of another format.
     """
-    path = f"{folder}/{SNAPSHOT_MANIFEST}"
-    data = lake.read_bytes(path)
-    try:
-        facts = json.loads(data)
-        check_format(facts["format"], path)
-        parts = [(part["rows"], part["size"], part["digest"]) for part in facts["parts"]]
-        digest, found_round, n_players = facts["digest"], facts["last_round"], facts["n_players"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise _damaged(folder, f"its manifest is not readable ({error!r})") from error
-    if found_round != last_round or sum(rows for rows, _, _ in parts) != n_players or not parts:
-        raise _damaged(folder, "its manifest contradicts itself")
+    manifest = _read_manifest(lake, folder)
+    if manifest.last_round != last_round:
+        raise _damaged(folder, f"its manifest is of round {manifest.last_round}")
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-snapshot") as readers:
-        tables = list(readers.map(lambda part: _read_part(lake, folder, *part), enumerate(parts)))
+        tables = list(readers.map(lambda part: _read_part_name(lake, folder, *part), enumerate(manifest.parts)))
     names = tables[0].column_names
-    return {name: _to_numpy([table.column(name) for table in tables]) for name in names}, digest
+    return {name: _to_numpy([table.column(name) for table in tables]) for name in names}, manifest.digest
 
 
 def read_digest(lake: Lake, folder: str) -> str:
@@ -123,13 +138,10 @@ def read_digest(lake: Lake, folder: str) -> str:
 
     Raises
     ------
-    MissingError, DamagedError
-        There is no manifest, or it cannot be read.
+    MissingError, DamagedError, FormatError
+        As for :func:`read_snapshot`.
     """
-    try:
-        return str(json.loads(lake.read_bytes(f"{folder}/{SNAPSHOT_MANIFEST}"))["digest"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise _damaged(folder, f"its manifest is not readable ({error!r})") from error
+    return _read_manifest(lake, folder).digest
 
 
 def snapshots_to_remove(at: Sequence[int], keep: int, gap: int = 0) -> list[int]:
@@ -162,17 +174,22 @@ def snapshots_to_remove(at: Sequence[int], keep: int, gap: int = 0) -> list[int]
     return gone
 
 
-def _read_part(lake: Lake, folder: str, number: int, part: tuple[int, int, str]) -> pa.Table:
-    name, (rows, size, digest) = _part(number), part
+def _read_manifest(lake: Lake, folder: str) -> _Manifest:
+    path = f"{folder}/{SNAPSHOT_MANIFEST}"
+    return decode(_Manifest, lake.read_bytes(path), path)
+
+
+def _read_part_name(lake: Lake, folder: str, number: int, part: _Part) -> pa.Table:
+    name = _part_name(number)
     try:
         data = lake.read_bytes(f"{folder}/{name}")
     except LakeError as error:
         raise _damaged(folder, f"{name} cannot be read") from error
-    if (len(data), digest_of(data)) != (size, digest):
+    if (len(data), digest_of(data)) != (part.size, part.digest):
         raise _damaged(folder, f"{name} is not what its manifest says")
     table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
-    if table.num_rows != rows:
-        raise _damaged(folder, f"{name} has {table.num_rows} players, its manifest says {rows}")
+    if table.num_rows != part.rows:
+        raise _damaged(folder, f"{name} has {table.num_rows} players, its manifest says {part.rows}")
     return table
 
 
@@ -180,7 +197,7 @@ def _damaged(folder: str, reason: str) -> DamagedError:
     return damaged(folder, f"damaged snapshot, {reason}")
 
 
-def _part(number: int) -> str:
+def _part_name(number: int) -> str:
     return f"part-{number:04d}.arrow"
 
 

@@ -19,7 +19,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +28,7 @@ import pytest
 from helpers.commands import Command
 from helpers.lakes import synthetic
 from helpers.life import what_counts, write_source
+from msgspec.structs import replace
 
 from ranklake.storage import Lake
 from ranklake.storage.lake import disk, layout
@@ -242,7 +242,7 @@ def ended_holder(lake: Path) -> Iterator[None]:
     assert there.died
     numbers = [layout.number_of(name[6:], ".json") for name in opened.list("runs/run") if name.startswith("lease-")]
     number = max(number for number in numbers if number is not None) + 1
-    assert opened.create_bytes(f"runs/run/lease-{number:06d}.json", msgspec.json.encode(asdict(there)))
+    assert opened.create_bytes(f"runs/run/lease-{number:06d}.json", msgspec.json.encode(there))
     yield
     assert opened.exists(f"runs/run/lease-{number + 1:06d}.json")
 

@@ -196,7 +196,7 @@ def tell_freshness(lake: Lake, *runs: str) -> None:
 
 def tell_wait(by: LeaseHolder) -> None:
     """Say whose end is waited for."""
-    say(f"waiting for {by.who} to end", err=True)
+    say(f"waiting for {by.owner} to end", err=True)
 
 
 def print_table(table: Any) -> None:

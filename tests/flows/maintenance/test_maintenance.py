@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import re
@@ -10,6 +9,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pytest
 from helpers.commands import Command
@@ -74,7 +74,7 @@ def kinds(lake: Path) -> list[str]:
 def replace_rows(run: Run, segment: Segment, table: pa.Table) -> None:
     """Exchange a segment's rows, as another release might have written them: the files fit each other."""
     written = run.lake.write_table(run.path_of(segment), table, "rounds")
-    changed = dataclasses.replace(segment, file_size=written.size, file_digest=written.digest)
+    changed = msgspec.structs.replace(segment, file_size=written.size, file_digest=written.digest)
     manifest = f"{run.path_of(segment).removesuffix('parquet')}json"
     run.lake.write_bytes(manifest, changed.to_json())
 

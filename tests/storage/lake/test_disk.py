@@ -10,10 +10,10 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake import disk

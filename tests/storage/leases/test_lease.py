@@ -11,11 +11,12 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake.errors import DamagedError, LeaseHeldError
@@ -53,8 +54,7 @@ def leases(lake: Lake) -> list[int]:
 def pretend(lake: Lake, number: int, **facts: object) -> None:
     """A lease file as somebody else would have written it."""
     holder = replace(LeaseHolder.this_process("rate run", time.time()), **facts)  # type: ignore[arg-type]
-    told = {name: getattr(holder, name) for name in LeaseHolder.__slots__}
-    assert lake.create_bytes(f"{FOLDER}/lease-{number:06d}.json", json.dumps(told).encode())
+    assert lake.create_bytes(f"{FOLDER}/lease-{number:06d}.json", msgspec.json.encode(holder))
 
 
 def test_hold__is_exclusive_and_names_the_holder(lake: Lake) -> None:
@@ -292,7 +292,7 @@ def test_hold__sweeps_what_a_kill_left_half_written_beside_the_leases(tmp_path: 
 
 def test_hold__a_file_that_is_no_lease_is_named(lake: Lake) -> None:
     lake.write_bytes(f"{FOLDER}/lease-000002.json", b"{}")
-    rule = r"runs/run/lease-000002\.json: not a readable lease .*; delete it"
+    rule = r"runs/run/lease-000002\.json: not readable .*; delete it"
     with pytest.raises(DamagedError, match=rule), hold_lease(lake, FOLDER, "rate"):
         pass
 

@@ -130,7 +130,7 @@ def test_lease__of_a_writer_whose_disk_fills_up_beats_on_and_is_given_back(lake:
             first = lease_holder(lake, FOLDER)
             assert first is not None
             sizes = set()
-            while (now := lease_holder(lake, FOLDER)) is None or now.beats < first.beats + 3:
+            while (now := lease_holder(lake, FOLDER)) is None or now.heartbeats < first.heartbeats + 3:
                 sizes.add(len(lake.read_bytes(f"{FOLDER}/lease-000000.json")))
             assert sizes == {512}
     assert lake.list(FOLDER) == ["lease-000000.json"]
