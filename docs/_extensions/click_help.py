@@ -1,0 +1,29 @@
+"""Help texts of commands as reStructuredText: backticks become literals, and asterisks are no emphasis."""
+
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+SECTIONS = ("description", "options", "arguments", "epilog")
+
+
+def to_rst(line: str) -> str:
+    """Return a line of a help text as reStructuredText."""
+    if line.lstrip().startswith(("..", ":")):
+        return line
+    parts = re.split(r"(``[^`]+``)", re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", line))
+    return "".join(part if part.startswith("``") else part.replace("*", r"\*") for part in parts)
+
+
+def process(app: Sphinx, ctx: Any, lines: list[str]) -> None:
+    """Replace the lines of a section of a command."""
+    lines[:] = [to_rst(line) for line in lines]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the events of sphinx-click, after the extension itself."""
+    app.setup_extension("sphinx_click")
+    for section in SECTIONS:
+        app.connect(f"sphinx-click-process-{section}", process)
+    return {"parallel_read_safe": True}

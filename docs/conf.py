@@ -1,0 +1,57 @@
+"""Settings of the documentation site: `python -m sphinx -W -c docs . build/docs` in the root of the repository."""
+
+import importlib.metadata
+import sys
+from pathlib import Path
+
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+project = "ranklake"
+copyright = "the ranklake authors"
+release = importlib.metadata.version("ranklake")
+
+# The source folder is the repository, so that a link works in the repository and on the site alike.
+root_doc = "docs/index"
+include_patterns = ["docs/**", "deploy/*.md", "CONTRIBUTING.md", "SECURITY.md"]
+exclude_patterns = ["docs/_*", ".*", "build", "dist", "flows", "rating_kernels", "storage", "ranklake*", "tests"]
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "click_help",
+    "mathml",
+    "hyperparameters",
+]
+source_suffix = {".md": "markdown"}
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 4
+html_math_renderer = "mathml"
+
+autodoc_member_order = "groupwise"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_preserve_defaults = True
+autodoc_class_signature = "separated"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+# "weight" in a docstring may be the field of several classes: it is then no link.
+suppress_warnings = ["ref.python"]
+
+html_theme = "furo"
+html_title = f"ranklake {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_extra_path = ["_root"]
+html_copy_source = False
+html_show_sourcelink = False
+
+
+def setup(app: Sphinx) -> None:
+    """Name the languages of code blocks that Pygments does not know."""
+    for language in ("cron", "csv"):
+        app.add_lexer(language, TextLexer)
