@@ -28,6 +28,7 @@ __all__ = [
     "LONGEST_QUOTED",
     "MAX_MARKS",
     "cell",
+    "count",
     "json_visible",
     "markdown",
     "message",
@@ -109,6 +110,11 @@ def quoted(value: object, longest: int = LONGEST_QUOTED) -> str:
     """A value as Python writes it, cut to ``longest`` characters."""
     text = repr(value[: longest + 1] if isinstance(value, str) else value)
     return text if len(text) <= longest else f"{text[: longest - 4]}...{text[-1]}"
+
+
+def count(n: int, noun: str) -> str:
+    """``1 contest``, ``2,000 contests``: a number with its noun, which takes an ``s`` in the plural."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def json_visible(text: str) -> str:

@@ -10,6 +10,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential_jitter
 
+from ..common.text import count
 from ..sources.base import SourceError, shown
 from ..sources.sites.documents import Response
 from .addresses import is_loopback, same_host, split_url
@@ -146,7 +147,7 @@ class Client:
             response = retrying(self._follow, url, headers, end, accept)
         except _TransientError as error:
             attempts = retrying.statistics["attempt_number"]
-            times = f"after {attempts} attempt{'' if attempts == 1 else 's'}"
+            times = f"after {count(attempts, 'attempt')}"
             raise self._fault(url, f"{error} {times}; run again later, what was kept is not asked for again") from None
         status, body = response.status, response.body
         if self._secret.is_in(body):

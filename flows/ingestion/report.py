@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..common.text import count
 from ..sources.base import IngestReport, SourceError
 
 __all__ = ["FilesReport", "SourceReport", "counted"]
@@ -57,7 +58,7 @@ class SourceReport:
 
     def asked(self) -> str:
         """What the source was asked for."""
-        return f"{self.requests:,} request{'' if self.requests == 1 else 's'}" if self.requests else "nothing asked"
+        return count(self.requests, "request") if self.requests else "nothing asked"
 
     def details(self) -> list[str]:
         """What a person should know beside the counts, one line each."""
@@ -101,7 +102,7 @@ class FilesReport(SourceReport):
 
     def asked(self) -> str:
         """What was read."""
-        return f"{self.n_changed:,} of {self.n_files:,} file{'' if self.n_files == 1 else 's'} changed"
+        return f"{self.n_changed:,} of {count(self.n_files, 'file')} changed"
 
     def line(self) -> str:
         """The counts, for a person."""

@@ -14,6 +14,7 @@ from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.lease import lease_holder
 
+from ..common.text import count
 from ..rating.chain import BESIDE, NUMERICS, config_digest, first_break, round_digests
 
 __all__ = ["Freshness", "freshness", "note", "update_command"]
@@ -54,7 +55,7 @@ class Freshness:
         if self.stale_from is not None:
             return f"stale from round {self.stale_from}"
         if self.to_rate:
-            return f"behind by {self.to_rate:,} round{'' if self.to_rate == 1 else 's'}"
+            return f"behind by {count(self.to_rate, 'round')}"
         return "complete"
 
     def line(self, run_name: str, dataset: str, lake_url: str, writer: str = "") -> str:

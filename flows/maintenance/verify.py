@@ -11,6 +11,7 @@ from ranklake.storage.lake.remedies import damaged, remedies_for_sources
 from ranklake.storage.leases.lease import lease_holder
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 
+from ..common.text import count
 from ..engines.protocols import Engine
 from ..ingestion.response_archive import ResponseArchive
 from .freshness import Freshness, update_command
@@ -138,15 +139,15 @@ class Verifier:
         """What was seen, in one line."""
         told = []
         if self.datasets:
-            told += [f"{_count(self.datasets, 'data set')} with {_count(self.contests, 'contest')} and "
-                     f"{_count(self.participations, 'participation')}"]  # fmt: skip
+            told += [f"{count(self.datasets, 'data set')} with {count(self.contests, 'contest')} and "
+                     f"{count(self.participations, 'participation')}"]  # fmt: skip
         if self.runs:
-            told += [f"{_count(self.runs, 'run')} with {_count(self.rounds, 'round')} in "
-                     f"{_count(self.segments, 'segment')} and {_count(self.snapshots, 'snapshot')}"]  # fmt: skip
+            told += [f"{count(self.runs, 'run')} with {count(self.rounds, 'round')} in "
+                     f"{count(self.segments, 'segment')} and {count(self.snapshots, 'snapshot')}"]  # fmt: skip
         if self.published:
-            told += [f"the published tables of {_count(self.published, 'run')}"]
+            told += [f"the published tables of {count(self.published, 'run')}"]
         if self.sites:
-            told += [f"{_count(self.responses, 'response')} of {_count(self.sites, 'site')}"]
+            told += [f"{count(self.responses, 'response')} of {count(self.sites, 'site')}"]
         return ", ".join(told) or "the lake is empty"
 
     def _note_writer(self, folder: str) -> None:
@@ -197,9 +198,5 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
         yield str(damaged(run.path_of(segment), f"{again} from round {start} on, do not give the {column} on record"))
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
 def _files(n: int) -> str:
-    return _count(n, "file")
+    return count(n, "file")

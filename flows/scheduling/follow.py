@@ -15,6 +15,7 @@ from typing import Any
 from ranklake.storage import Lake, Run
 
 from ..common.extras import need
+from ..common.text import count
 from ..engines.protocols import Engine
 from ..ingestion.report import SourceReport
 from ..ingestion.source_update import check_source, has_contests, update
@@ -102,7 +103,7 @@ class FollowReport:
     def summary(self) -> str:
         """One line for a follow that changed nothing."""
         n_contests = self.ingested.unchanged
-        told = f"data set {self.ingested.dataset}: nothing new, {n_contests:,} contest{'' if n_contests == 1 else 's'}"
+        told = f"data set {self.ingested.dataset}: nothing new, {count(n_contests, 'contest')}"
         names = ", ".join(run.run for run in self.runs)
         runs = f"run{'' if len(self.runs) == 1 else 's'} {names} up to date" if names else "nothing to rate"
         return f"{told}; {self.ingested.asked()}; {runs}"

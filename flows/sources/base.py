@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..common.text import message, quoted
+from ..common.text import count, message, quoted
 
 __all__ = [
     "LONGEST_PLACE",
@@ -122,11 +122,11 @@ class IngestReport:
 
     def lines(self) -> list[str]:
         """The report for a person: one line of counts, then one for each thing out of the ordinary."""
-        told = [f"read {_count(self.contests, 'contest')}, {_count(self.participations, 'participation')}"]
+        told = [f"read {count(self.contests, 'contest')}, {count(self.participations, 'participation')}"]
         if self.time_goes_back:
-            told.append(f"time goes back at {_count(self.time_goes_back, 'contest')}; the order was kept as given")
+            told.append(f"time goes back at {count(self.time_goes_back, 'contest')}; the order was kept as given")
         if self.other_files:
-            told.append(f"{_count(self.other_files, 'other file')} ignored")
+            told.append(f"{count(self.other_files, 'other file')} ignored")
         told += self.notes
         told += [f"duplicate dropped: contest {contest} repeats {same_as}" for contest, same_as in self.duplicates]
         told += [f"left out: {reason}" for _, reason in self.left_out]
@@ -206,7 +206,3 @@ def _in_words(what: str, numbers: Sequence[int]) -> str:
     if len(numbers) > 6:
         return f"{what}s {', '.join(map(str, numbers[:5]))}, ... ({len(numbers)} in all)"
     return f"{what}s {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"

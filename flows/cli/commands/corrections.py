@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...common.text import count
 from ..terminal.terminal import (
     check_safe,
     dataset_option,
@@ -45,7 +46,7 @@ def remove(contests: tuple[str, ...], dataset: str, why: str, lake: str) -> None
     with _changing(lake, dataset) as ingest:
         for contest in distinct:
             ingest.remove(contest, why)
-    say(f"data set {dataset}: {len(distinct):,} contest{'' if len(distinct) == 1 else 's'} removed")
+    say(f"data set {dataset}: {count(len(distinct), 'contest')} removed")
     _tell_runs(lake, dataset)
 
 
@@ -157,7 +158,7 @@ def _changing(lake: str, dataset: str) -> AbstractContextManager[Ingest]:
 
 def _tell(lake: str, dataset: str, ingest: Ingest) -> None:
     n = ingest.recomputed
-    say(f"data set {dataset}: {n:,} contest{'' if n == 1 else 's'} changed")
+    say(f"data set {dataset}: {count(n, 'contest')} changed")
     if n:
         _tell_runs(lake, dataset)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...common.text import count
 from ..terminal.terminal import lake_option, print_table, say, steal_option, tell_wait, usage, wide_option, write_json
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) 
     for note in verifier.notes:
         say(f"note: {note}", err=True)
     if n_problems:
-        say(f"{n_problems:,} problem{'' if n_problems == 1 else 's'} in {verifier.line()}", err=True)
+        say(f"{count(n_problems, 'problem')} in {verifier.line()}", err=True)
         sys.exit(1)
     say(f"all is well: {verifier.line()}{again}")
 

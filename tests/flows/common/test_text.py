@@ -21,6 +21,7 @@ from ranklake.flows.common.text import (
     LONGEST_MESSAGE,
     MAX_MARKS,
     cell,
+    count,
     json_visible,
     markdown,
     message,
@@ -171,3 +172,8 @@ def test_invisible_letters__are_those_that_unicode_says_to_ignore() -> None:
         assert visible(f"a{chr(code)}b") == f"a\\{'u' if code > 255 else 'x'}{code:0{4 if code > 255 else 2}x}b" or (
             code > 0xFFFF and unicodedata.category(chr(code)) == "Mn"
         )
+
+
+@pytest.mark.parametrize(("n", "text"), [(0, "0 rounds"), (1, "1 round"), (2000, "2,000 rounds")])
+def test_count__agrees_with_its_noun(n: int, text: str) -> None:
+    assert count(n, "round") == text
