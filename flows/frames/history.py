@@ -26,7 +26,7 @@ from ..sources.base import SourceError
 from ..sources.column_names import Columns
 from ..sources.results import rounds_from_results
 
-__all__ = ["rate_history", "store_of"]
+__all__ = ["build_store", "rate_history"]
 
 RECOVERIES = 5  # from the start: a history in memory has no snapshots
 
@@ -86,12 +86,12 @@ def rate_history(
         A round cannot be rated in double precision, or a rating is no number; names contest, player and what is likely
         too extreme.
     """
-    found = find_system(system)
-    params = build_params(found, hyperparameters)
+    rating_system = find_system(system)
+    params = build_params(rating_system, hyperparameters)
     frame = _to_pandas(results)
     try:
         columns = Columns().find([str(name) for name in frame.columns], "results", frame=True)
-        if "time" not in columns and _holds_dates(frame):
+        if "time" not in columns and _has_date_column(frame):
             columns["time"] = "date"
         table = pa.Table.from_pandas(frame[list(columns.values())], preserve_index=False)
         rounds, rows, first_row = rounds_from_results(table, columns)
@@ -100,39 +100,39 @@ def rate_history(
     except pa.ArrowException as error:
         raise ValueError(f"results: a column mixes kinds of values: {error}") from None
     players = list(frame[columns["player"]].iloc[first_row])
-    store, players = store_of(found, params, players, beliefs)
+    store, players = build_store(rating_system, params, players, beliefs)
     before = beliefs.attrs.get("events", 0) if isinstance(beliefs, pd.DataFrame) else 0
     rounds = dataclasses.replace(rounds, event=rounds.event + before)
-    reasons = Skipping.of(found, skip_uninformative).reasons(rounds)
+    reasons = Skipping.of(rating_system, skip_uninformative).reasons(rounds)
     informative = reasons == 0
     kept = rounds.keep(informative)
-    with _open(engine, workers) as opened_engine:
+    with _open_engine(engine, workers) as opened_engine:
         if isinstance(opened_engine, LocalEngine):
-            compile_kernels(found.name, np.diff(kept.offsets))
+            compile_kernels(rating_system.name, np.diff(kept.offsets))
         try:
-            outcome, held = _rated(found, params, store, kept, opened_engine)
+            outcome, final_beliefs = _rate_all(rating_system, params, store, kept, opened_engine)
         except RoundError as error:
             index = int(np.flatnonzero(informative)[error.round])
             contest = str(frame[columns["contest"]].iloc[int(rows[rounds.offsets[index]])])
             player = None if error.player is None else str(players[error.player])
             way = "choose other hyperparameters, or leave the contest out"
-            raise in_full(error, found, params, kept, contest, index, player, way) from error
+            raise in_full(error, rating_system, params, kept, contest, index, player, way) from error
     rows = rows[np.repeat(informative, np.diff(rounds.offsets))]
-    history = _history(kept, outcome, np.flatnonzero(informative), frame, columns, rows)
+    history = _history_frame(kept, outcome, np.flatnonzero(informative), frame, columns, rows)
     counts = {text: int(np.count_nonzero(reasons == reason)) for reason, text in REASONS.items()}
     history.attrs |= {
         "skipped": int(np.count_nonzero(reasons)),
         "reasons": {text: count for text, count in counts.items() if count},
-        "violations": found.violations(kept, outcome),
+        "violations": rating_system.violations(kept, outcome),
     }
     if not return_beliefs:
         return history
-    final = _final(held, players)
+    final = _beliefs_frame(final_beliefs, players)
     final.attrs["events"] = int(rounds.event[-1]) + 1 if len(rounds) else before
     return history, final
 
 
-def _open(engine: Any, workers: int | None) -> Engine:
+def _open_engine(engine: Any, workers: int | None) -> Engine:
     if isinstance(engine, str):
         return open_engine(engine, workers)
     if not hasattr(engine, "scheduler"):
@@ -142,7 +142,7 @@ def _open(engine: Any, workers: int | None) -> Engine:
     return Cluster.of(engine)
 
 
-def _rated(
+def _rate_all(
     system: System, params: Any, store: Beliefs, rounds: Rounds, opened_engine: Engine
 ) -> tuple[Outcome, BeliefColumns]:
     """Rate all rounds, from the start again whenever workers were lost; what is believed in the end."""
@@ -171,7 +171,7 @@ def _to_pandas(results: Any) -> pd.DataFrame:
     return results
 
 
-def _holds_dates(frame: pd.DataFrame) -> bool:
+def _has_date_column(frame: pd.DataFrame) -> bool:
     """Whether a column ``date`` is one of dates or datetimes: those can be nothing but times."""
     if "date" not in frame.columns or frame["date"].ndim != 1:
         return False
@@ -179,7 +179,7 @@ def _holds_dates(frame: pd.DataFrame) -> bool:
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
-def _history(
+def _history_frame(
     rounds: Rounds,
     outcome: Outcome,
     round_index: np.ndarray[Any, Any],
@@ -204,7 +204,7 @@ def _history(
     )
 
 
-def store_of(
+def build_store(
     system: System, params: Any, players: list[Any], beliefs: Mapping[Any, float] | pd.DataFrame | None
 ) -> tuple[Beliefs, list[Any]]:
     """A store of all players, those of the results first, that believes what is given."""
@@ -225,16 +225,16 @@ def store_of(
     number = {player: i for i, player in enumerate(players)}
     store = system.newcomers(params, len(players))
     row = np.array([number[player] for player in given.index], dtype=np.int64)
-    mu = _numbers(given, "mu", np.full(len(given), np.nan), least=-np.inf)
+    mu = _number_column(given, "mu", np.full(len(given), np.nan), least=-np.inf)
     sigma = np.full(len(given), float(params.sigma_init))
     if params.sigma_init > 0.0:  # otherwise the system knows no uncertainty
-        sigma = _numbers(given, "sigma", sigma, least=1.0 / LARGEST)
-    n_rounds = _numbers(given, "n_rounds", np.zeros(len(given)), least=-1.0, whole=True)
+        sigma = _number_column(given, "sigma", sigma, least=1.0 / LARGEST)
+    n_rounds = _number_column(given, "n_rounds", np.zeros(len(given)), least=-1.0, whole=True)
     columns = store.columns()
     state = system.state(params, mu, sigma)
     for name in state.keys() & set(given.columns):
-        state[name] = _known(given, name, state[name])
-    if set(columns) <= {_stored(name) for name in given.columns}:  # as return_beliefs gives them: nothing is lost
+        state[name] = _state_column(given, name, state[name])
+    if set(columns) <= {_stored_name(name) for name in given.columns}:  # as return_beliefs gives them: nothing is lost
         lists: list[Any] = [[]] * len(players)
         for name in [name for name in columns if name.startswith("history_")]:
             cells = lists.copy()
@@ -250,7 +250,7 @@ def store_of(
     return store, players
 
 
-def _numbers(
+def _number_column(
     given: pd.DataFrame, name: str, default: np.ndarray[Any, Any], least: float, whole: bool = False
 ) -> np.ndarray[Any, Any]:
     """A column of numbers above ``least`` whose squares are still numbers."""
@@ -269,7 +269,7 @@ def _numbers(
     return values
 
 
-def _known(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _state_column(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A state column, with the system's own value where there is none."""
     values = pd.to_numeric(given[name], errors="coerce")
     wrong = np.flatnonzero(values.isna() & given[name].notna())
@@ -279,7 +279,7 @@ def _known(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any]) -> np.
     return np.where(values.isna(), default, values.to_numpy(dtype=np.float64))
 
 
-def _final(beliefs: BeliefColumns, players: list[Any]) -> pd.DataFrame:
+def _beliefs_frame(beliefs: BeliefColumns, players: list[Any]) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for name, column in beliefs.items():
         if isinstance(column, tuple):
@@ -292,5 +292,5 @@ def _final(beliefs: BeliefColumns, players: list[Any]) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(players, name="player"))
 
 
-def _stored(name: str) -> str:
+def _stored_name(name: str) -> str:
     return "last_time" if name == "last_time_seconds" else name

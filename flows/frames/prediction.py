@@ -1,8 +1,8 @@
-"""What a system expects of a round that has not been played, and what each place in it would do to a rating.
+"""Predict a round that has not been played: win probabilities, expected places, and the rating after each place.
 
-Win probabilities are the system's own (``System.win_probability``), between priors: time passes until the round. What a
-place would do is found by playing the round on copies of the beliefs, with the other entrants in the order of their
-ratings.
+Win probabilities are those of the system (``System.win_probability``), between priors at the time of the round. The
+rating after a place is computed by rating the round on a copy of the beliefs, with the other entrants in the order of
+their ratings.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from ..execution.rounds import rate_rounds
 from ..results.display import Display
 from ..results.leaderboard import check_rated, rated_contests
 from ..results.players import known_as
-from .history import store_of
+from .history import build_store
 
-__all__ = ["Prediction", "of_run", "predict", "take"]
+__all__ = ["Prediction", "predict", "predict_run", "select_beliefs"]
 
 _PAIRS = 1 << 20  # pairs whose chances are in memory at a time
 
@@ -72,21 +72,21 @@ def predict(
     ValueError
         Fewer than two players or one twice, beliefs that are none, a hyperparameter the system refuses.
     """
-    found = find_system(system)
-    params = build_params(found, hyperparameters)
+    rating_system = find_system(system)
+    params = build_params(rating_system, hyperparameters)
     names = list(players)
-    store, _ = store_of(found, params, names, beliefs)
+    store, _ = build_store(rating_system, params, names, beliefs)
     known = store.last_time[store.last_time != NEVER]
     time_seconds = (int(known.max()) if len(known) else 0) if time_seconds is None else time_seconds
     events = beliefs.attrs.get("events", 0) if isinstance(beliefs, pd.DataFrame) else 0
-    columns = take(found, params, store.columns(), np.arange(len(names)))
+    columns = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     return Prediction(
-        Display(found, params, found.deviations if deviations is None else deviations),
+        Display(rating_system, params, rating_system.deviations if deviations is None else deviations),
         names, columns, time_seconds, events, weight, perf_ceiling,
     )  # fmt: skip
 
 
-def of_run(
+def predict_run(
     lake: Lake,
     run_name: str,
     handles: Sequence[str],
@@ -124,14 +124,16 @@ def of_run(
         rows.append(known[names[handle]])
     players = [names[handle] for handle in handles] + [f"newcomer {i + 1}" for i in range(newcomers)]
     display = Display.of(run, deviations)
-    taken = take(display.system, display.params, columns, np.array(rows + [-1] * newcomers, dtype=np.int64))
+    selected = select_beliefs(
+        display.system, display.params, columns, np.array(rows + [-1] * newcomers, dtype=np.int64)
+    )
     contests = rated_contests(chain, dataset)
     excluded = pc.is_in(contests.column("contest_id"), pa.array(run.config.get("exclude", []), pa.string()))
     ends = contests.column("time_seconds").fill_null(0).to_numpy()
     events = count_events(ends[~excluded.to_numpy()])
     time_seconds = int(ends.max()) if time_seconds is None else time_seconds
     event = int(events[-1]) + 1 if len(events) else 0
-    return Prediction(display, players, taken, time_seconds, event, weight), names
+    return Prediction(display, players, selected, time_seconds, event, weight), names
 
 
 class Prediction:
@@ -176,7 +178,7 @@ class Prediction:
         self._round = Rounds.from_columns(
             [0, n], places, places, places, [time_seconds], [weight], [perf_ceiling], [event]
         )
-        store = self._believed()
+        store = self._build_store()
         self.n_rounds = store.n_rounds.copy()
         self.mu, self.sigma = store.mu.copy(), store.sigma.copy()
         self._prior = Prior(np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int32))
@@ -259,7 +261,7 @@ class Prediction:
             raise ValueError(f"player {player!r} does not take part in this round")
         return self._row[player]
 
-    def _believed(self) -> Beliefs:
+    def _build_store(self) -> Beliefs:
         """A store of the entrants as they are before the round."""
         store = self._display.system.newcomers(self._display.params, len(self))
         store.restore(self._columns)
@@ -284,7 +286,7 @@ class Prediction:
         compile_kernels(self._display.system.name, [len(self)])
         system, params = self._display.system, self._display.params
         try:
-            outcome = rate_rounds(system, params, self._believed(), played, Serial())
+            outcome = rate_rounds(system, params, self._build_store(), played, Serial())
         except RoundError as error:
             player = None if error.player is None else str(self.players[error.player])
             name = f"to be predicted, {self.players[row]!r} at place {place}"
@@ -303,11 +305,11 @@ def _check_prior(players: Sequence[Any], prior: Prior) -> None:
         )
 
 
-def take(
+def select_beliefs(
     system: System, params: Any, columns: Mapping[str, Column | Ragged], rows: npt.NDArray[np.int64]
 ) -> dict[str, Column | Ragged]:
     """The beliefs about some players out of those about all; row -1, and any beyond the last, is a newcomer."""
-    taken = system.newcomers(params, len(rows)).columns()
+    selected = system.newcomers(params, len(rows)).columns()
     known = (rows >= 0) & (rows < len(columns["mu"]))
     at = rows[known]
     for name, column in columns.items():
@@ -316,7 +318,7 @@ def take(
             lengths = np.zeros(len(rows), dtype=np.int64)
             lengths[known] = offsets[at + 1] - offsets[at]
             parts = [values[offsets[row] : offsets[row + 1]] for row in at]
-            taken[name] = (np.concatenate(([0], np.cumsum(lengths))), np.concatenate([np.empty(0), *parts]))
+            selected[name] = (np.concatenate(([0], np.cumsum(lengths))), np.concatenate([np.empty(0), *parts]))
         else:
-            taken[name][known] = column[at]  # type: ignore[index]
-    return taken
+            selected[name][known] = column[at]  # type: ignore[index]
+    return selected

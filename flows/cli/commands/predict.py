@@ -72,7 +72,7 @@ def predict(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from ...frames.prediction import of_run
+    from ...frames.prediction import predict_run
 
     with usage():
         run_file(run)
@@ -93,7 +93,7 @@ def predict(
             raise ValueError("name at least two entrants, as arguments, in a --field FILE or as --newcomers N")
         opened = Lake.open(lake)
         tell_freshness(opened, run)
-        prediction, names = of_run(opened, run, named, newcomers, time_seconds, weight, deviations)
+        prediction, names = predict_run(opened, run, named, newcomers, time_seconds, weight, deviations)
     if player is not None:
         _tell_places(prediction, names[player], target, form, safe)
     elif pairs:
