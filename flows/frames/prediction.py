@@ -15,13 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from ranklake.rating_kernels import Beliefs, Prior, Rounds, System, count_events
+from ranklake.rating_kernels import Beliefs, Prior, Rounds
 from ranklake.rating_kernels.core.beliefs import NEVER, Column, Ragged
 from ranklake.rating_kernels.core.limits import LARGEST
-from ranklake.storage import Dataset, Lake, LakeError, Run
 
 from ..common.settings import build_params, find_system
 from ..common.titles import NONE, RatingFormat
@@ -30,11 +27,9 @@ from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, in_full
 from ..execution.rounds import rate_rounds
 from ..results.display import Display
-from ..results.leaderboard import check_rated, rated_contests
-from ..results.players import known_as
-from .history import build_store
+from .beliefs import build_store, select_beliefs
 
-__all__ = ["Prediction", "predict", "predict_run", "select_beliefs"]
+__all__ = ["Prediction", "predict"]
 
 _PAIRS = 1 << 20  # pairs whose chances are in memory at a time
 
@@ -84,56 +79,6 @@ def predict(
         Display(rating_system, params, rating_system.deviations if deviations is None else deviations),
         names, columns, time_seconds, events, weight, perf_ceiling,
     )  # fmt: skip
-
-
-def predict_run(
-    lake: Lake,
-    run_name: str,
-    handles: Sequence[str],
-    newcomers: int = 0,
-    time_seconds: int | None = None,
-    weight: float = 1.0,
-    deviations: float | None = None,
-) -> tuple[Prediction, dict[str, str]]:
-    """What a run leads to expect of the next round; and for each handle, the name that its player goes by.
-
-    Players of the data set who were never rated, and ``newcomers`` more, come as newcomers.
-
-    Raises
-    ------
-    LakeError
-        There is no such run, it has no rounds or was interrupted, or the data set has no such player.
-    ValueError
-        As for :class:`Prediction`.
-    """
-    run = Run.open(lake, run_name)
-    dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
-    check_rated(run, chain)
-    last = chain.stop_round - 1
-    if last not in run.snapshots() or run.snapshot_digest(last) != chain.last_digest:
-        raise LakeError(
-            f"run {run_name} was interrupted after round {last}; `ranklake rate --run {run_name}` finishes it"
-        )
-    columns, _ = run.read_snapshot(last)
-    n_rounds = np.asarray(columns["n_rounds"])
-    names, rows = {}, []
-    for handle in handles:
-        known = known_as(dataset, handle)
-        rated = (name for name, row in known.items() if row < len(n_rounds) and n_rounds[row])
-        names[handle] = next(rated, next(iter(known)))
-        rows.append(known[names[handle]])
-    players = [names[handle] for handle in handles] + [f"newcomer {i + 1}" for i in range(newcomers)]
-    display = Display.of(run, deviations)
-    selected = select_beliefs(
-        display.system, display.params, columns, np.array(rows + [-1] * newcomers, dtype=np.int64)
-    )
-    contests = rated_contests(chain, dataset)
-    excluded = pc.is_in(contests.column("contest_id"), pa.array(run.config.get("exclude", []), pa.string()))
-    ends = contests.column("time_seconds").fill_null(0).to_numpy()
-    events = count_events(ends[~excluded.to_numpy()])
-    time_seconds = int(ends.max()) if time_seconds is None else time_seconds
-    event = int(events[-1]) + 1 if len(events) else 0
-    return Prediction(display, players, selected, time_seconds, event, weight), names
 
 
 class Prediction:
@@ -303,22 +248,3 @@ def _check_prior(players: Sequence[Any], prior: Prior) -> None:
             f"player {players[row]!r} comes with mu = {prior.mu[row]:.6g}, sigma = {prior.sigma[row]:.6g}; a rating is "
             f"within -{LARGEST:g}..{LARGEST:g}: rate the run anew with other hyperparameters"
         )
-
-
-def select_beliefs(
-    system: System, params: Any, columns: Mapping[str, Column | Ragged], rows: npt.NDArray[np.int64]
-) -> dict[str, Column | Ragged]:
-    """The beliefs about some players out of those about all; row -1, and any beyond the last, is a newcomer."""
-    selected = system.newcomers(params, len(rows)).columns()
-    known = (rows >= 0) & (rows < len(columns["mu"]))
-    at = rows[known]
-    for name, column in columns.items():
-        if isinstance(column, tuple):
-            offsets, values = column
-            lengths = np.zeros(len(rows), dtype=np.int64)
-            lengths[known] = offsets[at + 1] - offsets[at]
-            parts = [values[offsets[row] : offsets[row + 1]] for row in at]
-            selected[name] = (np.concatenate(([0], np.cumsum(lengths))), np.concatenate([np.empty(0), *parts]))
-        else:
-            selected[name][known] = column[at]  # type: ignore[index]
-    return selected

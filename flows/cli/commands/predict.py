@@ -72,7 +72,7 @@ def predict(
     from ranklake.storage import Lake
     from ranklake.storage.lake.layout import run_file
 
-    from ...frames.prediction import predict_run
+    from ...frames.run_prediction import predict_run
 
     with usage():
         run_file(run)
