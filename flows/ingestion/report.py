@@ -24,6 +24,8 @@ class SourceReport:
         Contests of the data set; ``removed`` are those that the site has taken back.
     renamed : int
         Contests whose players count by a new name; ratings stay as they were.
+    absent : int
+        Contests that the site lists and answers 403 or 404 for.
     rejected : list of (contest_id, reason)
         What was not taken, now or again: contests with a fault, and responses that nobody can read.
     requests : int
@@ -39,6 +41,7 @@ class SourceReport:
     removed: int = 0
     unchanged: int = 0
     renamed: int = 0
+    absent: int = 0
     rejected: list[tuple[str, str]] = field(default_factory=list)
     requests: int = 0
     seconds: float = 0.0
@@ -68,8 +71,9 @@ class SourceReport:
         """The counts, for a person: contests of the data set, compared with what it had before."""
         numbers = {kind: getattr(self, kind) for kind in ("new", "corrected", "removed", "unchanged")}
         counts = counted(numbers, "contest") or "no contests"
+        absent = f", {self.absent:,} not there (HTTP 403 or 404)" if self.absent else ""
         rejected = f", {len(self.rejected):,} rejected" if self.rejected else ""
-        return f"{counts}{rejected}; {self.asked()}, in {self.seconds:.1f} s"
+        return f"{counts}{absent}{rejected}; {self.asked()}, in {self.seconds:.1f} s"
 
     def lines(self) -> list[str]:
         """The details, then the counts."""

@@ -95,6 +95,10 @@ class ResponseArchive:
         """What there are responses about."""
         return [key for key, entry in self._entries.items() if key.kind in kinds and entry.version >= 0]
 
+    def absent(self, *kinds: str) -> int:
+        """How many of the newest responses have status 403 or 404."""
+        return sum(self._entries[key].status in (403, 404) for key in self.keys(*kinds))
+
     def fingerprint(self, key: Key) -> str:
         """Changes when the newest response, its status, or what the list told of it, does."""
         entry = self._entries[key]

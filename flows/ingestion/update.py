@@ -60,7 +60,7 @@ def update_dataset(
     on_progress: ProgressCallback = lambda done, total, message: None,
 ) -> SourceReport:
     """Bring a data set up to date with the raw responses; unless ``everything`` is, what was read is not read again."""
-    report = SourceReport(site.name, dataset)
+    report = SourceReport(site.name, dataset, absent=archive.absent(*site.kinds))
     path = layout.source_file(dataset, site.name)
     keys = sorted(set(archive.keys(*site.kinds, *site.name_kinds)), key=_natural)
     fingerprints = {str(key): archive.fingerprint(key) for key in keys}

@@ -183,6 +183,18 @@ def test_ingest__of_files_says_in_which_folder_they_must_be(invoke: Command, tmp
     assert message == f"topcoder, {tmp_path}/dd_round_list.xml: no such file"
 
 
+def test_ingest__counts_the_contests_that_a_site_lists_and_has_not(invoke: Command, tmp_path: Path) -> None:
+    listed = "<row><round_id>7</round_id><full_name>n</full_name><date>2001-04-21 14:00</date></row>"
+    (tmp_path / "dd_round_list.xml").write_text(f"<l>{listed}</l>")
+    lake = ("--lake", tmp_path / "lake")
+    for _ in range(2):
+        answer = invoke("ingest", "topcoder", "--base-url", tmp_path, *lake)
+        assert (answer.code, answer.err) == (0, "")
+        assert answer.out.startswith("data set topcoder: no contests, 1 not there (HTTP 403 or 404); ")
+    told = invoke("normalise", "--source", "topcoder", *lake).out
+    assert told.startswith("data set topcoder: no contests, 1 not there (HTTP 403 or 404); nothing asked")
+
+
 def test_normalise__without_responses_or_of_no_site(invoke: Command, tmp_path: Path) -> None:
     (tmp_path / "lake").mkdir()
     lake = ("--lake", tmp_path / "lake")

@@ -156,6 +156,7 @@ def test_dmoj__pages_contests_and_the_site_s_order(lake: Lake, server: Server) -
     report = follow(lake, server, "dmoj")
     assert counts(report) == {"new": 1, "requests": 5}
     assert report.rejected == []
+    assert report.line().startswith("1 new contest, 1 not there (HTTP 403 or 404); 5 requests, in ")
     assert standings(lake, "dmoj") == {
         "one": [("fast", 0, 1), ("also fast", 0, 1), ("late", 2, 2), ("slow", 3, 3), ("cheat", 4, 4)]
     }
