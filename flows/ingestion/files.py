@@ -11,7 +11,7 @@ from typing import Any
 from ranklake.storage import Contest, Dataset, Ingest, Lake
 from ranklake.storage.datasets.ingest import IngestOrder
 from ranklake.storage.lake import layout
-from ranklake.storage.leases.lease import LeaseHolder
+from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.progress import ProgressCallback
 from ..sources.base import SourceError

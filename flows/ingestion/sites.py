@@ -12,7 +12,8 @@ from ranklake.storage import Dataset, Ingest, Lake
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.naming import check_folder
-from ranklake.storage.leases.lease import LeaseHolder, hold_lease
+from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.progress import ProgressCallback
 from ..common.times import parse_time

@@ -15,7 +15,7 @@ from ranklake.storage.datasets.ingest import Ingest
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.remedies import damaged
-from ranklake.storage.leases.lease import LeaseHolder
+from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.progress import ProgressCallback
 from ..sources.base import SourceError, contest_number

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
-from ranklake.storage.leases.lease import lease_holder
+from ranklake.storage.leases.holder import lease_holder
 
 from ..common.text import count
 from ..rating.chain import BESIDE, NUMERICS, config_digest, first_break, round_digests

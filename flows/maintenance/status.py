@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.remedies import damaged, remedies_for_sources
-from ranklake.storage.leases.lease import lease_holder
+from ranklake.storage.leases.holder import lease_holder
 
 from .freshness import Freshness, freshness
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.remedies import damaged, remedies_for_sources
-from ranklake.storage.leases.lease import lease_holder
+from ranklake.storage.leases.holder import lease_holder
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 
 from ..common.text import count

@@ -22,7 +22,8 @@ from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.parquet import encode_plain
 from ranklake.storage.lake.schemas import PUBLISHED
-from ranklake.storage.leases.lease import Lease, hold_lease
+from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.leases.lease import Lease
 
 from ..common.extras import need
 from ..common.titles import TitlesChoice

@@ -14,7 +14,8 @@ from collections.abc import Callable
 
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake import layout
-from ranklake.storage.leases.lease import Lease, hold_lease
+from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.leases.lease import Lease
 
 from ..common.adapters import check_contests
 from ..compilation.compile import Announce, announce, compile_everything, compile_kernels

@@ -15,7 +15,9 @@ from ..lake.errors import MissingError
 from ..lake.lake import Lake
 from ..lake.parquet import metadata_of
 from ..lake.remedies import damaged, with_remedies
-from ..leases.lease import Lease, LeaseHolder, hold_lease
+from ..leases.acquire import hold_lease
+from ..leases.holder import LeaseHolder
+from ..leases.lease import Lease
 from ..leases.roots import delete_root, has_root, read_root
 from ..runs.run import Run
 from .corrections import Corrections, participated

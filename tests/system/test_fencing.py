@@ -13,7 +13,7 @@ from helpers.life import COMMANDS, CONTESTS, RATE, Step, put, what_counts
 
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Dataset, Lake
-from ranklake.storage.leases.lease import lease_holder
+from ranklake.storage.leases.holder import lease_holder
 
 LOST = "took over from this process"
 OUT = CONTESTS[16].handles[0].as_py()

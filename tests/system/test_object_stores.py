@@ -21,7 +21,7 @@ from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, Segment
 from ranklake.storage.lake.errors import LeaseHeldError
-from ranklake.storage.leases.lease import hold_lease
+from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.maintenance.compact import compact_dataset, compact_run
 
 pytestmark = pytest.mark.slow

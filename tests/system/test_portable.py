@@ -33,7 +33,8 @@ from msgspec.structs import replace
 from ranklake.storage import Lake
 from ranklake.storage.lake import disk, layout
 from ranklake.storage.leases import processes
-from ranklake.storage.leases.lease import LeaseHolder, hold_lease
+from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.leases.holder import LeaseHolder
 from ranklake.storage.leases.reserve import RESERVE
 
 NOW = 1_700_000_000.0

@@ -254,7 +254,7 @@ def _problems(verifier: Verifier, run: str | None, dataset: str | None) -> Itera
 
 @contextmanager
 def _holding(lake: Lake, folder: str, purpose: str, steal: bool) -> Iterator[Lease]:
-    from ranklake.storage.leases.lease import hold_lease
+    from ranklake.storage.leases.acquire import hold_lease
 
     with hold_lease(
         lake,

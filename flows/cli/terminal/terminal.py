@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ranklake.storage import Lake
-    from ranklake.storage.leases.lease import LeaseHolder
+    from ranklake.storage.leases.holder import LeaseHolder
 
     from ...common.titles import TitlesChoice
 

@@ -18,7 +18,7 @@ from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, stam
 from ranklake.flows.maintenance.freshness import Freshness, freshness, note
 from ranklake.flows.maintenance.status import status
 from ranklake.storage import Dataset, Lake, Run
-from ranklake.storage.leases.lease import hold_lease
+from ranklake.storage.leases.acquire import hold_lease
 
 CONTESTS = synthetic(30, n_players=12)
 TURNED = contest("21", *CONTESTS[21].handles.to_pylist()[::-1], time_seconds=CONTESTS[21].time_seconds)

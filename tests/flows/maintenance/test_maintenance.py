@@ -23,7 +23,7 @@ from ranklake.flows.maintenance.verify import replay
 from ranklake.storage import Dataset, Lake, Run, Segment
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.layout import dataset_folder, run_folder
-from ranklake.storage.leases.lease import hold_lease
+from ranklake.storage.leases.acquire import hold_lease
 
 CONTESTS = synthetic(60, n_players=30)
 

@@ -50,7 +50,7 @@ from ranklake.storage import Contest, DamagedError, Dataset, Lake, LakeError, Ru
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 from ranklake.storage.lake.schemas import PUBLISHED
-from ranklake.storage.leases.lease import hold_lease
+from ranklake.storage.leases.acquire import hold_lease
 
 TIMEOUT = 120.0  # seconds until a process that should have done something is given up
 CONTESTS = over_years(synthetic(40))

@@ -23,7 +23,8 @@ from ranklake.flows.publication.publish import publish
 from ranklake.storage import DamagedError, Lake
 from ranklake.storage.lake.errors import UnreachableError
 from ranklake.storage.lake.schemas import PUBLISHED
-from ranklake.storage.leases.lease import Lease, hold_lease
+from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.leases.lease import Lease
 
 pytest.importorskip("deltalake")
 

@@ -43,7 +43,7 @@ from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.parquet import encode
 from ranklake.storage.lake.schemas import CONTESTS
-from ranklake.storage.leases.lease import hold_lease
+from ranklake.storage.leases.acquire import hold_lease
 
 SEGMENT_ROWS = 30
 

@@ -38,7 +38,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.lake import layout
-from ranklake.storage.leases.lease import hold_lease
+from ranklake.storage.leases.acquire import hold_lease
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("prefect_server")]
 

@@ -482,7 +482,7 @@ def test_command__loads_no_server(site: Site) -> None:
 
 def test_follow__second_writer_is_told_who_writes(site: Site, lake: Lake) -> None:
     from ranklake.storage.lake import layout
-    from ranklake.storage.leases.lease import hold_lease
+    from ranklake.storage.leases.acquire import hold_lease
 
     followed(lake)
     before = files(Path(lake.url))

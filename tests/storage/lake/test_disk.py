@@ -19,7 +19,8 @@ from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake import disk
 from ranklake.storage.lake.errors import LeaseHeldError, MissingError
 from ranklake.storage.leases import processes
-from ranklake.storage.leases.lease import LeaseHolder, hold_lease, lease_holder
+from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.leases.holder import LeaseHolder, lease_holder
 
 BEAT = 0.02
 TIMEOUT = 60.0
@@ -140,9 +141,9 @@ def test_hold__an_empty_lease_that_gets_its_content_is_held(lake: Lake, monkeypa
 
     def late(self: Lake, path: str) -> bytes:
         if path.endswith("lease-000000.json") and next(looks) == 2:
-            from ranklake.storage.leases.lease import _encode
+            from ranklake.storage.leases.holder import encode_lease
 
-            lake.write_bytes(path, _encode(there))
+            lake.write_bytes(path, encode_lease(there))
         return read(self, path)
 
     monkeypatch.setattr(Lake, "read_bytes", late)
@@ -367,12 +368,12 @@ def test_hold__whose_holder_cannot_be_looked_at_waits_for_its_heartbeats(
     monkeypatch.setattr(processes, "PROC", Path("/nowhere"))
     monkeypatch.setattr(processes, "WINDOWS", True)
     monkeypatch.setitem(sys.modules, "psutil", None)
-    from ranklake.storage.leases.lease import _encode
+    from ranklake.storage.leases.holder import encode_lease
 
     told = replace(LeaseHolder.this_process("rate", time.time()), pid=os.getppid(), token="there")
-    lake.create_bytes(f"{FOLDER}/lease-000000.json", _encode(told))
+    lake.create_bytes(f"{FOLDER}/lease-000000.json", encode_lease(told))
     with pytest.raises(LeaseHeldError), hold_lease(lake, FOLDER, "compact"):
         pass
-    lake.write_bytes(f"{FOLDER}/lease-000000.json", _encode(replace(told, time_seconds=time.time() - 100 * BEAT)))
+    lake.write_bytes(f"{FOLDER}/lease-000000.json", encode_lease(replace(told, time_seconds=time.time() - 100 * BEAT)))
     with hold_lease(lake, FOLDER, "compact", heartbeat_seconds=BEAT):
         assert lake.exists(f"{FOLDER}/lease-000001.json")

@@ -12,7 +12,8 @@ import pytest
 from ranklake.storage import DamagedError, FormatError, Lake, RoundEntry, Segment
 from ranklake.storage.lake.json_files import decode
 from ranklake.storage.lake.lake import Written
-from ranklake.storage.leases.lease import hold_lease, lease_holder
+from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.leases.holder import lease_holder
 from ranklake.storage.runs.snapshots import read_digest, write_snapshot
 
 ODD = 'é"\\\n\x1f\x7f\u2028😀'  # what encoders escape in different ways

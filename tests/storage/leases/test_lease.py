@@ -21,7 +21,8 @@ from msgspec.structs import replace
 from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake.errors import DamagedError, LeaseHeldError
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
-from ranklake.storage.leases.lease import MISSED_HEARTBEATS, LeaseHolder, hold_lease, lease_holder
+from ranklake.storage.leases.acquire import MISSED_HEARTBEATS, hold_lease
+from ranklake.storage.leases.holder import LeaseHolder, lease_holder
 
 FOLDER = "runs/run"
 BEAT = 0.02
@@ -29,7 +30,7 @@ TIMEOUT = 60.0
 HOLD = """
 import sys, time
 from ranklake.storage import Lake
-from ranklake.storage.leases.lease import hold_lease
+from ranklake.storage.leases.acquire import hold_lease
 with hold_lease(Lake.open(sys.argv[1]), "runs/run", "rate run", heartbeat_seconds=0.02):
     print("held", flush=True)
     sys.stdin.read()

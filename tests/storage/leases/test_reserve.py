@@ -16,7 +16,8 @@ from helpers.builders import contest, ingest, run_of, tree
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.space import free_space, is_full, text_means_full
-from ranklake.storage.leases.lease import HEARTBEAT_SECONDS, hold_lease, lease_holder
+from ranklake.storage.leases.acquire import HEARTBEAT_SECONDS, hold_lease
+from ranklake.storage.leases.holder import lease_holder
 from ranklake.storage.leases.reserve import PART_BYTES, PARTS, RESERVE, affordable, refill_reserve, with_reserve
 from ranklake.storage.maintenance.compact import compact_run
 

@@ -1,0 +1,135 @@
+"""Lease files: the holder that each names, and the numbers of those in a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from contextlib import suppress
+
+import msgspec
+
+from ..lake.errors import MissingError
+from ..lake.json_files import decode
+from ..lake.lake import Lake
+from ..lake.layout import number_of, numbered
+from .identity import author
+from .processes import machine, started, state
+
+__all__ = [
+    "HELD",
+    "LeaseHolder",
+    "encode_lease",
+    "lease_file",
+    "lease_holder",
+    "lease_numbers",
+    "newest_lease",
+    "read_lease",
+]
+
+_BYTES = 512  # a lease is padded to one sector, so that a full disk can take its heartbeats in place
+_BEING_TAKEN = "a process that is just taking it"  # of an empty file, see ranklake.storage.lake.disk.Disk.create
+HELD: set[str] = set()  # tokens of the leases that this process holds
+_PREFIX = "lease-"
+_SUFFIX = ".json"
+
+
+class LeaseHolder(msgspec.Struct, frozen=True):
+    """The holder of a lease. Its JSON, in this order of keys, is the file of the lease.
+
+    Attributes
+    ----------
+    owner : str
+        user@host, the purpose and the process.
+    machine : str
+        The scope of process numbers: host, boot and process namespace.
+    pid, started
+        The process, and its start time: a later process may have the same number.
+    token : str
+        Unique to this lease.
+    heartbeats : int
+        Heartbeats so far.
+    time_seconds : float
+        The holder's clock at the last heartbeat, UTC.
+    released : bool
+        Whether the lease was released.
+    """
+
+    owner: str = msgspec.field(name="who")
+    machine: str
+    pid: int
+    started: str
+    token: str
+    heartbeats: int = msgspec.field(name="beats")
+    time_seconds: float
+    released: bool = False
+
+    @classmethod
+    def this_process(cls, purpose: str, now: float) -> LeaseHolder:
+        """This process."""
+        owner = f"{author()} ({purpose}, process {os.getpid()})"
+        return cls(owner, machine(), os.getpid(), started(os.getpid()), secrets.token_hex(8), 0, now)
+
+    @property
+    def died(self) -> bool:
+        """Whether the process is known to have ended, or to have failed to give it back: only on its own machine."""
+        if self.machine != machine():
+            return False
+        if self.pid == os.getpid():
+            return self.token not in HELD
+        return state(self.pid, self.started) == "ended"
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is known to be there: only on its own machine."""
+        if self.machine != machine():
+            return False
+        return self.token in HELD or state(self.pid, self.started) == "alive"
+
+
+def lease_holder(lake: Lake, folder: str) -> LeaseHolder | None:
+    """Who is at work in a folder, as far as its files say; None if nobody is."""
+    found = newest_lease(lake, folder)
+    return None if found is None or found[1].released or found[1].died else found[1]
+
+
+def newest_lease(lake: Lake, folder: str) -> tuple[int, LeaseHolder] | None:
+    """The highest number of a lease on ``folder``, and its holder; None if there is no lease."""
+    for number in sorted(lease_numbers(lake, folder), reverse=True):
+        with suppress(MissingError):  # its successor has just removed it
+            return number, read_lease(lake, folder, number)
+    return None
+
+
+def lease_numbers(lake: Lake, folder: str) -> list[int]:
+    """Numbers of the leases on ``folder``, in any order."""
+    return [number for name in lake.list(folder) if (number := _number(name)) is not None]
+
+
+def lease_file(folder: str, number: int) -> str:
+    """Path of the lease with that number, inside the lake."""
+    return f"{folder}/{_PREFIX}{numbered(number, _SUFFIX)}"
+
+
+def encode_lease(holder: LeaseHolder) -> bytes:
+    """The content of a lease file."""
+    return json.dumps(msgspec.to_builtins(holder), allow_nan=False).encode().ljust(_BYTES)
+
+
+def read_lease(lake: Lake, folder: str, number: int) -> LeaseHolder:
+    """The holder that a lease file names.
+
+    Raises
+    ------
+    MissingError, DamagedError
+        There is no such file, or it is not readable.
+    """
+    path = lease_file(folder, number)
+    data = lake.read_bytes(path)
+    if not data:
+        return LeaseHolder(_BEING_TAKEN, "", 0, "", "", -1, 0.0)
+    return decode(LeaseHolder, data, path, versioned=False)
+
+
+def _number(name: str) -> int | None:
+    return number_of(name.removeprefix(_PREFIX), _SUFFIX) if name.startswith(_PREFIX) else None
