@@ -13,7 +13,7 @@ from ...evaluation.scores import score_rounds
 from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
 from ..data import History, rate_history
-from .paper import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, contenders
+from ..published import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, contenders
 
 __all__ = ["EXPERIMENT"]
 

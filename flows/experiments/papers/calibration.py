@@ -15,8 +15,7 @@ from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
 from ..data import History, rate_history
-from ..published import TUNED
-from .paper import LIKE, contenders
+from ..published import LIKE, TUNED, contenders
 
 __all__ = ["EXPERIMENT", "Calibration", "calibrate", "draw_pairs"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...plotting.figures import SERIES, legible, log_scale, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
-from .paper import LIKE, PRINTED_CONTESTS, SHAPES
+from ..published import LIKE, PRINTED_CONTESTS, SHAPES
 
 __all__ = ["EXPERIMENT"]
 

@@ -11,7 +11,7 @@ from ...evaluation.scores import score_rounds
 from ...plotting.figures import SERIES, log_scale, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
 from ..data import rate_history, warm
-from .paper import LIKE, NAMES, SECONDS, contenders
+from ..published import LIKE, NAMES, SECONDS, contenders
 
 __all__ = ["EXPERIMENT"]
 

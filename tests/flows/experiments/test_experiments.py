@@ -33,9 +33,9 @@ from ranklake.flows.experiments import EXPERIMENTS, find_experiment
 from ranklake.flows.experiments.base import Experiment, ExperimentContext, Picture, Report, Table
 from ranklake.flows.experiments.data import History, from_file, from_lake, rate_history
 from ranklake.flows.experiments.papers import calibration, convergence
-from ranklake.flows.experiments.papers.paper import NAMES, SECONDS, SHAPES, contenders
 from ranklake.flows.experiments.properties import farming, incentives, robustness
 from ranklake.flows.experiments.properties.counterfactual import move, other_self
+from ranklake.flows.experiments.published import NAMES, SECONDS, SHAPES, contenders
 from ranklake.flows.experiments.render import to_html
 from ranklake.flows.plotting.figures import drawing, new_figure
 from ranklake.rating_kernels import SYSTEMS, Rounds
