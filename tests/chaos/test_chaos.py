@@ -79,6 +79,16 @@ def test_replay__that_hangs_or_dies_is_a_violation(tmp_path: Path, number: int, 
     assert code == (0 if words == "no violation" else 1)
 
 
+@pytest.mark.slow
+def test_replay__a_command_that_is_killed_before_its_first_write_to_a_store_is_no_violation(tmp_path: Path) -> None:
+    pytest.importorskip("moto", reason="needs moto[server], a store that runs here")
+    step = {"command": ["ingest", "files", "{first}", "--dataset", "games"]}
+    faults = [{"request": 0, "how": "kill before"}]
+    path = tmp_path / "case.json"
+    path.write_text(Case("objects", 1, {"steps": [step | {"faults": faults}]}).to_json())
+    assert attack(tmp_path, "--replay", path) == (0, "chaos: no violation by objects, seed 1\n")
+
+
 def test_run__interrupted_leaves_no_process_and_no_file(tmp_path: Path) -> None:
     # SIGTERM: what starts the tests may ignore Ctrl-C.
     with start(tmp_path, "--replay", planted(tmp_path, 78), "--limit", TIMEOUT) as process:
