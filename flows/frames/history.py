@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
@@ -88,48 +90,102 @@ def rate_history(
     """
     rating_system = find_system(system)
     params = build_params(rating_system, hyperparameters)
-    frame = _to_pandas(results)
-    try:
-        columns = Columns().find([str(name) for name in frame.columns], "results", frame=True)
-        if "time" not in columns and _has_date_column(frame):
-            columns["time"] = "date"
-        table = pa.Table.from_pandas(frame[list(columns.values())], preserve_index=False)
-        rounds, rows, first_row = rounds_from_results(table, columns)
-    except SourceError as error:
-        raise ValueError(str(error)) from None
-    except pa.ArrowException as error:
-        raise ValueError(f"results: a column mixes kinds of values: {error}") from None
-    players = list(frame[columns["player"]].iloc[first_row])
-    store, players = build_store(rating_system, params, players, beliefs)
-    before = beliefs.attrs.get("events", 0) if isinstance(beliefs, pd.DataFrame) else 0
-    rounds = dataclasses.replace(rounds, event=rounds.event + before)
+    table = _Results.read(results)
+    store, players = build_store(rating_system, params, table.players, beliefs)
+    first_event = beliefs.attrs.get("events", 0) if isinstance(beliefs, pd.DataFrame) else 0
+    rounds = dataclasses.replace(table.rounds, event=table.rounds.event + first_event)
     reasons = Skipping.of(rating_system, skip_uninformative).reasons(rounds)
     informative = reasons == 0
-    kept = rounds.keep(informative)
+    rated = rounds.keep(informative)
     with _open_engine(engine, workers) as opened_engine:
         if isinstance(opened_engine, LocalEngine):
-            compile_kernels(rating_system.name, np.diff(kept.offsets))
+            compile_kernels(rating_system.name, np.diff(rated.offsets))
         try:
-            outcome, final_beliefs = _rate_all(rating_system, params, store, kept, opened_engine)
+            outcome, final_beliefs = _rate_all(rating_system, params, store, rated, opened_engine)
         except RoundError as error:
-            index = int(np.flatnonzero(informative)[error.round])
-            contest = str(frame[columns["contest"]].iloc[int(rows[rounds.offsets[index]])])
+            at = int(np.flatnonzero(informative)[error.round])
             player = None if error.player is None else str(players[error.player])
             way = "choose other hyperparameters, or leave the contest out"
-            raise in_full(error, rating_system, params, kept, contest, index, player, way) from error
-    rows = rows[np.repeat(informative, np.diff(rounds.offsets))]
-    history = _history_frame(kept, outcome, np.flatnonzero(informative), frame, columns, rows)
-    counts = {text: int(np.count_nonzero(reasons == reason)) for reason, text in REASONS.items()}
+            raise in_full(error, rating_system, params, rated, table.contest(at), at, player, way) from error
+    history = table.history(informative, rated, outcome)
     history.attrs |= {
         "skipped": int(np.count_nonzero(reasons)),
-        "reasons": {text: count for text, count in counts.items() if count},
-        "violations": rating_system.violations(kept, outcome),
+        "reasons": {text: n for reason, text in REASONS.items() if (n := int(np.count_nonzero(reasons == reason)))},
+        "violations": rating_system.violations(rated, outcome),
     }
     if not return_beliefs:
         return history
     final = beliefs_frame(final_beliefs, players)
-    final.attrs["events"] = int(rounds.event[-1]) + 1 if len(rounds) else before
+    final.attrs["events"] = int(rounds.event[-1]) + 1 if len(rounds) else first_event
     return history, final
+
+
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """A frame of results, and its contests as rounds.
+
+    Attributes
+    ----------
+    columns : dict of str to str
+        The frame's name of each column.
+    rounds : Rounds
+        All contests, in order of appearance.
+    rows : int64[n]
+        The row of the frame of each row of ``rounds``.
+    players : list
+        The players as the frame has them, by their index in ``rounds``.
+    """
+
+    frame: pd.DataFrame
+    columns: dict[str, str]
+    rounds: Rounds
+    rows: npt.NDArray[np.int64]
+    players: list[Any]
+
+    @classmethod
+    def read(cls, results: Any) -> _Results:
+        """Read a frame of any kind.
+
+        Raises
+        ------
+        ValueError
+            Results that no contest can have; names the contest, the rows and the rule.
+        """
+        frame = _to_pandas(results)
+        try:
+            columns = Columns().find([str(name) for name in frame.columns], "results", frame=True)
+            if "time" not in columns and _has_date_column(frame):
+                columns["time"] = "date"
+            table = pa.Table.from_pandas(frame[list(columns.values())], preserve_index=False)
+            rounds, rows, first_row = rounds_from_results(table, columns)
+        except SourceError as error:
+            raise ValueError(str(error)) from None
+        except pa.ArrowException as error:
+            raise ValueError(f"results: a column mixes kinds of values: {error}") from None
+        return cls(frame, columns, rounds, rows, list(frame[columns["player"]].iloc[first_row]))
+
+    def contest(self, index: int) -> str:
+        """The name of a contest."""
+        return str(self.frame[self.columns["contest"]].iloc[int(self.rows[self.rounds.offsets[index]])])
+
+    def history(self, informative: npt.NDArray[np.bool_], rated: Rounds, outcome: Outcome) -> pd.DataFrame:
+        """The table of ratings; ``rated`` holds the ``informative`` rounds."""
+        rows = self.rows[np.repeat(informative, np.diff(self.rounds.offsets))]
+        return pd.DataFrame(
+            {
+                "round_index": np.repeat(np.flatnonzero(informative), np.diff(rated.offsets)).astype(np.int32),
+                "contest": self.frame[self.columns["contest"]].iloc[rows].array,
+                "player": self.frame[self.columns["player"]].iloc[rows].array,
+                "lo": rated.lo,
+                "hi": rated.hi,
+                "perf": outcome.perf,
+                "mu_prior": outcome.mu_prior,
+                "sigma_prior": outcome.sigma_prior,
+                "mu": outcome.mu,
+                "sigma": outcome.sigma,
+                "n_before": outcome.n_before,
+            }
+        )
 
 
 def _open_engine(engine: Any, workers: int | None) -> Engine:
@@ -177,28 +233,3 @@ def _has_date_column(frame: pd.DataFrame) -> bool:
         return False
     kind = pa.array(frame["date"].head(1), from_pandas=True).type
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
-
-
-def _history_frame(
-    rounds: Rounds,
-    outcome: Outcome,
-    round_index: np.ndarray[Any, Any],
-    frame: pd.DataFrame,
-    columns: Mapping[str, str],
-    rows: np.ndarray[Any, Any],
-) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "round_index": np.repeat(round_index, np.diff(rounds.offsets)).astype(np.int32),
-            "contest": frame[columns["contest"]].iloc[rows].array,
-            "player": frame[columns["player"]].iloc[rows].array,
-            "lo": rounds.lo,
-            "hi": rounds.hi,
-            "perf": outcome.perf,
-            "mu_prior": outcome.mu_prior,
-            "sigma_prior": outcome.sigma_prior,
-            "mu": outcome.mu,
-            "sigma": outcome.sigma,
-            "n_before": outcome.n_before,
-        }
-    )
