@@ -1,4 +1,4 @@
-"""The command that follows a source, once or for as long as it is let."""
+"""The command that follows sources, once or repeatedly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +81,7 @@ def follow(
     from ...ingestion.files import FILES, non_default
     from ...rating.resolve import resolve_runs
     from ...scheduling.follow import check_source
-    from ...scheduling.follow import follow as follow_once
+    from ...scheduling.follow import follow as run_follow
 
     where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": non_default(files)}
     sources = tuple(dict.fromkeys(sources))
@@ -104,67 +104,72 @@ def follow(
     opened = Lake.open(lake, create=True)
     sys.setswitchinterval(SWITCH_SECONDS)
 
-    def once(source: str) -> FollowReport:
+    def follow_source(source: str) -> FollowReport:
         with open_engine(engine, workers, scheduler) as opened_engine:
-            return follow_once(
+            return run_follow(
                 opened, source, runs[source], opened_engine, publish=not no_publish, show=progress, **where
             )
 
     if every is not None:
-        _again_and_again(sources, once, every)
-    elif not _in_turn(sources, once):
+        _follow_repeatedly(sources, follow_source, every)
+    elif not _follow_once(sources, follow_source):
         raise click.exceptions.Exit(1)
 
 
-def _in_turn(sources: Sequence[str], once: Callable[[str], FollowReport]) -> bool:
-    """Follow each source once; whether all went well. The error of a single source is for the caller to show."""
-    from ...scheduling.expected_errors import expected
-
-    failed = False
-    for source in sources:
-        try:
-            for line in once(source).lines():
+def _follow_once(sources: Sequence[str], follow_source: Callable[[str], FollowReport]) -> bool:
+    """Follow each source once; whether all succeeded. The error of a single source is raised instead."""
+    succeeded = True
+    for _, result in _results(sources, follow_source):
+        if not isinstance(result, Exception):
+            for line in result.lines():
                 say(line)
-        except Exception as error:
-            if len(sources) == 1 or not expected(error):
-                raise
-            say(f"Error: {error}", err=True)
-            failed = True
-    return not failed
+        elif len(sources) == 1:
+            raise result
+        else:
+            say(f"Error: {result}", err=True)
+            succeeded = False
+    return succeeded
 
 
-def _again_and_again(sources: Sequence[str], once: Callable[[str], FollowReport], seconds: int) -> None:
+def _follow_repeatedly(sources: Sequence[str], follow_source: Callable[[str], FollowReport], seconds: int) -> None:
     """Follow each source every so many seconds, until Ctrl-C or a termination signal.
 
-    A pass that changes nothing writes one line a source, and a detail is logged once: only a pass that reads has any.
+    A pass that changes nothing logs one line a source. Each detail is logged once.
     """
-    from ...scheduling.expected_errors import expected
-
     stopped = "stopped; what was committed stays"
-    said: dict[str, set[str]] = {source: set() for source in sources}
+    logged: dict[str, set[str]] = {source: set() for source in sources}
     try:
-        # how a container or a service manager says it; Windows has Ctrl-Break instead
+        # containers and service managers send SIGTERM; Windows has Ctrl-Break instead
         with interruptible(stopped, getattr(signal, "SIGBREAK", signal.SIGTERM)):
             while True:
                 due = time.monotonic() + seconds
-                for source in sources:
-                    try:
-                        report = once(source)
-                    except Exception as error:
-                        if not expected(error):
-                            raise
-                        _log(f"Error: {error}", err=True)
+                for source, result in _results(sources, follow_source):
+                    if isinstance(result, Exception):
+                        _log(f"Error: {result}", err=True)
                         continue
-                    for line in report.details():
-                        if line not in said[source]:
-                            _log(line)
-                            said[source].add(line)
-                    for line in report.changes() if report.changed else [report.summary()]:
+                    details = [line for line in dict.fromkeys(result.details()) if line not in logged[source]]
+                    logged[source].update(details)
+                    for line in [*details, *(result.changes() if result.changed else [result.summary()])]:
                         _log(line)
                 while (left := due - time.monotonic()) > 0.0:
                     time.sleep(min(left, 1.0))  # on Windows, Ctrl-Break does not end a sleep
     except KeyboardInterrupt:
         say(stopped)
+
+
+def _results(
+    sources: Sequence[str], follow_source: Callable[[str], FollowReport]
+) -> Iterator[tuple[str, FollowReport | Exception]]:
+    """Each source with its report, or with the expected error that ended it; other errors are raised."""
+    from ...scheduling.expected_errors import expected
+
+    for source in sources:
+        try:
+            yield source, follow_source(source)
+        except Exception as error:
+            if not expected(error):
+                raise
+            yield source, error
 
 
 def _log(line: str, err: bool = False) -> None:

@@ -191,7 +191,7 @@ def test_follow__ends_with_the_signal_that_the_platform_sends(monkeypatch: pytes
     said: list[str] = []
     monkeypatch.setattr(following, "interruptible", watched)
     monkeypatch.setattr(following.click, "echo", lambda text, **_: said.append(text))
-    following._again_and_again(["codeforces"], interrupted, 60)
+    following._follow_repeatedly(["codeforces"], interrupted, 60)
     assert caught == [signal.SIGABRT if platform == "windows" else signal.SIGTERM]
     assert said[-1] == "stopped; what was committed stays"
 
