@@ -34,52 +34,51 @@ def hold_lease(
     heartbeat_seconds: float = HEARTBEAT_SECONDS,
     frees_space: bool = False,
 ) -> Iterator[Lease]:
-    """Be the only writer of a folder of the lake for the length of a ``with`` block.
+    """Hold the lease on a folder of the lake for the length of a ``with`` block.
 
     Parameters
     ----------
     purpose
-        What the holder is at, for others to read.
+        The work under the lease, shown to other users.
     steal
-        Take over whoever holds it: for an operator who knows that they are dead.
+        Take over even from a running holder: for an operator who knows that the holder has ended.
     wait_seconds
-        How long to wait for a living holder to end.
+        How long to wait until a running holder ends.
     on_wait
-        Called once, when waiting begins, with the holder.
+        Called once with the holder, when waiting begins.
     heartbeat_seconds
-        Between heartbeats. A holder on another machine is taken for dead when its clock and ours are
-        ``MISSED_HEARTBEATS`` apart and no heartbeat comes for three of them: a clock alone proves nothing.
+        Time between heartbeats. A holder on another machine counts as ended when its clock and ours are
+        ``MISSED_HEARTBEATS`` heartbeats apart and then no heartbeat comes for the time of three: clocks may be wrong.
     frees_space
-        Whether the holder frees space, and may use the lake's reserve to take the lease on a full disk.
+        Whether the work frees space. It may then use the lake's reserve to take the lease on a full disk.
 
     Raises
     ------
     LeaseHeldError
-        Somebody else is at work there; names them, the age of their last heartbeat and the way out.
+        Another process holds the lease; names it, the age of its last heartbeat and the remedy.
     NoSpaceError
-        The disk is full, and so it was without the reserve.
+        The disk is full, also without the reserve.
     """
-    deadline, told = time.monotonic() + wait_seconds, False
+    deadline, waiting = time.monotonic() + wait_seconds, False
     while True:
-        found = newest_lease(lake, folder)
-        if found is None or lake.local:  # where A and a are one folder, a lease that was found may be another name's
+        newest = newest_lease(lake, folder)
+        if newest is None or lake.local:  # where A and a are one folder, the lease may be that of another name
             check_folder(lake, folder)
-        if found is not None and not steal and not _is_free(lake, folder, found, heartbeat_seconds):
+        if newest is not None and not steal and not _is_free(lake, folder, newest, heartbeat_seconds):
             if time.monotonic() < deadline:
-                if not told:
-                    on_wait(found[1])
-                    told = True
+                if not waiting:
+                    on_wait(newest[1])
+                    waiting = True
                 time.sleep(min(0.2, heartbeat_seconds))
                 continue
-            raise _held_error(
-                folder, (newest_lease(lake, folder) or found)[1]
-            )  # a lease that was empty may have a name by now
-        number = found[0] + 1 if found else 0
+            # Read again: a lease file that was empty may name its holder by now.
+            raise _held_error(folder, (newest_lease(lake, folder) or newest)[1])
+        number = newest[0] + 1 if newest else 0
         holder = LeaseHolder.this_process(purpose, time.time())
         take = partial(_try_to_take, lake, folder, number, holder)
         if with_reserve(lake, take) if frees_space else take():
             break
-        steal = False  # somebody was faster, and is alive
+        steal = False  # another process was faster, and is running
     lease = Lease(lake, folder, number, holder, heartbeat_seconds)
     try:
         if not frees_space:
@@ -88,9 +87,9 @@ def hold_lease(
         predecessor = _remove_old_leases(lake, folder, number)
         lease.predecessor = -1 if lake.local else predecessor
         yield lease
-        lease.check()  # who was overtaken must not report success, whatever was changed by then
+        lease.check()  # a writer that lost the lease must not report success
     except MissingError:
-        lease.check()  # who took over may have removed it
+        lease.check()  # a successor may have deleted the file
         raise
     finally:
         lease.release()
@@ -98,8 +97,8 @@ def hold_lease(
 
 
 def _try_to_take(lake: Lake, folder: str, number: int, holder: LeaseHolder) -> bool:
-    """Put down a lease under a number; whether it is the one that counts."""
-    HELD.add(holder.token)  # before anybody sees it, who would take us for dead
+    """Create the lease with that number; returns whether it is the newest."""
+    HELD.add(holder.token)  # before the file exists: without it, another thread would count this holder as ended
     taken = False
     try:
         if lake.create_bytes(lease_file(folder, number), encode_lease(holder)):
@@ -109,11 +108,10 @@ def _try_to_take(lake: Lake, folder: str, number: int, holder: LeaseHolder) -> b
                 with suppress(LakeError):
                     lake.delete(lease_file(folder, number))
                 raise
-            taken = (
-                max(lease_numbers(lake, folder)) == number
-            )  # looked at after the fence is there, see ranklake.storage.leases.fence
+            # Checked after the fence exists, see ranklake.storage.leases.fence.
+            taken = max(lease_numbers(lake, folder)) == number
             if not taken:
-                lake.delete(lease_file(folder, number))  # it had been held, given back and swept since we looked
+                lake.delete(lease_file(folder, number))  # the number was held, released and deleted meanwhile
                 if fence:
                     lake.delete_folder(fence)
     finally:
@@ -123,7 +121,7 @@ def _try_to_take(lake: Lake, folder: str, number: int, holder: LeaseHolder) -> b
 
 
 def _is_free(lake: Lake, folder: str, found: tuple[int, LeaseHolder], heartbeat_seconds: float) -> bool:
-    """Whether nobody holds the lease any more."""
+    """Whether the lease was released, or its holder has ended."""
     number, seen = found
     if seen.released or seen.died:
         return True
@@ -134,7 +132,7 @@ def _is_free(lake: Lake, folder: str, found: tuple[int, LeaseHolder], heartbeat_
         time.sleep(heartbeat_seconds / 5)
         now = newest_lease(lake, folder)
         if now is None or now[0] != number or now[1].released:
-            return False  # it has changed hands: look again
+            return False  # another process took over: check again
         if now[1].heartbeats != seen.heartbeats:
             return False
     return True
@@ -152,9 +150,9 @@ def _held_error(folder: str, by: LeaseHolder) -> LeaseHeldError:
 
 
 def _remove_old_leases(lake: Lake, folder: str, number: int) -> int:
-    """Remove the leases before ``number`` of those who will not come back; returns the last one of those who may.
+    """Delete older leases whose holders have ended; returns the newest one that may still be in use, -1 if none.
 
-    Of one who may, the successor's stays, too: it is what tells him.
+    The lease after one that may still be in use stays, too: by it the old holder learns that it lost the lease.
     """
     stays, predecessor = False, -1
     for old in sorted(old for old in lease_numbers(lake, folder) if old < number):

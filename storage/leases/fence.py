@@ -1,7 +1,7 @@
 """Fences: the folder of a lease through which its holder changes files, so that a lost lease cannot change any.
 
-A process can be suspended between its last look at the lease and the change that this look allowed. So the look cannot
-protect the change. On a disk a fence does. It is the folder ``writing-000007`` beside ``lease-000007.json``:
+A process can be suspended between its last check of the lease and the change that this check allowed. So the check
+cannot protect the change. On a disk a fence does. It is the folder ``writing-000007`` beside ``lease-000007.json``:
 
 * A write puts a temporary file into the fence and renames it to its final name.
 * A deletion renames the file or folder into the fence and deletes it there.
@@ -11,7 +11,7 @@ protect the change. On a disk a fence does. It is the folder ``writing-000007`` 
 *Proof.* Let R be the removal of the old fence by the next holder. A change is one ``rename``, which takes its source
 from the fence or puts its target there. If it takes effect before R, the next holder reads its result. After R its
 source, or the folder of its target, is gone. A folder that was removed never contains a file again, not even for a
-process or a server that had looked its path up before, and the old holder never makes its fence again. So the rename
+process or a server that had resolved its path before, and the old holder never makes its fence again. So the rename
 fails with ENOENT (or ESTALE) and changes nothing. There is no third case, because a rename is atomic. No hard links and
 no clock are needed.
 
@@ -37,7 +37,7 @@ __all__ = ["Writer", "open_fence"]
 
 
 class Writer(Protocol):
-    """What changes files: a lease, or the lake itself where no other process writes."""
+    """The methods that change files: of a lease, or of the lake itself where no other process writes."""
 
     def write_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
         """As ``Lake.write_bytes``."""
@@ -59,7 +59,7 @@ class Writer(Protocol):
 
 
 def open_fence(lake: Lake, folder: str, lease: int) -> str:
-    """Revoke the fences of older leases on ``folder`` and make that of this one; returns its path inside the lake."""
+    """Revoke the fences of older leases on ``folder`` and make the fence of this one; returns its path in the lake."""
     while older := [name for name in lake.list(folder) if -1 < fence_number(name) < lease]:
         for name in older:
             lake.revoke_fence(f"{folder}/{name}")

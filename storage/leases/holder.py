@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _BYTES = 512  # a lease is padded to one sector, so that a full disk can take its heartbeats in place
-_BEING_TAKEN = "a process that is just taking it"  # of an empty file, see ranklake.storage.lake.disk.Disk.create
+_BEING_TAKEN = "a process that is just taking the lease"  # of an empty file, see ranklake.storage.lake.disk.Disk.create
 HELD: set[str] = set()  # tokens of the leases that this process holds
 _PREFIX = "lease-"
 _SUFFIX = ".json"
@@ -72,7 +72,7 @@ class LeaseHolder(msgspec.Struct, frozen=True):
 
     @property
     def died(self) -> bool:
-        """Whether the process is known to have ended, or to have failed to give it back: only on its own machine."""
+        """Whether the process is known to have ended, or failed to release the lease; False on other machines."""
         if self.machine != machine():
             return False
         if self.pid == os.getpid():
@@ -81,14 +81,14 @@ class LeaseHolder(msgspec.Struct, frozen=True):
 
     @property
     def alive(self) -> bool:
-        """Whether the process is known to be there: only on its own machine."""
+        """Whether the process is known to be running; False on other machines."""
         if self.machine != machine():
             return False
         return self.token in HELD or state(self.pid, self.started) == "alive"
 
 
 def lease_holder(lake: Lake, folder: str) -> LeaseHolder | None:
-    """Who is at work in a folder, as far as its files say; None if nobody is."""
+    """The holder of the lease on a folder; None if the lease is free, as far as its files show."""
     found = newest_lease(lake, folder)
     return None if found is None or found[1].released or found[1].died else found[1]
 
@@ -96,7 +96,7 @@ def lease_holder(lake: Lake, folder: str) -> LeaseHolder | None:
 def newest_lease(lake: Lake, folder: str) -> tuple[int, LeaseHolder] | None:
     """The highest number of a lease on ``folder``, and its holder; None if there is no lease."""
     for number in sorted(lease_numbers(lake, folder), reverse=True):
-        with suppress(MissingError):  # its successor has just removed it
+        with suppress(MissingError):  # its successor has just deleted it
             return number, read_lease(lake, folder, number)
     return None
 

@@ -1,4 +1,4 @@
-"""Who is at work, as leases and the log of corrections name them."""
+"""The name of the user and the host, for leases and the log of corrections."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["author"]
 
 
 def author() -> str:
-    """Who runs this: user@host."""
+    """The current user and host: user@host."""
     try:
         user = getpass.getuser()
-    except (ImportError, KeyError, OSError):  # a container may run as a number that has no name
+    except (ImportError, KeyError, OSError):  # a container may run under a number without a name
         user = str(os.getuid()) if hasattr(os, "getuid") else "unknown"  # Windows has no numbers
     return f"{user}@{socket.gethostname()}"

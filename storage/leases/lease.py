@@ -1,10 +1,10 @@
-"""One writer at a time: a lease on a run or a data set, with a heartbeat, that expires when its holder dies.
+"""One writer at a time: a lease on a run or a data set, with a heartbeat, that expires when its holder ends.
 
-A lease is a numbered file, ``lease-000007.json``, that can be created only once; the highest number holds. Taking over
-from the dead is creating the next number, so of two who try one succeeds and none removes the other's. A holder who was
-taken for dead (suspended, cut off) finds the higher number before his next commit and stops. If he is suspended between
-that look and the commit, a fence (see ``ranklake.storage.leases.fence``) makes the commit fail. All that is changed
-under a lease is therefore changed through :class:`Lease`.
+A lease is a numbered file, ``lease-000007.json``, that can be created only once. The highest number holds the lease. A
+takeover creates the next number: of two processes that try, one succeeds, and neither removes the file of the other. A
+holder that counted as ended (it was suspended or cut off) finds the higher number before its next commit and stops. If
+it is suspended between that check and the commit, a fence (``ranklake.storage.leases.fence``) makes the commit fail.
+Therefore all changes under a lease are made through :class:`Lease`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Lease:
     Attributes
     ----------
     number : int
-        Its number; of two leases on a folder the later one has the higher number.
+        Number of the lease; of two leases on a folder the later one has the higher number.
     predecessor : int
-        Highest number of an older lease whose holder may come back; -1 if there is none, or a fence keeps it out.
+        Highest number of an older lease whose holder may still write; -1 if there is none, or a fence excludes it.
     """
 
     def __init__(self, lake: Lake, folder: str, number: int, holder: LeaseHolder, heartbeat_seconds: float) -> None:
@@ -48,14 +48,14 @@ class Lease:
         self._heartbeat.start()
 
     def check(self) -> None:
-        """Stop a writer who was taken for dead; to be called before every commit.
+        """Check that this lease is still the newest; to be called before every commit.
 
         Raises
         ------
         LeaseHeldError
-            Somebody else has taken over; names them.
+            Another process took over; the error names it.
         """
-        try:  # to read is one request to a store, to ask whether a file exists may be two
+        try:  # reading is one request to a store, asking for existence may be two
             self._lake.read_bytes(lease_file(self._folder, self.number + 1))
         except MissingError:
             if not self._fence or self._lake.exists(self._fence):
@@ -68,7 +68,7 @@ class Lease:
         Raises
         ------
         LeaseHeldError
-            Somebody else has taken over, and nothing was changed.
+            Another process took over; nothing was changed.
         """
         with self._fenced(path):
             self._lake.write_bytes(path, data, fence=self._fence)
@@ -92,9 +92,9 @@ class Lease:
         Raises
         ------
         LeaseHeldError
-            Somebody else has taken over, and nothing was changed.
+            Another process took over; nothing was changed.
         ConflictError
-            It is of another version though nobody has.
+            The file is of another version, though no process took over.
         """
         with self._fenced(path):
             return self._lake.replace_bytes(path, data, version, fence=self._fence)
@@ -117,7 +117,7 @@ class Lease:
 
     @contextmanager
     def _fenced(self, path: str) -> Iterator[None]:
-        """Change a file of what the lease is on: a run's is also on what was published of the run."""
+        """Change a file in the folder of the lease; the lease on a run also covers the run's published tables."""
         published = self._folder.replace(RUNS, PUBLISHED, 1) if self._folder.startswith(f"{RUNS}/") else self._folder
         assert f"{path}/".startswith((f"{self._folder}/", f"{published}/")), path
         try:
@@ -138,15 +138,15 @@ class Lease:
         )
 
     def release(self) -> None:
-        """Give it back, and sweep what the dead left half written in the folder; nothing happens if it was taken."""
+        """Release the lease and delete temporary files in the folder; does nothing if another process took over."""
         self._ended.set()
         self._heartbeat.join()
         HELD.discard(self._holder.token)
-        with suppress(LakeError):  # what is left the next one sweeps
+        with suppress(LakeError):  # the next holder deletes the rest
             for name in self._lake.list(self._folder) if self._lake.local else ():
-                if name.startswith(TEMPORARY_PREFIX):  # of nobody who is alive: who looks sees that it is held
+                if name.startswith(TEMPORARY_PREFIX):  # of an ended process: a running one would hold the lease
                     self._lake.delete(f"{self._folder}/{name}")
-        with suppress(LakeError):  # then it expires, here at once
+        with suppress(LakeError):  # without this write the lease expires; on this machine at once
             self._write(replace(self._holder, released=True))
         if self._fence:
             with suppress(LakeError):
@@ -155,9 +155,9 @@ class Lease:
     def _send_heartbeats(self, heartbeat_seconds: float) -> None:
         while not self._ended.wait(heartbeat_seconds):
             self._holder = replace(self._holder, heartbeats=self._holder.heartbeats + 1, time_seconds=time.time())
-            with suppress(LakeError):  # a store out of reach for a moment
+            with suppress(LakeError):  # the store may be unreachable for a moment
                 self._write(self._holder)
 
     def _write(self, holder: LeaseHolder) -> None:
-        # Not through the fence: its number is its own, and who has lost the lease may still say that it gave up.
+        # Not through the fence: no other process writes this number, and a holder that lost the lease may release it.
         self._lake.rewrite_bytes(lease_file(self._folder, self.number), encode_lease(holder))

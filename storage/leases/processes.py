@@ -1,4 +1,4 @@
-"""Whether a process of this machine, known by its number, is still the one that it was."""
+"""Whether a process of this machine, known by its number, is still running."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WINDOWS = os.name == "nt"
 
 
 def machine() -> str:
-    """Where process numbers mean the same: host, boot and process namespace; elsewhere host and network address."""
+    """The scope of process numbers: host, boot and process namespace on Linux, elsewhere host and network address."""
     with suppress(OSError):  # Linux
         boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{socket.gethostname()} {boot} {os.readlink(PROC / 'self/ns/pid')}"
@@ -24,7 +24,7 @@ def machine() -> str:
 
 
 def started(pid: int) -> str:
-    """When a process was started, in the system's own words; empty if it has ended, or if that cannot be known."""
+    """Start time of a process, in the system's own format; empty if the process has ended or the time is unknown."""
     with suppress(OSError):
         return _started_on_linux(pid)
     try:
@@ -39,11 +39,11 @@ def started(pid: int) -> str:
 
 
 def state(pid: int, started_before: str) -> Literal["alive", "ended", "unknown"]:
-    """What has become of a process whose :func:`started` was ``started_before``.
+    """The state of the process that had the start time ``started_before``, see :func:`started`.
 
-    ``unknown`` if neither can be proved: then only its heartbeats tell.
+    ``unknown`` if neither can be proved; then only heartbeats decide.
     """
-    with suppress(OSError):  # in ticks since the boot: whatever differs is another process
+    with suppress(OSError):  # in ticks since the boot: another start time is another process
         return "alive" if _started_on_linux(pid) == started_before else "ended"
     if not _exists(pid):
         return "ended"
@@ -52,7 +52,7 @@ def state(pid: int, started_before: str) -> Literal["alive", "ended", "unknown"]
 
 
 def _started_on_linux(pid: int) -> str:
-    """Field 22 of ``/proc/PID/stat``; empty if the process has ended and only its parent has not been told.
+    """Field 22 of ``/proc/PID/stat``; empty for a zombie, a process that has ended.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def _started_on_linux(pid: int) -> str:
 
 
 def _exists(pid: int) -> bool:
-    """Whether there may be a process of that number."""
+    """Whether a process with that number may exist."""
     if WINDOWS:  # ``os.kill(pid, 0)`` would end it
         try:
             import psutil

@@ -27,16 +27,16 @@ PART_BYTES = 32 * 1024  # XFS allocates inodes in chunks of this size
 
 
 def refill_reserve(lake: Lake) -> None:
-    """Write the parts that are missing, as far as there is space. Object stores need none.
+    """Write the missing parts, as far as there is space. Object stores need no reserve.
 
-    A failure is harmless now: the command itself reports a full disk or a folder that cannot be written to.
+    A failure is ignored: the command itself reports a full disk or a folder that cannot be written to.
     """
     if not lake.local:
         return
     with suppress(LakeError):
         found = lake.sizes(RESERVE)
         names = [f"part-{number}" for number in range(PARTS)]
-        for name in found.keys() - set(names):  # the end of a process left it
+        for name in found.keys() - set(names):  # left by a killed process
             lake.delete(f"{RESERVE}/{name}")
         for number, name in enumerate(names):
             if found.get(name) != PART_BYTES:
@@ -45,7 +45,7 @@ def refill_reserve(lake: Lake) -> None:
 
 
 def with_reserve(lake: Lake, act: Callable[[], T]) -> T:
-    """What ``act`` returns. On a full disk it is called again after each part of the reserve that is removed.
+    """Call ``act``; on a full disk, again after each part of the reserve that is removed. Returns its result.
 
     Raises
     ------
@@ -61,12 +61,12 @@ def with_reserve(lake: Lake, act: Callable[[], T]) -> T:
 
 
 def affordable(lake: Lake, sizes: Sequence[int], also: int = 0) -> list[int]:
-    """Which of several files of these sizes in bytes there is space for, beside the reserve and ``also`` more bytes.
+    """Select the files that fit on the disk, beside the reserve and ``also`` more bytes, given all sizes in bytes.
 
     Returns
     -------
     list of int
-        Their numbers, ascending: all, or the smallest.
+        Indices into ``sizes``, ascending: all, or those of the smallest files.
     """
     if not lake.local:
         return list(range(len(sizes)))

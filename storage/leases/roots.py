@@ -1,32 +1,31 @@
 """Roots: the two files whose replacement is a commit, ``contests.parquet`` and ``run.json``, in an object store.
 
 An object store has no renames, so there is no fence as on a disk (``ranklake.storage.leases.fence``). A request may
-also arrive late: it is not only the process that can be suspended. Here it is the data that exclude a writer who has
+also arrive late, so a delay can occur after the process has sent it. Here the data themselves exclude a writer that
 lost the lease:
 
 * **A root is replaced only if it is still what its writer read.** That is a conditional put, ``If-Match`` with the
   ETag of the object that was read; a new root is made only if there is none, ``If-None-Match``. So a commit that is
   based on a state that a successor has replaced fails in the store itself.
-* **A state never comes back.** A lease holder that follows a writer who may come back (its lease was neither given
-  back, nor is its process known to have ended) begins an *epoch*. The epoch is the number of its lease, and every later
-  root of the same data set or run has it. So bytes that the old writer read are never a root's bytes again, and a
-  lake that no writer was ever taken away from has no epoch and is the same to the byte as one on a disk.
-* **A name means one epoch.** New files of a data set have the epoch in their names; the files of a run are in the
-  folders ``rounds-<epoch>`` and ``snapshots-<epoch>``, to which the successor copies what it found before it replaces
+* **A state never comes back.** If the previous writer may come back (its lease was not released, and its process is not
+  known to have ended), the next lease holder begins an *epoch*. The epoch is the number of its lease, and every later
+  root of the same data set or run has it. So the bytes that the old writer read are never again the bytes of a root.
+  A lake in which no lease was ever taken over has no epoch and is the same to the byte as one on a disk.
+* **A name belongs to one epoch.** New files of a data set have the epoch in their names. The files of a run are in the
+  folders ``rounds-<epoch>`` and ``snapshots-<epoch>``; the successor copies the existing files there before it replaces
   the root. A file that an old writer puts or deletes late is in another epoch: no root refers to it.
-* **A root that is deleted leaves nothing that an old writer could make again.** The deletion is conditional, too. If a
-  writer may come back, a small tombstone takes the place of the root.
+* **An old writer cannot restore a deleted root.** The deletion is conditional, too. If a writer may come back, a small
+  tombstone takes the place of the root.
 
-*Proof.* Let S be the writer that lost the lease, and N the first later holder that commits; N begins an epoch, since S
-may come back. S can commit before N commits. Then the root is not what N read, N's conditional put fails, and N has
-lost nothing but time. Or N commits first. Then the root has another epoch than S read, for ever, and every commit of
-S fails. What S puts beside the root has names that are not of this epoch. What S deletes was listed before S looked at
-its lease for the last time. So N had not put anything yet, and what N took over by its root was in the root of S, too,
-and is not deleted by S.
+*Proof.* Let S be the writer that lost the lease, and N the first later holder that commits. N begins an epoch, since S
+may come back. Either S commits before N. Then the root is not what N read, N's conditional put fails, and N has lost
+nothing but time. Or N commits first. Then the root has another epoch than S read, for ever, and every commit of S
+fails. The names of the files that S puts beside the root are not of this epoch. The files that S deletes were listed
+before S checked its lease for the last time. At that time N had not put any file. The files that N took over by its
+root were in the root of S, too, and S does not delete them.
 
-What this cannot do: between its conditional puts to several roots a store knows no order. The plain leaderboard and the
-records of what was taken from a source are replaced conditionally, too, but they have no epoch. Both are derived and
-are made again.
+Limits: a store gives no order between conditional puts to several roots. The plain leaderboard and the records of the
+sources are replaced conditionally, too, but they have no epoch. Both are derived and are made again.
 
 Stores without conditional puts: see ``ranklake.storage.lake.object_stores.conditional``.
 """
@@ -47,7 +46,7 @@ _TOMBSTONE_BYTES = 64  # at most; no root is so small
 
 
 def read_root(lake: Lake, path: str) -> tuple[bytes | None, str]:
-    """The bytes of a root, None if there is none, and the version that a commit based on it must replace."""
+    """The bytes of a root (None if there is none), and the version that a commit based on it must replace."""
     try:
         data, version = lake.read_versioned(path)
     except MissingError:
@@ -56,7 +55,7 @@ def read_root(lake: Lake, path: str) -> tuple[bytes | None, str]:
 
 
 def has_root(lake: Lake, path: str) -> bool:
-    """Whether there is a root."""
+    """Whether the root exists."""
     if lake.local:
         return lake.exists(path)
     size = lake.size(path)
@@ -64,22 +63,22 @@ def has_root(lake: Lake, path: str) -> bool:
 
 
 def begin_epoch(lease: Lease | None, epoch: int) -> int:
-    """The epoch of what a lease holder commits after a state of ``epoch``; 0 in a lake without any."""
+    """The epoch of the next commit under ``lease``, after a state of ``epoch``; 0 in a lake without epochs."""
     return epoch if lease is None or lease.predecessor < epoch or lease.predecessor < 0 else lease.number
 
 
 def epoch_of(metadata: Mapping[str, str]) -> int:
-    """The epoch in what a table of contests says of itself."""
+    """The epoch in the metadata of a table of contests."""
     return int(metadata.get("epoch", "0"))
 
 
 def delete_root(lake: Lake, path: str, lease: Lease) -> None:
-    """Delete a root, if it is still what it is now; nothing happens if there is none.
+    """Delete a root on condition that it does not change meanwhile; does nothing if there is none.
 
     Raises
     ------
     LeaseHeldError
-        Somebody else has taken over.
+        Another process took over.
     """
     data, version = read_root(lake, path) if not lake.local else (b"", "")
     lease.check()
