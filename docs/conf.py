@@ -33,7 +33,7 @@ html_math_renderer = "mathml"
 
 autodoc_member_order = "groupwise"
 autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented"
+autodoc_typehints_description_target = "documented_params"
 autodoc_preserve_defaults = True
 autodoc_class_signature = "separated"
 napoleon_google_docstring = False

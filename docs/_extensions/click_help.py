@@ -1,4 +1,4 @@
-"""Help texts of commands as reStructuredText: backticks become literals, and asterisks are no emphasis."""
+"""Help texts of commands as reStructuredText: backticks become literals, and a single asterisk is itself."""
 
 import re
 from typing import Any
@@ -13,7 +13,7 @@ def to_rst(line: str) -> str:
     if line.lstrip().startswith(("..", ":")):
         return line
     parts = re.split(r"(``[^`]+``)", re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", line))
-    return "".join(part if part.startswith("``") else part.replace("*", r"\*") for part in parts)
+    return "".join(part if part.startswith("``") else re.sub(r"(?<!\*)\*(?!\*)", r"\*", part) for part in parts)
 
 
 def process(app: Sphinx, ctx: Any, lines: list[str]) -> None:
