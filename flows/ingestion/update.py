@@ -1,10 +1,10 @@
-"""From the raw responses of a site to a data set: what changed is read, and the rest is confirmed."""
+"""From the stored responses of a site to a data set: changed documents are parsed, the others are confirmed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import msgspec
 import pyarrow as pa
@@ -29,19 +29,32 @@ __all__ = ["update_dataset"]
 
 
 class _DocumentRecord(msgspec.Struct):
-    """What came of one document."""
+    """The contests that a data set has from one document, and the fingerprint of the document they were read from."""
 
     fingerprint: str
     contests: list[str]
 
 
 class _SourceRecord(msgspec.Struct):
-    """What a data set has taken from a site: it saves reading what was read, and tells what is no longer there."""
+    """What a data set has from a site: unchanged documents need no parsing, and removed contests are noticed.
+
+    ``version`` is that of the site's parser, 0 if the data set has nothing from the site. ``documents`` are named by
+    their keys. ``handles`` and ``aliases`` are those of :class:`PlayerNames`.
+    """
 
     version: int = 0
     documents: dict[str, _DocumentRecord] = {}
     handles: dict[str, str] = {}
     aliases: dict[str, str] = {}
+
+    def contests(self) -> list[str]:
+        """Ids of all contests from the site."""
+        return [contest_id for document in self.documents.values() for contest_id in document.contests]
+
+    def is_current(self, version: int, fingerprints: dict[str, str]) -> bool:
+        """Whether the same parser has read exactly these documents."""
+        known = {key: document.fingerprint for key, document in self.documents.items()}
+        return self.version == version and known == fingerprints
 
 
 _RECORD = msgspec.json.Decoder(_SourceRecord)
@@ -59,117 +72,130 @@ def update_dataset(
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
     on_progress: ProgressCallback = lambda done, total, message: None,
 ) -> SourceReport:
-    """Bring a data set up to date with the raw responses; unless ``everything`` is, what was read is not read again."""
+    """Bring a data set up to date with the responses of a site; ``everything`` also parses unchanged documents."""
     report = SourceReport(site.name, dataset, absent=archive.absent(*site.kinds))
     path = layout.source_file(dataset, site.name)
     keys = sorted(set(archive.keys(*site.kinds, *site.name_kinds)), key=_natural)
     fingerprints = {str(key): archive.fingerprint(key) for key in keys}
-    held = None if everything else _holds(_read_record(lake, path)[0], site, fingerprints, _contests(lake, dataset))
-    if held is not None:
-        report.unchanged = held
-        return report
+    if not everything:
+        record, _ = _read_record(lake, path)
+        contests = record.contests()
+        if record.is_current(site.version, fingerprints) and _contest_ids(lake, dataset).issuperset(contests):
+            report.unchanged = len(contests)
+            return report
     with Dataset.ingest(lake, dataset, order="time", rewrite=rewrite, steal=steal, on_wait=on_wait) as adding:
-        record, version = _read_record(lake, path)  # nobody else changes it from here on, nor the data set
-        there = _contests(lake, dataset)
-        now = _SourceRecord(site.version, {})
+        record, version = _read_record(lake, path)  # again: no other process can change it under the data set's lease
         names = PlayerNames(record.handles, record.aliases, _names(archive, site)) if site.name_kinds else None
-        before = {one for taken in record.documents.values() for one in taken.contests} & there
-        updater = _DatasetUpdater(site, names, report, before)
+        before = _contest_ids(lake, dataset).intersection(record.contests())
+        updater = _DatasetUpdater(adding, archive, site, names, report, record.version == 0, before)
         known = {} if everything or record.version != site.version else record.documents
-        same = {key for key in keys if str(key) in known and known[str(key)].fingerprint == fingerprints[str(key)]}
-        documents = archive.read_ahead([key for key in keys if key.kind in site.kinds and key not in same])
-        for done, key in enumerate(keys):
-            on_progress(done, len(keys), f"reading {key.shown}")
-            contests: list[str] | None = []
-            if key in same:
-                contests = updater.confirm(adding, known[str(key)].contests)
-            elif key.kind in site.kinds:
-                contests = updater.read(adding, next(documents), new_to_us=record.version == 0)
-            if contests is None:  # it was taken out by hand, and comes back
-                contests = updater.read(adding, archive.read(key), new_to_us=False)
-            # What stands elsewhere, too, may be gone from there the next time: then it counts here.
-            fingerprint = "" if key in updater.repeating else fingerprints[str(key)]
-            now.documents[str(key)] = _DocumentRecord(fingerprint, contests)
-        for contest_id in sorted(before - updater.seen):
-            adding.remove(contest_id, f"{site.name} has it no longer")
-            report.removed += 1
+        new = _SourceRecord(site.version, updater.update(keys, fingerprints, known, on_progress))
+        updater.remove_missing()
         if names is not None:
             names.rename(adding)
-            now.handles, now.aliases = names.handles, names.aliases
-        adding.record(path, msgspec.json.encode(now), version)
+            new.handles, new.aliases = names.handles, names.aliases
+        adding.record(path, msgspec.json.encode(new), version)
     report.renamed = adding.recomputed
     return report
 
 
-def _holds(record: _SourceRecord, site: Site, fingerprints: dict[str, str], there: set[str]) -> int | None:
-    """How many contests a data set has from a site, if it has all that the responses tell; else None."""
-    if record.version != site.version or record.documents.keys() != fingerprints.keys():
-        return None
-    if any(taken.fingerprint != fingerprints[key] for key, taken in record.documents.items()):
-        return None
-    contests = [contest_id for taken in record.documents.values() for contest_id in taken.contests]
-    return len(contests) if there.issuperset(contests) else None
-
-
+@dataclass
 class _DatasetUpdater:
-    """Puts the contests of documents into a data set, and counts.
+    """Adds the contests of documents to a data set, and counts them in the report."""
 
-    ``before`` are those that the data set has from this site, ``seen`` those that the site still has, ``repeating`` the
-    documents that repeat contests of other documents.
-    """
+    adding: Ingest
+    archive: ResponseArchive
+    site: Site
+    names: PlayerNames | None
+    report: SourceReport
+    first: bool  # whether the data set has nothing from this site yet
+    before: set[str]  # contests that the data set has from this site
+    seen: set[str] = field(default_factory=set)  # contests that the site still has
+    repeating: set[Key] = field(default_factory=set)  # documents that repeat contests of other documents
 
-    def __init__(self, site: Site, names: PlayerNames | None, report: SourceReport, before: set[str]) -> None:
-        self._site, self._names, self._report, self.before = site, names, report, before
-        self.seen: set[str] = set()
-        self.repeating: set[Key] = set()
+    def update(
+        self,
+        keys: list[Key],
+        fingerprints: dict[str, str],
+        known: dict[str, _DocumentRecord],
+        on_progress: ProgressCallback,
+    ) -> dict[str, _DocumentRecord]:
+        """Add the contests of all documents; those of ``known`` ones with the same fingerprint are only confirmed."""
+        same = {key for key in keys if str(key) in known and known[str(key)].fingerprint == fingerprints[str(key)]}
+        changed = self.archive.read_ahead([key for key in keys if key.kind in self.site.kinds and key not in same])
+        records = {}
+        for done, key in enumerate(keys):
+            on_progress(done, len(keys), f"reading {key.shown}")
+            contests: list[str] = []
+            if key in same:
+                contests = known[str(key)].contests
+                if not self._confirm(contests):
+                    contests = self._add(self.archive.read(key))
+            elif key.kind in self.site.kinds:
+                contests = self._add(next(changed))
+            # The other document with the same contest may lose it later: then this one must be parsed again.
+            fingerprint = "" if key in self.repeating else fingerprints[str(key)]
+            records[str(key)] = _DocumentRecord(fingerprint, contests)
+        return records
 
-    def confirm(self, adding: Ingest, contests: list[str]) -> list[str] | None:
-        """Contests that were read before and did not change; None if they must be read again after all."""
+    def remove_missing(self) -> None:
+        """Remove the contests that the site has no longer."""
+        for contest_id in sorted(self.before - self.seen):
+            self.adding.remove(contest_id, f"{self.site.name} has it no longer")
+            self.report.removed += 1
+
+    def _confirm(self, contests: list[str]) -> bool:
+        """Confirm the contests of an unchanged document; False if one was removed by hand or is elsewhere, too."""
         if not self.before.issuperset(contests) or not self.seen.isdisjoint(contests):
-            return None
+            return False
         for contest_id in contests:
-            adding.confirm(contest_id)
+            self.adding.confirm(contest_id)
         self.seen.update(contests)
-        self._report.unchanged += len(contests)
+        self.report.unchanged += len(contests)
+        return True
+
+    def _add(self, document: Document) -> list[str]:
+        """Add the contests of a document; return the ids of those that the data set now has from it."""
+        contests = []
+        for contest in self._parse(document):
+            contest_id = contest.contest if isinstance(contest, SourceError) else contest.contest_id
+            if isinstance(contest, SourceError):
+                self.report.reject(contest)
+                if contest_id not in self.before:
+                    continue  # an earlier version without a fault stays as it was
+            elif contest_id in self.seen:
+                rule = f"it is in {document.key.shown} once more"
+                self.report.reject(SourceError(rule, self.site.name, contest_id, document.response.url))
+                self.repeating.add(document.key)
+                continue
+            else:
+                self._add_contest(contest)
+            self.seen.add(contest_id)
+            contests.append(contest_id)
         return contests
 
-    def read(self, adding: Ingest, document: Document, *, new_to_us: bool) -> list[str]:
-        """Take in the contests of a document; returns those that the data set has of it."""
-        taken, key = [], document.key
+    def _parse(self, document: Document) -> list[Contest | SourceError]:
         try:
-            found: list[Contest | SourceError] = list(self._site.parse(document))
-        except SourceError as fault:  # read by an earlier version of the site's reader
-            found = [SourceError(fault.rule, fault.source, fault.contest or key.name, fault.member, fault.rows)]
-        for contest in found:
-            if isinstance(contest, SourceError):
-                contest_id = contest.contest
-                self._report.reject(contest)
-                if contest_id not in self.before:
-                    continue  # what was good before stays as it was
-            else:
-                contest_id = contest.contest_id
-                if contest_id in self.seen:
-                    rule = f"it stands in {key.shown} once more"
-                    self._report.reject(SourceError(rule, self._site.name, contest_id, document.response.url))
-                    self.repeating.add(key)
-                    continue
-                if self._names is not None:
-                    handles = pa.array(self._names.of(contest.handles.to_pylist()), pa.string())
-                    contest = replace(contest, handles=handles)
-                change = adding.add(contest)
-                if change == "corrected" and new_to_us:
-                    raise ValueError(
-                        f"data set {self._report.dataset} has a contest {contest_id} already, and not from "
-                        f"{self._site.name}; give another --dataset"
-                    )
-                self._report.count(change)
-            self.seen.add(contest_id)
-            taken.append(contest_id)
-        return taken
+            return list(self.site.parse(document))
+        except SourceError as fault:  # stored by an earlier version of the parser
+            contest = fault.contest or document.key.name
+            return [SourceError(fault.rule, fault.source, contest, fault.member, fault.rows)]
+
+    def _add_contest(self, contest: Contest) -> None:
+        if self.names is not None:
+            handles = self.names.of(contest.handles.to_pylist())
+            contest = replace(contest, handles=pa.array(handles, pa.string()))
+        change = self.adding.add(contest)
+        if change == "corrected" and self.first:
+            raise ValueError(
+                f"data set {self.report.dataset} has a contest {contest.contest_id} already, and not from "
+                f"{self.site.name}; give another --dataset"
+            )
+        self.report.count(change)
 
 
 def _read_record(lake: Lake, path: str) -> tuple[_SourceRecord, str]:
-    """What a record says, and its version."""
+    """The record of a site, and the version of its file."""
     try:
         data, version = lake.read_versioned(path)
         return _RECORD.decode(data), version
@@ -180,15 +206,15 @@ def _read_record(lake: Lake, path: str) -> tuple[_SourceRecord, str]:
 
 
 def _names(archive: ResponseArchive, site: Site) -> dict[str, str]:
-    """What a site calls its players, by id; the last document counts."""
-    found: dict[str, str] = {}
+    """The site's names of players by id; the last document counts."""
+    names: dict[str, str] = {}
     for document in archive.read_ahead(sorted(archive.keys(*site.name_kinds), key=_natural)):
-        with suppress(SourceError):  # told where its contests are read
-            found.update(site.names(document))
-    return found
+        with suppress(SourceError):  # reported where the contests of the document are parsed
+            names.update(site.names(document))
+    return names
 
 
-def _contests(lake: Lake, dataset: str) -> set[str]:
+def _contest_ids(lake: Lake, dataset: str) -> set[str]:
     try:
         return set(Dataset.open(lake, dataset).contests.column("contest_id").to_pylist())
     except MissingError:
@@ -196,6 +222,6 @@ def _contests(lake: Lake, dataset: str) -> set[str]:
 
 
 def _natural(key: Key) -> tuple[str, int, str]:
-    """Documents by kind, then number, then name; times come before that, and are the data set's affair."""
+    """Order documents by kind, then number, then name; the data set orders its contests by time."""
     number = contest_number(key.name)
     return key.kind, -1 if number is None else number, key.name

@@ -199,7 +199,7 @@ def test_ingest__contests_that_stood_in_another_year_for_a_while_stay(lake: Lake
     site["/api/v1/results/2025/"] = site.replies[LAST][0]
     report = follow(lake, site, again=True)
     assert len(report.rejected) == 2
-    assert "it stands in results/2026 once more" in report.rejected[0][1]
+    assert "it is in results/2026 once more" in report.rejected[0][1]
     site["/api/v1/results/2025/"] = {}
     assert counts(follow(lake, site, again=True))["unchanged"] == 2
     assert standings(lake, "ctftime") == before
