@@ -256,7 +256,7 @@ def test_hands__say_which_cluster_lost_a_trial(scheduler: str) -> None:
 
 def test_command__says_that_no_scheduler_answers(invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="needs pip install 'ranklake[cluster]'")
-    monkeypatch.setattr("ranklake.flows.engines.task_pool.PATIENCE", 1.0)
+    monkeypatch.setattr("ranklake.flows.engines.task_pool.TIMEOUT_SECONDS", 1.0)
     words = ("--train-share", "0.5", "--scheduler", "tcp://127.0.0.1:9")
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in invoke.refuses(
         "search", "--dataset", "games", *words, "--lake", lake.url
