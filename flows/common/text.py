@@ -27,6 +27,7 @@ __all__ = [
     "LONGEST_MESSAGE",
     "LONGEST_QUOTED",
     "MAX_MARKS",
+    "byte_size",
     "cell",
     "count",
     "json_visible",
@@ -44,6 +45,7 @@ LONGEST_QUOTED = 60  # characters of a value inside a message
 MAX_MARKS = 6  # combining marks in a row: no language needs more, and a pile of them covers the lines above
 
 _LONGEST_SLUG = 60
+_UNITS = ("B", "kB", "MB", "GB", "TB")
 _NOTE = 70  # characters kept free for the note that a message was shortened
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _MARKS = frozenset({"Mn", "Me"})  # drawn over the character before, no columns of their own
@@ -115,6 +117,14 @@ def quoted(value: object, longest: int = LONGEST_QUOTED) -> str:
 def count(n: int, noun: str) -> str:
     """``1 contest``, ``2,000 contests``: a number with its noun, which takes an ``s`` in the plural."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def byte_size(n: float) -> str:
+    """A number of bytes in a decimal unit: ``812 B``, ``4.5 kB``, ``12 GB``."""
+    unit = 0
+    while n >= 1000 and unit < len(_UNITS) - 1:
+        n, unit = n / 1000, unit + 1
+    return f"{n:.{0 if unit == 0 or n >= 10 else 1}f} {_UNITS[unit]}"
 
 
 def json_visible(text: str) -> str:

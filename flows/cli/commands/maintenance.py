@@ -1,14 +1,12 @@
-"""Commands that keep a lake: what is in it, whether it is sound, fewer and larger files, and what is to go."""
+"""Commands that maintain a lake: list, verify, compact and delete."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,14 +14,9 @@ from ...common.text import count
 from ..terminal.terminal import lake_option, print_table, say, steal_option, tell_wait, usage, wide_option, write_json
 
 if TYPE_CHECKING:
-    from ranklake.storage import Lake
-    from ranklake.storage.leases.lease import Lease
-
     from ...maintenance.verify import Verifier
 
 __all__ = ["compact", "delete", "runs", "verify"]
-
-LEASE_TIMEOUT_SECONDS = 600.0
 
 some_run_option = click.option("--run", help="Only this run.")
 some_dataset_option = click.option("--dataset", help="Only this data set.")
@@ -77,7 +70,7 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) 
         _check_one(run, dataset)
         first, last = _parse_rounds(run, replay) if replay is not None else (0, None)
     verifier = Verifier(Lake.open(lake))
-    n_problems = _tell_each(_problems(verifier, run, dataset))
+    n_problems = _print_each(_problems(verifier, run, dataset))
     again = ""
     if run is not None and replay is not None and n_problems == 0:
         stop = Run.open(verifier.lake, run).segments().stop_round
@@ -86,7 +79,7 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) 
             if not first <= last < stop:
                 raise ValueError(f"run {run} has rounds 0 to {stop - 1}, got --replay {replay}")
         with open_engine() as engine:
-            n_problems = _tell_each(compute_again(verifier.lake, run, first, last, engine))
+            n_problems = _print_each(compute_again(verifier.lake, run, first, last, engine))
         again = f"; rounds {first} to {last}, computed again, are the same to the bit"
     for note in verifier.notes:
         say(f"note: {note}", err=True)
@@ -103,40 +96,34 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) 
 @steal_option
 @lake_option
 def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: str) -> None:
-    """Merge small files into larger ones; who reads meanwhile reads the same.
+    """Merge small files into larger ones; readers are not disturbed.
 
-    Files that were merged stay until the next commit, for those who are reading them. Snapshots that are damaged or of
-    no more use are removed.
+    The merged files stay until the next commit, for processes that still read them. Snapshots that are damaged or of no
+    more use are removed.
     """
-    from ranklake.storage import Dataset, Lake, Run
-    from ranklake.storage.lake.layout import dataset_folder, run_folder
-    from ranklake.storage.maintenance.compact import compact_dataset, compact_run, remove_unusable_snapshots
+    from ranklake.storage import Lake
+
+    from ...maintenance.compact import Compaction
+    from ...maintenance.compact import compact as compact_lake
 
     with usage():
         _check_one(run, dataset)
-    opened = Lake.open(lake)
-    everything = run is None and dataset is None
 
-    def merge_dataset(name: str) -> None:
-        Dataset.open(opened, name)  # what is not there gets no lease
-        with _holding(opened, dataset_folder(name), f"compact {name}", steal) as lease:
-            before, after = compact_dataset(opened, name, lease, rows)
-        say(f"data set {name}: standings files: {before:,} before, now {after:,}")
+    def on_removed(path: str) -> None:
+        say(f"{path}: damaged or of other rounds, removed", err=True)
 
-    def merge_run(name: str) -> None:
-        Run.open(opened, name)
-        with _holding(opened, run_folder(name), f"compact {name}", steal) as lease:
-            Run.take_over(opened, name, lease)
-            found = Run.open(opened, name)
-            found.lease = lease
-            for path in remove_unusable_snapshots(found):
-                say(f"{path}: damaged or of other rounds, removed", err=True)
-            before, after = compact_run(found, rows)
-        say(f"run {name}: segments: {before:,} before, now {after:,}")
-
-    tasks = [partial(merge_dataset, name) for name in (Dataset.names(opened) if everything else [dataset]) if name]
-    tasks += [partial(merge_run, name) for name in (Run.names(opened) if everything else [run]) if name]
-    _do_what_fits(tasks)
+    errors = []
+    how: dict[str, Any] = {"steal": steal, "on_wait": tell_wait, "on_removed": on_removed}
+    for result in compact_lake(Lake.open(lake), run, dataset, rows, **how):
+        if isinstance(result, Compaction):
+            files = "standings files" if result.kind == "data set" else "segments"
+            say(f"{result.kind} {result.name}: {files}: {result.before:,} before, now {result.after:,}")
+        else:
+            errors.append(result)
+    for error in errors[:-1]:
+        say(f"Error: {error}", err=True)
+    if errors:
+        raise errors[-1]
 
 
 @click.command()
@@ -151,10 +138,16 @@ def delete(
     run: str | None, dataset: str | None, with_runs: bool, with_published: bool, yes: bool, steal: bool, lake: str
 ) -> None:
     """Delete a run or a data set, or what is left of one that was half deleted."""
-    from ranklake.storage import Dataset, Lake, LakeError, Run
-    from ranklake.storage.lake.layout import dataset_folder, published_folder, run_folder
+    from ranklake.storage import Lake, LakeError, Run
 
-    from ...publication.files import delete_published
+    from ...maintenance.delete import (
+        check_no_runs,
+        delete_dataset,
+        delete_run,
+        describe_dataset,
+        describe_published,
+        describe_run,
+    )
 
     with usage():
         _check_one(run, dataset)
@@ -163,63 +156,36 @@ def delete(
         if run is not None and with_runs:
             raise ValueError("--with-runs goes with --dataset")
     opened = Lake.open(lake)
-    over = [run] if run is not None else Run.names_over_dataset(opened, dataset or "")
-    if run is None and not with_runs:
-        _refuse_with_runs(dataset, over)
-    published = [name for name in over if opened.exists(published_folder(name))]
-    parts = [_run_told(opened, name) for name in over]
+    if dataset is not None and not with_runs:
+        check_no_runs(opened, dataset)
+    runs = [run] if run is not None else Run.names_over_dataset(opened, dataset or "")
+    published = {name: text for name in runs if (text := describe_published(opened, name))}
+    parts = [describe_run(opened, name) for name in runs]
     if with_published:
-        parts += [f"published/{name}: {_size_of(opened, published_folder(name))}" for name in published]
-    parts.append(_dataset_told(opened, dataset))
+        parts += published.values()
+    if dataset is not None:
+        parts.append(describe_dataset(opened, dataset))
     to_delete = [part for part in parts if part]
     if not to_delete:
         what = f"run {run!r}" if run is not None else f"data set {dataset!r}"
         raise LakeError(f"no {what} in {lake}, nor anything left of one; `ranklake runs` lists what there is")
     _confirm(to_delete, yes)
-    for name in over:
-        with _holding(opened, run_folder(name), f"delete {name}", steal) as lease:
-            found = Run(opened, name, {})
-            found.lease = lease
-            found.delete()
-            if with_published:
-                delete_published(opened, name, lease)
+    for name in runs:
+        delete_run(opened, name, with_published, steal=steal, on_wait=tell_wait)
         say(f"run {name}: deleted")
         if name in published and not with_published:
             say(f"published/{name} stays; `ranklake delete --run {name} --with-published` deletes it", err=True)
     if dataset is not None:
-        with _holding(opened, dataset_folder(dataset), f"delete {dataset}", steal) as lease:
-            _refuse_with_runs(dataset, Run.names_over_dataset(opened, dataset))  # one may have been made meanwhile
-            Dataset.delete(opened, dataset, lease)
+        delete_dataset(opened, dataset, steal=steal, on_wait=tell_wait)
         say(f"data set {dataset}: deleted")
 
 
-def _tell_each(problems: Iterator[str]) -> int:
+def _print_each(problems: Iterator[str]) -> int:
     n_problems = 0
     for problem in problems:
         say(problem)
         n_problems += 1
     return n_problems
-
-
-def _do_what_fits(tasks: Sequence[Callable[[], None]]) -> None:
-    """Do what the disk has space for; once more what it had none for, as the other tasks may have freed some."""
-    from ranklake.storage.lake.errors import NoSpaceError
-
-    short: list[NoSpaceError] = []
-    for _ in range(2):
-        left, short = [], []
-        for task in tasks:
-            try:
-                task()
-            except NoSpaceError as error:
-                left.append(task)
-                short.append(error)
-        if not left:
-            return
-        tasks = left
-    for other in short[:-1]:
-        say(f"Error: {other}", err=True)
-    raise short[-1]
 
 
 def _check_one(run: str | None, dataset: str | None) -> None:
@@ -252,71 +218,6 @@ def _problems(verifier: Verifier, run: str | None, dataset: str | None) -> Itera
     return verifier.everything()
 
 
-@contextmanager
-def _holding(lake: Lake, folder: str, purpose: str, steal: bool) -> Iterator[Lease]:
-    from ranklake.storage.leases.acquire import hold_lease
-
-    with hold_lease(
-        lake,
-        folder,
-        purpose,
-        steal=steal,
-        wait_seconds=LEASE_TIMEOUT_SECONDS,
-        on_wait=tell_wait,
-        frees_space=True,
-    ) as lease:
-        yield lease
-
-
-def _run_told(lake: Lake, name: str) -> str:
-    """What deleting a run deletes; empty if there is nothing of it."""
-    from ranklake.storage import LakeError, Run
-    from ranklake.storage.lake.layout import run_file, run_folder
-    from ranklake.storage.leases.roots import has_root
-
-    size = _size_of(lake, run_folder(name))
-    if has_root(lake, run_file(name)):
-        try:
-            return f"run {name}: {Run.open(lake, name).segments().stop_round:,} rounds, {size}"
-        except LakeError:
-            return f"run {name}: {size}, not readable"
-    folder = run_folder(name)
-    left = any(lake.list(f"{folder}/{part}") for part in lake.list(folder) if part.startswith(("rounds", "snapshots")))
-    return f"what is left of run {name}: {size}" if left else ""
-
-
-def _dataset_told(lake: Lake, name: str | None) -> str:
-    """What deleting a data set deletes; empty if there is nothing of it."""
-    from ranklake.storage import Dataset, LakeError
-    from ranklake.storage.lake.layout import contests_file, dataset_folder, players_folder, standings_folder
-    from ranklake.storage.leases.roots import has_root
-
-    if name is None:
-        return ""
-    size = _size_of(lake, dataset_folder(name))
-    if has_root(lake, contests_file(name)):
-        try:
-            return f"data set {name}: {Dataset.open(lake, name).contests.num_rows:,} contests, {size}"
-        except LakeError:
-            return f"data set {name}: {size}, not readable"
-    left = lake.list(standings_folder(name)) or lake.list(players_folder(name))
-    return f"what is left of data set {name}: {size}" if left else ""
-
-
-def _refuse_with_runs(dataset: str | None, over: list[str]) -> None:
-    from ranklake.storage import LakeError
-
-    if over:
-        remedy = f"`ranklake delete --dataset {dataset} --with-runs` deletes them, too"
-        raise LakeError(f"data set {dataset} has runs over it: {', '.join(over)}; {remedy}")
-
-
-def _size_of(lake: Lake, folder: str) -> str:
-    from ..terminal.show import size
-
-    return size(lake.size_below(folder))
-
-
 def _confirm(to_delete: list[str], yes: bool) -> None:
     from ranklake.storage import LakeError
 
@@ -327,6 +228,7 @@ def _confirm(to_delete: list[str], yes: bool) -> None:
     try:
         sure = click.confirm("Delete this for good?", err=True)
     except click.Abort:
-        raise LakeError("nobody was there to confirm it, nothing was deleted; --yes does not ask") from None
+        remedy = "Use --yes to skip the question"
+        raise LakeError(f"cannot ask for confirmation without a terminal; nothing was deleted. {remedy}") from None
     if not sure:
         raise LakeError("nothing was deleted")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ranklake.storage import Entry
 
-from ...common.text import cell
+from ...common.text import byte_size, cell
 from ...common.times import utc
 from ...maintenance.status import DatasetStatus, LakeStatus, RunStatus
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
@@ -31,11 +31,9 @@ __all__ = [
     "pairs_table",
     "player_table",
     "runs_tables",
-    "size",
 ]
 
 _MATRIX_NAME = 10  # cells of a name above the chances against it
-_UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Table:
@@ -166,7 +164,7 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
             *(_number(count) for count in (dataset.contests, dataset.participations, dataset.players)),
             _day(dataset.last_time_seconds),
             _number(dataset.files),
-            size(dataset.size_bytes),
+            byte_size(dataset.size_bytes),
         )
     yield table
     columns = {"run": NAME, "data set": NAME, "system": NAME, "state": TEXT, "rounds": NUMBER}
@@ -184,7 +182,7 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
             Text(cell(run.last_contest or "")),
             _day(run.last_time_seconds),
             *(_number(count) for count in (run.segments, run.snapshots)),
-            size(run.size_bytes),
+            byte_size(run.size_bytes),
         )
     yield table
 
@@ -198,14 +196,6 @@ def _with_writer(what: DatasetStatus | RunStatus) -> Text:
 
 def _number(count: int | None) -> str:
     return "" if count is None else f"{count:,}"
-
-
-def size(size_bytes: float) -> str:
-    """A number of bytes for people."""
-    unit = 0
-    while size_bytes >= 1000 and unit < len(_UNITS) - 1:
-        size_bytes, unit = size_bytes / 1000, unit + 1
-    return f"{size_bytes:.{0 if unit == 0 or size_bytes >= 10 else 1}f} {_UNITS[unit]}"
 
 
 def _percent(chance: float) -> str:

@@ -282,7 +282,7 @@ def test_compact__removes_a_snapshot_that_is_damaged_and_says_so(lake: Path, inv
 def test_commands__wait_for_nobody_who_is_dead_and_name_who_is_alive(
     lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ranklake.flows.cli.commands.maintenance.LEASE_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr("ranklake.flows.maintenance.exclusive.LEASE_TIMEOUT_SECONDS", 0.0)
     opened = Lake.open(lake)
     lost = pytest.raises(LeaseHeldError, match="took over")
     with lost, hold_lease(opened, run_folder("run"), "rate run"):

@@ -1,0 +1,81 @@
+"""Merge small files of data sets and runs into larger ones, each under its lease."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage.lake.errors import NoSpaceError
+from ranklake.storage.lake.layout import dataset_folder, run_folder
+from ranklake.storage.maintenance.compact import ROWS, compact_dataset, compact_run, remove_unusable_snapshots
+
+from .exclusive import OnWait, hold_for_maintenance
+
+__all__ = ["Compaction", "compact"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """Number of files of a data set's standings, or of segments of a run, before and after."""
+
+    kind: Literal["data set", "run"]
+    name: str
+    before: int
+    after: int
+
+
+def compact(
+    lake: Lake,
+    run: str | None = None,
+    dataset: str | None = None,
+    rows: int = ROWS,
+    *,
+    steal: bool = False,
+    on_wait: OnWait = lambda _: None,
+    on_removed: Callable[[str], None] = lambda _: None,
+) -> Iterator[Compaction | NoSpaceError]:
+    """Compact one run, one data set, or everything in a lake.
+
+    What does not fit on the disk is tried a second time, as the other compactions may have freed space. An error that
+    remains is yielded.
+
+    Parameters
+    ----------
+    rows
+        Participations a file.
+    on_removed
+        Called with the path of each snapshot that was removed because it was damaged or of no use.
+    """
+
+    def merge_dataset(name: str) -> Compaction:
+        Dataset.open(lake, name)  # fails before a lease is made for a data set that does not exist
+        with hold_for_maintenance(lake, dataset_folder(name), f"compact {name}", steal, on_wait) as lease:
+            return Compaction("data set", name, *compact_dataset(lake, name, lease, rows))
+
+    def merge_run(name: str) -> Compaction:
+        Run.open(lake, name)
+        with hold_for_maintenance(lake, run_folder(name), f"compact {name}", steal, on_wait) as lease:
+            Run.take_over(lake, name, lease)
+            opened = Run.open(lake, name)
+            opened.lease = lease
+            for path in remove_unusable_snapshots(opened):
+                on_removed(path)
+            return Compaction("run", name, *compact_run(opened, rows))
+
+    everything = run is None and dataset is None
+    tasks = [partial(merge_dataset, name) for name in (Dataset.names(lake) if everything else [dataset]) if name]
+    tasks += [partial(merge_run, name) for name in (Run.names(lake) if everything else [run]) if name]
+    errors: list[NoSpaceError] = []
+    for _ in range(2):
+        left, errors = [], []
+        for task in tasks:
+            try:
+                yield task()
+            except NoSpaceError as error:
+                left.append(task)
+                errors.append(error)
+        tasks = left
+    yield from errors

@@ -1,0 +1,84 @@
+"""Delete runs and data sets, whole or half deleted, each under its lease."""
+
+from __future__ import annotations
+
+from ranklake.storage import Dataset, Lake, LakeError, Run
+from ranklake.storage.lake.layout import (
+    contests_file,
+    dataset_folder,
+    players_folder,
+    published_folder,
+    run_file,
+    run_folder,
+    standings_folder,
+)
+from ranklake.storage.leases.roots import has_root
+
+from ..common.text import byte_size
+from ..publication.files import delete_published
+from .exclusive import OnWait, hold_for_maintenance
+
+__all__ = ["check_no_runs", "delete_dataset", "delete_run", "describe_dataset", "describe_published", "describe_run"]
+
+
+def delete_run(
+    lake: Lake, name: str, with_published: bool = False, *, steal: bool = False, on_wait: OnWait = lambda _: None
+) -> None:
+    """Delete a run, and what was published of it if ``with_published``."""
+    with hold_for_maintenance(lake, run_folder(name), f"delete {name}", steal, on_wait) as lease:
+        run = Run(lake, name, {})
+        run.lease = lease
+        run.delete()
+        if with_published:
+            delete_published(lake, name, lease)
+
+
+def delete_dataset(lake: Lake, name: str, *, steal: bool = False, on_wait: OnWait = lambda _: None) -> None:
+    """Delete a data set.
+
+    Raises
+    ------
+    LakeError
+        There are runs over it.
+    """
+    with hold_for_maintenance(lake, dataset_folder(name), f"delete {name}", steal, on_wait) as lease:
+        check_no_runs(lake, name)  # under the lease: a run may have been made since the last check
+        Dataset.delete(lake, name, lease)
+
+
+def check_no_runs(lake: Lake, dataset: str) -> None:
+    """Raise :class:`LakeError` if there are runs over a data set."""
+    if runs := Run.names_over_dataset(lake, dataset):
+        remedy = f"`ranklake delete --dataset {dataset} --with-runs` deletes them, too"
+        raise LakeError(f"data set {dataset} has runs over it: {', '.join(runs)}; {remedy}")
+
+
+def describe_run(lake: Lake, name: str) -> str:
+    """What :func:`delete_run` would delete, in words; empty if there is nothing."""
+    size = byte_size(lake.size_below(run_folder(name)))
+    if has_root(lake, run_file(name)):
+        try:
+            return f"run {name}: {Run.open(lake, name).segments().stop_round:,} rounds, {size}"
+        except LakeError:
+            return f"run {name}: {size}, not readable"
+    folder = run_folder(name)
+    left = any(lake.list(f"{folder}/{part}") for part in lake.list(folder) if part.startswith(("rounds", "snapshots")))
+    return f"what is left of run {name}: {size}" if left else ""
+
+
+def describe_published(lake: Lake, run: str) -> str:
+    """The published tables of a run, in words; empty if there are none."""
+    folder = published_folder(run)
+    return f"{folder}: {byte_size(lake.size_below(folder))}" if lake.exists(folder) else ""
+
+
+def describe_dataset(lake: Lake, name: str) -> str:
+    """What :func:`delete_dataset` would delete, in words; empty if there is nothing."""
+    size = byte_size(lake.size_below(dataset_folder(name)))
+    if has_root(lake, contests_file(name)):
+        try:
+            return f"data set {name}: {Dataset.open(lake, name).contests.num_rows:,} contests, {size}"
+        except LakeError:
+            return f"data set {name}: {size}, not readable"
+    left = lake.list(standings_folder(name)) or lake.list(players_folder(name))
+    return f"what is left of data set {name}: {size}" if left else ""
