@@ -19,7 +19,7 @@ def find_system(name: str) -> System:
     Raises
     ------
     ValueError
-        Names the systems there are.
+        There is no such system; the message lists all names.
     """
     if name not in SYSTEMS:
         from .hyperparameters import near_names
@@ -31,7 +31,7 @@ def find_system(name: str) -> System:
 
 
 def build_params(system: System, settings: Mapping[str, Any]) -> Any:
-    """The system's hyperparameters from settings as a keyboard, JSON or Python gives them.
+    """The system's hyperparameters from settings: text from a command line, JSON or Python values.
 
     Raises
     ------
@@ -42,12 +42,12 @@ def build_params(system: System, settings: Mapping[str, Any]) -> Any:
 
 
 def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Settings as values of the types that a dataclass declares for its fields.
+    """Convert settings to the types that a dataclass declares for its fields.
 
     Raises
     ------
     ValueError
-        An unknown name, or a value of the wrong kind; names the ``owner`` of the fields.
+        An unknown name, or a value of the wrong kind; the message names the ``owner`` of the fields.
     """
     hints = typing.get_type_hints(kind)
     known = [field.name for field in dataclasses.fields(kind)]
@@ -58,12 +58,12 @@ def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> 
 
 
 def parse_settings(texts: tuple[str, ...]) -> dict[str, str]:
-    """``("rho=1", "sig_limit=70")`` as a dictionary.
+    """Parse ``("rho=1", "sig_limit=70")`` into a dictionary.
 
     Raises
     ------
     ValueError
-        A text that is not ``key=value``, or a key that comes twice.
+        A text is not ``key=value``, or a key is repeated.
     """
     settings: dict[str, str] = {}
     for text in texts:
@@ -85,7 +85,7 @@ def _convert(name: str, value: Any, kind: Any) -> Any:
         parts = [part for part in value.split(",") if part.strip()] if isinstance(value, str) else list(value)
         return tuple(_convert(name, part, typing.get_args(kind)[0]) for part in parts)
     if typing.get_origin(kind) is typing.Literal:
-        kind = str  # the class itself says which words it takes
+        kind = str  # the class checks the words
     if kind is bool and isinstance(value, str):
         if value.lower() not in ("true", "false"):
             raise ValueError(f"{name} must be true or false, got {value!r}")

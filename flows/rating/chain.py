@@ -1,4 +1,4 @@
-"""The digests that chain the rounds of a run, from its configuration and its contests; no kernel is imported."""
+"""The digests that chain the rounds of a run: each covers the configuration and all contests so far."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from ranklake.storage import Chain, Dataset
 
 __all__ = ["BESIDE", "NUMERICS", "config_digest", "first_break", "round_digests"]
 
-NUMERICS = 2  # raise it when a release changes the bits of any rating: runs then begin anew
+NUMERICS = 2  # raise it when a release changes the bits of any rating: every run is then rated again
 
-BESIDE = ("exclude", "titles")  # what run.json holds beside the configuration that ratings depend on
+BESIDE = ("exclude", "titles")  # keys of run.json that the configuration digest leaves out
 _DIGEST_BYTES = 16
 
 
 def config_digest(facts: Mapping[str, Any]) -> bytes:
-    """Digest of what ``run.json`` says beside the contests it excludes: the start of the chain."""
+    """Digest of the configuration in ``run.json``, without the keys ``BESIDE``: the start of the chain."""
     return blake2b(json.dumps(facts, sort_keys=True, allow_nan=False).encode(), digest_size=_DIGEST_BYTES).digest()
 
 
 def round_digests(digest: bytes, dataset: Dataset, exclude: Collection[str]) -> list[str]:
-    """The digest that each round must have: of its contest, and of all before it.
+    """The digest that each round must have: of its contest and of all rounds before it.
 
     Parameters
     ----------
     digest
-        Of the configuration; see :func:`config_digest`.
+        Digest of the configuration; see :func:`config_digest`.
     exclude
-        Contests that are passed over.
+        Ids of the excluded contests.
     """
     ids, contents = (dataset.contests.column(name).to_pylist() for name in ("contest_id", "content_digest"))
     chain = []
     for contest_id, content in zip(ids, contents, strict=True):
-        # of an excluded contest nothing matters but that it is there
+        # the content of an excluded contest does not matter, only its place
         update = b"excluded " + contest_id.encode() if contest_id in exclude else bytes.fromhex(content)
         digest = blake2b(digest + update, digest_size=_DIGEST_BYTES).digest()
         chain.append(digest.hex())
@@ -43,12 +43,12 @@ def round_digests(digest: bytes, dataset: Dataset, exclude: Collection[str]) -> 
 
 
 def first_break(at: int, chain: Chain, dataset: Dataset, before: Collection[str], exclude: Collection[str]) -> str:
-    """What became of the contest of the first round that no longer holds, in words.
+    """Describe what happened to the contest of round ``at``, the first that no longer holds.
 
     Parameters
     ----------
     before, exclude
-        Contests that the run passed over, and those that it is to pass over.
+        Ids of the contests that the run excluded so far, and of those that it excludes now.
     """
     contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
     rated = [contest_id for segment in chain.segments for contest_id in segment.contest_ids]

@@ -36,16 +36,16 @@ class RunConfig:
     params : object
         The system's hyperparameters.
     skip_uninformative : bool or None
-        Whether contests of three or more in which all tie are passed over, or (False) nothing is, a contest of one
-        participant included. None is what the run records already, and for a new run the system's own rule.
+        True skips contests of three or more in which all tie; False skips nothing, not even a contest of one
+        participant. None is the rule that the run records, and for a new run the system's own rule.
     exclude, include : tuple of str
-        Contests that the run is to pass over from now on; those it is to rate again. Others stay as the run has them.
+        Contests to exclude from now on; excluded contests to rate again. All others stay as they are.
     titles : Titles, "auto" or None
         Titles to record in ``run.json``; "auto" removes the record, None leaves it. No rating depends on them.
     replace : bool
-        A run of that name which computes something else is rated anew; otherwise that is refused.
+        Rate an existing run of that name again if its configuration differs; otherwise that is an error.
     recorded : Skipping or None
-        The rule of an existing run, where it goes on as it is.
+        The rule of an existing run that keeps it.
     """
 
     dataset: str
@@ -61,12 +61,12 @@ class RunConfig:
 
     @classmethod
     def of(cls, run: Run) -> RunConfig:
-        """What a run computes, as its ``run.json`` says.
+        """The configuration that ``run.json`` records.
 
         Raises
         ------
         DamagedError
-            It does not say what this release can compute.
+            This release cannot compute what the file describes.
         """
         try:
             facts = run.config
@@ -78,7 +78,7 @@ class RunConfig:
             raise damaged(run_file(run.name), f"not what this release can rate ({error})") from error
 
     def to_json(self) -> dict[str, Any]:
-        """What ``run.json`` says of the computation; beside it stand the contests it excludes and the titles."""
+        """The configuration as ``run.json`` records it, without the excluded contests and the titles."""
         return {
             "dataset": self.dataset,
             "system": self.system,
@@ -89,34 +89,34 @@ class RunConfig:
 
     @property
     def skipping(self) -> Skipping:
-        """Which contests are passed over because of their places."""
+        """The rule for contests that are skipped because of their places."""
         return self.recorded or Skipping.of(find_system(self.system), self.skip_uninformative)
 
     def allows(self, rule: Skipping) -> bool:
-        """Whether the rule of an existing run may stay: nothing else is asked for, or nothing that it does not skip."""
-        asked = self.skip_uninformative
-        return asked is None or self.skipping == rule or (asked and rule.two_tied)
+        """Whether an existing run may keep its rule: none is requested, the same, or one that it already includes."""
+        requested = self.skip_uninformative
+        return requested is None or self.skipping == rule or (requested and rule.two_tied)
 
     @property
     def digest(self) -> bytes:
-        """Of all that rows depend on beside the contests, the data set that numbers the players included."""
+        """Digest of all that ratings depend on besides the contests; the data set numbers the players."""
         return config_digest(self.to_json())
 
 
 def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uninformative: bool | None = None) -> str:
-    """A run's name when none is given: the same for the same choices; ``system`` may have more words after its name."""
-    told = {key: str(value) for key, value in settings.items()}
+    """The default name of a run, the same for the same choices; ``system`` may have more words after its name."""
+    choices = {key: str(value) for key, value in settings.items()}
     own = SYSTEMS[system].skips_all_tied if system in SYSTEMS else None
     if skip_uninformative is False or (skip_uninformative and not own):
-        told["skip_uninformative"] = str(skip_uninformative).lower()
-    if not told:
+        choices["skip_uninformative"] = str(skip_uninformative).lower()
+    if not choices:
         return f"{dataset}-{system}"
-    text = json.dumps(told, sort_keys=True, allow_nan=False)
+    text = json.dumps(choices, sort_keys=True, allow_nan=False)
     return f"{dataset}-{system}-{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
 
 
 def _params_to_json(params: Any) -> dict[str, Any]:
-    """Hyperparameters as JSON can hold them: infinity is "inf", a tuple a list."""
+    """Hyperparameters as JSON: infinity is "inf", a tuple is a list."""
     return {
         key: "inf" if value == math.inf else list(value) if isinstance(value, tuple) else value
         for key, value in dataclasses.asdict(params).items()

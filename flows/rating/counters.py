@@ -1,4 +1,4 @@
-"""What was rated, every round once: after a recovery some are rated again."""
+"""Counters over the rounds rated; a round that is rated again after a recovery counts once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["RoundCounters"]
 
 
 class RoundCounters:
-    """Counts of the rounds from ``start`` on.
+    """Counters over the rounds from ``start`` on.
 
     Attributes
     ----------
@@ -24,9 +24,9 @@ class RoundCounters:
     rows : int
         Participations rated.
     skipped : Counter of str
-        Rounds passed over because of their places, by reason.
+        Rounds skipped because of their places, by reason.
     level : Level
-        Of the ratings.
+        Level of the ratings over the years.
     violations : Counter of str
         Violations of the system's invariants, by invariant.
     """
@@ -39,7 +39,7 @@ class RoundCounters:
         self.violations: Counter[str] = Counter()
 
     def add(self, rated: RatedBatch) -> None:
-        """Count what has not been counted before."""
+        """Add the rounds of a batch that were not counted before."""
         known = max(self._until - rated.start, 0)
         informative, at = rated.informative[known:], int(np.count_nonzero(rated.informative[:known]))
         if not len(informative):

@@ -1,9 +1,9 @@
 """Whether ratings keep their level: the mean rating of the players active in a year, from year to year.
 
-Only a few numbers a year are kept, and one a player, so that a pass over a history can follow its own level. A player
-is active in a year with a rated round in it, and counts with the rating after the last of them. The drift is the slope
-of these means over the years, weighted by the number of players. A round whose time is unknown (0) belongs to the year
-of the round before it.
+It needs a few numbers per year and one per player, so a rating pass can compute it on the way. A player is active in
+the years of their rated rounds, and counts with the rating after the last round of the year. The drift is the slope of
+the yearly means, weighted by the number of players. A round whose time is unknown (0) belongs to the year of the round
+before it.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from ranklake.rating_kernels import Outcome, Rounds
 
 __all__ = ["LARGEST_DRIFT", "LEAST_YEARS", "Level"]
 
-LARGEST_DRIFT = 10.0  # points a year that need no mention, on a scale where newcomers have a sigma of 350
+LARGEST_DRIFT = 10.0  # points a year without a warning, on a scale where newcomers have a sigma of 350
 LEAST_YEARS = 3
 _YEAR = 31_556_952  # seconds
 _UNKNOWN = -(2**31)  # year of a round whose time is unknown
-_TIES, _NEWCOMERS = 0.05, 0.3  # shares from which on a cause is named
-_SMALL_SCALE = 35.0  # a sigma_init below is of a scale like TrueSkill's, 25 and 25 / 3
-_NARROW = 100.0  # sigma_init of the advice, where newcomers have 350: measured in docs/choosing.md
+_TIES, _NEWCOMERS = 0.05, 0.3  # smallest shares at which a cause is named
+_SMALL_SCALE = 35.0  # a smaller sigma_init belongs to a scale like TrueSkill's, 25 and 25 / 3
+_NARROW = 100.0  # the advised sigma_init on a scale with 350: measured in docs/choosing.md
 
 
 @dataclass(slots=True)
 class Level:
-    """What a pass has seen of the level of ratings.
+    """The level of the ratings over the rounds added so far.
 
     Attributes
     ----------
     n_players : int
         Size of the data set.
     years : list of (int, int, float)
-        Years that are complete: number, active players, their mean rating.
+        The complete years: year, active players, their mean rating.
     rows, tied_rows, newcomers : int
         Participations; those in a tie of two or more; first participations.
     tied_low : float
@@ -59,11 +59,11 @@ class Level:
     _mu: npt.NDArray[np.float64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._mu = np.full(self.n_players, np.nan)  # of the players active in the open year
+        self._mu = np.full(self.n_players, np.nan)  # ratings of the players active in the open year
 
     @np.errstate(all="ignore")  # of ratings that diverge
     def add(self, rounds: Rounds, outcome: Outcome) -> None:
-        """Take rounds that follow those taken before, rated."""
+        """Add the next rated rounds."""
         if not rounds.n_rows:
             return
         new = np.flatnonzero(outcome.n_before == 0)
@@ -84,7 +84,7 @@ class Level:
             if start < stop and year[start] > _UNKNOWN:
                 self._enter(int(year[start]))
                 rows = slice(rounds.offsets[start], rounds.offsets[stop])
-                self._mu[rounds.player[rows]] = outcome.mu[rows]  # of several rounds of a player the last counts
+                self._mu[rounds.player[rows]] = outcome.mu[rows]  # the last round of a player in the year counts
 
     @np.errstate(all="ignore")
     def drift(self) -> float:
@@ -97,7 +97,7 @@ class Level:
         return float((n * year * (mean - mean[0])).sum() / (n * year * year).sum())
 
     def warning(self, system: str, params: Any) -> str:
-        """One sentence, if the level drifted: how far, the likely cause and a setting that drifts less; else empty."""
+        """One sentence if the level drifted: how far, the likely causes, settings that drift less; else empty."""
         drift, unit = self.drift(), params.sigma_init / 350.0 if 0.0 < params.sigma_init < _SMALL_SCALE else 1.0
         if math.isnan(drift) or abs(drift) <= LARGEST_DRIFT * unit:
             return ""
@@ -105,11 +105,11 @@ class Level:
         n_years = means[-1][0] - means[0][0] + 1
         shown = f"{drift:+,.1f}" if abs(drift) < 1e6 else f"{drift:+.1e}"
         causes, advice = self._causes(params, drift, unit), self._advice(params, drift)
-        told = f"the mean rating of active players moved by {shown} points a year over {n_years} years"
-        told += f"; likely cause: {' and '.join(causes)}" if causes else ""
-        options = [" ".join(f"--set {one}" for one in advice)] if advice else []
+        text = f"the mean rating of active players moved by {shown} points a year over {n_years} years"
+        text += f"; likely cause: {' and '.join(causes)}" if causes else ""
+        options = [" ".join(f"--set {setting}" for setting in advice)] if advice else []
         options += ["--system glicko-allpairs" if system != "glicko-allpairs" else "--system elo"]
-        return f"{told}; it moves less with {' or '.join(f'`{one}`' for one in options)}, see docs/choosing.md"
+        return f"{text}; it moves less with {' or '.join(f'`{option}`' for option in options)}, see docs/choosing.md"
 
     def _causes(self, params: Any, drift: float, unit: float) -> list[str]:
         causes = []
@@ -135,7 +135,7 @@ class Level:
         return advice
 
     def _full_ties(self, params: Any, drift: float) -> bool:
-        """Full ties draw a tie group towards the middle of the field: low places up, high places down."""
+        """Full ties pull a tie group towards the middle of the field: low places up, high places down."""
         full = getattr(params, "tie_mode", "") == "full" and self.tied_rows > _TIES * self.rows
         return full and self.tied_low * drift > 0
 
@@ -150,7 +150,7 @@ class Level:
 
     @np.errstate(all="ignore")
     def _means(self) -> list[tuple[int, int, float]]:
-        """The complete years and the one that is open."""
+        """The complete years and the open one."""
         if self._year == _UNKNOWN:
             return self.years
         mu = self._mu[~np.isnan(self._mu)]

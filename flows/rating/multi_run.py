@@ -1,4 +1,4 @@
-"""Several runs over one history: each with a lease, beliefs and commits of its own."""
+"""Rate several runs over one history; each has its own lease, beliefs and commits."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = ["ManyProgress", "rate_many"]
 
 log = logging.getLogger("ranklake.rate")
 
-_AT_A_TIME = 8  # runs on a cluster of no more workers: while one of a worker's is committed it works for another
+_AT_A_TIME = 8  # least runs in parallel on a cluster: while one run commits, its worker rates another
 
 
 @dataclass(frozen=True, slots=True)
 class ManyProgress:
-    """How far each run has come that has begun, by name."""
+    """The progress of each run that has begun, by name."""
 
     runs: Mapping[str, Progress]
 
     @property
     def total(self) -> Progress:
-        """Of all that have begun."""
-        told = list(self.runs.values())
-        seconds = max((one.seconds for one in told), default=0.0)
-        return Progress(sum(p.rounds for p in told), sum(p.n_rounds for p in told), sum(p.rows for p in told), seconds)
+        """The sum over all runs that have begun."""
+        runs = list(self.runs.values())
+        seconds = max((run.seconds for run in runs), default=0.0)
+        return Progress(sum(p.rounds for p in runs), sum(p.n_rounds for p in runs), sum(p.rows for p in runs), seconds)
 
 
 def rate_many(
@@ -49,15 +49,15 @@ def rate_many(
     start: int | None = None,
     on_compile: Announce = announce,
 ) -> Iterator[tuple[RunConfig, RateReport]]:
-    """Bring runs up to date; each is told as it ends.
+    """Bring runs up to date; yields each run and its report as it ends.
 
-    On this machine they come one after the other, as each keeps all hands busy. On a cluster several go side by side,
-    each on one of the workers.
+    On this machine the runs are rated in sequence, because each uses all workers. On a cluster several are rated in
+    parallel, each on one worker.
 
     Raises
     ------
     Exception
-        What the first run that failed raised (:func:`.rate.rate`), after the others have ended.
+        The error of the first run that failed (:func:`.rate.rate`), after all others have ended.
     """
     at_a_time = 1
     if isinstance(engine, DistributedEngine):
@@ -67,16 +67,16 @@ def rate_many(
     stop = Event()
 
     def bring_up_to_date(config: RunConfig) -> RateReport:
-        def tell(now: Progress) -> None:
+        def report_progress(now: Progress) -> None:
             if stop.is_set():
                 raise _StoppedError
             progress[config.run] = now
             on_progress(ManyProgress(dict(progress)))
 
-        return rate(lake, config, engine, max_rounds, tell, steal, dry_run, start, on_compile)
+        return rate(lake, config, engine, max_rounds, report_progress, steal, dry_run, start, on_compile)
 
     failed: list[Exception] = []
-    for config, outcome in (_together if at_a_time > 1 else _one_by_one)(bring_up_to_date, configs, stop, at_a_time):
+    for config, outcome in (_in_parallel if at_a_time > 1 else _one_by_one)(bring_up_to_date, configs, stop, at_a_time):
         if isinstance(outcome, RateReport):
             yield config, outcome
         else:
@@ -88,7 +88,7 @@ def rate_many(
 
 
 class _StoppedError(Exception):
-    """Somebody wants an end."""
+    """The caller stopped the runs."""
 
 
 Work = Callable[[RunConfig], RateReport]
@@ -104,7 +104,7 @@ def _one_by_one(
             yield config, error
 
 
-def _together(
+def _in_parallel(
     work: Work, configs: Sequence[RunConfig], stop: Event, at_a_time: int
 ) -> Iterator[tuple[RunConfig, RateReport | Exception]]:
     drivers = ThreadPoolExecutor(at_a_time, thread_name_prefix="ranklake-run")
@@ -115,7 +115,7 @@ def _together(
             assert error is None or isinstance(error, Exception)
             yield running[ended], ended.result() if error is None else error
     except BaseException:
-        stop.set()  # the others end after their next round, or when the engine is closed
+        stop.set()  # the other runs end after their next round, or when the engine is closed
         drivers.shutdown(wait=False, cancel_futures=True)
         raise
     drivers.shutdown()

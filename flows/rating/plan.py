@@ -1,4 +1,4 @@
-"""What rating a run comes to, found by comparing digests; nothing is written."""
+"""The plan of a rating: which rounds of a run to keep and which to rate, by digests. Writes nothing."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ __all__ = ["Plan"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be kept of a run, and what is to be rated.
+    """Which rounds of a run are kept, and which are rated.
 
     Attributes
     ----------
     run : Run or None
-        As it is; None if it has to be made.
+        The existing run; None if it must be created.
     config : dict
-        What its ``run.json`` is to say.
+        The content of ``run.json`` after the rating.
     skipping : Skipping
-        Which contests are passed over because of their places.
+        The rule for contests that are skipped because of their places.
     digests : list of str
-        The digest that each round must have: of its contest, and of all before it.
+        The digest that each round must have: of its contest and of all rounds before it.
     excluded : bool[n]
-        Contests that are passed over.
+        Which contests are excluded.
     n_rounds : int
-        How many rounds the run is to have.
+        Number of rounds of the run after the rating.
     holds, kept : int
-        Rounds that are to be kept because their digests still hold; of these, in segments that need not be cut.
+        Leading rounds whose digests still hold; of these, rounds in segments that need not be cut.
     snapshots : list of int
-        Last rounds of the snapshots that stay.
+        Last rounds of the snapshots that are kept.
     why : str
         Why committed rounds are not kept; empty if all are.
     """
@@ -72,7 +72,7 @@ class Plan:
         Raises
         ------
         MissingError
-            A contest to be excluded is not in the data set, or one to be taken back was not excluded.
+            A contest to exclude is not in the data set, or a contest to include was not excluded.
         """
         try:
             run = Run.open(lake, config.run)
@@ -84,7 +84,7 @@ class Plan:
         before: list[str] = run.config.get("exclude", []) if run is not None and same_dataset else []
         contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
         exclude = _excluded(config, before, contest_ids)
-        excluded = np.fromiter((one in exclude for one in contest_ids), np.bool_, len(contest_ids))
+        excluded = np.fromiter((contest in exclude for contest in contest_ids), np.bool_, len(contest_ids))
         digests = round_digests(config.digest, dataset, exclude)
         titles = _recorded_titles(config, run)
         wanted = config.to_json() | ({"exclude": sorted(exclude)} if exclude else {})
@@ -94,24 +94,24 @@ class Plan:
             return cls(None, wanted, config.skipping, digests, excluded, n_rounds, 0, 0, [], "")
 
         chain, why = run.segments(), ""
-        found = [digest for segment in chain.segments for digest in segment.digests]
-        same = (a == b for a, b in zip(found, digests, strict=False))
-        holds = next((i for i, equal in enumerate(same) if not equal), min(len(found), len(digests)))
-        wished = holds if start is None else min(start, holds)
-        kept = max((segment.stop_round for segment in chain.segments if segment.stop_round <= wished), default=0)
-        if wished < holds:
-            why = f"from round {wished} on, as was asked for"
-        elif holds < len(found):
+        recorded = [digest for segment in chain.segments for digest in segment.digests]
+        same = (a == b for a, b in zip(recorded, digests, strict=False))
+        valid = next((i for i, equal in enumerate(same) if not equal), min(len(recorded), len(digests)))
+        holds = valid if start is None else min(start, valid)
+        kept = max((segment.stop_round for segment in chain.segments if segment.stop_round <= holds), default=0)
+        if holds < valid:
+            why = f"from round {holds} on, as was asked for"
+        elif holds < len(recorded):
             why = _other_parameters(run.config, config)
             why = why or f"round {holds}, {first_break(holds, chain, dataset, set(before), exclude)}"
         elif chain.rest:
             why = chain.reason
         snapshots = [number for number in run.snapshots() if number < kept]
-        return cls(run, wanted, config.skipping, digests, excluded, n_rounds, wished, kept, snapshots, why)
+        return cls(run, wanted, config.skipping, digests, excluded, n_rounds, holds, kept, snapshots, why)
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to rate, nor a snapshot to be made of its end."""
+        """Whether no round is left to rate, and the last round has its snapshot."""
         if self.kept == self.n_rounds:
             return self.kept == 0 or self.kept - 1 in self.snapshots
         return self.kept > self.n_rounds
@@ -123,19 +123,19 @@ class Plan:
 
     @property
     def resumes_at(self) -> int:
-        """The round after the newest snapshot that holds; 0 if none does."""
+        """The round after the newest valid snapshot; 0 if there is none."""
         assert self.run is not None or not self.snapshots
         for number in reversed(self.snapshots):
-            with suppress(DamagedError):  # an older one serves
+            with suppress(DamagedError):  # an older snapshot is used
                 if self.run is not None and self.run.snapshot_digest(number) == self.digests[number]:
                     return number + 1
         return 0
 
 
 def _as_recorded(config: RunConfig, run: Run, dataset: Dataset) -> RunConfig:
-    """The same with the rule of the existing run, unless another is asked for that matters for this data set.
+    """The configuration with the rule of the existing run, unless another is requested that differs on this data set.
 
-    A run that computes something else is rated from its first round on, and has the rule of a new run.
+    A run with another configuration is rated from its first round on, with the rule of a new run.
     """
     same = config.to_json()
     rule = config.skipping.to_json()
@@ -151,7 +151,7 @@ def _as_recorded(config: RunConfig, run: Run, dataset: Dataset) -> RunConfig:
 
 
 def _excluded(config: RunConfig, before: Sequence[str], contest_ids: Sequence[str]) -> set[str]:
-    """The contests that a run passes over: those it did, and what is to change."""
+    """The contests that the run excludes from now on."""
     if both := sorted(set(config.exclude) & set(config.include)):
         raise ValueError(f"contest {both[0]!r} is both to be excluded and to be taken back; choose one")
     if unknown := sorted(set(config.exclude) - set(contest_ids)):
@@ -163,14 +163,14 @@ def _excluded(config: RunConfig, before: Sequence[str], contest_ids: Sequence[st
 
 
 def _recorded_titles(config: RunConfig, run: Run | None) -> Any:
-    """What ``run.json`` is to say of titles; None if nothing."""
+    """The titles that ``run.json`` records from now on; None without titles."""
     if config.titles is None:
         return None if run is None else run.config.get("titles")
     return config.titles.to_json() if isinstance(config.titles, Titles) else None
 
 
 def _other_parameters(recorded: dict[str, Any], config: RunConfig) -> str:
-    """In what else than its contests a run differs from what it is to compute; empty if in nothing."""
+    """How the configuration of a run differs from the requested one, contests aside; empty if it does not."""
     wanted = config.to_json()
     names = {name for name in recorded.keys() | wanted.keys() if recorded.get(name) != wanted.get(name)} - set(BESIDE)
     return "" if not names else "another release rated it" if names == {"numerics"} else "other parameters"

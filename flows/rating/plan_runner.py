@@ -1,4 +1,4 @@
-"""Carry a plan out: rate the rounds that it does not keep, commit them, and recover when workers are lost."""
+"""Carry out a plan: rate the rounds that it does not keep, commit them, and recover when workers are lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .snapshot_schedule import SnapshotSchedule
 
 __all__ = ["PlanRunner"]
 
-RECOVERIES = 5  # in a row, without a round committed in between
+RECOVERIES = 5  # in a row without a committed round
 
 log = logging.getLogger("ranklake.rate")
 
@@ -52,7 +52,7 @@ class PlanRunner:
         self._phases: dict[str, tuple[float, int]] = {}
 
     def complete(self, on_progress: Callable[[Progress], None], began: float) -> RateReport:
-        """Rate all rounds, with other workers after some were lost; ``began`` is where seconds are counted from.
+        """Rate all rounds, and recover when workers are lost; seconds are counted from ``began``.
 
         Raises
         ------

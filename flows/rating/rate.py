@@ -1,9 +1,8 @@
 """Rate the rounds of a run: keep those that still hold, rate the others, commit as they come.
 
-A round holds while its chain digest does: the digest of its contest's content and of all that came before it,
-beginning with the system, its hyperparameters and the format. Whatever changed, a corrected contest, another
-hyperparameter, a crash, shows as the first digest that differs; the run is cut there and goes on from the newest
-snapshot before it.
+A round holds while its chain digest does: the digest of the content of its contest and of everything before it,
+beginning with the system, its hyperparameters and the format. Any change (a corrected contest, another hyperparameter,
+a crash) shows as the first digest that differs. The run is truncated there and resumes from the newest snapshot before.
 """
 
 from __future__ import annotations
@@ -49,30 +48,30 @@ def rate(
     Parameters
     ----------
     max_rounds
-        Rate only the first so many contests of the data set; rounds committed beyond them stay.
+        Rate only the first ``max_rounds`` contests of the data set; rounds committed beyond them stay.
     steal
-        Take the run over from a writer who is dead for certain.
+        Take the lease over from a writer that is certainly dead.
     dry_run
-        Only tell what would be done; write nothing.
+        Only report what would be done; write nothing.
     start
-        Rate again from this round on at the latest, whatever is on record.
+        Rate again from this round on at the latest, even if the recorded rounds hold.
     on_compile
-        Told when kernels have to be compiled first; the report's seconds are without that time.
+        Called when kernels must be compiled first; the report's seconds are without that time.
     policy
         When segments close and snapshots are taken; None is :data:`.commit_policy.DEFAULT`.
 
     Raises
     ------
     ValueError
-        The run is there and computes something else, and is not to be replaced.
+        The run exists with another configuration, and ``config.replace`` is false.
     LakeError
-        The data set or a contest to be excluded is missing, a newer release rated the run, something is damaged,
-        replayed rounds do not give the ratings on record, a number of a contest to rate is out of range, or somebody
-        else is writing the run.
+        The data set or a contest to exclude is missing, a newer release rated the run, a file is damaged, replayed
+        rounds do not give the recorded ratings, a number of a contest is out of range, or another writer holds the
+        lease on the run.
     ConvergenceError
-        A round cannot be rated in double precision, or a rating is no number. What was committed before it stays.
+        A round cannot be rated in double precision, or a rating is not a number. The rounds committed before it stay.
     EngineError
-        There are no workers, or they were lost too often. What was committed stays, and is a valid beginning.
+        There are no workers, or they were lost too often. The committed rounds stay, and the next call resumes there.
     """
     began = time.perf_counter()
     dataset = Dataset.open(lake, config.dataset)
@@ -94,11 +93,11 @@ def rate(
                 stale, dataset = dataset, Dataset.open(lake, config.dataset)
                 if dataset.contests.equals(stale.contests, check_metadata=True):
                     raise
-                # Committed to at least twice since: what was replaced is gone. What was rated stays as far as it holds.
+                # The data set was committed to at least twice, and the files read are gone. Rounds that hold are kept.
 
 
 def _checked_plan(dataset: Dataset, config: RunConfig, max_rounds: int | None, start: int | None) -> Plan:
-    """The plan of a run, after checks that it discards no other run and that its contests can be rated."""
+    """The plan of a run; checks that it discards no other configuration and that its contests can be rated."""
     plan = Plan.of(dataset.lake, config, dataset, max_rounds, start)
     _check_same(config, plan)
     check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)
@@ -106,9 +105,9 @@ def _checked_plan(dataset: Dataset, config: RunConfig, max_rounds: int | None, s
 
 
 def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on_compile: Announce) -> float:
-    """See that the kernels for the rounds to come are compiled.
+    """Compile the kernels for the rounds to rate; returns the seconds that this took.
 
-    The workers of a cluster do so themselves. If they are all on this machine, each would compile the same.
+    The workers of a cluster compile for themselves; those on this machine would all compile the same kernels.
     """
     if not isinstance(engine, LocalEngine):
         return compile_everything(config.system, on_compile) if getattr(engine, "here", False) else 0.0
@@ -116,7 +115,7 @@ def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on
 
 
 def _check_same(config: RunConfig, plan: Plan) -> None:
-    """Refuse to discard what a run holds because something else is to be computed, unless it is to be replaced."""
+    """Refuse to discard the ratings of a run with another configuration, unless it is to be replaced."""
     if plan.run is None or config.replace:
         return
     recorded = plan.run.config.get("numerics")
@@ -141,11 +140,11 @@ def _planned_report(dataset: Dataset, plan: Plan) -> RateReport:
 
 
 def _truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:
-    """The run, made if need be, without the rounds that no longer hold."""
+    """The run without the rounds that no longer hold; created if there is none."""
     run = Run.create(lake, config.run, plan.config, lease) if plan.run is None else plan.run
     run.lease = lease
     if plan.run is not None:
-        run.truncate(plan.holds)  # sweeps what a crash left half written, too
+        run.truncate(plan.holds)  # also removes what a crash left half written
         if run.config != plan.config:
             run.configure(plan.config)
     return run

@@ -1,4 +1,4 @@
-"""Rounds of a data set, one after the other, through a system: from the beginning or from a snapshot."""
+"""A pass over the rounds of a data set in order, from the first round or from a snapshot."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class RatedBatch:
     Attributes
     ----------
     informative : bool[stop - start]
-        Which of them were rated; the others are excluded, or passed over for a reason.
+        Which contests were rated; the others are excluded or skipped.
     reasons : uint8[stop - start]
-        Why a contest that is not excluded was passed over: a key of :data:`.skipping.REASONS`; else 0.
+        Why a contest was skipped, a key of :data:`.skipping.REASONS`; 0 for contests that are rated or excluded.
     rounds, outcome
-        The informative ones, and what they did.
+        The informative contests and their outcome.
     """
 
     start: int
@@ -54,14 +54,14 @@ class RatedBatch:
 
 
 class RatingPass:
-    """A system on its way through a data set; contests of the mask ``excluded`` count for nothing.
+    """Rates the contests of a data set in order; contests of the mask ``excluded`` are ignored.
 
     Attributes
     ----------
     rater : Rater
-        Holds what is believed after the rounds rated so far.
+        Holds the beliefs after the rounds rated so far.
     damaged_snapshots : list of int
-        Last rounds of the snapshots that were damaged, so that it could not be gone on from them.
+        Last rounds of the damaged snapshots, from which the pass could not resume.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class RatingPass:
         self.damaged_snapshots: list[int] = []
 
     def rate(self, start: int, stop: int) -> Iterator[RatedBatch]:
-        """Rate contests ``start`` to ``stop - 1``, which must be the next; a part at a time, as they lie in files."""
+        """Rate contests ``start`` to ``stop - 1``, which must be the next; a batch per part of the standings files."""
         for (part, reasons, informative, rounds), *then in _with_next(self._parts(start, stop), self.rater.ahead):
             try:
                 outcome = self.rater.rate(rounds, [ahead[-1] for ahead in then])
@@ -89,17 +89,17 @@ class RatingPass:
             yield RatedBatch(part.first_contest, part.first_contest + len(part), informative, reasons, rounds, outcome)
 
     def _named(self, error: RoundError, rounds: Rounds, index: npt.NDArray[np.int64]) -> ConvergenceError:
-        """The error with the names of the contest and of the player."""
+        """The error with the names of its contest and its player."""
         at = int(index[error.round])
         contest = self._dataset.contests.column("contest_id")[at].as_py()
         player = None if error.player is None else self._dataset.handles()[error.player].as_py()
-        way = f"choose others, correct the contest, or pass it over with `ranklake rate --exclude {contest}`"
+        way = f"choose others, correct the contest, or exclude it with `ranklake rate --exclude {contest}`"
         return in_full(error, self._system, self._params, rounds, contest, at, player, way)
 
     def _parts(
         self, start: int, stop: int
     ) -> Iterator[tuple[StandingsPart, npt.NDArray[np.uint8], npt.NDArray[np.bool_], Rounds]]:
-        """Contests as they lie in files, why some are passed over, which of them are rated, and these as rounds."""
+        """Parts of the standings files, each with the skip reasons, and the rated contests as a mask and as rounds."""
         for part in _read_ahead(self._dataset.standings(start, stop)):
             rounds = self._facts.rounds(part)
             counts = self._counts[part.first_contest : part.first_contest + len(part)]
@@ -108,17 +108,17 @@ class RatingPass:
             yield part, reasons, informative, rounds.keep(informative)
 
     def resume(self, run: Run, stop: int, digests: list[str]) -> int:
-        """Believe what the run's first ``stop`` rounds say: from the newest snapshot that holds, and on from there.
+        """Restore the beliefs after the first ``stop`` rounds: read the newest valid snapshot, rate what follows.
 
         Returns
         -------
         int
-            Rounds computed again after the snapshot.
+            Rounds rated again after the snapshot.
 
         Raises
         ------
         LakeError
-            They do not give the ratings on record.
+            A round rated again does not give the recorded rating.
         """
         start = self.restore(run, stop, digests)
         for segment, name in self.differences(run, start, stop, ("mu", "sigma")):
@@ -132,7 +132,7 @@ class RatingPass:
         return stop - start
 
     def restore(self, run: Run, stop: int, digests: list[str]) -> int:
-        """Believe what the newest sound snapshot of the first ``stop`` rounds says; returns the round after it."""
+        """Restore the newest valid snapshot of the first ``stop`` rounds; returns the round after it, 0 without one."""
         for last_round in reversed([number for number in run.snapshots() if number < stop]):
             try:
                 columns, digest = run.read_snapshot(last_round)
@@ -145,15 +145,15 @@ class RatingPass:
         return 0
 
     def differences(self, run: Run, start: int, stop: int, names: Sequence[str]) -> Iterator[tuple[Segment, str]]:
-        """Rate rounds that are on record, and yield segments in which they get other numbers, with the column's name.
+        """Rate recorded rounds again; yields each segment with other numbers and the name of the column.
 
         Parameters
         ----------
         names
-            Columns of the rounds table that hold numbers.
+            Numeric columns of the rounds table.
         """
         rating, reached = self.rate(start, stop), start
-        ahead = {name: np.empty(0) for name in names}  # rated already, but not compared
+        ahead = {name: np.empty(0) for name in names}  # rated, not compared yet
         for segment, table in run.iter_segments(start, stop, names):
             outcomes = []
             while reached < min(stop, segment.stop_round):
@@ -170,7 +170,7 @@ class RatingPass:
 
 
 def _with_next(items: Iterator[T], n: int) -> Iterator[tuple[T, ...]]:
-    """Each item, and the ``n`` that follow, as far as there are any."""
+    """Each item with up to ``n`` that follow."""
     window = deque(islice(items, n + 1))
     while window:
         yield tuple(window)
@@ -179,7 +179,7 @@ def _with_next(items: Iterator[T], n: int) -> Iterator[tuple[T, ...]]:
 
 
 def _read_ahead(items: Iterator[T]) -> Iterator[T]:
-    """The same items, fetched by another thread a few steps ahead."""
+    """The same items, prefetched by another thread."""
     fetched = prefetch(lambda _: next(items, None), count(), _AHEAD - 1, 1, "ranklake-read")
     while (item := next(fetched)) is not None:
         yield item

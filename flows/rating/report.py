@@ -9,7 +9,7 @@ __all__ = ["Progress", "RateReport"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a rating pass has come: rounds done of ``n_rounds``, participations and seconds since it began."""
+    """The progress of a rating: ``rounds`` of ``n_rounds`` done, participations, and seconds since it began."""
 
     rounds: int
     n_rounds: int
@@ -19,33 +19,33 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class RateReport:
-    """What rating did, or would do.
+    """What a rating did, or would do.
 
     Attributes
     ----------
     kept, replayed, rated, skipped : int
-        Rounds that still held; of these, computed once more to come from a snapshot to the end; rated now; of
-        these, passed over because of their places.
+        Rounds that still held; of these, computed again after the snapshot; rounds rated now; of these, skipped
+        because of their places.
     rows : int
-        Participations rated now; when planned, at most.
+        Participations rated now; an upper bound in a dry run.
     why : str
-        Why rounds that had been committed were not kept; empty if all were.
+        Why committed rounds were not kept; empty if all were.
     violations : dict of str to int
         Violations of the system's invariants in the rounds rated now, by invariant.
     excluded : int
-        Of the rounds rated now, passed over because they were to be.
+        Of the rounds rated now, the excluded ones.
     planned : bool
-        Nothing was done: a dry run.
+        Whether this is a dry run, which does nothing.
     damaged_snapshots : tuple of str
-        Snapshots that were damaged, and removed.
+        Paths of damaged snapshots, which were removed.
     recoveries : int
-        How often workers were lost, and others went on.
+        Number of recoveries from lost workers.
     phases : dict of str to (float, int)
-        Where the time of a cluster's driver went: seconds and how often, by phase.
+        Time of a cluster's driver: seconds and calls, by phase.
     reasons : dict of str to int
-        Why contests were skipped, and how many.
+        Number of contests skipped, by reason.
     drift : str
-        What is to be known of the level of the ratings, if the rounds rated now moved it; else empty.
+        A warning if the level of the ratings drifted; else empty.
     """
 
     kept: int
@@ -68,19 +68,21 @@ class RateReport:
         """The report in one line."""
         kept, replayed, rated = ("kept", "replayed", "rated") if not self.planned else ("would keep", "replay", "rate")
         took = f"in {self.seconds:.1f} s" if not self.planned else "at most"
-        told = f"{kept} {self.kept:,} rounds rated before" if self.kept or self.why or self.planned else ""
-        told += f" ({self.why})" if self.why else ""
-        told += f", {replayed} {self.replayed:,} of them" if self.replayed else ""
-        told += f"{', ' if told else ''}{rated} {self.rated:,} rounds with {self.rows:,} participations {took}"
-        told += "".join(
+        text = f"{kept} {self.kept:,} rounds rated before" if self.kept or self.why or self.planned else ""
+        text += f" ({self.why})" if self.why else ""
+        text += f", {replayed} {self.replayed:,} of them" if self.replayed else ""
+        text += f"{', ' if text else ''}{rated} {self.rated:,} rounds with {self.rows:,} participations {took}"
+        text += "".join(
             f"; {count:,} contest{'s' if count > 1 else ''} skipped: {reason}" for reason, count in self.reasons.items()
         )
-        told += f"; {self.excluded:,} of them excluded" if self.excluded else ""
-        told += "".join(f"; {what}: {count:,}" for what, count in self.violations.items())
-        told += f"; recoveries from lost workers: {self.recoveries}" if self.recoveries else ""
-        return told + "".join(f"; damaged, removed, and an older one served: {path}" for path in self.damaged_snapshots)
+        text += f"; {self.excluded:,} of them excluded" if self.excluded else ""
+        text += "".join(f"; {what}: {count:,}" for what, count in self.violations.items())
+        text += f"; recoveries from lost workers: {self.recoveries}" if self.recoveries else ""
+        return text + "".join(
+            f"; damaged snapshot removed, an older one used: {path}" for path in self.damaged_snapshots
+        )
 
     def phases_line(self) -> str:
-        """Where the driver's time went, the longest first, in one line."""
-        phases = sorted(self.phases.items(), key=lambda one: -one[1][0])
+        """The time of the driver by phase, longest first, in one line."""
+        phases = sorted(self.phases.items(), key=lambda item: -item[1][0])
         return "time by phase: " + ", ".join(f"{name} {seconds:.2f} s ({n:,})" for name, (seconds, n) in phases)

@@ -1,8 +1,8 @@
-"""Which runs a command means, and with which configuration: for `rate`, `follow`, the Prefect flows and Python alike.
+"""Resolve the runs of a command and their configurations: for `rate`, `follow`, the Prefect flows and Python.
 
-A run that is there goes on as it is: what is not given is taken from its ``run.json``. What is given must equal what is
-recorded there. Another data set, system or setting would discard every round that the run holds, so it is refused,
-unless the run is to be replaced.
+An existing run keeps its configuration: options that are not given are read from its ``run.json``, and those that are
+given must equal it. Another data set, system or setting would discard every round of the run, so it is an error unless
+the run is to be replaced.
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ def resolve_runs(
     skip_uninformative: bool | None = None,
     replace: bool = False,
 ) -> list[RunConfig]:
-    """The runs that are meant, each with its whole configuration.
+    """Resolve names and options to runs with their whole configurations.
 
     Parameters
     ----------
     lake
-        Where the runs are; None if there is no lake yet.
+        The lake of the runs; None if there is none yet.
     dataset
-        None: that of the run, which must be there.
+        None is the data set of the run, which must exist.
     names
-        Names of runs. Without any, a run of each system, named by data set, system and settings.
+        Names of runs. None of them means one run per system, named by data set, system and settings.
     systems
-        Rating systems; more than one only without names. Without any, those of the runs; ``elo-mmr`` for new ones.
+        Rating systems; several only without names. None of them means those of the runs; ``elo-mmr`` for a new run.
     settings
-        Hyperparameters as ``key=value``, for one run at most; ``system.key=value`` with several systems. For a run that
-        is there they are laid over its own.
+        Hyperparameters as ``key=value``, for one run at most; ``system.key=value`` with several systems. They override
+        those of an existing run.
     skip_uninformative
-        None: as the run has it.
+        None is the rule of the run.
     replace
-        A run that is there and computes something else is to be rated anew.
+        Rate an existing run again if its configuration differs.
 
     Raises
     ------
     ValueError
-        Names no folder can have, an unknown system or setting, options that exclude each other, or a run that is there
-        and computes something else.
+        A name that no folder can have, an unknown system or setting, options that exclude each other, or an existing
+        run with another configuration.
     LakeError
-        A run is damaged, or of another format.
+        A run is damaged or of another format.
     """
     chosen = parse_settings(tuple(settings))
     for system in systems:
@@ -75,22 +75,22 @@ def resolve_runs(
         raise ValueError("--run names one run; several systems make several, named by data set and system")
     if dataset is None and not names:
         raise ValueError("give --dataset; or --run alone, to go on with a run that is there")
-    wanted: list[tuple[str | None, str | None, dict[str, str]]]
+    runs: list[tuple[str | None, str | None, dict[str, str]]]
     if len(systems) > 1:
-        wanted = [(None, *each) for each in _settings_of_each(systems, chosen)]
+        runs = [(None, *each) for each in _settings_of_each(systems, chosen)]
     else:
         only = systems[0] if systems else None
-        wanted = [(name, only, chosen) for name in dict.fromkeys(names)] or [(None, only, chosen)]
-    return [_run_config(lake, dataset, *each, skip_uninformative, replace) for each in wanted]
+        runs = [(name, only, chosen) for name in dict.fromkeys(names)] or [(None, only, chosen)]
+    return [_run_config(lake, dataset, *each, skip_uninformative, replace) for each in runs]
 
 
 def refuse_other(recorded: RunConfig, wanted: RunConfig) -> None:
-    """Refuse to make another run of one that is there.
+    """Refuse to change the configuration of an existing run.
 
     Raises
     ------
     ValueError
-        They do not compute the same; names the run, what it is, what was asked for, and the way out.
+        The configurations differ; the message names the run, both values of each difference, and the remedy.
     """
     existing, requested = [], []
     differences = list(_differences(recorded.to_json(), wanted.to_json()))
@@ -150,7 +150,7 @@ def _run_config(
 
 
 def _recorded_config(lake: Lake | None, name: str, replaced: bool) -> RunConfig | None:
-    """What a run is; None if there is none, or if nothing of one that cannot be rated any more has to stay.
+    """The recorded configuration; None if there is no such run, or it cannot be read and is to be replaced.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def _recorded_config(lake: Lake | None, name: str, replaced: bool) -> RunConfig 
 
 
 def _settings_of_each(systems: Sequence[str], settings: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each system with its own of the settings ``system.key``."""
+    """Each system with its settings from ``system.key=value``."""
     own: dict[str, dict[str, str]] = {system: {} for system in systems}
     for key, value in settings.items():
         system, dot, name = key.partition(".")
@@ -183,7 +183,7 @@ def _settings_of_each(systems: Sequence[str], settings: dict[str, str]) -> Itera
 
 
 def _differences(recorded: dict[str, Any], wanted: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """What two configurations have otherwise, each as words for it and both values."""
+    """The differences of two configurations: a label and both values."""
     if recorded["dataset"] != wanted["dataset"]:
         yield "data set", recorded["dataset"], wanted["dataset"]
     if recorded["system"] != wanted["system"]:

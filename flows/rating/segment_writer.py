@@ -1,4 +1,4 @@
-"""Rated rounds on their way into the lake: cut into segments and written by a thread of their own, in order."""
+"""Commit rated rounds: cut batches into segments, which one thread writes in order."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .snapshot_schedule import SnapshotSchedule
 
 __all__ = ["SegmentWriter"]
 
-_WAITING = 8  # writes that may lag behind: bounds memory
+_WAITING = 8  # longest queue of writes: bounds memory
 
 
 class SegmentWriter:
-    """Commits the batches of a rating pass; a ``with`` block, at whose end everything added is in the lake.
+    """Commits the batches of a rating pass; at the end of its ``with`` block all batches are in the lake.
 
-    Where segments end depends on the data alone (unless rounds take seconds), so that a run that was interrupted ends
-    up with the same files.
+    The data alone determines where segments end, unless rounds take seconds. An interrupted run therefore ends with
+    the same files.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class SegmentWriter:
         self._failed = False
 
     def add(self, rated: RatedBatch) -> None:
-        """Take rounds that follow those taken before."""
+        """Add the next batch."""
         sizes = np.zeros(len(rated.informative), dtype=np.int64)
         sizes[rated.informative] = np.diff(rated.rounds.offsets)
         ends = np.cumsum(sizes)
@@ -66,7 +66,7 @@ class SegmentWriter:
             start = stop
 
     def snapshot(self, last_round: int, columns: dict[str, Any], schedule: SnapshotSchedule) -> None:
-        """Commit what was added and then every player's belief after ``last_round``; prune older snapshots."""
+        """Commit the open segment, then a snapshot of all beliefs after ``last_round``; prune older snapshots."""
         self.close()
 
         def write() -> None:
@@ -76,7 +76,7 @@ class SegmentWriter:
         self._submit(write)
 
     def close(self) -> None:
-        """End the segment with what was added so far."""
+        """Close the open segment."""
         pieces, self._open, self._opened = self._open, [], time.monotonic()
         if pieces:
             self._submit(lambda: self._write(pieces))
@@ -92,7 +92,7 @@ class SegmentWriter:
         self._run.append(table, entries, self._digests[first - 1] if first else "")
 
     def _submit(self, write: Callable[[], None]) -> None:
-        def unless_failed() -> None:  # a segment behind one that was not written would leave a gap
+        def unless_failed() -> None:  # after a failed write, the next segment would leave a gap
             if not self._failed:
                 self._failed = True
                 write()
@@ -111,7 +111,7 @@ class SegmentWriter:
         try:
             if error is None:
                 self.close()
-            while self._waiting:  # what was rated before an error or an interrupt is not lost
+            while self._waiting:  # rounds rated before an error or an interrupt are committed
                 self._waiting.popleft().result()
         finally:
             self._writer.shutdown(cancel_futures=True)
@@ -119,7 +119,7 @@ class SegmentWriter:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Contests ``start`` to ``stop - 1`` of one batch, and their rows in the lake."""
+    """Contests ``start`` to ``stop - 1`` of one batch, with their rows in the lake."""
 
     rated: RatedBatch
     start: int
@@ -131,7 +131,7 @@ class _Piece:
         return int(self.sizes.sum())
 
     def rounds(self) -> list[tuple[int, int, bool]]:
-        """Round index, rows, and whether it was informative."""
+        """For each round its index, its rows, and whether it was informative."""
         first = self.rated.start + self.start
         informative = self.rated.informative[self.start : self.stop].tolist()
         return list(zip(range(first, first + len(informative)), self.sizes.tolist(), informative, strict=True))

@@ -1,4 +1,4 @@
-"""When snapshots are due: so often that a correction costs little beyond the rounds after it, and no oftener."""
+"""When snapshots are due: often enough that a correction rates few rounds before the corrected one again."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class SnapshotSchedule:
     Attributes
     ----------
     stops : list of int
-        Rounds before which segments end and a snapshot may be due; its end is the last. The data set alone says where,
-        wherever a pass begins and however long it takes, so that the same rounds always lie in the same segments.
+        Rounds before which segments end and a snapshot may be due; the end of the pass is the last. They depend on
+        the data set alone, not on the start or the speed of the pass, so the same rounds always share a segment.
     rows : int64[n]
         Participations until the end of each round of the data set.
     max_snapshots, gap : int
-        How many snapshots the run is to have at most, and participations between them.
+        Largest number of snapshots of the run, and participations between two.
 
     Parameters
     ----------
     start, stop
         The pass rates rounds from ``start`` to ``stop``.
     newest
-        Last round of the newest snapshot there is; -1 if there is none.
+        Last round of the newest snapshot; -1 if there is none.
     """
 
     def __init__(self, contests: pa.Table, start: int, stop: int, newest: int, policy: CommitPolicy) -> None:
@@ -51,7 +51,7 @@ class SnapshotSchedule:
             self.gap = max(bound, self._rows_until(end) // self.max_snapshots)
             since = self._rows_until(stop) - self._rows_until(self._newest + 1)
             ahead = self._rows_until(end) - self._rows_until(stop)
-            if since < self.gap or ahead < self.gap // 4:  # the end gets one anyway
+            if since < self.gap or ahead < self.gap // 4:  # the end of the pass has a snapshot anyway
                 return False
         self._newest = stop - 1
         return True

@@ -621,7 +621,7 @@ def test_rate__a_damaged_snapshot_is_removed_and_told_and_an_older_one_serves(
     report = rate_run(lake)
     assert report.replayed == 10
     if (name, damage) != ("manifest.json", remove):  # then it was never committed
-        assert report.line().endswith("; damaged, removed, and an older one served: runs/run/snapshots/000029")
+        assert report.line().endswith("; damaged snapshot removed, an older one used: runs/run/snapshots/000029")
     assert Run.open(lake, "run").snapshots() == [19, 59]
     assert same_tables(rated(lake), rated(undisturbed))
 
