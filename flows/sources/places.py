@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ranklake.rating_kernels.core.standings import StandingsError, check_places
+
 from .columns import Bools, Longs
 
-__all__ = ["Ints", "dropped_rows", "places_of", "ranks_of_scores", "repeated_rows"]
+__all__ = ["Ints", "check_standings", "dropped_rows", "places_of", "ranks_of_scores", "repeated_rows"]
 
 Ints = npt.NDArray[np.int32]
 
@@ -70,3 +72,15 @@ def dropped_rows(contest_of: Longs, player_of: Ints, rank: npt.NDArray[Any] | No
     dropped = np.ones(len(key), bool)
     dropped[order[first]] = False
     return dropped & (player_of >= 0)
+
+
+def check_standings(lo: npt.NDArray[np.integer], hi: npt.NDArray[np.integer]) -> None:
+    """Raise :class:`StandingsError` unless the rows of one contest are whole tie groups, best first, without gaps."""
+    for what, place in (("lo", lo), ("hi", hi)):
+        outside = np.flatnonzero((place < 0) | (place >= len(place)))
+        if len(outside):
+            row = int(outside[0])
+            raise StandingsError(
+                f"{what} = {place[row]} is outside the field, whose places are 0 to {len(place) - 1}", 0, row
+            )
+    check_places(lo, hi)

@@ -19,8 +19,7 @@ from .base import Order, SourceError, contest_number, shown
 from .column_names import plain_name
 from .columns import Bools, Longs, as_names, as_numbers, is_blank
 from .options import ReadOptions
-from .places import Ints, dropped_rows, places_of, ranks_of_scores, repeated_rows
-from .reference import check_standings
+from .places import Ints, check_standings, dropped_rows, places_of, ranks_of_scores, repeated_rows
 from .time_columns import as_seconds
 
 __all__ = ["ResultTable", "encode"]

@@ -16,9 +16,9 @@ from ..archives.members import Member
 from ..base import IngestReport, OnError, Order, SourceError, screen
 from ..limits import Limits
 from ..options import ReadOptions
-from ..reference import parse_reference, reference_time
 from .inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
 from .json_tables import contests_in
+from .reference import parse_reference, reference_time
 from .tables import Columns, read_tables
 
 __all__ = ["Columns", "ReadOptions", "read_contests"]

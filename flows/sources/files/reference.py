@@ -1,7 +1,4 @@
-"""From what sources send to contests: the reference format, and what every standings list must keep to.
-
-Pure functions: nothing here opens a file.
-"""
+"""Contests of the reference format: JSON with a name, a time and standings. Nothing here opens a file."""
 
 from __future__ import annotations
 
@@ -11,16 +8,16 @@ from typing import TypeVar
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.rating_kernels.core.standings import ROUND_LIMITS, StandingsError, check_places
+from ranklake.rating_kernels.core.standings import ROUND_LIMITS, StandingsError
 from ranklake.storage.datasets.contests import Contest
 
-from .base import SourceError, shown
-from .limits import Limits, check_contest, check_participants
+from ..base import SourceError, shown
+from ..limits import Limits, check_contest, check_participants
+from ..places import check_standings
 
-__all__ = ["check_standings", "parse_reference", "reference_time"]
+__all__ = ["parse_reference", "reference_time"]
 
 INT32_MAX = 2**31 - 1
 
@@ -168,15 +165,3 @@ def _rule(fault: Exception) -> str:
         case RecursionError():
             return "not JSON that can be read: nested too deeply"
     return f"not JSON that can be read: {fault}"  # an integer with more digits than Python converts
-
-
-def check_standings(lo: npt.NDArray[np.integer], hi: npt.NDArray[np.integer]) -> None:
-    """Raise :class:`StandingsError` unless the rows of one contest are whole tie groups, best first, without gaps."""
-    for what, place in (("lo", lo), ("hi", hi)):
-        outside = np.flatnonzero((place < 0) | (place >= len(place)))
-        if len(outside):
-            row = int(outside[0])
-            raise StandingsError(
-                f"{what} = {place[row]} is outside the field, whose places are 0 to {len(place) - 1}", 0, row
-            )
-    check_places(lo, hi)
