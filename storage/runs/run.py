@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,25 +12,25 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..lake import layout, parquet
+from ..lake import layout
 from ..lake.errors import DamagedError, LakeError, MissingError
-from ..lake.json_files import decode
 from ..lake.lake import Lake, digest_of
 from ..lake.remedies import damaged
-from ..lake.schemas import FORMAT_VERSION, ROUNDS
+from ..lake.schemas import FORMAT_VERSION
 from ..leases.fence import Writer
 from ..leases.lease import Lease
-from ..leases.roots import begin_epoch, delete_root, has_root, read_root
+from ..leases.roots import begin_epoch, delete_root, read_root
 from . import snapshots
-from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file, read_chain, read_newest
+from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file
 from .snapshots import SNAPSHOT_MANIFEST, Column
+from .stored_run import StoredRun
 
 __all__ = ["Run"]
 
 Longs = npt.NDArray[np.int64]
 
 
-class Run:
+class Run(StoredRun):
     """One system's ratings of one data set, round by round; one writer at a time. Made by ``Run.create``, ``Run.open``.
 
     Attributes
@@ -44,13 +44,8 @@ class Run:
     def __init__(
         self, lake: Lake, name: str, config: dict[str, Any], version: str = "", lease: Lease | None = None
     ) -> None:
-        self.lake = lake
-        self.name = name
-        self.config = config
+        super().__init__(lake, name, config, version)
         self.lease = lease
-        self._version = version
-        self._epoch = int(self.config.pop("epoch", 0))
-        self._rounds = layout.rounds_folder(name, self._epoch)
 
     @classmethod
     def create(cls, lake: Lake, name: str, config: Mapping[str, Any], lease: Lease | None = None) -> Run:
@@ -71,25 +66,6 @@ class Run:
         run.truncate(0)  # what is left of one that was being deleted
         run.configure(config)
         return run
-
-    @classmethod
-    def open(cls, lake: Lake, name: str) -> Run:
-        """The run called ``name``.
-
-        Raises
-        ------
-        MissingError
-            There is none; names those that exist.
-        """
-        path = layout.run_file(name)
-        data, read = read_root(lake, path)
-        if data is None:
-            names = cls.names(lake)
-            there_are = f"there are: {', '.join(names)}" if names else "it holds none yet; `ranklake rate` makes one"
-            raise MissingError(f"no run {name!r} in {lake.url}; {there_are}", path=path)
-        config = decode(dict[str, Any], data, path)
-        del config["format"]
-        return cls(lake, name, config, read)
 
     @classmethod
     def take_over(cls, lake: Lake, name: str, lease: Lease) -> None:
@@ -127,29 +103,6 @@ class Run:
                 break
         new.configure(new.config)
         new._remove_folders(lambda folder: not folder.endswith(layout.epoch_suffix(epoch)))
-
-    @staticmethod
-    def names(lake: Lake) -> list[str]:
-        """Names of the runs of a lake, sorted."""
-        found = []
-        for name in lake.list(layout.RUNS):
-            try:
-                path = layout.run_file(name)
-            except ValueError:
-                continue
-            if has_root(lake, path):
-                found.append(name)
-        return found
-
-    @classmethod
-    def names_over_dataset(cls, lake: Lake, dataset: str) -> list[str]:
-        """Names of the runs that rate a data set, sorted, as far as their ``run.json`` can be read."""
-        found = []
-        for name in cls.names(lake):
-            with suppress(LakeError):
-                if cls.open(lake, name).config.get("dataset") == dataset:
-                    found.append(name)
-        return found
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Replace the configuration. The rounds stay; their digests tell which of them still hold.
@@ -203,14 +156,6 @@ class Run:
         self._check_lease()
         self._writer.write_bytes(self._path(first, MANIFEST), segment.to_json())
         return segment
-
-    def segments(self) -> Chain:
-        """The rounds committed so far: the valid prefix, and what is there beyond it."""
-        return read_chain(self.lake, self._rounds)
-
-    def newest_segment(self) -> Segment | None:
-        """The segment committed last, without a look at those before it; None if there is none."""
-        return read_newest(self.lake, self._rounds)
 
     def truncate(self, first_round: int) -> Chain:
         """Keep the valid segments that end before ``first_round``; remove all else, newest first.
@@ -270,89 +215,11 @@ class Run:
             delete_root(self.lake, layout.run_file(self.name), self.lease)
         self._remove_folders(lambda _: True)
 
-    def iter_segments(
-        self,
-        start: int = 0,
-        stop: int | None = None,
-        columns: Sequence[str] | None = None,
-        *,
-        verify: bool = False,
-        chain: Chain | None = None,
-    ) -> Iterator[tuple[Segment, pa.Table]]:
-        """Committed segments with rounds from ``start`` to ``stop``, each with its rows of those rounds.
-
-        ``verify`` compares each file with the digest in its manifest; ``chain`` spares reading the manifests again.
-
-        Raises
-        ------
-        DamagedError
-            A file is not what its manifest says.
-        """
-        chosen = [
-            segment
-            for segment in (chain or self.segments()).segments
-            if max(segment.first_round, start) < (segment.stop_round if stop is None else min(segment.stop_round, stop))
-        ]
-        for segment, table in zip(chosen, self._read_tables(chosen, columns, verify), strict=True):
-            first = max(segment.first_round, start) - segment.first_round
-            last = None if stop is None else stop - segment.first_round
-            yield segment, table.slice(sum(segment.rows[:first]), sum(segment.rows[first:last]))
-
-    def read_rounds(
-        self, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None, *, verify: bool = False
-    ) -> pa.Table:
-        """Rows of the committed rounds from ``start`` to ``stop``, in order; as for ``iter_segments``."""
-        empty = ROUNDS.empty_table().select(ROUNDS.names if columns is None else list(columns))
-        tables = [table for _, table in self.iter_segments(start, stop, columns, verify=verify)]
-        return pa.concat_tables([empty, *(table.replace_schema_metadata() for table in tables)])
-
-    def read_segment(self, segment: Segment) -> pa.Table:
-        """All rows of a segment, compared with its manifest.
-
-        Raises
-        ------
-        MissingError, DamagedError
-            The file is gone, or not what its manifest says.
-        """
-        return next(self._read_tables([segment], None, verify=True))
-
-    def path_of(self, segment: Segment) -> str:
-        """Where a segment's rows are, inside the lake."""
-        return f"{self._rounds}/{segment.file}"
-
-    def sizes_of(self, groups: Iterable[Sequence[Segment]]) -> list[int]:
-        """Bytes of the files of each of several groups of segments, data and manifests, in one listing."""
-        sizes = self.lake.sizes(self._rounds)
-        return [
-            sum(
-                sizes.get(name, 0)
-                for segment in group
-                for name in (segment.file, layout.numbered(segment.first_round, MANIFEST))
-            )
-            for group in groups
-        ]
-
-    def path_of_snapshot(self, last_round: int) -> str:
-        """Where a snapshot is, inside the lake."""
-        return layout.snapshot_folder(self.name, last_round, self._epoch)
-
     def write_snapshot(self, last_round: int, columns: Mapping[str, Column], digest: str) -> None:
         """Write every player's belief after ``last_round``; see ``snapshots.write_snapshot``."""
         self._check_lease()
         folder = self.path_of_snapshot(last_round)
         snapshots.write_snapshot(self.lake, folder, last_round, columns, digest, self._writer)
-
-    def read_snapshot(self, last_round: int) -> tuple[dict[str, Column], str]:
-        """Every player's belief after ``last_round``; see ``snapshots.read_snapshot``."""
-        return snapshots.read_snapshot(self.lake, self.path_of_snapshot(last_round), last_round)
-
-    def snapshot_digest(self, last_round: int) -> str:
-        """Chain digest of the snapshot after ``last_round``; see ``snapshots.read_digest``."""
-        return snapshots.read_digest(self.lake, self.path_of_snapshot(last_round))
-
-    def snapshots(self) -> list[int]:
-        """Last rounds of the complete snapshots, ascending."""
-        return [number for number, complete in self._snapshot_folders() if complete]
 
     def prune_snapshots(self, keep: int, rows: Sequence[int] | Longs | None = None, gap: int = 0) -> None:
         """Remove all but ``keep`` snapshots: the newest, and others evenly spread over the history.
@@ -392,28 +259,6 @@ class Run:
     def _check_lease(self) -> None:
         if self.lease is not None:
             self.lease.check()
-
-    def _path(self, first_round: int, suffix: str) -> str:
-        return f"{self._rounds}/{layout.numbered(first_round, suffix)}"
-
-    def _read_tables(
-        self, segments: Sequence[Segment], columns: Sequence[str] | None, verify: bool
-    ) -> Iterator[pa.Table]:
-        paths = [self.path_of(segment) for segment in segments]
-        for segment, path, data in zip(segments, paths, self.lake.read_many(paths), strict=True):
-            if isinstance(data, LakeError):
-                raise data
-            if verify and digest_of(data) != segment.file_digest:
-                raise damaged(path, "is not what its manifest says")
-            table = parquet.decode(data, "rounds", path, columns)
-            if table.num_rows != segment.n_rows:
-                raise damaged(path, f"has {table.num_rows} rows, its manifest says {segment.n_rows}")
-            yield table
-
-    def _snapshot_folders(self) -> list[tuple[int, bool]]:
-        folder = layout.snapshots_folder(self.name, self._epoch)
-        numbers = sorted(number for name in self.lake.list(folder) if (number := layout.number_of(name)) is not None)
-        return [(n, self.lake.exists(f"{self.path_of_snapshot(n)}/{SNAPSHOT_MANIFEST}")) for n in numbers]
 
     def _remove_snapshots(self, first_round: int) -> None:
         for number, complete in reversed(self._snapshot_folders()):

@@ -1,0 +1,184 @@
+"""A run as far as it is committed: its configuration, its segments and their rows, its snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Self
+
+import pyarrow as pa
+
+from ..lake import layout, parquet
+from ..lake.errors import LakeError, MissingError
+from ..lake.json_files import decode
+from ..lake.lake import Lake, digest_of
+from ..lake.remedies import damaged
+from ..lake.schemas import ROUNDS
+from ..leases.roots import has_root, read_root
+from . import snapshots
+from .segments import MANIFEST, Chain, Segment, read_chain, read_newest
+from .snapshots import SNAPSHOT_MANIFEST, Column
+
+__all__ = ["StoredRun"]
+
+
+class StoredRun:
+    """What is in the lake of a run; reads only. See :class:`ranklake.storage.runs.run.Run`."""
+
+    def __init__(self, lake: Lake, name: str, config: dict[str, Any], version: str = "") -> None:
+        self.lake = lake
+        self.name = name
+        self.config = config
+        self._version = version
+        self._epoch = int(self.config.pop("epoch", 0))
+        self._rounds = layout.rounds_folder(name, self._epoch)
+
+    @classmethod
+    def open(cls, lake: Lake, name: str) -> Self:
+        """The run called ``name``.
+
+        Raises
+        ------
+        MissingError
+            There is none; names those that exist.
+        """
+        path = layout.run_file(name)
+        data, read = read_root(lake, path)
+        if data is None:
+            names = cls.names(lake)
+            there_are = f"there are: {', '.join(names)}" if names else "it holds none yet; `ranklake rate` makes one"
+            raise MissingError(f"no run {name!r} in {lake.url}; {there_are}", path=path)
+        config = decode(dict[str, Any], data, path)
+        del config["format"]
+        return cls(lake, name, config, read)
+
+    @staticmethod
+    def names(lake: Lake) -> list[str]:
+        """Names of the runs of a lake, sorted."""
+        found = []
+        for name in lake.list(layout.RUNS):
+            try:
+                path = layout.run_file(name)
+            except ValueError:
+                continue
+            if has_root(lake, path):
+                found.append(name)
+        return found
+
+    @classmethod
+    def names_over_dataset(cls, lake: Lake, dataset: str) -> list[str]:
+        """Names of the runs that rate a data set, sorted, as far as their ``run.json`` can be read."""
+        found = []
+        for name in cls.names(lake):
+            with suppress(LakeError):
+                if cls.open(lake, name).config.get("dataset") == dataset:
+                    found.append(name)
+        return found
+
+    def segments(self) -> Chain:
+        """The rounds committed so far: the valid prefix, and what is there beyond it."""
+        return read_chain(self.lake, self._rounds)
+
+    def newest_segment(self) -> Segment | None:
+        """The segment committed last, without a look at those before it; None if there is none."""
+        return read_newest(self.lake, self._rounds)
+
+    def iter_segments(
+        self,
+        start: int = 0,
+        stop: int | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        verify: bool = False,
+        chain: Chain | None = None,
+    ) -> Iterator[tuple[Segment, pa.Table]]:
+        """Committed segments with rounds from ``start`` to ``stop``, each with its rows of those rounds.
+
+        ``verify`` compares each file with the digest in its manifest; ``chain`` spares reading the manifests again.
+
+        Raises
+        ------
+        DamagedError
+            A file is not what its manifest says.
+        """
+        chosen = [
+            segment
+            for segment in (chain or self.segments()).segments
+            if max(segment.first_round, start) < (segment.stop_round if stop is None else min(segment.stop_round, stop))
+        ]
+        for segment, table in zip(chosen, self._read_tables(chosen, columns, verify), strict=True):
+            first = max(segment.first_round, start) - segment.first_round
+            last = None if stop is None else stop - segment.first_round
+            yield segment, table.slice(sum(segment.rows[:first]), sum(segment.rows[first:last]))
+
+    def read_rounds(
+        self, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None, *, verify: bool = False
+    ) -> pa.Table:
+        """Rows of the committed rounds from ``start`` to ``stop``, in order; as for ``iter_segments``."""
+        empty = ROUNDS.empty_table().select(ROUNDS.names if columns is None else list(columns))
+        tables = [table for _, table in self.iter_segments(start, stop, columns, verify=verify)]
+        return pa.concat_tables([empty, *(table.replace_schema_metadata() for table in tables)])
+
+    def read_segment(self, segment: Segment) -> pa.Table:
+        """All rows of a segment, compared with its manifest.
+
+        Raises
+        ------
+        MissingError, DamagedError
+            The file is gone, or not what its manifest says.
+        """
+        return next(self._read_tables([segment], None, verify=True))
+
+    def path_of(self, segment: Segment) -> str:
+        """Where a segment's rows are, inside the lake."""
+        return f"{self._rounds}/{segment.file}"
+
+    def sizes_of(self, groups: Iterable[Sequence[Segment]]) -> list[int]:
+        """Bytes of the files of each of several groups of segments, data and manifests, in one listing."""
+        sizes = self.lake.sizes(self._rounds)
+        return [
+            sum(
+                sizes.get(name, 0)
+                for segment in group
+                for name in (segment.file, layout.numbered(segment.first_round, MANIFEST))
+            )
+            for group in groups
+        ]
+
+    def path_of_snapshot(self, last_round: int) -> str:
+        """Where a snapshot is, inside the lake."""
+        return layout.snapshot_folder(self.name, last_round, self._epoch)
+
+    def read_snapshot(self, last_round: int) -> tuple[dict[str, Column], str]:
+        """Every player's belief after ``last_round``; see ``snapshots.read_snapshot``."""
+        return snapshots.read_snapshot(self.lake, self.path_of_snapshot(last_round), last_round)
+
+    def snapshot_digest(self, last_round: int) -> str:
+        """Chain digest of the snapshot after ``last_round``; see ``snapshots.read_digest``."""
+        return snapshots.read_digest(self.lake, self.path_of_snapshot(last_round))
+
+    def snapshots(self) -> list[int]:
+        """Last rounds of the complete snapshots, ascending."""
+        return [number for number, complete in self._snapshot_folders() if complete]
+
+    def _path(self, first_round: int, suffix: str) -> str:
+        return f"{self._rounds}/{layout.numbered(first_round, suffix)}"
+
+    def _read_tables(
+        self, segments: Sequence[Segment], columns: Sequence[str] | None, verify: bool
+    ) -> Iterator[pa.Table]:
+        paths = [self.path_of(segment) for segment in segments]
+        for segment, path, data in zip(segments, paths, self.lake.read_many(paths), strict=True):
+            if isinstance(data, LakeError):
+                raise data
+            if verify and digest_of(data) != segment.file_digest:
+                raise damaged(path, "is not what its manifest says")
+            table = parquet.decode(data, "rounds", path, columns)
+            if table.num_rows != segment.n_rows:
+                raise damaged(path, f"has {table.num_rows} rows, its manifest says {segment.n_rows}")
+            yield table
+
+    def _snapshot_folders(self) -> list[tuple[int, bool]]:
+        folder = layout.snapshots_folder(self.name, self._epoch)
+        numbers = sorted(number for name in self.lake.list(folder) if (number := layout.number_of(name)) is not None)
+        return [(n, self.lake.exists(f"{self.path_of_snapshot(n)}/{SNAPSHOT_MANIFEST}")) for n in numbers]
