@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
@@ -15,17 +15,16 @@ __all__ = ["LocalRater"]
 
 
 class LocalRater:
-    """A store in this process."""
-
-    ahead = 0
+    """A rater whose beliefs are a store in this process."""
 
     def __init__(self, system: System, params: Any, n_players: int, engine: LocalEngine) -> None:
         self._system, self._params, self._engine = system, params, engine
         self._beliefs: Beliefs = system.newcomers(params, n_players)
         self.phases: dict[str, tuple[float, int]] = {}
 
-    def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
-        return rate_rounds(self._system, self._params, self._beliefs, rounds, self._engine)
+    def rate_batches(self, batches: Iterable[Rounds]) -> Iterator[Outcome]:
+        for rounds in batches:
+            yield rate_rounds(self._system, self._params, self._beliefs, rounds, self._engine)
 
     def columns(self) -> BeliefColumns:
         return self._beliefs.columns(self._engine.map)

@@ -19,37 +19,16 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Prior, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Column, Ragged, serial_map
-from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
+from ranklake.rating_kernels.core.standings import Floats, Ints
 from ranklake.rating_kernels.core.system import Summary, select_rows
 from ranklake.rating_kernels.warm import warm
 
 from ..engines.protocols import RemoteCall
 
-__all__ = ["ActorState", "Partition", "PartitionWorker", "RoundMetadata", "diffuse", "pack", "unpack", "writable"]
+__all__ = ["ActorState", "PartitionWorker", "RoundMetadata", "diffuse", "pack", "unpack", "writable"]
 
 Arrays = list[npt.NDArray[Any]]
 RoundMetadata = tuple[npt.NDArray[Any], ...]  # of a round: time_seconds, weight, perf_ceiling, event
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """Whose beliefs a worker holds: players whose number modulo ``n_shards`` is in ``shards``, which ascend."""
-
-    shards: Longs
-    n_shards: int
-
-    def rows(self, player: npt.NDArray[np.integer]) -> Ints:
-        """The rows of its players in its store."""
-        at = np.zeros(self.n_shards, dtype=np.int32)
-        at[self.shards] = np.arange(len(self.shards))
-        turn, shard = np.divmod(player, self.n_shards)
-        return (turn * len(self.shards) + at[shard]).astype(np.int32)
-
-    def players(self, n_players: int) -> Longs:
-        """Of ``n_players``, those it holds, in the order of its rows, without gaps."""
-        turns = -(-n_players // self.n_shards)
-        players: Longs = (np.arange(turns)[:, None] * self.n_shards + self.shards).ravel()
-        return players[players < n_players]
 
 
 @dataclass(slots=True)

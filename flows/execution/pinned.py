@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from types import TracebackType
 from typing import Any, Self
@@ -26,7 +26,7 @@ from .rater import BeliefColumns
 
 __all__ = ["Apart", "BatchCache", "PinnedRater", "PinnedWorker"]
 
-BATCH_ROWS = 200_000  # rated in one trip, of the parts that are known
+TRIP_BATCHES, TRIP_ROWS = 9, 200_000  # at most, rated by one call; one batch may have more rows
 CACHE_BYTES = 1 << 28  # of rounds that a worker keeps for the next run that wants them
 FIELDS = tuple(field.name for field in fields(Rounds))
 
@@ -115,9 +115,8 @@ class PinnedWorker(ActorState):
             return missing
         outcomes: list[Outcome | RoundError] = []
         try:
-            for _, part in parts:
-                assert part is not None
-                outcomes.append(self._rater.rate(part))
+            for outcome in self._rater.rate_batches(part for _, part in parts if part is not None):
+                outcomes.append(outcome)
         except RoundError as error:
             outcomes.append(error)
         return outcomes
@@ -132,33 +131,25 @@ class PinnedWorker(ActorState):
 
 
 class PinnedRater:
-    """A keeper whose beliefs are held by one worker of a cluster."""
-
-    ahead = 8
+    """A rater whose beliefs are held by one worker of a cluster."""
 
     def __init__(self, system: System, params: Any, n_players: int, engine: DistributedEngine) -> None:
         self._n_players = n_players
         self._group = engine.start_actors(PinnedWorker, lambda place, size: (system.name, params, n_players), 1)
-        self._rated: list[tuple[Rounds, Outcome | RoundError]] = []  # of parts that were told ahead
+        self._in_progress = False
         self.phases: dict[str, tuple[float, int]] = {}
 
-    def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
-        if not self._rated:
-            parts, rows = [rounds], rounds.n_rows
-            for part in ahead:
-                rows += part.n_rows
-                if rows > BATCH_ROWS:
-                    break
-                parts.append(part)
-            self._rated = list(zip(parts, self._ask_for(parts), strict=False))  # fewer if one cannot be rated
-        part, outcome = self._rated.pop(0)
-        assert part is rounds
-        if isinstance(outcome, RoundError):
-            raise outcome
-        return outcome
+    def rate_batches(self, batches: Iterable[Rounds]) -> Iterator[Outcome]:
+        for trip in _trips(batches):
+            for number, outcome in enumerate(self._rate_trip(trip), 1):
+                if isinstance(outcome, RoundError):
+                    raise outcome
+                self._in_progress = number < len(trip)
+                yield outcome
 
     def columns(self) -> BeliefColumns:
-        assert not self._rated
+        if self._in_progress:
+            raise RuntimeError("the worker has rated rounds whose outcomes have not been taken")
         columns: BeliefColumns = self._ask("columns")
         return columns
 
@@ -168,7 +159,7 @@ class PinnedRater:
     def close(self) -> None:
         self._group.close()
 
-    def _ask_for(self, parts: Sequence[Rounds]) -> list[Outcome | RoundError]:
+    def _rate_trip(self, parts: Sequence[Rounds]) -> list[Outcome | RoundError]:
         digests = [_digest(part) for part in parts]
         missing: list[bytes] = []
         while True:
@@ -182,6 +173,20 @@ class PinnedRater:
     def _ask(self, name: str, *given: Any, rows: int | None = None) -> Any:
         order: RemoteCall = name, given
         return self._group.call_all([[order]], self._n_players if rows is None else rows)[0][0]
+
+
+def _trips(batches: Iterable[Rounds]) -> Iterator[list[Rounds]]:
+    """Batches grouped into what one call rates."""
+    trip: list[Rounds] = []
+    n_rows = 0
+    for batch in batches:
+        if trip and (len(trip) == TRIP_BATCHES or n_rows + batch.n_rows > TRIP_ROWS):
+            yield trip
+            trip, n_rows = [], 0
+        trip.append(batch)
+        n_rows += batch.n_rows
+    if trip:
+        yield trip
 
 
 def _digest(rounds: Rounds) -> bytes:

@@ -1,8 +1,8 @@
-"""Who holds the beliefs of a run and rates its rounds: this process, or the workers of a cluster."""
+"""What holds the beliefs of a run and rates its rounds: this process, or the workers of a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from ranklake.rating_kernels import Outcome, Rounds
@@ -14,37 +14,34 @@ BeliefColumns = dict[str, Column | Ragged]
 
 
 class Rater(Protocol):
-    """Holds what is believed of every player, and rates rounds.
+    """Holds the beliefs about all players, and rates rounds.
 
     Attributes
     ----------
-    ahead : int
-        How many of the next calls it makes use of knowing.
     phases : dict of str to (float, int)
-        Where time went: seconds and how often, by phase; empty where it is not told.
+        Seconds and number of times, by phase; empty where they are not measured.
     """
-
-    @property
-    def ahead(self) -> int: ...
 
     @property
     def phases(self) -> Mapping[str, tuple[float, int]]: ...
 
-    def rate(self, rounds: Rounds, ahead: Sequence[Rounds] = ()) -> Outcome:
-        """Rate rounds, the next of the history, in order.
+    def rate_batches(self, batches: Iterable[Rounds]) -> Iterator[Outcome]:
+        """Rate batches of rounds, the next of the history; yields the outcome of each.
 
-        Parameters
-        ----------
-        ahead
-            What will be given in the next calls, as far as it is known and there will be no other call in between:
-            work on it may begin.
+        A rater may read some batches in advance, and begin to rate them. Between the first outcome and the last one,
+        no other method but :meth:`close` may be called.
+
+        Raises
+        ------
+        RoundError
+            A round of the batch after the last outcome cannot be rated.
         """
 
     def columns(self) -> BeliefColumns:
-        """What is believed of everybody, as arrays to be stored."""
+        """The beliefs about all players, as arrays to be stored."""
 
     def restore(self, columns: BeliefColumns) -> None:
-        """Believe what was stored; players beyond are newcomers."""
+        """Take stored beliefs; players beyond them are newcomers."""
 
     def close(self) -> None:
-        """Nobody will ask any more."""
+        """Release the workers. The rater cannot be used afterwards."""

@@ -207,7 +207,8 @@ def _rate_all(
             rater = open_rater(system, params, len(store), opened_engine)
             try:
                 rater.restore(store.columns())
-                return rater.rate(rounds), rater.columns()
+                [outcome] = rater.rate_batches([rounds])
+                return outcome, rater.columns()
             finally:
                 rater.close()
         except WorkersLostError as lost:

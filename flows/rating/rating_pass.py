@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from ..execution.rater import Rater
 __all__ = ["RatedBatch", "RatingPass"]
 
 T = TypeVar("T")
+_Part = tuple[StandingsPart, npt.NDArray[np.uint8], npt.NDArray[np.bool_], Rounds]  # as _parts yields them
 
 _AHEAD = 4  # parts read while earlier ones are rated
 
@@ -81,11 +82,17 @@ class RatingPass:
 
     def rate(self, start: int, stop: int) -> Iterator[RatedBatch]:
         """Rate contests ``start`` to ``stop - 1``, which must be the next; a batch per part of the standings files."""
-        for (part, reasons, informative, rounds), *then in _with_next(self._parts(start, stop), self.rater.ahead):
+        unrated: deque[_Part] = deque()  # read by the rater in advance
+        outcomes = self.rater.rate_batches(_remembered(self._parts(start, stop), unrated))
+        while True:
             try:
-                outcome = self.rater.rate(rounds, [ahead[-1] for ahead in then])
+                outcome = next(outcomes, None)
             except RoundError as error:
+                part, _, informative, rounds = unrated[0]
                 raise self._named(error, rounds, part.first_contest + np.flatnonzero(informative)) from error
+            if outcome is None:
+                return
+            part, reasons, informative, rounds = unrated.popleft()
             yield RatedBatch(part.first_contest, part.first_contest + len(part), informative, reasons, rounds, outcome)
 
     def _named(self, error: RoundError, rounds: Rounds, index: npt.NDArray[np.int64]) -> ConvergenceError:
@@ -96,9 +103,7 @@ class RatingPass:
         way = f"choose others, correct the contest, or exclude it with `ranklake rate --exclude {contest}`"
         return in_full(error, self._system, self._params, rounds, contest, at, player, way)
 
-    def _parts(
-        self, start: int, stop: int
-    ) -> Iterator[tuple[StandingsPart, npt.NDArray[np.uint8], npt.NDArray[np.bool_], Rounds]]:
+    def _parts(self, start: int, stop: int) -> Iterator[_Part]:
         """Parts of the standings files, each with the skip reasons, and the rated contests as a mask and as rounds."""
         for part in _read_ahead(self._dataset.standings(start, stop)):
             rounds = self._facts.rounds(part)
@@ -169,13 +174,11 @@ class RatingPass:
                     yield segment, name
 
 
-def _with_next(items: Iterator[T], n: int) -> Iterator[tuple[T, ...]]:
-    """Each item with up to ``n`` that follow."""
-    window = deque(islice(items, n + 1))
-    while window:
-        yield tuple(window)
-        window.popleft()
-        window.extend(islice(items, 1))
+def _remembered(parts: Iterator[_Part], unrated: deque[_Part]) -> Iterator[Rounds]:
+    """The rounds of parts; each part is appended to ``unrated`` when it is read."""
+    for part in parts:
+        unrated.append(part)
+        yield part[-1]
 
 
 def _read_ahead(items: Iterator[T]) -> Iterator[T]:

@@ -227,12 +227,12 @@ def _costs(rounds: Rounds) -> tuple[dict[str, float], dict[str, float], float]:
     """Seconds by phase for all rows; bytes a row to every worker and to its holder; and back."""
     scale = _Scale()
     rater = PartitionedRater(SYSTEM, SYSTEM.params(), POPULATION, scale)
-    rater.rate(rounds)  # the first time pages of memory are new
+    list(rater.rate_batches([rounds]))  # the first time pages of memory are new
     before = dict(rater.phases)
     scale.seconds.clear()
     scale.sent.clear()
     scale.received = 0
-    rater.rate(rounds)
+    list(rater.rate_batches([rounds]))
     driver = {name: rater.phases[name][0] - before[name][0] for name in ("share out", "lay out")}
     n = rounds.n_rows
     replicated = _replicated(rounds)
@@ -286,8 +286,7 @@ def _fastest(engines: Sequence[Engine], rounds: Rounds, n_players: int) -> list[
 
 
 def _walk(rater: Rater, rounds: Rounds) -> list[Outcome]:
-    parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
-    return [rater.rate(part, parts[i + 1 : i + 1 + rater.ahead]) for i, part in enumerate(parts)]
+    return list(rater.rate_batches(rounds.part(i, i + 1) for i in range(len(rounds))))
 
 
 def _joined(outcomes: Sequence[Outcome]) -> Outcome:

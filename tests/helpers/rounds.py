@@ -44,8 +44,8 @@ def params_of(system: System) -> Any:
 
 
 def walk(rater: Rater, parts: list[Rounds]) -> Outcome:
-    """Rate parts one after the other, each with a look at the next ones."""
-    return joined([rater.rate(part, parts[i + 1 : i + 1 + rater.ahead]) for i, part in enumerate(parts)])
+    """Rate parts one after the other."""
+    return joined(list(rater.rate_batches(parts)))
 
 
 def joined(outcomes: list[Outcome]) -> Outcome:

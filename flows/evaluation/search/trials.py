@@ -168,7 +168,8 @@ def held_out_scores(
     found = find_system(system)
     params = build_params(found, settings)
     rater = open_rater(found, params, history.n_players, engine)
-    scores = _scores(history.rounds, rater.rate(history.rounds), filter)
+    [outcome] = rater.rate_batches([history.rounds])
+    scores = _scores(history.rounds, outcome, filter)
     names = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation")
     return {name: scores.mean(name, slice(first_round, None)) for name in names}
 

@@ -16,6 +16,7 @@ import psutil
 import pytest
 from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
 
+import ranklake.flows.execution.overlap
 import ranklake.flows.execution.partitioned
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.engines.factory import open_engine
@@ -51,7 +52,7 @@ def test_local_cluster__lets_nobody_in_without_its_certificate(
     strike: Callable[..., None], tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "OVERLAP_ROWS", 0)
+    monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", 0)
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     before, found = listening(processes()), {}
     stranger = context_of(distributed.Security.temporary())

@@ -21,6 +21,7 @@ import pytest
 from benchmarks.memory import forget_peaks, peak_bytes
 from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
 
+import ranklake.flows.execution.overlap
 import ranklake.flows.execution.partitioned
 from ranklake import rate_history
 from ranklake.flows.engines.factory import open_engine
@@ -52,7 +53,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "OVERLAP_ROWS", 0)
+    monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", 0)
     monkeypatch.setattr(engine_module, "RETURN_SECONDS", 8.0)
 
 
@@ -188,14 +189,14 @@ def test_dask__a_very_large_round_is_held_in_arrays_by_all(tmp_path: Path) -> No
     places = np.tile(np.arange(n), 2)
     players = np.concatenate([np.random.default_rng(seed).permutation(n) for seed in (1, 2)])
     rounds = Rounds.from_columns([0, n, 2 * n], players, places, places, [0, 600_000])
-    expected = LocalRater(system, system.params(), n, Serial()).rate(rounds)
+    [expected] = LocalRater(system, system.params(), n, Serial()).rate_batches([rounds])
     with open_engine("dask", 2) as engine:
         assert isinstance(engine, Cluster)
         rater = PartitionedRater(system, system.params(), n, engine)
         processes = [os.getpid(), *engine._client.run(os.getpid).values()]
         before = peak_bytes(os.getpid())
         forget_peaks(processes)
-        outcome = rater.rate(rounds)
+        [outcome] = rater.rate_batches([rounds])
         driver, *workers = map(peak_bytes, processes)
         rater.close()
     assert outcome.mu.tobytes() == expected.mu.tobytes()

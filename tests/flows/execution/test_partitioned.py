@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from helpers.histories import same_bits
 from helpers.in_process_engine import InProcessEngine
-from helpers.rounds import N_PLAYERS, around, params_of, walk
+from helpers.rounds import N_PLAYERS, around, joined, params_of, walk
 
+import ranklake.flows.execution.overlap
 import ranklake.flows.execution.partitioned
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.local import LocalRater
@@ -26,7 +27,7 @@ def system(request: pytest.FixtureRequest) -> System:
 @pytest.fixture(scope="module")
 def expected(system: System) -> tuple[Any, Outcome]:
     rater = LocalRater(system, params_of(system), N_PLAYERS, Serial())
-    outcome = rater.rate(around(system.small))
+    outcome = walk(rater, [around(system.small)])
     return rater.columns(), outcome
 
 
@@ -43,7 +44,7 @@ def test_partitioned__has_the_same_bits_for_any_number_of_workers_and_shards(
     system: System, expected, workers: int, shards: int | None, wide: int
 ) -> None:
     rater = PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(workers), shards, wide)
-    outcome = rater.rate(around(system.small))
+    outcome = walk(rater, [around(system.small)])
     assert same(rater, outcome, expected)
 
 
@@ -51,7 +52,7 @@ def test_partitioned__has_the_same_bits_for_any_number_of_workers_and_shards(
 def test_partitioned__looks_ahead_to_the_next_parts_without_changing_a_bit(
     system: System, expected, long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "OVERLAP_ROWS", long)
+    monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", long)
     rounds = around(system.small)
     parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
     rater = PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(2), None, 3000)
@@ -61,11 +62,32 @@ def test_partitioned__looks_ahead_to_the_next_parts_without_changing_a_bit(
 def test_partitioned__goes_on_from_what_it_stored(system: System, expected) -> None:
     rounds, params = around(system.small), params_of(system)
     one = PartitionedRater(system, params, N_PLAYERS, InProcessEngine(2))
-    first = one.rate(rounds.part(0, 4))
+    first = walk(one, [rounds.part(0, 4)])
     other = PartitionedRater(system, params, N_PLAYERS, InProcessEngine(3))
     other.restore(one.columns())
-    rest = other.rate(rounds.part(4, len(rounds)))
+    rest = walk(other, [rounds.part(4, len(rounds))])
     outcome = Outcome(
         *(np.concatenate([getattr(a, n), getattr(b, n)]) for a in [first] for b in [rest] for n in Outcome.__slots__)
     )
     assert same(other, outcome, expected)
+
+
+def test_partitioned__batches_without_rounds_change_nothing(system: System, expected) -> None:
+    rounds = around(system.small)
+    parts = [rounds.part(i // 2, (i + 1) // 2) for i in range(2 * len(rounds) + 1)]  # every other one is empty
+    rater = PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(2))
+    outcomes = list(rater.rate_batches(parts))
+    assert [len(outcome.mu) for outcome in outcomes] == [part.n_rows for part in parts]
+    assert same(rater, joined(outcomes), expected)
+
+
+def test_partitioned__gives_no_beliefs_while_a_round_is_computed() -> None:
+    system = SYSTEMS["elo-mmr"]
+    rounds = around(system.small)
+    rater = PartitionedRater(system, system.params(), N_PLAYERS, InProcessEngine(2))
+    outcomes = rater.rate_batches(rounds.part(i, i + 1) for i in range(2))
+    next(outcomes)
+    with pytest.raises(RuntimeError, match="have begun a round"):
+        rater.columns()
+    next(outcomes)
+    assert len(rater.columns()["mu"]) == N_PLAYERS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from helpers.histories import same_bits
 from helpers.in_process_engine import InProcessActorGroup, InProcessEngine
-from helpers.rounds import N_PLAYERS, around, joined, params_of, walk
+from helpers.rounds import N_PLAYERS, around, params_of, walk
 
 import ranklake.flows.execution.factory
 import ranklake.flows.execution.pinned
@@ -53,19 +53,19 @@ def test_pinned__has_the_bits_of_here(system: System) -> None:
         LocalRater(system, params, N_PLAYERS, Serial()),
         PinnedRater(system, params, N_PLAYERS, InProcessEngine(2)),
     )
-    expected = joined([here.rate(part) for part in parts[:4]]), here.columns()
+    expected = walk(here, parts[:4]), here.columns()
     outcome = walk(pinned, parts[:4])
     assert same_bits((outcome, *pinned.columns().values()), (expected[0], *expected[1].values()))
     other = PinnedRater(system, params, N_PLAYERS, InProcessEngine(3))
     other.restore(pinned.columns())
-    assert same_bits((walk(other, parts[4:]),), (joined([here.rate(part) for part in parts[4:]]),))
+    assert same_bits((walk(other, parts[4:]),), (walk(here, parts[4:]),))
 
 
 def test_pinned__rounds_come_to_a_worker_once_for_all_runs(given: list[int]) -> None:
     parts = parts_of(around(ELO_MMR.small))
     for name in ("elo-mmr", "glicko", "elo"):
         walk(PinnedRater(SYSTEMS[name], SYSTEMS[name].params(), N_PLAYERS, InProcessEngine(1)), parts)
-    trips = -(-len(parts) // (PinnedRater.ahead + 1))
+    trips = -(-len(parts) // ranklake.flows.execution.pinned.TRIP_BATCHES)
     assert given[: 2 * trips : 2] == [0] * trips  # the first run asks whether they are there, and brings them
     assert sum(given[: 2 * trips]) == len(parts)
     assert given[2 * trips :] == [0] * 2 * trips
@@ -78,7 +78,7 @@ def test_pinned__what_is_on_the_shelf_no_more_is_brought_again(
     parts = parts_of(around(ELO_MMR.small))
     here = LocalRater(ELO_MMR, ELO_MMR.params(), N_PLAYERS, Serial())
     pinned = PinnedRater(ELO_MMR, ELO_MMR.params(), N_PLAYERS, InProcessEngine(1))
-    assert same_bits((walk(pinned, parts),), (joined([here.rate(part) for part in parts]),))
+    assert same_bits((walk(pinned, parts),), (walk(here, parts),))
 
 
 def test_cache__forgets_first_what_was_not_asked_for_longest() -> None:
@@ -95,7 +95,7 @@ def test_cache__forgets_first_what_was_not_asked_for_longest() -> None:
 def test_pinned__takes_no_more_rows_along_than_a_trip_is_worth(
     monkeypatch: pytest.MonkeyPatch, given: list[int]
 ) -> None:
-    monkeypatch.setattr(ranklake.flows.execution.pinned, "BATCH_ROWS", 1)
+    monkeypatch.setattr(ranklake.flows.execution.pinned, "TRIP_ROWS", 1)
     parts = parts_of(around(ELO_MMR.small))
     walk(PinnedRater(ELO_MMR, ELO_MMR.params(), N_PLAYERS, InProcessEngine(1)), parts)
     assert len(given) == 2 * len(parts)

@@ -12,6 +12,7 @@ import pytest
 from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import commit_often, lake_of, rate_run, rated, same_beliefs, same_tables, synthetic
 
+import ranklake.flows.execution.overlap
 import ranklake.flows.execution.partitioned
 import ranklake.flows.frames.history
 import ranklake.flows.rating.plan_runner
@@ -28,7 +29,7 @@ SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
 def many_small_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf, snapshot_rows=60)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "OVERLAP_ROWS", request.param)
+    monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", request.param)
 
 
 def last_beliefs(lake: Lake) -> dict[str, Any]:

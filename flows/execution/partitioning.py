@@ -1,0 +1,117 @@
+"""Which worker holds the state of which players, and columns cut and joined accordingly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ranklake.rating_kernels.core.beliefs import Column, Ragged
+from ranklake.rating_kernels.core.standings import Ints, Longs
+
+from .rater import BeliefColumns
+
+__all__ = ["Partition", "Partitioning", "positions"]
+
+SHARDS_PER_WORKER = 16  # players with neighbouring numbers, who often meet, are spread over all workers
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The players that one worker holds: those whose number modulo ``n_shards`` is in ``shards``, which ascend."""
+
+    shards: Longs
+    n_shards: int
+
+    @classmethod
+    def of(cls, index: int, n_workers: int, n_shards: int | None = None) -> Partition:
+        """The partition of worker ``index``; by default with :data:`SHARDS_PER_WORKER` shards a worker."""
+        n_shards = n_shards or SHARDS_PER_WORKER * n_workers
+        return cls(np.arange(index, n_shards, n_workers), n_shards)
+
+    def rows(self, player: npt.NDArray[np.integer]) -> Ints:
+        """The rows of players of this partition in the worker's store."""
+        at = np.zeros(self.n_shards, dtype=np.int32)
+        at[self.shards] = np.arange(len(self.shards))
+        turn, shard = np.divmod(player, self.n_shards)
+        return (turn * len(self.shards) + at[shard]).astype(np.int32)
+
+    def players(self, n_players: int) -> Longs:
+        """The players of this partition below ``n_players``, in the order of their rows, without gaps."""
+        turns = -(-n_players // self.n_shards)
+        players: Longs = (np.arange(turns)[:, None] * self.n_shards + self.shards).ravel()
+        return players[players < n_players]
+
+
+class Partitioning:
+    """All partitions of ``n_players`` players."""
+
+    def __init__(self, n_players: int, n_workers: int, n_shards: int | None = None) -> None:
+        self._n_players = n_players
+        self._partitions = [Partition.of(index, n_workers, n_shards) for index in range(n_workers)]
+        self._holder = np.empty(self._partitions[0].n_shards, dtype=np.int16)
+        for index, partition in enumerate(self._partitions):
+            self._holder[partition.shards] = index
+
+    @property
+    def sizes(self) -> list[int]:
+        """Players in each partition."""
+        return [len(partition.players(self._n_players)) for partition in self._partitions]
+
+    def locate(self, players: npt.NDArray[np.integer]) -> tuple[list[Ints], list[Ints]]:
+        """For each partition: the positions in ``players`` that it holds, ascending, and their rows in its store."""
+        holder = self._holder[players % len(self._holder)]
+        order = np.argsort(holder, kind="stable").astype(np.int32)
+        ends = np.cumsum(np.bincount(holder, minlength=len(self._partitions)))
+        places = np.split(order, ends[:-1])
+        pairs = zip(self._partitions, places, strict=True)
+        return places, [partition.rows(players[own]) for partition, own in pairs]
+
+    def cut(self, columns: BeliefColumns) -> list[BeliefColumns]:
+        """Columns of the first players, cut into those of each partition."""
+        known = len(columns["mu"])
+        players = [partition.players(known) for partition in self._partitions]
+        return [{name: _take(column, rows) for name, column in columns.items()} for rows in players]
+
+    def merge(self, parts: Sequence[BeliefColumns]) -> BeliefColumns:
+        """Columns of all players from those of each partition."""
+        rows = [partition.players(self._n_players) for partition in self._partitions]
+        return {name: _merge([part[name] for part in parts], rows, self._n_players) for name in parts[0]}
+
+
+def positions(players: npt.NDArray[np.integer], others: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """The positions of players in ``others``, which ascend; -1 where a player is not among them."""
+    if not len(others):
+        return np.full(len(players), -1)
+    at = np.minimum(np.searchsorted(others, players), len(others) - 1)
+    return np.where(others[at] == players, at, -1)
+
+
+def _take(column: Column | Ragged, rows: Longs) -> Column | Ragged:
+    """The entries, or lists, of some rows of a column."""
+    if not isinstance(column, tuple):
+        return column[rows]
+    offsets, values = column
+    lengths = np.diff(offsets)[rows]
+    ends = np.cumsum(lengths)
+    at = np.repeat(offsets[:-1][rows] - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+    return np.concatenate(([0], ends)), values[at]
+
+
+def _merge(parts: Sequence[Column | Ragged], rows: Sequence[Longs], n: int) -> Column | Ragged:
+    """One column of ``n`` entries, or lists, from parts that hold some rows each."""
+    if not isinstance(parts[0], tuple):
+        merged = np.empty(n, dtype=parts[0].dtype)
+        for own, part in zip(rows, parts, strict=True):
+            merged[own] = part
+        return merged
+    lengths = np.empty(n, dtype=np.int64)
+    for own, (offsets, _) in zip(rows, parts, strict=True):
+        lengths[own] = np.diff(offsets)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    values = np.empty(offsets[-1])
+    for own, (begins, part) in zip(rows, parts, strict=True):
+        values[np.repeat(offsets[own] - begins[:-1], np.diff(begins)) + np.arange(len(part))] = part
+    return offsets, values
