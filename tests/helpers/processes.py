@@ -35,7 +35,7 @@ class Worker:
         port = listener.getsockname()[1]
         path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "cluster.processes", str(port)], env=os.environ | {"PYTHONPATH": path}
+            [sys.executable, "-m", "helpers.processes", str(port)], env=os.environ | {"PYTHONPATH": path}
         )
         listener.settimeout(START_SECONDS)
         self.socket, _ = listener.accept()
