@@ -13,7 +13,7 @@ from ranklake.storage import Dataset, Lake, LakeError, Run
 
 from ..results.display import Display
 from ..results.leaderboard import check_rated, rated_contests
-from ..results.players import known_as
+from ..results.players import candidate_names
 from .beliefs import select_beliefs
 from .prediction import Prediction
 
@@ -52,7 +52,7 @@ def predict_run(
     n_rounds = np.asarray(columns["n_rounds"])
     names, rows = {}, []
     for handle in handles:
-        known = known_as(dataset, handle)
+        known = candidate_names(dataset, handle)
         rated = (name for name, row in known.items() if row < len(n_rounds) and n_rounds[row])
         names[handle] = next(rated, next(iter(known)))
         rows.append(known[names[handle]])

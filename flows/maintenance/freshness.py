@@ -1,8 +1,8 @@
-"""Whether a run is up to date with its data set, from the digests in its manifests; no rating is read.
+"""Whether a run is up to date with its data set, from the digests in its manifests; reads no ratings.
 
 A run is *complete* if it holds every contest of its data set, *behind* if contests are not rated yet, and *stale* if
-rounds that it holds were rated from contests that are other ones now. No kernel is imported: `ranklake runs` and a note
-beside a leaderboard must cost next to nothing.
+contests changed after they were rated. The module imports no kernel, so that `ranklake runs` and the note below a
+leaderboard stay fast.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ __all__ = ["Freshness", "freshness", "note", "update_command"]
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How a run stands against its data set.
+    """The state of a run compared with its data set.
 
     Attributes
     ----------
     n_contests, n_rounds : int
-        Contests of the data set; rounds that the run has committed.
+        Contests of the data set; committed rounds of the run.
     holds : int
-        Rounds, from the first on, that are what rating the data set would give now.
+        Leading rounds that still hold: rating the data set now would give the same.
     why : str
-        Why the others are not; empty if there are none.
+        Why the other rounds do not hold; empty if all do.
     """
 
     n_contests: int
@@ -59,7 +59,7 @@ class Freshness:
         return "complete"
 
     def line(self, run_name: str, dataset: str, lake_url: str, writer: str = "") -> str:
-        """The state, why, and the command that brings the run up to date or who is writing it; empty if complete."""
+        """The state, the reason, and the command that updates the run, or its writer; empty if complete."""
         if self.state == "complete":
             return ""
         why = f" ({self.why})" if self.why else ""
@@ -75,8 +75,8 @@ def freshness(run: Run, dataset: Dataset, chain: Chain | None = None) -> Freshne
     Parameters
     ----------
     chain
-        The run's segments, if they are at hand. Otherwise only the newest manifest is read; the digest of its last
-        round depends on all rounds before, so the others are read only if it differs.
+        The segments of the run, if they are read already. Otherwise only the newest manifest is read: the digest of
+        its last round depends on all rounds before, so the others are read only if it differs.
 
     Raises
     ------
@@ -98,17 +98,17 @@ def freshness(run: Run, dataset: Dataset, chain: Chain | None = None) -> Freshne
     n_rounds = chain.stop_round
     if n_rounds and not _same_release(run):
         return Freshness(n_contests, n_rounds, 0, "another release of ranklake rated it")
-    found = [digest for segment in chain.segments for digest in segment.digests]
-    same = (a == b for a, b in zip(found, digests, strict=False))
+    recorded = [digest for segment in chain.segments for digest in segment.digests]
+    same = (a == b for a, b in zip(recorded, digests, strict=False))
     holds = next((i for i, equal in enumerate(same) if not equal), min(n_rounds, n_contests))
     why = first_break(holds, chain, dataset, exclude, exclude) if holds < n_rounds else ""
     return Freshness(n_contests, n_rounds, holds, why)
 
 
 def note(lake: Lake, run_name: str) -> str:
-    """One line for a reader of a run that is stale or behind, with the command that brings it up to date.
+    """One line about a run that is stale or behind, with the command that updates it.
 
-    Empty if the run is complete, or if something cannot be read: the command that reads it says so itself.
+    Empty if the run is complete, or if a file cannot be read: the command that reads the file raises the error.
     """
     try:
         run = Run.open(lake, run_name)
@@ -120,10 +120,10 @@ def note(lake: Lake, run_name: str) -> str:
 
 
 def update_command(run_name: str, dataset: str, lake_url: str) -> str:
-    """The command that brings a run up to date, as a shell takes it."""
+    """The command that updates a run, quoted for a shell."""
     return shlex.join(["ranklake", "rate", "--dataset", dataset, "--run", run_name, "--lake", lake_url])
 
 
 def _same_release(run: Run) -> bool:
-    """Whether this release computes the numbers that the run holds."""
+    """Whether the ratings of the run were computed by a release with the same numerics."""
     return bool(run.config.get("numerics") == NUMERICS)

@@ -1,4 +1,4 @@
-"""What is in a lake and how it is: data sets, runs, who is writing them, and what they take on disk."""
+"""The status of a lake: its data sets and runs, their state, writers and size."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["DatasetStatus", "LakeStatus", "RunStatus", "status"]
 
 @dataclass(frozen=True, slots=True)
 class DatasetStatus:
-    """One data set; counts are None where it cannot be read.
+    """The status of one data set; counts are None if it cannot be read.
 
-    ``problem`` tells what is damaged, None if nothing is known to be; ``writer`` is None if nobody is at work.
+    ``problem`` names the damage, None without any; ``writer`` is None if no process holds the lease.
     """
 
     dataset: str
@@ -39,10 +39,10 @@ class DatasetStatus:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """One run; ``rounds`` are those that read back, what is behind a damaged segment is not among them.
+    """The status of one run; ``rounds`` counts those before the first damaged segment.
 
-    ``stale_from_round`` is the first round that no longer holds and ``stale_because`` why, None if all rounds hold;
-    ``rounds_to_rate`` counts the rounds that `rate` would rate or rate again. All are None where nothing is known.
+    ``stale_from_round`` is the first round that no longer holds and ``stale_because`` the reason, None if all rounds
+    hold; ``rounds_to_rate`` counts the rounds that `rate` would rate. All three are None if they are unknown.
     """
 
     run: str
@@ -73,7 +73,7 @@ class LakeStatus:
 
 
 def status(lake: Lake) -> LakeStatus:
-    """What is in a lake. What is damaged is told in its state and stops nothing."""
+    """The status of a lake. Damage shows in the state of a data set or run; it does not raise."""
     opened: dict[str, Dataset | LakeError] = {}
     for name in Dataset.names(lake):
         try:
@@ -81,9 +81,9 @@ def status(lake: Lake) -> LakeStatus:
         except LakeError as error:
             opened[name] = error
     datasets = [_dataset(lake, name, dataset) for name, dataset in opened.items()]
-    for found in datasets:
-        if found.problem is not None and isinstance(opened[found.dataset], Dataset):
-            opened[found.dataset] = LakeError(found.problem)
+    for row in datasets:
+        if row.problem is not None and isinstance(opened[row.dataset], Dataset):
+            opened[row.dataset] = LakeError(row.problem)
     return LakeStatus(datasets, [_run(lake, name, opened) for name in Run.names(lake)])
 
 
@@ -103,7 +103,7 @@ def _dataset(lake: Lake, name: str, dataset: Dataset | LakeError) -> DatasetStat
 
 
 def _missing(lake: Lake, dataset: Dataset, there: set[str]) -> str | None:
-    """Which file of a data set is missing; None if all are there. What is in the files only `verify` reads."""
+    """The missing files of a data set, in words; None if all exist. Only `verify` reads their content."""
     gone = sorted(dataset.files() - there)
     if not gone:
         return None
@@ -121,24 +121,24 @@ def _run(lake: Lake, name: str, datasets: dict[str, Dataset | LakeError]) -> Run
     except LakeError as error:
         return RunStatus(name, "", "", "damaged", str(error), None, None, None, None, None, 0, size, *writer)
     over = datasets.get(dataset)
-    found: Freshness | None = None
+    fresh: Freshness | None = None
     if chain.rest:
         state = f"damaged from round {chain.stop_round} on"
     elif not isinstance(over, Dataset):
         state = f"no data set {dataset}" if over is None else f"data set {dataset} is damaged"
     else:
-        found = freshness(run, over, chain)
-        state = found.state
+        fresh = freshness(run, over, chain)
+        state = fresh.state
     last = chain.segments[-1].contest_ids[-1] if chain.segments else None
     rows = sum(segment.n_rows for segment in chain.segments)
     snapshots, time_seconds = len(run.snapshots()), _time_of(over, last)
-    told = (chain.stop_round, rows, last, time_seconds, len(chain.segments), snapshots)
-    fresh = (None, None, None) if found is None else (found.to_rate, found.stale_from, found.why or None)
-    return RunStatus(name, dataset, system, state, chain.reason or None, *told, size, *writer, *fresh)
+    counts = (chain.stop_round, rows, last, time_seconds, len(chain.segments), snapshots)
+    stale = (None, None, None) if fresh is None else (fresh.to_rate, fresh.stale_from, fresh.why or None)
+    return RunStatus(name, dataset, system, state, chain.reason or None, *counts, size, *writer, *stale)
 
 
 def _time_of(dataset: Dataset | LakeError | None, contest_id: str | None) -> int | None:
-    """When a contest was; None if the data set does not tell."""
+    """The time of a contest, UTC seconds; None if the data set does not have it."""
     if not isinstance(dataset, Dataset) or contest_id is None:
         return None
     place = pc.index(dataset.contests.column("contest_id"), contest_id).as_py()
@@ -146,7 +146,7 @@ def _time_of(dataset: Dataset | LakeError | None, contest_id: str | None) -> int
 
 
 def _writer(lake: Lake, folder: str) -> tuple[str | None, float | None]:
-    """Who is at work in a folder, and how long ago their last heartbeat was, seconds."""
+    """The lease holder of a folder, and the age of its last heartbeat in seconds."""
     try:
         by = lease_holder(lake, folder)
     except MissingError:

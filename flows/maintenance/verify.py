@@ -1,4 +1,4 @@
-"""Verifying a lake: all that is on record is read, and what is not as it must be is told with what mends it."""
+"""Verify a lake: read every file and report each fault with its remedy."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _NUMBERS = ("perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
 
 @dataclass
 class Verifier:
-    """Looks at data sets and runs of a lake, and counts what it has seen.
+    """Verifies data sets and runs of a lake, and counts what it has read.
 
     Attributes
     ----------
     notes : list of str
-        What is worth knowing and yet not wrong.
+        Remarks that are not faults.
     """
 
     lake: Lake
@@ -45,7 +45,7 @@ class Verifier:
     responses: int = 0
 
     def everything(self) -> Iterator[str]:
-        """What is wrong in the lake, one line each that names the file and what mends it."""
+        """The faults in the lake: a line each, with the file and the remedy."""
         datasets, runs = Dataset.names(self.lake), Run.names(self.lake)
         for name in datasets:
             yield from self.dataset(name)
@@ -67,7 +67,7 @@ class Verifier:
                 self.notes.append(f"{layout.PUBLISHED}/{folder}: the run is gone; {command} deletes its tables")
 
     def dataset(self, name: str) -> Iterator[str]:
-        """What is wrong with a data set."""
+        """The faults of a data set."""
         try:
             dataset = Dataset.open(self.lake, name)
         except LakeError as error:
@@ -86,7 +86,7 @@ class Verifier:
             )
 
     def run(self, name: str) -> Iterator[str]:
-        """What is wrong with a run and its published tables; that its data set has changed since is a note."""
+        """The faults of a run and its published tables. A data set that has changed since is a note, not a fault."""
         yield from self._run(name)
         if self.lake.list(layout.published_folder(name)):
             from ..publication.verification import verify_published
@@ -95,7 +95,7 @@ class Verifier:
             yield from verify_published(self.lake, name, self.notes)
 
     def _run(self, name: str) -> Iterator[str]:
-        from ..rating.config import RunConfig  # data sets are verified without the kernels of rating systems
+        from ..rating.config import RunConfig  # verifying data sets needs no kernels
         from ..rating.plan import Plan
 
         try:
@@ -119,8 +119,8 @@ class Verifier:
             return
         if not chain.rest:
             why = plan.why.removeprefix(f"round {plan.holds}, ")
-            found = Freshness(plan.n_rounds, chain.stop_round, plan.holds, why)
-            self.notes += filter(None, [found.line(name, dataset.name, self.lake.url)])
+            fresh = Freshness(plan.n_rounds, chain.stop_round, plan.holds, why)
+            self.notes += filter(None, [fresh.line(name, dataset.name, self.lake.url)])
         yield from verify_rows(run, dataset, plan.holds)
 
     def site(self, source: str) -> Iterator[str]:
@@ -136,43 +136,43 @@ class Verifier:
             yield str(error)
 
     def line(self) -> str:
-        """What was seen, in one line."""
-        told = []
+        """The counts in one line."""
+        parts = []
         if self.datasets:
-            told += [f"{count(self.datasets, 'data set')} with {count(self.contests, 'contest')} and "
+            parts += [f"{count(self.datasets, 'data set')} with {count(self.contests, 'contest')} and "
                      f"{count(self.participations, 'participation')}"]  # fmt: skip
         if self.runs:
-            told += [f"{count(self.runs, 'run')} with {count(self.rounds, 'round')} in "
+            parts += [f"{count(self.runs, 'run')} with {count(self.rounds, 'round')} in "
                      f"{count(self.segments, 'segment')} and {count(self.snapshots, 'snapshot')}"]  # fmt: skip
         if self.published:
-            told += [f"the published tables of {count(self.published, 'run')}"]
+            parts += [f"the published tables of {count(self.published, 'run')}"]
         if self.sites:
-            told += [f"{count(self.responses, 'response')} of {count(self.sites, 'site')}"]
-        return ", ".join(told) or "the lake is empty"
+            parts += [f"{count(self.responses, 'response')} of {count(self.sites, 'site')}"]
+        return ", ".join(parts) or "the lake is empty"
 
     def _note_writer(self, folder: str) -> None:
         if (by := lease_holder(self.lake, folder)) is not None:
             self.notes.append(f"{folder}: {by.owner} is at work there; what changes meanwhile may look damaged")
 
     def _note_leftovers(self, folder: str, parts: tuple[str, ...], command: str) -> None:
-        """What has no table of contests or no run.json: half deleted, or never finished."""
+        """Add a note about a folder without its table of contests or run.json: half deleted, or never finished."""
         if n_files := sum(len(self.lake.list(f"{folder}/{part}")) for part in parts):
             left = f"{_files(n_files)} of what was half deleted or never finished"
             self.notes.append(f"{folder}: {left}; {command} removes them")
 
 
 def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iterator[str]:
-    """Compute rounds ``first`` to ``last`` of a run again, from the nearest snapshot on.
+    """Rate rounds ``first`` to ``last`` of a run again, from the nearest snapshot on.
 
     Yields
     ------
     str
-        What is not, to the bit, as on record: one line a segment.
+        One line for each segment and column that differs from the record in any bit.
 
     Raises
     ------
     LakeError
-        The run or its data set cannot be read, or it does not hold that far.
+        The run or its data set cannot be read, or round ``last`` does not hold.
     """
     from ..common.settings import find_system
     from ..compilation.compile import compile_kernels
@@ -185,9 +185,9 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
     dataset = Dataset.open(lake, config.dataset)
     plan = Plan.of(lake, config, dataset)
     if last >= plan.holds:
-        found = Freshness(plan.n_rounds, run.segments().stop_round, plan.holds, plan.why)
+        fresh = Freshness(plan.n_rounds, run.segments().stop_round, plan.holds, plan.why)
         raise LakeError(
-            f"run {name} is {found.state}, only the rounds before can be computed again: "
+            f"run {name} is {fresh.state}, only the rounds before can be computed again: "
             f"`{update_command(name, dataset.name, lake.url)}` first"
         )
     rating_pass = RatingPass(dataset, find_system(config.system), config.params, plan.skipping, engine, plan.excluded)

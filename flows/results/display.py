@@ -1,4 +1,4 @@
-"""The display rating of a run: the conservative number that people are shown, and how it is written."""
+"""The display rating of a run: a conservative number, and its format."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..common.titles import RatingFormat, TitlesChoice, titles_of
 __all__ = ["Display", "rating_format"]
 
 _DEVIATIONS = finite()["limits"]
-_DIGITS = 3  # significant digits of a newcomer's sigma that a rating shown has
+_DIGITS = 3  # significant digits of sigma_init that a displayed rating has
 
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """The conservative rating people are shown: ``mu - deviations * (sigma - sigma_limit)``, rating points.
+    """The display rating: ``mu - deviations * (sigma - sigma_limit)``, rating points.
 
-    A newcomer must prove himself before he ranks high; for a veteran, whose sigma is near its limit, it is ``mu``. Some
-    systems add an offset while a player is new.
+    Newcomers rank low until their sigma falls; near its limit the display rating is ``mu``. Some systems add an offset
+    while a player is new.
     """
 
     system: System
@@ -37,17 +37,17 @@ class Display:
 
     @classmethod
     def of(cls, run: Run, deviations: float | None = None) -> Display:
-        """As the run's system defines it; ``deviations`` instead of the system's own."""
+        """The display rating of a run; ``deviations`` replaces the default of its system."""
         system = find_system(run.config["system"])
         params = build_params(system, run.config["params"])
         return cls(system, params, system.deviations if deviations is None else deviations)
 
     @property
     def decimals(self) -> int:
-        """Decimals of a rating for people: what three digits of a newcomer's ``sigma_init`` have.
+        """Decimals of a displayed rating: those of ``sigma_init`` in three significant digits.
 
-        For 350 rating points none, for TrueSkill's 8.33 two. Systems without sigma have as many as four digits of
-        ``mu_init``.
+        None for 350 rating points, two for TrueSkill's 8.33. Systems without sigma have those of ``mu_init`` in four
+        significant digits.
         """
         sigma, mu = abs(float(self.params.sigma_init)), abs(float(self.params.mu_init))
         scale, digits = (sigma, _DIGITS) if sigma else (mu, _DIGITS + 1)
@@ -59,12 +59,12 @@ class Display:
 
 
 def rating_format(lake: Lake, run_name: str, titles: TitlesChoice = None) -> RatingFormat:
-    """How the ratings of a run are written for people.
+    """The format of the ratings of a run.
 
     Raises
     ------
     LakeError
-        There is no such run, or its data set is gone.
+        The run or its data set is missing.
     """
     run = Run.open(lake, run_name)
     display, dataset = Display.of(run), Dataset.open(lake, run.config["dataset"])

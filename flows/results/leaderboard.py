@@ -21,7 +21,7 @@ class LeaderboardBuilder:
     Parameters
     ----------
     contests
-        Of every round, as :func:`rated_contests` gives them.
+        The contest of every round, from :func:`rated_contests`.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class LeaderboardBuilder:
     n_rounds : int32[n]
         Rounds rated; 0 for players who have none.
     mu, sigma, rating, max_rating : float64[n]
-        After the last round; the display rating then, and the highest ever. Undefined without rounds.
+        Values after the last round: belief, display rating, and highest display rating. Undefined without rounds.
     last_time_seconds : int64[n]
         End of the last contest, UTC.
     """
@@ -38,7 +38,7 @@ class LeaderboardBuilder:
     columns = ("round_index", "player", "mu", "sigma", "n_before")
 
     def __init__(self, n_players: int, contests: pa.Table, display: Display) -> None:
-        self._ends = contests.column("time_seconds").fill_null(0).to_numpy()  # 0 is unknown
+        self._ends = contests.column("time_seconds").fill_null(0).to_numpy()  # 0 means unknown
         self._display = display
         self.n_rounds = np.zeros(n_players, dtype=np.int32)
         self.mu, self.sigma, self.rating = np.zeros(n_players), np.zeros(n_players), np.zeros(n_players)
@@ -46,7 +46,7 @@ class LeaderboardBuilder:
         self.last_time_seconds = np.zeros(n_players, dtype=np.int64)
 
     def restore(self, table: pa.Table) -> None:
-        """Begin where a table that :meth:`table` gave ended, with the display it was made with."""
+        """Restore the state from the result of :meth:`table`; the display must be the same."""
         players = table.column("player").to_numpy()
         for name in ("n_rounds", "mu", "sigma", "rating", "max_rating", "last_time_seconds"):
             getattr(self, name)[players] = table.column(name).to_numpy()
@@ -56,12 +56,12 @@ class LeaderboardBuilder:
         round_index, player, mu, sigma, n_before = (rounds.column(name).to_numpy() for name in self.columns)
         shown = self._display.rating(mu, sigma, n_before + np.int32(1))
         np.maximum.at(self.max_rating, player, shown)
-        self.mu[player], self.sigma[player], self.rating[player] = mu, sigma, shown  # of several rows the last stays
+        self.mu[player], self.sigma[player], self.rating[player] = mu, sigma, shown  # the last row of a player stays
         self.n_rounds[player] = n_before + np.int32(1)
         self.last_time_seconds[player] = self._ends[round_index]
 
     def table(self, handles: pa.StringArray, titles: Titles) -> pa.Table:
-        """Everybody who was rated, best first; equals by handle. See ``PUBLISHED["leaderboard"]``."""
+        """All rated players, best first, ties by handle; columns as in ``PUBLISHED["leaderboard"]``."""
         players = np.flatnonzero(self.n_rounds > 0).astype(np.int32)
         shown = pa.table({"rating": self.rating[players], "handle": handles.take(pa.array(players))})
         order = pc.sort_indices(shown, sort_keys=[("rating", "descending"), ("handle", "ascending")])
@@ -84,19 +84,19 @@ class LeaderboardBuilder:
 
 
 def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None) -> pa.Table:
-    """Everybody who was rated, best first.
+    """The leaderboard of a run: all rated players, best first.
 
     Parameters
     ----------
     deviations
-        The rating shown is mu - deviations (sigma - its limit); by default as the system has it.
+        The display rating is mu - deviations (sigma - its limit); by default the system's own factor.
     titles
-        By default those of the run; see :func:`ranklake.flows.common.titles.titles_of`.
+        Default: the titles of the run; see :func:`ranklake.flows.common.titles.titles_of`.
 
     Returns
     -------
     pa.Table
-        ``place`` (from 1, equals share), ``handle, rating, mu, sigma, n_rounds, last_time_seconds, max_rating, title,
+        ``place`` (from 1, ties share one), ``handle, rating, mu, sigma, n_rounds, last_time_seconds, max_rating, title,
         player``; ratings in full precision, ``title`` null without titles.
 
     Raises
@@ -116,18 +116,18 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titl
 
 
 def rated_contests(chain: Chain, dataset: Dataset) -> pa.Table:
-    """What the data set says now of the contest of each round; nulls for contests that are no longer there."""
+    """The current row of the data set for the contest of each round; null for contests that were removed."""
     ids = pa.array([contest_id for segment in chain.segments for contest_id in segment.contest_ids], pa.string())
     return dataset.contests.take(pc.index_in(ids, value_set=dataset.contests.column("contest_id").combine_chunks()))
 
 
 def check_rated(run: Run, chain: Chain) -> None:
-    """Refuse a run that has rated nobody.
+    """Refuse a run without ratings.
 
     Raises
     ------
     LakeError
-        Names the way out.
+        The run has no rated rounds; the message names the remedy.
     """
     if not any(segment.n_rows for segment in chain.segments):
         raise LakeError(f"run {run.name} has no rated rounds yet; `ranklake rate --run {run.name}` makes them")

@@ -16,7 +16,7 @@ from ..common.titles import RatingFormat, TitlesChoice, titles_of
 from .display import Display
 from .leaderboard import rated_contests
 
-__all__ = ["PlayerHistory", "known_as", "player_history"]
+__all__ = ["PlayerHistory", "candidate_names", "player_history"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class PlayerHistory:
     Attributes
     ----------
     handle : str
-        The name that counts.
+        The current name of the player.
     rows : pa.Table
-        The rounds table's columns, and ``name, time_seconds, n_players, rating``.
+        The columns of the rounds table, and ``name, time_seconds, n_players, rating``.
     note : str
-        How that name relates to the one asked for; empty if it is the same.
+        How ``handle`` relates to the requested name; empty if they are the same.
     format : RatingFormat
-        How the run's ratings are written.
+        The format of the ratings.
     """
 
     handle: str
@@ -44,16 +44,16 @@ class PlayerHistory:
 def player_history(
     lake: Lake, run_name: str, handle: str, deviations: float | None = None, titles: TitlesChoice = None
 ) -> PlayerHistory:
-    """Every rated round of one player, in order, with what the contest was; old names lead to the new one.
+    """All rated rounds of one player in order, with the contests; old names lead to the current one.
 
     Raises
     ------
     LakeError
-        The data set has no such handle, or the run has not rated them; names handles that differ by case or space.
+        The data set has no such handle (the message names similar ones), or the run has not rated the player.
     """
     run = Run.open(lake, run_name)
     dataset = Dataset.open(lake, run.config["dataset"])
-    players = known_as(dataset, handle)
+    players = candidate_names(dataset, handle)
     wanted = pa.array(players.values(), pa.int32())
     parts = [table.filter(pc.is_in(table.column("player"), wanted)) for _, table in run.iter_segments()]
     rows = pa.concat_tables(
@@ -72,16 +72,16 @@ def player_history(
     display = Display.of(run, deviations)
     rows = rows.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1))))
     form = RatingFormat(titles_of(run, dataset, display.params.mu_init, titles), display.decimals)
-    return PlayerHistory(shown, rows, _explained(dataset, handle, shown), form)
+    return PlayerHistory(shown, rows, _alias_note(dataset, handle, shown), form)
 
 
-def known_as(dataset: Dataset, handle: str) -> dict[str, int]:
-    """Names under which the rounds of who is or was called ``handle`` may be rated, likeliest first, and their indices.
+def candidate_names(dataset: Dataset, handle: str) -> dict[str, int]:
+    """Names under which the player called ``handle`` may be rated, most likely first, with their indices.
 
     Raises
     ------
     LakeError
-        The data set has no such handle; names handles that differ by case or space.
+        The data set has no such handle; the message names handles that differ by case or space.
     """
     names = _names_of(dataset, handle)
     players = {name: player for name in names if (player := dataset.find(name)) is not None}
@@ -94,14 +94,14 @@ def known_as(dataset: Dataset, handle: str) -> dict[str, int]:
 
 
 def _names_of(dataset: Dataset, handle: str) -> list[str]:
-    """Names under which the rounds of who is or was called ``handle`` may be rated, likeliest first."""
+    """Names under which the player called ``handle`` may be rated, most likely first."""
     until, before, after = turning_point(dataset.log().aliases, handle)
-    # a name given up at some time may have rounds of its own from then on; if the alias is younger than the run, too
+    # rounds may be recorded under the handle itself: after its alias ends, or if the run is older than the alias
     return list(dict.fromkeys([before, handle] if until == NEVER else [after, before, handle]))
 
 
-def _explained(dataset: Dataset, handle: str, shown: str) -> str:
-    """What to say when a handle has more than one name; empty if it has one."""
+def _alias_note(dataset: Dataset, handle: str, shown: str) -> str:
+    """A note for a handle with aliases; empty without."""
     aliases = dataset.log().aliases
     until, before, after = turning_point(aliases, handle)
     if handle not in aliases:
@@ -110,6 +110,6 @@ def _explained(dataset: Dataset, handle: str, shown: str) -> str:
         return f"{handle!r} is now {before!r}" + ("; `ranklake rate` has not been told yet" if shown != before else "")
     try:
         time = f"{utc(until).replace(tzinfo=None)} UTC"
-    except OverflowError:  # beyond the calendar
+    except OverflowError:  # not in the calendar
         time = f"{until} s"
     return f"{handle!r} is {before!r} before {time}, {after!r} from then on; shown is {shown!r}"
