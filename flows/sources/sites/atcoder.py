@@ -6,7 +6,7 @@ names begin with ``ahc``, have ratings of their own at the site and are left out
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
 import msgspec
@@ -15,7 +15,7 @@ from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Responses, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
 
 __all__ = ["AtCoder"]
 
@@ -43,16 +43,13 @@ _LIST = msgspec.json.Decoder(list[_Listed])
 _RESULTS = msgspec.json.Decoder(list[_Row])
 
 
-class AtCoder:
+class AtCoder(Site):
     """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
     name = "atcoder"
     base_url = HOME
     interval_seconds = 1.5
-    pause_seconds = 30.0
     kinds = ("results",)
-    name_kinds: tuple[str, ...] = ()
-    version = 1
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Contests that are over and were announced as rated."""
@@ -66,10 +63,6 @@ class AtCoder:
                 yield DocumentRequest(
                     Key("results", contest.id), f"contests/{quote(contest.id, safe='')}/results/json", end, about
                 )
-
-    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
-        """Nothing more."""
-        yield from ()
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest of those who were rated, or none while nobody is."""
@@ -88,10 +81,6 @@ class AtCoder:
         url = f"{HOME}contests/{quote(contest_id, safe='')}/standings"
         handles, places = [row.user for row in rated], [row.place for row in rated]
         return [contest_of(fault, contest_id, about["name"], url, about["time_seconds"], handles, places)]
-
-    def names(self, document: Document) -> Mapping[str, str]:
-        """Players are known by their names."""
-        return {}
 
     def _read_list(self, document: Document) -> list[_Listed]:
         return decode(_LIST, document, self.name)

@@ -6,7 +6,7 @@ Source: codeforces.com/apiHelp. A response is ``{"status": "OK", "result": ...}`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import msgspec
 import numpy as np
@@ -15,7 +15,7 @@ from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError, shown
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Responses, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
 
 __all__ = ["Codeforces"]
 
@@ -62,16 +62,13 @@ _LIST: msgspec.json.Decoder[_List | _Failed] = msgspec.json.Decoder(_List | _Fai
 _CHANGES: msgspec.json.Decoder[_Changes | _Failed] = msgspec.json.Decoder(_Changes | _Failed)
 
 
-class Codeforces:
+class Codeforces(Site):
     """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
     name = "codeforces"
     base_url = HOME
     interval_seconds = 2.0  # "the service allows about one call in two seconds"
-    pause_seconds = 30.0
     kinds = (RATED,)
-    name_kinds: tuple[str, ...] = ()
-    version = 1
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Contests that are over; only the response to each tells whether it was rated."""
@@ -84,10 +81,6 @@ class Codeforces:
                 # An unrated contest has a 400 that says so.
                 yield DocumentRequest(Key(RATED, str(contest.id)), path, end, accept=frozenset({200, 400}))
 
-    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
-        """Nothing more."""
-        yield from ()
-
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest, or none if it was not rated."""
         response = decode(_CHANGES, document, self.name)
@@ -98,10 +91,6 @@ class Codeforces:
         if document.response.status != 200:
             raise SourceError(f"HTTP {document.response.status}, and yet OK", self.name, "", document.response.url)
         return [self._contest(response.result, document)] if response.result else []
-
-    def names(self, document: Document) -> Mapping[str, str]:
-        """Players are known by their names."""
-        return {}
 
     def _read_list(self, document: Document) -> list[_Listed]:
         response = decode(_LIST, document, self.name)

@@ -17,7 +17,7 @@ from ranklake.storage.datasets.contests import Contest
 from ..base import SourceError
 from ..limits import MAX_HANDLE
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Responses, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Responses, Site, contest_of, decode
 
 __all__ = ["CTFtime"]
 
@@ -52,16 +52,14 @@ _PAGE = msgspec.json.Decoder(_Page)
 _TEAM = msgspec.json.Decoder(_Team)
 
 
-class CTFtime:
+class CTFtime(Site):
     """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
     name = "ctftime"
     base_url = HOME
     interval_seconds = 1.0
-    pause_seconds = 30.0
     kinds = ("results",)
     name_kinds = ("teams", "team")
-    version = 1
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """A document for each year; this year's grows."""

@@ -6,7 +6,7 @@ of the site: by score, then time, then tie-breaker; disqualified participants ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import count
 from urllib.parse import quote
@@ -17,7 +17,7 @@ from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError, shown
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Responses, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
 
 __all__ = ["DMOJ"]
 
@@ -73,16 +73,13 @@ _LIST = msgspec.json.Decoder(_List)
 _ONE = msgspec.json.Decoder(_One)
 
 
-class DMOJ:
+class DMOJ(Site):
     """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
     name = "dmoj"
     base_url = HOME
     interval_seconds = 0.7  # "90 requests a minute"
-    pause_seconds = 30.0
     kinds = ("contest",)
-    name_kinds: tuple[str, ...] = ()
-    version = 1
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Rated contests that are over."""
@@ -107,10 +104,6 @@ class DMOJ:
                 # Contests that are not for everybody are refused.
                 path = f"api/v2/contest/{quote(key, safe='')}"
                 yield DocumentRequest(Key("contest", key), path, end, accept=frozenset({200, 403, 404}))
-
-    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
-        """Nothing more."""
-        yield from ()
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest of those who were rated, or none while nobody is, or if it is not for everybody."""
@@ -137,10 +130,6 @@ class DMOJ:
         page = f"{HOME}contest/{quote(found.key, safe='')}"
         end = int(found.end_time.timestamp())
         return [contest_of(fault, found.key, found.name, page, end, handles, [ranks[merit] for merit in merits])]
-
-    def names(self, document: Document) -> Mapping[str, str]:
-        """Players are known by their names."""
-        return {}
 
     def _read_page(self, document: Document) -> _Page:
         page = decode(_LIST, document, self.name).data

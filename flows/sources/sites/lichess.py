@@ -6,7 +6,7 @@ minute's pause after a 429.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import quote
@@ -17,7 +17,7 @@ from ranklake.storage.datasets.contests import Contest
 
 from ..base import SourceError
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Responses, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
 
 __all__ = ["Lichess"]
 
@@ -77,7 +77,7 @@ class _Over:
     end: int
 
 
-class Lichess:
+class Lichess(Site):
     """See :class:`ranklake.flows.sources.sites.site.Site`.
 
     Parameters
@@ -90,8 +90,6 @@ class Lichess:
     interval_seconds = 1.0
     pause_seconds = 60.0
     kinds = ("tournament", "swiss")
-    name_kinds: tuple[str, ...] = ()
-    version = 1
 
     def __init__(self, teams: Sequence[str] = (), arenas: Sequence[str] = (), swisses: Sequence[str] = ()) -> None:
         self.base_url = HOME
@@ -108,10 +106,6 @@ class Lichess:
                 yield DocumentRequest(
                     Key(one.kind, one.id), f"api/{one.kind}/{quote(one.id, safe='')}/results", one.end, about
                 )
-
-    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
-        """Nothing more."""
-        yield from ()
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One tournament, or none if nobody played."""
@@ -130,10 +124,6 @@ class Lichess:
         url = f"{HOME}{key.kind}/{quote(key.name, safe='')}"
         handles, ranks = [row.username for row in rows], [row.rank for row in rows]
         return [contest_of(fault, key.name, about["name"], url, about["time_seconds"], handles, ranks)]
-
-    def names(self, document: Document) -> Mapping[str, str]:
-        """Players are known by their names."""
-        return {}
 
     def _ended(self, fetcher: ListFetcher) -> Iterator[_Over]:
         if not (self._teams or self._arenas or self._swisses):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -95,8 +96,8 @@ class Responses(Protocol):
         """The newest response for a key."""
 
 
-class Site(Protocol):
-    """A site with contests.
+class Site(ABC):
+    """A site with contests: a subclass lists its documents and parses each of them.
 
     Attributes
     ----------
@@ -117,20 +118,23 @@ class Site(Protocol):
     name: str
     base_url: str
     interval_seconds: float
-    pause_seconds: float
+    pause_seconds: float = 30.0
     kinds: tuple[str, ...]
-    name_kinds: tuple[str, ...]
-    version: int
+    name_kinds: tuple[str, ...] = ()
+    version: int = 1
 
+    @abstractmethod
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Requests for all contests that ended before ``now`` and not before ``since`` (UTC seconds), by time."""
 
     def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
-        """Requests that depend on the responses; ``any_new`` says whether any of these is new.
+        """Requests that depend on the responses, by default none; ``any_new`` says whether any response is new.
 
         Each request is sent before the next one is drawn.
         """
+        yield from ()
 
+    @abstractmethod
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """The contests of a document; a contest with a fault is its error, as a value.
 
@@ -142,6 +146,7 @@ class Site(Protocol):
 
     def names(self, document: Document) -> Mapping[str, str]:
         """Player names by id in a document of ``name_kinds``."""
+        return {}
 
 
 def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:

@@ -19,7 +19,7 @@ from ranklake.storage.datasets.contests import Contest
 from ..base import SourceError, shown
 from ..limits import MAX_HANDLE
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Responses, contest_of, misfit
+from .site import DocumentRequest, ListFetcher, Site, contest_of, misfit
 
 __all__ = ["TopCoder"]
 
@@ -40,16 +40,14 @@ class _Result(msgspec.Struct):
     rated_flag: int
 
 
-class TopCoder:
+class TopCoder(Site):
     """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
     name = "topcoder"
     base_url = ""  # the feed is closed: whoever has its files says where
     interval_seconds = 1.0
-    pause_seconds = 30.0
     kinds = ("round",)
     name_kinds = ("round",)
-    version = 1
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """All rounds of the list; a round of which there is no file has no results."""
@@ -61,10 +59,6 @@ class TopCoder:
                 about = {"name": found.full_name, "time_seconds": time}
                 path = f"dd_round_results_rd={found.round_id}.xml"
                 yield DocumentRequest(Key("round", str(found.round_id)), path, time, about, frozenset({200, 404}))
-
-    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
-        """Nothing more."""
-        yield from ()
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """A contest for each division in which somebody was rated."""
