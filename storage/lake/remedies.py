@@ -11,7 +11,7 @@ from .errors import DamagedError, LakeError
 from .layout import PUBLISHED, RAW, RUNS, raw_index, sources_folder
 
 if TYPE_CHECKING:
-    from .lake import Lake
+    from .files import LakeFiles
 
 __all__ = ["damaged", "remedies_for_sources", "remedy_for", "with_remedies"]
 
@@ -61,7 +61,7 @@ def damaged(path: str, what: str) -> DamagedError:
 
 
 @contextmanager
-def with_remedies(lake: Lake) -> Iterator[None]:
+def with_remedies(lake: LakeFiles) -> Iterator[None]:
     """Give errors about files of ``lake`` the way out that :func:`remedies_for_sources` finds."""
     try:
         yield
@@ -70,7 +70,7 @@ def with_remedies(lake: Lake) -> Iterator[None]:
         raise
 
 
-def remedies_for_sources(lake: Lake, message: str, path: str) -> str:
+def remedies_for_sources(lake: LakeFiles, message: str, path: str) -> str:
     """A message about ``path`` with the way out that its data set has: one that came from sites is made of answers."""
     top, _, rest = path.partition("/")
     if rest.partition("/")[0] not in _OF_SITES or top in (RUNS, PUBLISHED, RAW):

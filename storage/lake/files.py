@@ -1,0 +1,316 @@
+"""Single files of a lake, on a disk or in an object store: read, replaced, created once, listed, deleted."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from typing import Self, TypeVar
+
+import fsspec
+import pyarrow as pa
+from fsspec.implementations.local import LocalFileSystem
+
+from .disk import Disk, too_long
+from .errors import AddressError, ConflictError, MissingError, NoSpaceError
+from .object_stores import Conditional, bucket_of, connect, lake_errors
+from .remedies import with_remedies
+
+__all__ = ["LakeFiles"]
+
+T = TypeVar("T")
+
+_TRIES = 3
+
+
+class LakeFiles:
+    """Files of a lake, by their path inside it, ``/`` between the parts.
+
+    A file is there in full or not at all: writes replace it in one step. Made by ``Lake.open``.
+
+    Attributes
+    ----------
+    url : str
+        Where it is, as it was opened.
+    local : bool
+        Whether it is on a disk of this machine, and its files therefore at hand.
+    conditional : bool
+        Whether files can be replaced on condition that they are of the version that was read: in S3.
+    hard_links : bool
+        Whether that disk has hard links, as far as is known; true once a lease was taken on a disk that has them.
+    """
+
+    def __init__(self, filesystem: fsspec.AbstractFileSystem, root: str, url: str) -> None:
+        self._connection = filesystem
+        self._process = os.getpid()
+        self._root = root.rstrip("/")
+        self.local = isinstance(filesystem, LocalFileSystem)
+        self._bucket = bucket_of(filesystem, self._root)
+        self._disk = Disk(url)
+        self.conditional = Conditional.offered_by(filesystem)
+        self.url = url
+
+    @classmethod
+    def open(cls, url: str | os.PathLike[str], *, create: bool = False) -> Self:
+        """The lake at a path or at any address that fsspec knows.
+
+        Raises
+        ------
+        AddressError
+            It cannot be the address of a lake.
+        LakeError
+            There is no folder and ``create`` is false, or it cannot be made; a bucket is never made.
+        """
+        url = os.fspath(url)
+        filesystem, root = connect(url)
+        bucket = bucket_of(filesystem, root)
+        if create and not bucket:
+            with lake_errors("make the lake", url, disk=root if isinstance(filesystem, LocalFileSystem) else ""):
+                if filesystem.isfile(root):
+                    raise AddressError(f"{url}: is a file, and a lake is a folder; choose another name")
+                filesystem.makedirs(root, exist_ok=True)
+            return cls(filesystem, root, url)
+        with lake_errors("open the lake", url, bucket):
+            if not filesystem.isdir(root):
+                if bucket and not filesystem.exists(bucket):
+                    raise MissingError(f"{url}: bucket {bucket} is not there; make it, or mend the lake's address")
+                if not bucket and filesystem.exists(root):
+                    raise AddressError(f"{url}: is a file, and a lake is a folder; give the folder that holds it")
+                if not create:
+                    raise MissingError(f"no lake at {url}; `ranklake ingest` makes one")
+        return cls(filesystem, root, url)
+
+    @property
+    def hard_links(self) -> bool:
+        return self._disk.hard_links
+
+    def uri(self, path: str) -> str:
+        """Where a file or folder is, as other tools name it: an absolute path on a disk, an address elsewhere."""
+        if self.local:
+            return self._full(path)
+        return f"{self.url.rstrip('/')}/{path}"
+
+    def read_bytes(self, path: str) -> bytes:
+        """All of a file.
+
+        Raises
+        ------
+        MissingError
+            There is none.
+        """
+        with with_remedies(self), self._lake_errors("read", path):
+            data: bytes = self._patiently(lambda: self._filesystem.cat_file(self._full(path)))
+        return data
+
+    def read_versioned(self, path: str) -> tuple[bytes, str]:
+        """All of a file, as :meth:`read_bytes`, and its version for :meth:`replace_bytes`, empty without any."""
+        if not self.conditional:
+            return self.read_bytes(path), ""
+        with with_remedies(self), self._lake_errors("read", path):
+            return Conditional(self._filesystem).read(self._full(path))
+
+    def write_bytes(self, path: str, data: bytes | pa.Buffer, *, fence: str = "") -> None:
+        """Make or replace a file in one step; parents are made as needed.
+
+        ``fence`` is the folder of a lease on a disk, see ``ranklake.storage.leases.fence``: for
+        :class:`ranklake.storage.leases.lease.Lease`, through which all is changed that is under a lease.
+        """
+        full = self._full(path)
+        with self._lake_errors("write", path):
+            if self.local:
+                aside = self._full(fence) if fence else ""
+                self._below_parents(full, lambda: self._disk.replace(full, data, aside))
+            else:
+                self._below_parents(full, lambda: self._put(full, data))
+
+    def replace_bytes(self, path: str, data: bytes | pa.Buffer, version: str, *, fence: str = "") -> str:
+        """Put a file in the place of the version that was read, or of none if that is empty; returns the new version.
+
+        Where there are no conditional puts, as :meth:`write_bytes`.
+
+        Raises
+        ------
+        ConflictError
+            The file is of another version by now.
+        """
+        if not self.conditional:
+            self.write_bytes(path, data, fence=fence)
+            return ""
+        content = bytes(data)
+        return self._if_unchanged(path, version, content, lambda at: at.replace(self._full(path), content, version))
+
+    def rewrite_bytes(self, path: str, data: bytes) -> None:
+        """Replace the content of a small file; on a full disk in place, which needs no space if it is no longer.
+
+        Raises
+        ------
+        MissingError
+            The disk is full and there is no such file.
+        """
+        try:
+            self.write_bytes(path, data)
+        except NoSpaceError:
+            with self._lake_errors("write", path):
+                self._disk.overwrite(self._full(path), data)
+
+    def create_bytes(self, path: str, data: bytes, *, fence: str = "") -> bool:
+        """Make a file unless there is one; of several who try at once, one succeeds.
+
+        ``data`` must be the caller's alone: an object store may be asked twice, and what is found there then tells
+        whether the first request got through.
+
+        Returns
+        -------
+        bool
+            Whether it was made.
+        """
+        full = self._full(path)
+        with self._lake_errors("create", path):
+            if self.local:
+                aside = self._full(fence) if fence else ""
+                return self._below_parents(full, lambda: self._disk.create(full, data, aside))
+            return self._below_parents(full, lambda: self._create_remotely(full, data))
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file or folder."""
+        with self._lake_errors("look for", path):
+            return bool(self._filesystem.exists(self._full(path)))
+
+    def size(self, path: str) -> int | None:
+        """Bytes of a file; None if there is none."""
+        try:
+            with self._lake_errors("look for", path):
+                return int(self._filesystem.info(self._full(path))["size"] or 0)
+        except MissingError:
+            return None
+
+    def list(self, folder: str) -> list[str]:
+        """Names in a folder, sorted; none if there is no such folder."""
+        return sorted(self.sizes(folder))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Names in a folder and their sizes in bytes (0 for folders), in one listing."""
+        return {name: size for name, (size, _) in self.entries(folder).items()}
+
+    def entries(self, folder: str) -> dict[str, tuple[int, str]]:
+        """Names in a folder, each with its size in bytes and its version, as of :meth:`read_versioned`."""
+        full = self._full(folder)
+        try:
+            with self._lake_errors("list", folder):
+                entries = self._filesystem.ls(full, detail=True)
+        except MissingError:
+            return {}
+        found = {entry["name"].rstrip("/"): (entry["size"] or 0, entry.get("ETag", "")) for entry in entries}
+        found.pop(full, None)  # stores may list the folder itself
+        return {name.rpartition("/")[2]: entry for name, entry in found.items()}
+
+    def delete_version(self, path: str, version: str) -> None:
+        """Remove a file if it is of a version; raises as :meth:`replace_bytes`."""
+        if not self.conditional:
+            self.delete(path)
+        else:
+            self._if_unchanged(path, version, None, lambda at: at.delete(self._full(path), version))
+
+    def delete(self, path: str, *, fence: str = "") -> None:
+        """Remove a file; nothing happens if there is none. ``fence`` as for :meth:`write_bytes`."""
+        with suppress(MissingError), self._lake_errors("delete", path):
+            if fence:
+                self._disk.remove(self._full(path), self._full(fence))
+            else:
+                self._patiently(lambda: self._filesystem.rm_file(self._full(path)))
+
+    def delete_folder(self, folder: str, *, fence: str = "") -> None:
+        """Remove a folder and what is left in it; nothing happens if there is none."""
+        with suppress(MissingError), self._lake_errors("delete", folder):
+            if fence:
+                self._disk.remove(self._full(folder), self._full(fence))
+            else:
+                self._patiently(lambda: self._filesystem.rm(self._full(folder), recursive=True))
+
+    def delete_listed(self, folder: str, check: Callable[[], None]) -> None:
+        """Remove what is in a folder of an object store; ``check`` is called once it is listed."""
+        with suppress(MissingError), self._lake_errors("delete", folder):
+            files = self._filesystem.find(self._full(folder))
+            check()
+            if files:
+                self._filesystem.rm(files)
+
+    def make_fence(self, fence: str) -> None:
+        """Make the folder through which the holder of a lease on a disk changes the lake. It is never made again."""
+        with self._lake_errors("create", fence):
+            os.mkdir(self._full(fence))
+
+    def revoke_fence(self, fence: str) -> None:
+        """Take a fence away from its writer in one step, and delete it with all that is in it."""
+        with self._lake_errors("delete", fence):
+            self._disk.revoke(self._full(fence))
+
+    @property
+    def _filesystem(self) -> fsspec.AbstractFileSystem:
+        if self._process != os.getpid():
+            # A connection does not survive a fork; nor may the child let go of it, which would close the parent's.
+            self._inherited = self._connection
+            self._connection, _ = connect(self.url)
+            self._process = os.getpid()
+        return self._connection
+
+    def _lake_errors(self, action: str, path: str) -> AbstractContextManager[None]:
+        return lake_errors(action, path, self._bucket, self._root if self.local else "")
+
+    def _patiently(self, act: Callable[[], T]) -> T:
+        return self._disk.retry(act) if self.local else act()
+
+    def _below_parents(self, full: str, make: Callable[[], T]) -> T:
+        """Make a file, and its parents if need be; once more if somebody swept it, or them, meanwhile."""
+        for _ in range(_TRIES - 1):
+            try:
+                return make()
+            except FileNotFoundError:
+                if self._bucket:
+                    raise  # some clients would make the bucket
+                self._filesystem.makedirs(full.rpartition("/")[0], exist_ok=True)
+        try:
+            return make()
+        except FileNotFoundError as error:
+            if self.local and (reason := too_long(full)):
+                raise OSError(errno.ENAMETOOLONG, reason) from error
+            raise
+
+    def _full(self, path: str) -> str:
+        return f"{self._root}/{path}" if path else self._root
+
+    def _if_unchanged(self, path: str, version: str, wanted: bytes | None, act: Callable[[Conditional], T]) -> T | str:
+        """Change an object if it is of a version. A request whose answer was lost may have got through."""
+        at = Conditional(self._filesystem)
+        refused: Exception = OSError()
+        with self._lake_errors("write", path):
+            for _ in range(_TRIES):
+                try:
+                    return act(at)
+                except OSError as error:
+                    refused = error
+                found: bytes | None = None
+                now = ""
+                with suppress(FileNotFoundError):
+                    found, now = at.read(self._full(path))
+                if found == wanted:
+                    return now
+                if now != version:
+                    raise ConflictError(f"{path}: it is no longer what was read", path=path) from refused
+            raise refused
+
+    def _create_remotely(self, full: str, data: bytes) -> bool:
+        refused = OSError()
+        for _ in range(_TRIES):
+            try:
+                self._filesystem.pipe_file(full, data, mode="create")
+                return True
+            except OSError as error:  # there is one, or somebody makes it right now; clients differ in their words
+                refused = error
+            with suppress(FileNotFoundError):
+                return bool(self._filesystem.cat_file(full) == data)
+        raise refused
+
+    def _put(self, full: str, data: bytes | pa.Buffer) -> None:
+        self._filesystem.pipe_file(full, bytes(data))
