@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ...common.text import count
+from ..parameters import TIME, LakeAddress
 from ..terminal.terminal import (
     check_safe,
     dataset_option,
     lake_option,
-    moment,
     print_table,
     safe_option,
     say,
@@ -36,7 +36,7 @@ why_option = click.option("--why", default="", metavar="TEXT", help="The reason,
 @dataset_option
 @why_option
 @lake_option
-def remove(contests: tuple[str, ...], dataset: str, why: str, lake: str) -> None:
+def remove(contests: tuple[str, ...], dataset: str, why: str, lake: LakeAddress) -> None:
     """Take contests out of a data set.
 
     A source that still has a contest brings it back; `ranklake rate --run RUN --exclude CONTEST` passes it over for
@@ -58,7 +58,7 @@ def remove(contests: tuple[str, ...], dataset: str, why: str, lake: str) -> None
 @why_option
 @wide_option
 @lake_option
-def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why: str, lake: str) -> None:
+def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why: str, lake: LakeAddress) -> None:
     """Disqualify players of a contest in retrospect; without --remove, list what is on record.
 
     Their places close up. It outlasts corrections by the source: who is no longer in the standings then is not missed.
@@ -80,14 +80,14 @@ def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why:
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[OLD NEW]")
-@click.option("--since", callback=moment, metavar="TIME", help="When the old name was given up, UTC; contests from "
+@click.option("--since", type=TIME, help="When the old name was given up, UTC; contests from "
               "then on are those of whoever took it. By default it was always the same player.")  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List the aliases there are.")
 @dataset_option
 @why_option
 @wide_option
 @lake_option
-def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str, why: str, lake: str) -> None:
+def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str, why: str, lake: LakeAddress) -> None:
     """Say that a player called OLD is called NEW: one history, under NEW."""
     with usage():
         if len(names) != (0 if listing else 2):
@@ -114,7 +114,7 @@ def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str
 @dataset_option
 @why_option
 @lake_option
-def unalias(old: str, dataset: str, why: str, lake: str) -> None:
+def unalias(old: str, dataset: str, why: str, lake: LakeAddress) -> None:
     """Take an alias back: what was played as OLD is OLD's own again."""
     with _changing(lake, dataset) as ingest:
         ingest.unalias(old, why)
@@ -127,7 +127,7 @@ def unalias(old: str, dataset: str, why: str, lake: str) -> None:
 @safe_option
 @wide_option
 @lake_option
-def log(dataset: str, form: str, safe: bool, lake: str) -> None:
+def log(dataset: str, form: str, safe: bool, lake: LakeAddress) -> None:
     """Who corrected what by hand, when and why."""
     with usage():
         check_safe(safe, form)
@@ -140,34 +140,31 @@ def log(dataset: str, form: str, safe: bool, lake: str) -> None:
         write_rows(found.table, form, safe)
 
 
-def _open(lake: str, dataset: str) -> Dataset:
-    from ranklake.storage import Dataset, Lake
-    from ranklake.storage.lake.layout import contests_file
+def _open(lake: LakeAddress, dataset: str) -> Dataset:
+    from ranklake.storage import Dataset
 
-    with usage():
-        contests_file(dataset)
-    return Dataset.open(Lake.open(lake), dataset)
+    return Dataset.open(lake.open(), dataset)
 
 
-def _changing(lake: str, dataset: str) -> AbstractContextManager[Ingest]:
+def _changing(lake: LakeAddress, dataset: str) -> AbstractContextManager[Ingest]:
     """A data set that must be there, to be changed in full or not at all."""
     from ranklake.storage import Dataset
 
     return Dataset.ingest(_open(lake, dataset).lake, dataset, on_wait=tell_wait)
 
 
-def _tell(lake: str, dataset: str, ingest: Ingest) -> None:
+def _tell(lake: LakeAddress, dataset: str, ingest: Ingest) -> None:
     n = ingest.recomputed
     say(f"data set {dataset}: {count(n, 'contest')} changed")
     if n:
         _tell_runs(lake, dataset)
 
 
-def _tell_runs(lake: str, dataset: str) -> None:
+def _tell_runs(lake: LakeAddress, dataset: str) -> None:
     """Which runs no longer hold, each with the command that rates them again."""
-    from ranklake.storage import Lake, Run
+    from ranklake.storage import Run
 
-    opened = Lake.open(lake)
+    opened = lake.open()
     tell_freshness(opened, *Run.names_over_dataset(opened, dataset))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.cpus import available_cpus
+from ..parameters import RUN, LakeAddress
 from ..terminal.terminal import (
     dataset_option,
     lake_option,
@@ -33,7 +34,7 @@ FILTERS = ("everyone", "experienced", "top100")
 
 
 @click.command()
-@click.option("--run", "runs", multiple=True, required=True, help="Name of the run; several are compared.")
+@click.option("--run", "runs", type=RUN, multiple=True, required=True, help="Name of the run; several are compared.")
 @click.option("--skip-rounds", type=click.IntRange(min=0), help="Leave the first so many rounds unscored.")
 @click.option("--skip-share", type=click.FloatRange(0.0, 1.0, max_open=True),
               help="Leave the first part of all rounds unscored, as 0.1.")  # fmt: skip
@@ -69,7 +70,7 @@ def evaluate(
     form: str,
     output: str | None,
     workers: int | None,
-    lake: str,
+    lake: LakeAddress,
 ) -> None:
     """How well the ratings of a run predicted its rounds; several runs are compared in one table.
 
@@ -80,8 +81,6 @@ def evaluate(
     """
     from ranklake.rating_kernels.core.limits import POINTS, positive
     from ranklake.rating_kernels.core.system import check_value
-    from ranklake.storage import Lake
-    from ranklake.storage.lake.layout import run_file
 
     from ...common.finite import finite_json
     from ...evaluation.compare import check_comparable, win_rates
@@ -91,8 +90,6 @@ def evaluate(
     from ..terminal.show_scores import breakdown_tables, comparison_table, scores_table, win_table
 
     with usage():
-        for run in runs:
-            run_file(run)
         if repeated := sorted({run for run in runs if runs.count(run) > 1}):
             raise ValueError(f"--run {repeated[0]} is given twice; compare it with another")
         if skip_rounds is not None and skip_share is not None:
@@ -102,7 +99,7 @@ def evaluate(
         if pairs and len(runs) == 1:
             raise ValueError("--pairs compares runs; give at least two --run")
         check_value("--scale", scale, positive(POINTS)["limits"])
-    opened = Lake.open(lake)
+    opened = lake.open()
     tell_freshness(opened, *runs)
     skips = [skip_rounds or 0 if skip_share is None else rounds_to_skip(opened, run, skip_share) for run in runs]
     n_threads = workers or available_cpus()
@@ -174,13 +171,12 @@ def evaluate(
 @wide_option
 @lake_option
 def search(
-    dataset: str, players: str, workers: int | None, scheduler: str | None, best: int, lake: str, **choices: Any
+    dataset: str, players: str, workers: int | None, scheduler: str | None, best: int, lake: LakeAddress, **choices: Any
 ) -> None:
     """Find hyperparameters: tune on the first contests, test the best on the others.
 
     What was tried stays in the lake: the same command goes on with an interrupted search, and --trials may grow.
     """
-    from ranklake.storage import Lake
 
     from ...engines.task_pool import open_task_pool
     from ...evaluation.search.search import SearchConfig
@@ -192,7 +188,7 @@ def search(
         proposals = config.proposals()
         task_pool = open_task_pool(workers, scheduler)
     with task_pool, progress("searching", "trials") as tell:
-        report = run_search(Lake.open(lake), config, task_pool, proposals, best, tell)
+        report = run_search(lake.open(), config, task_pool, proposals, best, tell)
     failed = [trial for trial in report.trials if trial.error]
     stopped = sum(trial.stopped for trial in report.trials)
     print_table(search_table(report, config.metric))

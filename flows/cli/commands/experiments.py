@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..parameters import LAKE, LakeAddress
 from ..terminal.terminal import print_table, progress, say, usage, wide_option
 from .file_options import read_options, table_options
 
@@ -30,7 +31,7 @@ _SYNTHETIC = "paper"  # the preset that stands in where no data are given
               "archive or table; its name is the data set's. Repeatable.")  # fmt: skip
 @table_options
 @click.option("--dataset", "datasets", multiple=True, help="Of the lake; repeatable, by default all.")
-@click.option("--lake", envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake.")
+@click.option("--lake", type=LAKE, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn.")
 @wide_option
 @click.option("-o", "--output", default="experiments", show_default=True, type=click.Path(file_okay=False),
@@ -40,7 +41,7 @@ def experiment(
     listing: bool,
     paths: tuple[str, ...],
     datasets: tuple[str, ...],
-    lake: str | None,
+    lake: LakeAddress | None,
     seed: int,
     output: str,
     **choices: Any,
@@ -115,7 +116,7 @@ def _histories(
     found: Experiment,
     files: list[Path],
     datasets: tuple[str, ...],
-    lake: str | None,
+    lake: LakeAddress | None,
     seed: int,
     options: ReadOptions,
 ) -> list[History]:
@@ -126,7 +127,7 @@ def _histories(
     ValueError, LakeError
         There is none where one is needed, two have the same name, or one has too few contests.
     """
-    from ranklake.storage import Dataset, Lake
+    from ranklake.storage import Dataset
 
     from ...experiments.data import from_file, from_lake, name_of, synthetic
 
@@ -135,7 +136,7 @@ def _histories(
             if files or datasets:
                 raise ValueError(f"experiment {found.name} uses no data: leave --data and --dataset out")
         return []
-    opened = None if lake is None else Lake.open(lake)
+    opened = None if lake is None else lake.open()
     chosen = list(datasets) if datasets or opened is None or files else Dataset.names(opened)
     with usage():
         names = [*map(name_of, files), *chosen]

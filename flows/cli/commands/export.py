@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..parameters import LakeAddress
 from ..terminal.terminal import (
     check_safe,
     deviations_option,
@@ -49,20 +50,17 @@ def export(
     safe: bool,
     deviations: float | None,
     titles: TitlesChoice,
-    lake: str,
+    lake: LakeAddress,
 ) -> None:
     """Export the ratings or the leaderboard of a run as one file, in full precision.
 
     The columns are those of the published tables. The file appears when it is whole.
     """
-    from ranklake.storage import Lake
-    from ranklake.storage.lake.layout import run_file
 
     from ...publication.export import atomic_file, export_rows, write_export
 
     form = form or _SUFFIXES.get(Path(output).suffix.lower(), "csv")
     with usage():
-        run_file(run)
         check_safe(safe, form)
         if output == "-" and form == "parquet" and sys.stdout.isatty():
             raise ValueError("Parquet is not for a terminal; give --output FILE, or pipe it into a program")
@@ -70,7 +68,7 @@ def export(
             raise ValueError(f"--output {output} is a folder; name a file in it")
         if output != "-" and not Path(output).absolute().parent.is_dir():
             raise ValueError(f"--output {output}: there is no folder {Path(output).parent}")
-    rows = export_rows(Lake.open(lake), run, what, deviations, titles)
+    rows = export_rows(lake.open(), run, what, deviations, titles)
     if output == "-":
         try:
             write_export(rows, what, form, sys.stdout.buffer, safe=safe)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import sys
 import time
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.interrupts import interruptible
+from ..parameters import SPAN, LakeAddress
 from ..terminal.terminal import SWITCH_SECONDS, engine_options, lake_option, progress, replace_option, say, usage
 from .ingest import file_options
 
@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from ...scheduling.follow import FollowReport
 
 __all__ = ["follow"]
-
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-
-
-def _duration(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    """A span of time as seconds."""
-    if value is None:
-        return None
-    found = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", value)
-    if found is None:
-        raise click.BadParameter(f"must be a span of time as 90s, 15m, 1h or 1d, got {value!r}")
-    return int(found[1]) * _SECONDS[found[2]]
 
 
 @click.command()
@@ -48,7 +36,7 @@ def _duration(context: click.Context, parameter: click.Parameter, value: str | N
 @click.option("--since", metavar="TIME", help="Ask only for contests that ended then or later, UTC.")
 @click.option("--base-url", metavar="URL", help="Another address of the source.")
 @click.option("--no-publish", is_flag=True, help="Rate only.")
-@click.option("--every", callback=_duration, metavar="SPAN", help="Do it again so often, as 90s, 15m, 1h or 1d, until "
+@click.option("--every", type=SPAN, help="Do it again so often, as 90s, 15m, 1h or 1d, until "
               "Ctrl-C; an error is logged, and tried again the next time.")  # fmt: skip
 @file_options
 @engine_options
@@ -68,14 +56,14 @@ def follow(
     engine: str | None,
     workers: int | None,
     scheduler: str | None,
-    lake: str,
+    lake: LakeAddress,
     **files: Any,
 ) -> None:
     """Ingest what is new of a source, rate it, and publish the ratings; nothing is done twice.
 
     An error of one source does not stop the others. Exit code 1: one of them failed; with --every, 0 when stopped.
     """
-    from ranklake.storage import Lake, MissingError
+    from ranklake.storage import MissingError
 
     from ...engines.factory import choose_engine, open_engine
     from ...ingestion.files import FILES, non_default
@@ -94,14 +82,14 @@ def follow(
             raise ValueError("files need a --dataset")
         choose_engine(engine, workers, scheduler)
         try:
-            there = Lake.open(lake)
+            there = lake.open()
         except MissingError:
             there = None
         runs = {
             source: resolve_runs(there, dataset or source, names, [system] if system else [], settings, replace=replace)
             for source in sources
         }
-    opened = Lake.open(lake, create=True)
+    opened = lake.open(create=True)
     sys.setswitchinterval(SWITCH_SECONDS)
 
     def follow_source(source: str) -> FollowReport:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..parameters import DATASET, LakeAddress
 from ..terminal.terminal import dataset_option, lake_option, progress, say, steal_option, tell_wait, usage
 from .file_options import read_options, table_options
 
@@ -33,7 +34,7 @@ def site_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 _SITE_OPTIONS = (
-    click.option("--dataset", help="Name of the data set; by default the site's."),
+    click.option("--dataset", type=DATASET, help="Name of the data set; by default the site's."),
     click.option("--since", metavar="TIME", help="Ask only for contests that ended then or later; takes nothing out."),
     click.option("--base-url", metavar="URL", help="Where the site is, for a mirror or a test."),
     click.option("--again", is_flag=True, help="Ask also for what is there. By default a contest is asked for again "
@@ -79,7 +80,7 @@ _FILE_OPTIONS = (
 def ingest_files(
     paths: tuple[str, ...],
     dataset: str,
-    lake: str,
+    lake: LakeAddress,
     mirror: bool,
     rewrite: bool,
     steal: bool,
@@ -114,7 +115,6 @@ def ingest_files(
       zcat rows.gz | ranklake ingest files - --input-format jsonl \\
           --dataset chess --lake lake
     """
-    from ranklake.storage.lake.layout import contests_file
 
     from ...sources.base import IngestReport
     from ...sources.files.contests import read_contests
@@ -123,7 +123,6 @@ def ingest_files(
     report = IngestReport()
     order: IngestOrder = "time" if options.order == "time" else "source"
     with usage():
-        contests_file(dataset)
         contests = read_contests(paths, report=report, options=options)
     _ingest(lake, dataset, contests, report, order, mirror=mirror, rewrite=rewrite, steal=steal)
 
@@ -131,13 +130,19 @@ def ingest_files(
 @ingest.command("synthetic", short_help="Generate a history of players with known skills.")
 @click.option("--preset", required=True, help="paper, paper-quarter, synth-sm or synth-la.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--dataset", help="Name of the data set; by default the preset's.")
+@click.option("--dataset", type=DATASET, help="Name of the data set; by default the preset's.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the preset, as n_rounds=100.")
 @rewrite_option
 @steal_option
 @lake_option
 def ingest_synthetic(
-    preset: str, seed: int, dataset: str | None, settings: tuple[str, ...], lake: str, rewrite: bool, steal: bool
+    preset: str,
+    seed: int,
+    dataset: str | None,
+    settings: tuple[str, ...],
+    lake: LakeAddress,
+    rewrite: bool,
+    steal: bool,
 ) -> None:
     """Ingest a synthetic history of players whose true skills are known; the same seed gives the same contests."""
     from ...common.settings import convert_fields, parse_settings
@@ -215,31 +220,27 @@ def ingest_lichess(**choices: Any) -> None:
 @ingest.command("kaggle", short_help="Ingest the competitions of Kaggle from files.")
 @click.option("--base-url", required=True, metavar="FOLDER", help="Folder of Competitions.csv, Teams.csv, "
               "TeamMemberships.csv and Users.csv.")  # fmt: skip
-@click.option("--dataset", default="kaggle", show_default=True, help="Name of the data set.")
+@click.option("--dataset", type=DATASET, default="kaggle", show_default=True, help="Name of the data set.")
 @click.option("--since", metavar="TIME", help="Only competitions that ended then or later; takes nothing out.")
 @steal_option
 @lake_option
-def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, lake: str) -> None:
+def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, lake: LakeAddress) -> None:
     """Ingest the competitions of Kaggle from the files of the "Meta Kaggle" set.
 
     The private leaderboard counts; everybody in a team has its rank.
     """
     from pathlib import Path
 
-    from ranklake.storage import Lake
-    from ranklake.storage.lake.layout import contests_file
-
     from ...common.times import parse_time
     from ...ingestion.sites import ingest_source
 
     with usage():
-        contests_file(dataset)
         if since is not None:
             parse_time(since)
         if not Path(base_url).is_dir():
             raise ValueError(f"--base-url must be a folder, got {base_url!r}")
     with progress("kaggle") as tell:
-        opened = Lake.open(lake, create=True)
+        opened = lake.open(create=True)
         report = ingest_source(
             opened, "kaggle", dataset, since=since, base_url=base_url, steal=steal, on_wait=tell_wait, on_progress=tell
         )
@@ -248,31 +249,26 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
 
 @click.command()
 @click.option("--source", required=True, help="Name of the site, as `ranklake ingest` has it.")
-@click.option("--dataset", help="Name of the data set; by default the site's.")
+@click.option("--dataset", type=DATASET, help="Name of the data set; by default the site's.")
 @rewrite_option
 @steal_option
 @lake_option
-def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake: str) -> None:
+def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake: LakeAddress) -> None:
     """Parse all stored responses of a site again and bring the data set up to date; no request is sent."""
-    from ranklake.storage import Lake
-    from ranklake.storage.lake.layout import contests_file
 
     from ...ingestion.sites import normalise_source
     from ...sources.sites.site import find_site
 
     with usage():
         find_site(source)
-        contests_file(dataset or source)
     with progress("reading", "responses") as tell:
         how: dict[str, Any] = {"rewrite": rewrite, "steal": steal, "on_progress": tell, "on_wait": tell_wait}
-        report = normalise_source(Lake.open(lake), source, dataset, **how)
+        report = normalise_source(lake.open(), source, dataset, **how)
     _tell(report)
 
 
-def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | None, **choices: Any) -> None:
+def _ingest_site(source: str, *, lake: LakeAddress, dataset: str | None, since: str | None, **choices: Any) -> None:
     """Bring a data set up to date with a site, and tell what came of it."""
-    from ranklake.storage import Lake
-    from ranklake.storage.lake.layout import contests_file
 
     from ...common.times import parse_time
     from ...ingestion.sites import ingest_source, open_client
@@ -281,11 +277,10 @@ def _ingest_site(source: str, *, lake: str, dataset: str | None, since: str | No
     with usage():
         beside = {name: value for name, value in choices.items() if name not in ("again", "steal")}
         client = open_client(find_site(source, **beside), lambda why: say(why, err=True))
-        contests_file(dataset or source)
         if since is not None:
             parse_time(since)
     with client, progress(source, "responses") as tell:
-        opened = Lake.open(lake, create=True)
+        opened = lake.open(create=True)
         report = ingest_source(
             opened, source, dataset, since=since, on_progress=tell, on_wait=tell_wait, client=client, **choices
         )
@@ -300,7 +295,7 @@ def _tell(report: SourceReport) -> None:
 
 
 def _ingest(
-    lake: str,
+    lake: LakeAddress,
     dataset: str,
     contests: Iterator[Contest],
     report: IngestReport,
@@ -308,15 +303,11 @@ def _ingest(
     **how: Any,
 ) -> None:
     """Add contests to a data set, all or none, and tell what came of it."""
-    from ranklake.storage import Lake
-    from ranklake.storage.lake.layout import contests_file
 
     from ...ingestion.files import FILES, ingest_contests
     from ...ingestion.report import FilesReport, counted
 
-    with usage():
-        contests_file(dataset)  # a name that no folder can have is told before anything is read
-    opened, taken = Lake.open(lake, create=True), FilesReport(FILES, dataset, read=report)
+    opened, taken = lake.open(create=True), FilesReport(FILES, dataset, read=report)
     with progress("ingesting") as tell:
         ingest_contests(opened, contests, taken, order, on_wait=tell_wait, on_progress=tell, **how)
     for line in report.lines():

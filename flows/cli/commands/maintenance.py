@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.text import count
+from ..parameters import DATASET, RUN, LakeAddress
 from ..terminal.terminal import lake_option, print_table, say, steal_option, tell_wait, usage, wide_option, write_json
 
 if TYPE_CHECKING:
@@ -18,22 +19,21 @@ if TYPE_CHECKING:
 
 __all__ = ["compact", "delete", "runs", "verify"]
 
-some_run_option = click.option("--run", help="Only this run.")
-some_dataset_option = click.option("--dataset", help="Only this data set.")
+some_run_option = click.option("--run", type=RUN, help="Only this run.")
+some_dataset_option = click.option("--dataset", type=DATASET, help="Only this data set.")
 
 
 @click.command()
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @wide_option
 @lake_option
-def runs(form: str, lake: str) -> None:
+def runs(form: str, lake: LakeAddress) -> None:
     """The data sets and runs of a lake: how far each has come, what it takes on disk, and who is writing it."""
-    from ranklake.storage import Lake
 
     from ...maintenance.freshness import update_command
     from ...maintenance.status import status
 
-    found = status(Lake.open(lake))
+    found = status(lake.open())
     if form == "json":
         write_json(dataclasses.asdict(found), 2)
         return
@@ -55,12 +55,12 @@ def runs(form: str, lake: str) -> None:
 @some_dataset_option
 @click.option("--replay", metavar="A:B", help="Also compute rounds A to B of the run again, and compare to the bit.")
 @lake_option
-def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) -> None:
+def verify(run: str | None, dataset: str | None, replay: str | None, lake: LakeAddress) -> None:
     """Read everything and say what is not as it must be, one line each, with what mends it.
 
     Exits with 1 if there is any. Published tables are checked, too; that they are behind the run is a note.
     """
-    from ranklake.storage import Lake, Run
+    from ranklake.storage import Run
 
     from ...engines.factory import open_engine
     from ...maintenance.verify import Verifier
@@ -69,7 +69,7 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) 
     with usage():
         _check_one(run, dataset)
         first, last = _parse_rounds(run, replay) if replay is not None else (0, None)
-    verifier = Verifier(Lake.open(lake))
+    verifier = Verifier(lake.open())
     n_problems = _print_each(_problems(verifier, run, dataset))
     again = ""
     if run is not None and replay is not None and n_problems == 0:
@@ -95,13 +95,12 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: str) 
 @click.option("--rows", type=click.IntRange(min=1), default=200_000, show_default=True, help="Participations a file.")
 @steal_option
 @lake_option
-def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: str) -> None:
+def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: LakeAddress) -> None:
     """Merge small files into larger ones; readers are not disturbed.
 
     The merged files stay until the next commit, for processes that still read them. Snapshots that are damaged or of no
     more use are removed.
     """
-    from ranklake.storage import Lake
 
     from ...maintenance.compact import Compaction
     from ...maintenance.compact import compact as compact_lake
@@ -114,7 +113,7 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
 
     errors = []
     how: dict[str, Any] = {"steal": steal, "on_wait": tell_wait, "on_removed": on_removed}
-    for result in compact_lake(Lake.open(lake), run, dataset, rows, **how):
+    for result in compact_lake(lake.open(), run, dataset, rows, **how):
         if isinstance(result, Compaction):
             files = "standings files" if result.kind == "data set" else "segments"
             say(f"{result.kind} {result.name}: {files}: {result.before:,} before, now {result.after:,}")
@@ -127,18 +126,24 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
 
 
 @click.command()
-@click.option("--run", help="The run to delete.")
-@click.option("--dataset", help="The data set to delete.")
+@click.option("--run", type=RUN, help="The run to delete.")
+@click.option("--dataset", type=DATASET, help="The data set to delete.")
 @click.option("--with-runs", is_flag=True, help="Also delete the runs over the data set.")
 @click.option("--with-published", is_flag=True, help="Also delete what was published of the runs.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @steal_option
 @lake_option
 def delete(
-    run: str | None, dataset: str | None, with_runs: bool, with_published: bool, yes: bool, steal: bool, lake: str
+    run: str | None,
+    dataset: str | None,
+    with_runs: bool,
+    with_published: bool,
+    yes: bool,
+    steal: bool,
+    lake: LakeAddress,
 ) -> None:
     """Delete a run or a data set, or what is left of one that was half deleted."""
-    from ranklake.storage import Lake, LakeError, Run
+    from ranklake.storage import LakeError, Run
 
     from ...maintenance.delete import (
         check_no_runs,
@@ -155,7 +160,7 @@ def delete(
             raise ValueError("name what is to be deleted with --run or --dataset")
         if run is not None and with_runs:
             raise ValueError("--with-runs goes with --dataset")
-    opened = Lake.open(lake)
+    opened = lake.open()
     if dataset is not None and not with_runs:
         check_no_runs(opened, dataset)
     runs = [run] if run is not None else Run.names_over_dataset(opened, dataset or "")
@@ -189,15 +194,8 @@ def _print_each(problems: Iterator[str]) -> int:
 
 
 def _check_one(run: str | None, dataset: str | None) -> None:
-    """A run or a data set, with a name that a folder can have."""
-    from ranklake.storage.lake.layout import check_dataset_name, check_run_name
-
     if run is not None and dataset is not None:
         raise ValueError("give --run or --dataset, not both")
-    if run is not None:
-        check_run_name(run)
-    if dataset is not None:
-        check_dataset_name(dataset)
 
 
 def _parse_rounds(run: str | None, text: str) -> tuple[int, int | None]:

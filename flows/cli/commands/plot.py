@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..parameters import LakeAddress
 from ..terminal.terminal import deviations_option, lake_option, run_option, say, tell_freshness, titles_option, usage
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def plot() -> None:
 @titles_option
 @lake_option
 def player(
-    handles: tuple[str, ...], run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: str
+    handles: tuple[str, ...], run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
 ) -> None:
     """Ratings of one player or several over time, with their uncertainty, over the titles' colours."""
     from ...plotting.plots import MOST_PLAYERS, players_figure
@@ -45,11 +46,10 @@ def player(
             raise ValueError(f"a figure has room for {MOST_PLAYERS} players, got {len(handles)}")
 
     def draw() -> Figure:
-        from ranklake.storage import Lake
 
         from ...results.players import player_history
 
-        found = [player_history(Lake.open(lake), run, handle, deviations, titles) for handle in handles]
+        found = [player_history(lake.open(), run, handle, deviations, titles) for handle in handles]
         for note in filter(None, (history.note for history in found)):
             say(note, err=True)
         return players_figure(list({history.handle: history for history in found}.values()), run)
@@ -63,35 +63,30 @@ def player(
 @deviations_option
 @titles_option
 @lake_option
-def distribution(run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: str) -> None:
+def distribution(run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: LakeAddress) -> None:
     """How the ratings of a run are distributed, over time and at its end."""
 
     def draw() -> Figure:
-        from ranklake.storage import Lake
 
         from ...plotting.plots import distribution_figure
 
-        return distribution_figure(Lake.open(lake), run, deviations, titles)
+        return distribution_figure(lake.open(), run, deviations, titles)
 
     _write(lake, run, output, draw)
 
 
-def _write(lake: str, run: str, output: str, draw: Callable[[], Figure]) -> None:
+def _write(lake: LakeAddress, run: str, output: str, draw: Callable[[], Figure]) -> None:
     """Draw, once everything that can be known to be wrong is known to be right, and write the file whole."""
     from pathlib import Path
-
-    from ranklake.storage import Lake
-    from ranklake.storage.lake.layout import run_file
 
     from ...plotting.figures import check_path, drawing, encode
 
     with usage():
-        run_file(run)
         form = check_path(output)
         if not Path(output).absolute().parent.is_dir():
             raise ValueError(f"there is no folder {str(Path(output).parent)!r} for {Path(output).name}")
     with drawing("drawing"):
-        tell_freshness(Lake.open(lake), run)
+        tell_freshness(lake.open(), run)
         figure = encode(draw(), form)
     Path(output).write_bytes(figure)
     say(f"wrote {output}, {len(figure) / 1000:,.0f} kB")

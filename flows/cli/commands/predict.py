@@ -6,12 +6,11 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from ..parameters import FINITE, TIME, LakeAddress
 from ..terminal.terminal import (
     check_safe,
     deviations_option,
-    finite,
     lake_option,
-    moment,
     print_table,
     run_option,
     safe_option,
@@ -37,9 +36,9 @@ _LADDER = 25  # rows of places a table has room for
 @click.option("--field", type=click.File(encoding="utf-8"), help="More entrants, one handle a line; - is stdin.")
 @click.option("--newcomers", type=click.IntRange(min=0), default=0, help="So many more who were never rated.")
 @click.option("--of", "player", metavar="HANDLE", help="What each place would do to the rating of this entrant.")
-@click.option("--target", type=float, callback=finite, metavar="RATING", help="The place --of needs for that rating.")
+@click.option("--target", type=FINITE, metavar="RATING", help="The place --of needs for that rating.")
 @click.option("--pairs", is_flag=True, help="Everybody's chance against everybody, one row a pair.")
-@click.option("--time", "time_seconds", callback=moment, metavar="TIME", help="When the round ends, UTC; by default "
+@click.option("--time", "time_seconds", type=TIME, help="When the round ends, UTC; by default "
               "when the last one did.")  # fmt: skip
 @click.option("--weight", type=float, default=1.0, show_default=True, help="How much the round counts.")
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
@@ -61,7 +60,7 @@ def predict(
     form: str,
     safe: bool,
     deviations: float | None,
-    lake: str,
+    lake: LakeAddress,
 ) -> None:
     """Who is likely to beat whom in a round that has not been played, by a run's ratings and its system's own model.
 
@@ -69,13 +68,10 @@ def predict(
     needed. Chances count a tie half.
     """
     from ranklake.rating_kernels.core.limits import TIME_SECONDS, WEIGHT
-    from ranklake.storage import Lake
-    from ranklake.storage.lake.layout import run_file
 
     from ...frames.run_prediction import predict_run
 
     with usage():
-        run_file(run)
         check_safe(safe, form)
         if target is not None and player is None:
             raise ValueError("--target goes with --of HANDLE: whose rating is to get there?")
@@ -91,7 +87,7 @@ def predict(
             named.append(player)
         if len(named) + newcomers < 2:
             raise ValueError("name at least two entrants, as arguments, in a --field FILE or as --newcomers N")
-        opened = Lake.open(lake)
+        opened = lake.open()
         tell_freshness(opened, run)
         prediction, names = predict_run(opened, run, named, newcomers, time_seconds, weight, deviations)
     if player is not None:

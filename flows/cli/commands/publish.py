@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..parameters import LakeAddress
 from ..terminal.terminal import (
     deviations_option,
     lake_option,
@@ -14,7 +15,6 @@ from ..terminal.terminal import (
     steal_option,
     tell_freshness,
     titles_option,
-    usage,
 )
 
 if TYPE_CHECKING:
@@ -40,17 +40,13 @@ def publish(
     rebuild: bool,
     titles: TitlesChoice,
     steal: bool,
-    lake: str,
+    lake: LakeAddress,
 ) -> None:
     """Publish a run as tables that any data tool reads: leaderboard, ratings, players, contests."""
-    from ranklake.storage import Lake
-    from ranklake.storage.lake.layout import run_file
 
     from ...publication.publish import publish as publish_run
 
-    with usage():
-        run_file(run)
-    opened = Lake.open(lake)
+    opened = lake.open()
     report = publish_run(opened, run, deviations, maintain, steal, rebuild, titles)
     tell_freshness(opened, run)
     say(f"run {run}: {report.line()}")

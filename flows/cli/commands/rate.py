@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..parameters import TITLES, LakeAddress
 from ..terminal.terminal import (
     SWITCH_SECONDS,
     engine_options,
@@ -17,7 +18,6 @@ from ..terminal.terminal import (
     replace_option,
     say,
     steal_option,
-    titles_choice,
     usage,
 )
 
@@ -50,7 +50,7 @@ __all__ = ["rate"]
 @click.option("--from", "start", type=click.IntRange(min=0), metavar="ROUND",
               help="Rate again from this round on, whatever is on record.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Only tell what would be rated again and why; write nothing.")
-@click.option("--titles", callback=titles_choice, metavar="auto|codeforces|none|FILE",
+@click.option("--titles", type=TITLES,
               help="Record the titles of the run's players in the run; auto removes the record.")  # fmt: skip
 @steal_option
 @lake_option
@@ -71,15 +71,13 @@ def rate(
     dry_run: bool,
     titles: TitlesChoice,
     steal: bool,
-    lake: str,
+    lake: LakeAddress,
 ) -> None:
     """Bring a run up to date: keep the rounds that still hold, rate the others, commit as they come."""
     from ...compilation.child_processes import SHARED, started_ahead
 
     if scheduler is None and engine != "dask" and not dry_run:
         click.get_current_context().with_resource(started_ahead(systems or SHARED))
-
-    from ranklake.storage import Lake
 
     from ...compilation.compile import announce
     from ...engines.factory import open_engine
@@ -89,7 +87,7 @@ def rate(
 
     skip = None if keep_uninformative is None else not keep_uninformative
     with usage():
-        opened = Lake.open(lake)
+        opened = lake.open()
         configs = resolve_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace)
         opened_engine = open_engine(engine, workers, scheduler)
     configs = [dataclasses.replace(config, exclude=exclude, include=include, titles=titles) for config in configs]

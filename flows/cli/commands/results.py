@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..parameters import LakeAddress
 from ..terminal.terminal import (
     check_safe,
     deviations_option,
@@ -46,19 +47,16 @@ def leaderboard(
     safe: bool,
     deviations: float | None,
     titles: TitlesChoice,
-    lake: str,
+    lake: LakeAddress,
 ) -> None:
     """Who stands where after a run, best first."""
-    from ranklake.storage import Lake
-    from ranklake.storage.lake.layout import run_file
 
     from ...results.display import rating_format
     from ...results.leaderboard import leaderboard as of_run
 
     with usage():
-        run_file(run)
         check_safe(safe, form)
-    opened = Lake.open(lake)
+    opened = lake.open()
     tell_freshness(opened, run)
     table = of_run(opened, run, deviations, titles)
     shown = table if everybody else table.slice(0, top)
@@ -80,18 +78,15 @@ def leaderboard(
 @wide_option
 @lake_option
 def player(
-    handle: str, run: str, form: str, safe: bool, deviations: float | None, titles: TitlesChoice, lake: str
+    handle: str, run: str, form: str, safe: bool, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
 ) -> None:
     """Every rated round of one player, in order; an old name leads to the new one."""
-    from ranklake.storage import Lake
-    from ranklake.storage.lake.layout import run_file
 
     from ...results.players import player_history
 
     with usage():
-        run_file(run)
         check_safe(safe, form)
-    opened = Lake.open(lake)
+    opened = lake.open()
     tell_freshness(opened, run)
     history = player_history(opened, run, handle, deviations, titles)
     if history.note:

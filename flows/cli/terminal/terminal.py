@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ import click
 
 from ...common.progress import ProgressLog
 from ...common.text import json_visible, message, visible
-from ...common.times import parse_time
+from ..parameters import DATASET, FINITE, LAKE, RUN, TITLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from ranklake.storage import Lake
     from ranklake.storage.leases.holder import LeaseHolder
 
-    from ...common.titles import TitlesChoice
 
 __all__ = [
     "SWITCH_SECONDS",
@@ -31,9 +29,7 @@ __all__ = [
     "dataset_option",
     "deviations_option",
     "engine_options",
-    "finite",
     "lake_option",
-    "moment",
     "print_table",
     "progress",
     "replace_option",
@@ -44,7 +40,6 @@ __all__ = [
     "steal_option",
     "tell_freshness",
     "tell_wait",
-    "titles_choice",
     "titles_option",
     "usage",
     "wide_option",
@@ -57,9 +52,9 @@ SWITCH_SECONDS = 2e-4  # kernels and writes are short: their threads should not 
 _WIDE = "ranklake.wide"  # key of the context: whether --wide was given
 
 lake_option = click.option(
-    "--lake", required=True, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake."
+    "--lake", type=LAKE, required=True, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake."
 )
-dataset_option = click.option("--dataset", required=True, help="Name of the data set in the lake.")
+dataset_option = click.option("--dataset", type=DATASET, required=True, help="Name of the data set in the lake.")
 _ENGINE = (
     click.option("--engine", help="serial, threads or dask: the same ratings to the bit.  [default: threads]"),
     click.option("--workers", type=click.IntRange(min=1),
@@ -70,7 +65,7 @@ steal_option = click.option("--steal", is_flag=True, help="Take over from a writ
 replace_option = click.option(
     "--replace", is_flag=True, help="Rate a run anew that is there with another data set, system or settings."
 )
-run_option = click.option("--run", required=True, help="Name of the run, as `ranklake runs` lists it.")
+run_option = click.option("--run", type=RUN, required=True, help="Name of the run, as `ranklake runs` lists it.")
 
 
 def engine_options(command: F) -> F:
@@ -78,22 +73,6 @@ def engine_options(command: F) -> F:
     for option in reversed(_ENGINE):
         command = option(command)
     return command
-
-
-def moment(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    """A date or time as UTC seconds."""
-    if value is None:
-        return None
-    try:
-        return parse_time(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def finite(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"must be a finite number, got {value}")
-    return value
 
 
 def _wide(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -112,29 +91,15 @@ safe_option = click.option(
 )
 
 
-def titles_choice(context: click.Context, parameter: click.Parameter, value: str | None) -> TitlesChoice:
-    """Titles by name or from a file."""
-    if value is None:
-        return None
-    from ...common.titles import parse_titles
-
-    try:
-        return parse_titles(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
 titles_option = click.option(
     "--titles",
-    callback=titles_choice,
-    metavar="auto|codeforces|none|FILE",
+    type=TITLES,
     help="Titles and their colours; FILE is .json or .csv with name, minimum, colour. By default those recorded by "
     "`rate --titles`, else Codeforces' for contests from there.",
 )
 deviations_option = click.option(
     "--deviations",
-    type=float,
-    callback=finite,
+    type=FINITE,
     help="The rating shown is mu - DEVIATIONS (sigma - its limit); by default as the system has it, mostly 3.",
 )
 

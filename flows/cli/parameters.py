@@ -1,0 +1,110 @@
+"""The types of the commands' parameters: each checks and converts one argument or option."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..common.times import parse_time
+
+if TYPE_CHECKING:
+    from ranklake.storage import Lake
+
+    from ..common.titles import TitlesChoice
+
+    _ParamType = click.ParamType[Any]
+else:
+    _ParamType = click.ParamType  # generic for type checkers only
+
+__all__ = ["DATASET", "FINITE", "LAKE", "RUN", "SPAN", "TIME", "TITLES", "LakeAddress"]
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+class LakeAddress(str):
+    """The folder or address of a lake."""
+
+    def open(self, create: bool = False) -> Lake:
+        """Open the lake; raises as :meth:`ranklake.storage.Lake.open`."""
+        from ranklake.storage import Lake
+
+        return Lake.open(str(self), create=create)
+
+
+class _LakeType(_ParamType):
+    name = "lake"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> LakeAddress:
+        return LakeAddress(value)
+
+
+class _NameType(_ParamType):
+    """A name that a folder of the lake can have."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from ranklake.storage.lake.layout import check_dataset_name, check_run_name
+
+        try:
+            return check_run_name(value) if self.name == "run" else check_dataset_name(value)
+        except ValueError as error:
+            raise click.UsageError(str(error), ctx) from None
+
+
+class _TimeType(_ParamType):
+    """A date, a time or a number of seconds, as UTC seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return parse_time(value)
+        except ValueError as error:
+            self.fail(str(error))
+
+
+class _SpanType(_ParamType):
+    """A span of time, as seconds."""
+
+    name = "span"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        match = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", value)
+        if match is None:
+            self.fail(f"must be a span of time as 90s, 15m, 1h or 1d, got {value!r}")
+        return int(match[1]) * _SECONDS[match[2]]
+
+
+class _FiniteType(_ParamType):
+    """A finite number."""
+
+    name = "float"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = click.FLOAT.convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"must be a finite number, got {number}")
+        return number
+
+
+class _TitlesType(_ParamType):
+    """Titles by name or from a file."""
+
+    name = "auto|codeforces|none|FILE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TitlesChoice:
+        from ..common.titles import parse_titles
+
+        try:
+            return parse_titles(value)
+        except ValueError as error:
+            self.fail(str(error))
+
+
+RUN, DATASET = _NameType("run"), _NameType("dataset")
+LAKE, TIME, SPAN, FINITE, TITLES = _LakeType(), _TimeType(), _SpanType(), _FiniteType(), _TitlesType()
