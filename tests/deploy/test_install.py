@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import venv
 import zipfile
 from collections.abc import Iterator
@@ -51,6 +52,12 @@ def wheel(folder: Path) -> Path:
         record = "".join(f"{name},,\n" for name in [*names, "ranklake-0.dist-info/RECORD"])
         archive.writestr("ranklake-0.dist-info/RECORD", record)
     return path
+
+
+def test_packages__are_all_installed() -> None:
+    setup = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    found = {Path(name).parent.as_posix().replace("/", ".") for _, name in sources() if name.endswith("/__init__.py")}
+    assert set(setup["packages"]) == found
 
 
 @pytest.mark.slow
