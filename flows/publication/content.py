@@ -1,4 +1,4 @@
-"""What the published tables of a run hold, and how much of what was published before still holds."""
+"""The rows of the published tables of a run, and how many rows published before are unchanged."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .prefix_digests import PrefixDigests, as_bytes, digest_of_rows
 
 __all__ = ["Content"]
 
-_MEANING = 1  # raised when the same rounds give other rows than in a release before: all are then published anew
-_RATED = [name for name in ROUNDS.names if name != "contest_id"]  # that one is found faster by the round's number
+_MEANING = 1  # raise it when a release makes other rows of the same rounds: all are then published again
+_RATED = [name for name in ROUNDS.names if name != "contest_id"]  # taken by round number, which is faster
 _YEARS = (1, 9999)  # of the calendar
 _UNKNOWN = np.iinfo(np.int64).min
 
 
 class Content:
-    """A run as it stands, as tables for consumers; see ``PUBLISHED`` for their columns.
+    """The current state of a run as tables for consumers; see ``PUBLISHED`` for their columns.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ class Content:
     Attributes
     ----------
     n_rounds : int
-        Rounds rated, those that were passed over included.
+        Rounds of the run, including skipped ones.
 
     Raises
     ------
     LakeError
-        There is no such run, or it has rated nobody yet.
+        There is no such run, or it has no ratings.
     """
 
     def __init__(self, lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None) -> None:
@@ -59,13 +59,13 @@ class Content:
 
     @cached_property
     def players(self) -> pa.Table:
-        """Everybody in the data set."""
+        """All players of the data set."""
         handles = self._dataset.handles()
         return pa.table([np.arange(len(handles), dtype=np.int32), handles], schema=PUBLISHED["players"])
 
     @cached_property
     def contests(self) -> pa.Table:
-        """The contest of each round, as the data set tells of it now."""
+        """The contest of each round, as the data set has it now."""
         skipped = [index for segment in self._chain.segments for index in segment.skipped]
         columns = {name: self._contests.column(name) for name in self._contests.column_names} | {
             "round_index": pa.array(np.arange(self.n_rounds, dtype=np.int32)),
@@ -76,7 +76,7 @@ class Content:
         return pa.table([columns[name] for name in schema.names], schema=schema)
 
     def ratings(self, start: int) -> Iterator[pa.RecordBatch]:
-        """One row a participation in the rounds from ``start`` on, in order."""
+        """One row per participation in the rounds from ``start`` on, in order."""
         times = self._contests.column("time_seconds").combine_chunks()
         years, handles = _years(times), self._dataset.handles()
         for _, rows in self._run.iter_segments(start, None, _RATED, chain=self._chain):
@@ -93,7 +93,7 @@ class Content:
             yield pa.record_batch([columns[name] for name in PUBLISHED["ratings"].names], schema=PUBLISHED["ratings"])
 
     def leaderboard(self, before: pa.Table | None = None, start: int = 0) -> pa.Table:
-        """Who stands where; from the first round on, or from what the leaderboard was before round ``start``."""
+        """The leaderboard; with ``before``, the leaderboard before round ``start``, only later rounds are read."""
         builder = LeaderboardBuilder(self._dataset.n_players, self._contests, self._display)
         if before is not None:
             builder.restore(before)
@@ -102,28 +102,28 @@ class Content:
         return builder.table(self._dataset.handles(), self._titles)
 
     def digest(self, name: str, n_rows: int) -> str:
-        """A digest of the first rows of ``players`` or ``contests``."""
+        """Digest of the first ``n_rows`` rows of ``players`` or ``contests``."""
         key = name, n_rows
         if key not in self._digests:
             self._digests[key] = digest_of_rows(getattr(self, name).slice(0, n_rows))
         return self._digests[key]
 
     def state(self) -> dict[str, Any]:
-        """What :meth:`kept` needs to know when this has been published."""
+        """The state to record with a published table; input of a later :meth:`kept`."""
         n = self._dataset.n_players
         chosen = {} if self._deviations is None else {"deviations": self._deviations}
         titles = self._titles.to_json()
         return {"players": n, "titles": titles, **chosen, **asdict(PrefixDigests.of(self._rounds, self._seed(n)))}
 
     def same_titles(self, state: Mapping[str, Any] | None) -> bool:
-        """Whether a leaderboard with that state has these titles; earlier releases had Codeforces' and did not say."""
+        """Whether a leaderboard with that state has these titles; early releases recorded none for Codeforces'."""
         return state is not None and state.get("titles", CODEFORCES.name) == self._titles.to_json()
 
     def kept(self, state: Mapping[str, Any]) -> int:
-        """How many rounds from the first on are what they were when a run had that state; all are if none changed."""
+        """Number of leading rounds that are unchanged since that state was recorded."""
         try:
             return PrefixDigests.from_json(state).kept(self._rounds, self._seed(int(state["players"])))
-        except (KeyError, TypeError, ValueError):  # another release's
+        except (KeyError, TypeError, ValueError):  # written by another release
             return 0
 
     @cached_property
@@ -132,18 +132,18 @@ class Content:
 
     @cached_property
     def _rounds(self) -> npt.NDArray[np.uint8]:
-        """What the rows of each round are made of: its chain digest, and its time, of which no digest may know yet."""
+        """The inputs of the rows of each round: its chain digest, and its time, which the digest may not cover yet."""
         digests = bytes.fromhex("".join(digest for segment in self._chain.segments for digest in segment.digests))
         times = self._contests.column("time_seconds").fill_null(_UNKNOWN).to_numpy()
         return as_bytes(np.frombuffer(digests, np.uint8).reshape(self.n_rounds, -1), times)
 
     def _seed(self, n_players: int) -> str:
-        """What all rows are made of: how they are shown, and whose the numbers of the first players are."""
+        """The inputs of all rows: the display, and the first ``n_players`` players."""
         return f"{_MEANING} {self._display.deviations!r} {self.digest('players', n_players)}"
 
 
 def _years(times: pa.Int64Array) -> pa.Int32Array:
     """Calendar year, UTC; null if unknown or beyond the calendar."""
-    seconds = times.fill_null(_UNKNOWN).to_numpy().astype("datetime64[s]")  # the least integer is no time there, either
+    seconds = times.fill_null(_UNKNOWN).to_numpy().astype("datetime64[s]")  # the least integer is NaT
     years = seconds.astype("datetime64[Y]").astype(np.int64) + 1970
     return pa.array(years, mask=(years < _YEARS[0]) | (years > _YEARS[1])).cast(pa.int32(), safe=False)

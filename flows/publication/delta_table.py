@@ -1,4 +1,4 @@
-"""A published table: a Delta Lake table whose newest commit says what is in it. Needs the extra ``publish``."""
+"""A published table: a Delta Lake table whose newest commit records its state. Needs the extra ``publish``."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from ranklake.storage.leases.reserve import affordable
 
 __all__ = ["PublishedTable", "check_lake"]
 
-_STATE = "ranklake"  # our key in a commit's metadata
-_KEPT_HOURS = 7 * 24  # older versions are readable for so long
-_UNCHANGED = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})  # commits after which a table reads the same
-_ROW_GROUP = 1 << 17  # rows: bounds a writer's memory, and lets readers pass over rounds they do not want
-_DISTINCT = ("player", "handle", "lo", "hi", "place")  # as all doubles: dictionaries cost more than they save
+_STATE = "ranklake"  # our key in the metadata of a commit
+_KEPT_HOURS = 7 * 24  # retention of older versions
+_UNCHANGED = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})  # operations that do not change the rows
+_ROW_GROUP = 1 << 17  # rows: bounds the memory of a writer, and lets readers skip rounds
+_DISTINCT = ("player", "handle", "lo", "hi", "place")  # and all doubles: dictionaries would cost more than they save
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
-# How the library words a fault of a store. It has no class for it, and the same class for files that cannot be read.
+# The wording of store faults in the library, which raises the same class for unreadable files.
 _STORE_FAULT = re.compile(
     r"\bGeneric (?!LocalFileSystem)\w+ error\b|\blacked (valid authentication|the necessary priv)"
 )
-_RETRY_SECONDS = 60  # for one request to a store, of which the library itself would take 180
-_REFUSED = set("#?%[]^|\\") | {chr(code) for code in range(32)}  # the library loses files, or its way, below such names
+_RETRY_SECONDS = 60  # limit of one request to a store; the default of the library is 180
+_REFUSED = set("#?%[]^|\\") | {chr(code) for code in range(32)}  # the library fails or loses files below such names
 
 
 def check_lake(lake: Lake) -> None:
-    """Refuse a lake at a place that the Delta library cannot write to.
+    """Refuse a lake whose address the Delta library cannot write to.
 
     Raises
     ------
     LakeError
-        Names the characters.
+        The address has such characters; the message names them.
     """
     if odd := sorted(_REFUSED.intersection(lake.uri(""))):
         named = " or ".join(map(repr, odd))
@@ -51,30 +51,30 @@ def check_lake(lake: Lake) -> None:
 
 
 class PublishedTable:
-    """A table of a run for consumers, in one folder of the lake. What it was before can be read for a week.
+    """A table of a run for consumers, in one folder of the lake. Older versions are readable for a week.
 
     Parameters
     ----------
     folder
-        Its place in the lake.
+        Path in the lake.
     schema
-        Its columns; see ``ranklake.storage.lake.schemas.PUBLISHED``.
+        Columns; see ``ranklake.storage.lake.schemas.PUBLISHED``.
     partitions
-        Names of the columns by which its files are parted.
+        Partition columns.
     lease
-        The lease on the run, for a table that is to be changed.
+        The lease on the run; required to change the table.
 
     Attributes
     ----------
     state : dict or None
-        What was said of its content when that was last written; None if there is no table, or others wrote to it.
+        The state recorded with the newest version; None if there is no table, or another program wrote to it.
 
     Raises
     ------
     UnreachableError
         The store does not answer, or refuses access.
     DamagedError
-        It cannot be read, or files of it are missing or torn.
+        The table cannot be read, or files are missing or truncated.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class PublishedTable:
             max_row_group_size=_ROW_GROUP,
             column_properties=dict.fromkeys(distinct, ColumnProperties(dictionary_enabled=False)),
         )
-        with self._reading(), suppress(TableNotFoundError):  # `is_deltatable` holds the interpreter's lock meanwhile
+        with self._reading(), suppress(TableNotFoundError):  # `is_deltatable` would hold the interpreter lock
             self._table = self._open()
         with self._reading():
             if self._table is not None:
@@ -107,17 +107,17 @@ class PublishedTable:
         return -1 if self._table is None else int(self._table.version())
 
     def reads_as(self, version: int) -> bool:
-        """Whether the table reads the same as in that version: only files were merged or removed since."""
+        """Whether the rows are those of that version: since then files were only merged or removed."""
         assert self._table is not None
         with self._reading():
             newer = self._table.history(max(self.version - version, 1)) if version < self.version else []
         return version <= self.version and all(commit.get("operation") in _UNCHANGED for commit in newer)
 
     def create(self) -> None:
-        """Make the table, empty, unless it is there.
+        """Create an empty table unless it exists.
 
-        A write that makes a table would be added to one that another process has made meanwhile. A write to a table
-        that was read conflicts with every version since.
+        A write that creates the table would append to one created by another process in the meantime. A write to a
+        table that was read conflicts with every version since.
         """
         if self._table is None:
             with self._writing():
@@ -131,29 +131,29 @@ class PublishedTable:
         self._write(rows, state, mode="append", schema_mode="merge")
 
     def replace(self, rows: Iterable[pa.RecordBatch], state: Mapping[str, Any], where: str | None = None) -> None:
-        """Put ``rows`` in the place of those for which the condition ``where`` holds, or of all; in one commit."""
+        """Replace the rows that match the condition ``where``, or all rows, in one commit."""
         if where is None:
             self._write(rows, state, mode="overwrite", schema_mode="overwrite", partition_by=self._partitions)
         else:
             self._write(rows, state, mode="overwrite", schema_mode="merge", predicate=where)
 
     def read(self) -> pa.Table:
-        """All rows, in any order; its columns may be another release's."""
+        """All rows in any order; the columns may be those of another release."""
         assert self._table is not None
         with self._reading():
             return self._table.to_pyarrow_table()
 
     def vacuum(self) -> int:
-        """Remove the files that no version of the last week refers to, and what a crash left; returns how many.
+        """Remove files that no version of the last week refers to, and leftovers of crashes; returns their number.
 
-        A table that is not there has none. On a full disk the log does not mention it.
+        On a full disk the files are removed without a commit.
         """
         if self._table is None:
             return 0
         try:
             with self._writing():
-                said = self._said(self.state or {})
-                removed = self._table.vacuum(_KEPT_HOURS, dry_run=False, full=True, commit_properties=said)
+                properties = self._commit_properties(self.state or {})
+                removed = self._table.vacuum(_KEPT_HOURS, dry_run=False, full=True, commit_properties=properties)
         except NoSpaceError:
             with self._reading():
                 removed = self._open().vacuum(_KEPT_HOURS, dry_run=True, full=True)
@@ -162,7 +162,7 @@ class PublishedTable:
         return len(removed)
 
     def merge_files(self) -> int:
-        """Merge small files; returns how many. They stay for a week, for readers of earlier versions.
+        """Merge small files; returns their number. They stay for a week, for readers of earlier versions.
 
         Raises
         ------
@@ -174,12 +174,12 @@ class PublishedTable:
         if not affordable(self._lake, [needed]):
             raise NoSpaceError(no_space_to_merge(self._folder, needed, self._lake.uri("")), path=self._folder)
         with self._writing():
-            said = self._said(self.state or {})
-            merged = self._table.optimize.compact(writer_properties=self._writer, commit_properties=said)
+            properties = self._commit_properties(self.state or {})
+            merged = self._table.optimize.compact(writer_properties=self._writer, commit_properties=properties)
         return int(merged["numFilesRemoved"])
 
     def _small_bytes(self) -> int:
-        """Bytes of the files that may be merged: those of partitions with several."""
+        """Bytes of the files in partitions with several files, which may be merged."""
         assert self._table is not None
         of_partition: dict[str, list[int]] = {}
         for path, size in self._live().items():
@@ -192,13 +192,13 @@ class PublishedTable:
         def guarded() -> Iterator[pa.RecordBatch]:
             try:
                 yield from rows
-            except BaseException as error:  # the library would pass on no more than its words
+            except BaseException as error:  # the library would keep only its message
                 failures.append(error)
                 raise
 
         assert self._table is not None  # see `create`
         reader = pa.RecordBatchReader.from_batches(self._schema, guarded())
-        how |= {"writer_properties": self._writer, "commit_properties": self._said(state)}
+        how |= {"writer_properties": self._writer, "commit_properties": self._commit_properties(state)}
         with self._writing():
             try:
                 write_deltalake(self._table, reader, storage_options=self._options, **how)
@@ -211,26 +211,28 @@ class PublishedTable:
     def _open(self) -> DeltaTable:
         return DeltaTable(self._uri, storage_options=self._options)
 
-    def _said(self, state: Mapping[str, Any]) -> CommitProperties:
-        """What a commit says. Of two who append to the same version, thanks to the transaction, one fails."""
+    def _commit_properties(self, state: Mapping[str, Any]) -> CommitProperties:
+        """The metadata of a commit. Its transaction makes one of two appends to the same version fail."""
         transaction = Transaction(_STATE, self.version + 1)
         return CommitProperties(
             custom_metadata={_STATE: json.dumps(state, allow_nan=False)}, app_transactions=[transaction]
         )
 
     def _check_files(self) -> None:
-        """Compare the sizes of the files with those in the table's log."""
+        """Compare the sizes of the files with the log of the table."""
         folders: dict[str, dict[str, int]] = {}
         for path, size in self._live().items():
             folder, _, name = f"{self._folder}/{path}".rpartition("/")
             if folder not in folders:
                 folders[folder] = self._lake.sizes(folder)
-            if folders[folder].get(name) != size:
-                found = folders[folder].get(name)
-                raise self._damaged(f"{path} " + ("is missing" if found is None else f"has {found} bytes, not {size}"))
+            stored = folders[folder].get(name)
+            if stored != size:
+                raise self._damaged(
+                    f"{path} " + ("is missing" if stored is None else f"has {stored} bytes, not {size}")
+                )
 
     def _refuse_store_fault(self, error: Exception) -> None:
-        """Raise UnreachableError if the fault is the store's, and not that of a file in it."""
+        """Raise UnreachableError if the store failed, rather than a file in it."""
         causes = _causes(error)
         if not _STORE_FAULT.search(causes[0]):
             return
@@ -242,13 +244,13 @@ class PublishedTable:
         ) from error
 
     def _live(self) -> dict[str, int]:
-        """Paths of the files of the newest version, below the table's folder, and their sizes in bytes."""
+        """The files of the newest version: paths below the folder of the table, and sizes in bytes."""
         assert self._table is not None
         actions = pa.table(self._table.get_add_actions(flatten=True))
         return dict(zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
 
     def _discard(self, before: Iterable[str]) -> None:
-        """Remove what a failed write has added, unless it was committed after all: a full disk cannot wait a week."""
+        """Remove the files of a failed write, unless it was committed: a full disk cannot wait for the next vacuum."""
         with suppress(LakeError), self._reading():
             with suppress(TableNotFoundError):
                 self._table = self._open()
@@ -276,7 +278,7 @@ class PublishedTable:
         except (DeltaError, pa.ArrowException, OSError, ValueError) as error:
             self._refuse_store_fault(error)
             if self._lease is not None and isinstance(error, CommitFailedError):
-                self._lease.check()  # a lost lease is the cause; what it raises says who has taken over
+                self._lease.check()  # raises if a lost lease is the cause, and names the new holder
             if self._lake.local and (is_full(error) or text_means_full(str(error))):
                 self._discard(before)
                 free = f"No space left on device ({free_space(self._lake.uri(''))}); {HOW_TO_FREE_SPACE}"
@@ -286,7 +288,7 @@ class PublishedTable:
 
 
 def _state_of(table: DeltaTable) -> dict[str, Any] | None:
-    """The newest of our states, if nobody else has written anything since."""
+    """The newest recorded state; None if another program has written rows since."""
     for limit in (1, None):
         for commit in table.history(limit):
             if _STATE in commit:
@@ -297,7 +299,7 @@ def _state_of(table: DeltaTable) -> dict[str, Any] | None:
 
 
 def _options(lake: Lake, uri: str) -> dict[str, str]:
-    """Options of the Delta library beside what it reads from the environment itself."""
+    """Options of the Delta library that it does not read from the environment."""
     if not lake.hard_links:  # it commits by hard links; for one writer a rename is as safe
         return {"allow_unsafe_rename": "true"}
     if "://" not in uri:
@@ -310,7 +312,7 @@ def _options(lake: Lake, uri: str) -> dict[str, str]:
 
 
 def _reason(error: Exception) -> str:
-    """What the library says, in one line: its first one, and the causes it lists below."""
+    """The message of the library in one line: its first line and the causes below."""
     return ": ".join(_causes(error))
 
 

@@ -1,4 +1,4 @@
-"""Export: the published tables of a run as one CSV, Parquet or JSON Lines file, in bounded memory.
+"""Export the published tables of a run as one CSV, Parquet or JSON Lines file, in bounded memory.
 
 The rows are those of :class:`ranklake.flows.publication.content.Content`, so an export has the columns of the published
 table.
@@ -36,12 +36,12 @@ _CHUNK_ROWS = 1 << 16  # rows in memory at a time, and in a row group of Parquet
 def export_rows(
     lake: Lake, run: str, what: str, deviations: float | None = None, titles: TitlesChoice = None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a published table of a run: ratings in order of the rounds, the leaderboard best first.
+    """The rows of a published table of a run: ratings in order of rounds, the leaderboard best first.
 
     Raises
     ------
     LakeError
-        There is no such run, or it has rated nobody yet.
+        There is no such run, or it has no ratings.
     """
     content = Content(lake, run, deviations, titles)
     if what == "leaderboard":
@@ -62,12 +62,12 @@ def write_export(
     Parameters
     ----------
     safe
-        Mark the cells of CSV that a spreadsheet would take for formulas.
+        Escape the cells of CSV that a spreadsheet would read as formulas.
 
     Notes
     -----
-    CSV and JSON have floating-point numbers in the fewest digits that give the same bits. JSON Lines holds an object a
-    line. What is not a finite number is null, in CSV nothing. On a terminal, control characters are escaped.
+    Floats have the fewest digits that give the same bits. JSON Lines has one object per line. A float that is not
+    finite is null, in CSV empty. On a terminal, control characters are escaped.
     """
     schema, done = PUBLISHED[what], 0
     with _writer(form, schema, sink, safe, sink.isatty()) as write:
@@ -80,14 +80,14 @@ def write_export(
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write that appears under its name when it is whole; after an error there is none, or the one before.
+    """Open a file for writing that replaces ``path`` when it is complete; after an error, ``path`` is unchanged.
 
-    A link stays a link. What is no ordinary file, such as a named pipe or a device, is written to as it is.
+    A link stays a link. A named pipe or a device is written to directly.
 
     Raises
     ------
     OSError
-        It cannot be written; names the path.
+        The file cannot be written; the message names the path.
     """
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
@@ -111,15 +111,15 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of about equal size: segments may be small."""
-    some: list[pa.RecordBatch] = []
+    """The same rows in batches of about equal size; those of small segments are joined."""
+    waiting: list[pa.RecordBatch] = []
     for batch in batches:
-        some.append(batch)
-        if sum(one.num_rows for one in some) >= _CHUNK_ROWS:
-            yield from _joined(some)
-            some = []
-    if some:
-        yield from _joined(some)
+        waiting.append(batch)
+        if sum(batch.num_rows for batch in waiting) >= _CHUNK_ROWS:
+            yield from _joined(waiting)
+            waiting = []
+    if waiting:
+        yield from _joined(waiting)
 
 
 def _joined(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -127,7 +127,7 @@ def _joined(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def change_texts(rows: pa.Table | pa.RecordBatch, safe: bool, terminal: bool) -> pa.Table | pa.RecordBatch:
-    """Rows for CSV: without formulas where ``safe``, with control characters escaped for a ``terminal``."""
+    """Escape texts for CSV: formulas if ``safe``, control characters for a ``terminal``."""
 
     def changed(text: str) -> str:
         text = spreadsheet(text) if safe else text
@@ -136,13 +136,13 @@ def change_texts(rows: pa.Table | pa.RecordBatch, safe: bool, terminal: bool) ->
     if not safe and not terminal:
         return rows
     for i, field in enumerate(rows.schema):
-        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):  # pandas has large ones
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):  # of pandas
             rows = rows.set_column(i, field, _each_text(rows.column(i), changed))
     return rows
 
 
 def _each_text(column: pa.Array | pa.ChunkedArray, change: Callable[[str], str]) -> pa.Array:
-    """A function of each text, called once for equal ones; null stays null."""
+    """Apply a function to each distinct text; null stays null."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     distinct = column.dictionary_encode()
     return pa.array(map(change, distinct.dictionary.to_pylist()), column.type).take(distinct.indices)
@@ -168,7 +168,7 @@ def _writer(
 
 
 class _Counted:
-    """A file that knows its position, which a pipe does not; Parquet's footer needs it."""
+    """A file that counts its position, which a pipe does not have and the footer of Parquet needs."""
 
     closed = False
 
@@ -187,18 +187,18 @@ class _Counted:
         self._sink.flush()
 
     def close(self) -> None:
-        """Leave the file open: whoever opened it closes it."""
+        """Do nothing: the caller closes the file."""
 
 
 def _json_lines(batch: pa.RecordBatch, terminal: bool) -> bytes:
-    """An object a row. Whole columns become text at a time, about five times as fast as object by object."""
+    """One object per row. Converting whole columns to text is five times as fast as object by object."""
     parts: list[Any] = []
     for i, (field, column) in enumerate(zip(batch.schema, batch.columns, strict=True)):
         parts += [f"{',' if i else '{'}{json.dumps(field.name, allow_nan=False)}:", _json_values(column, terminal)]
     lines = pc.binary_join_element_wise(*parts, "}\n", "")
     _, offsets, data = lines.buffers()
     first, stop = np.frombuffer(offsets, np.int32)[[lines.offset, lines.offset + len(lines)]]
-    return b"" if data is None else memoryview(data)[first:stop].tobytes()  # the lines lie there one after the other
+    return b"" if data is None else memoryview(data)[first:stop].tobytes()  # the lines are adjacent there
 
 
 def _json_values(column: pa.Array, terminal: bool) -> pa.StringArray:

@@ -1,4 +1,4 @@
-"""The files of what is published of a run, in the order in which a publish writes them; and their deletion."""
+"""The published files of a run in the order of writing, and their deletion."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ranklake.storage.leases.lease import Lease
 __all__ = ["LATEST", "LATEST_OF", "WRITTEN", "delete_published"]
 
 LATEST = "latest.parquet"
-LATEST_OF = "latest.json"  # which version of the leaderboard that is; written last
+LATEST_OF = "latest.json"  # the version of the leaderboard in it; written last
 WRITTEN = ("players", "contests", "ratings", "leaderboard", LATEST, LATEST_OF)  # in this order
 
 
 def delete_published(lake: Lake, run_name: str, lease: Lease) -> None:
-    """Delete what was published of a run, last things first.
+    """Delete the published tables of a run in reverse order of writing.
 
-    A table loses its newest versions first, then its files: whoever reads it until the end, or after this was stopped,
-    finds a whole table of an earlier version or none.
+    Each table loses its newest versions first, then its files: at any moment a reader finds a complete table of an
+    earlier version, or none.
     """
     folder = layout.published_folder(run_name)
     for name in reversed(WRITTEN):

@@ -1,9 +1,9 @@
-"""Publish a run: tables that consumers read, derived from it and made again whenever that is wanted.
+"""Publish a run: derive the tables that consumers read; they can be made again at any time.
 
-Each is a Delta Lake table, one commit a publish, so that nobody sees half of one and last week's version can still be
-read; the leaderboard is also one plain Parquet file. A commit tells what it was made of. Up to the first round that is
-no longer the run's the ratings stay, those from there on are replaced; if none has changed, what came after is added.
-Killed anywhere, each table is as one publish or the other left it, and the next publish brings it up to date.
+Each is a Delta Lake table with one commit per publish: readers see whole versions, and those of the last week stay
+readable. The leaderboard is also one plain Parquet file. Each commit records the state of the run. Ratings before the
+first changed round stay, later ones are replaced; if no round has changed, new ones are appended. If the process is
+killed, each table has its old or its new version, and the next publish updates it.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ __all__ = ["PublishReport", "publish"]
 
 @dataclass(frozen=True, slots=True)
 class PublishReport:
-    """What a publish did.
+    """The report of a publish.
 
     Attributes
     ----------
     rounds : int
-        Rounds that are published now.
+        Rounds published now.
     kept, added : int
-        Of these, rounds whose ratings were published already; rows of ratings written.
+        Of these, rounds whose ratings were published before; rows of ratings written.
     tables : tuple of str
-        Tables that have a new version.
+        Tables with a new version.
     merged, removed : int
-        Small files merged; files removed that nobody needs any more.
+        Small files merged; unreferenced files removed.
     """
 
     rounds: int
@@ -62,15 +62,15 @@ class PublishReport:
 
     def line(self) -> str:
         """The report in one line."""
-        told = f"{self.rounds:,} rounds are published already"
+        text = f"{self.rounds:,} rounds are published already"
         if self.tables:
-            told = f"published {self.rounds:,} rounds"
-            told += f", {self.kept:,} of them published before and unchanged" if self.kept else ""
-            told += (
+            text = f"published {self.rounds:,} rounds"
+            text += f", {self.kept:,} of them published before and unchanged" if self.kept else ""
+            text += (
                 f", {self.added:,} ratings written in {self.seconds:.1f} s; new versions of {', '.join(self.tables)}"
             )
-        told += f"; {self.merged:,} small files merged" if self.merged else ""
-        return told + (f"; {self.removed:,} old files removed" if self.removed else "")
+        text += f"; {self.merged:,} small files merged" if self.merged else ""
+        return text + (f"; {self.removed:,} old files removed" if self.removed else "")
 
 
 def publish(
@@ -82,23 +82,23 @@ def publish(
     rebuild: bool = False,
     titles: TitlesChoice = None,
 ) -> PublishReport:
-    """Publish a run as it stands.
+    """Publish the current state of a run.
 
     Parameters
     ----------
     deviations, titles
         As for the leaderboard.
     maintain
-        Also merge small files, and remove those that no version of the last week refers to.
+        Also merge small files, and remove files that no version of the last week refers to.
     steal
-        Take the run over from a writer who is dead for certain.
+        Take the lease over from a writer that is certainly dead.
     rebuild
-        First delete what was published of the run, which mends damaged tables; older versions are gone with it.
+        First delete the published tables with their older versions; repairs damaged tables.
 
     Raises
     ------
     LakeError
-        There is no such run, it has no rounds yet, somebody else is writing it, or a published table is damaged.
+        There is no such run, it has no ratings, another writer holds its lease, or a published table is damaged.
     MissingExtraError
         The package deltalake is not installed.
     """
@@ -130,9 +130,9 @@ class _Publisher:
         self._new: list[str] = []
 
     def publish(self, maintain: bool) -> PublishReport:
-        """All tables; what ratings refer to comes first, so that whoever joins them finds everything.
+        """Publish all tables; players and contests before the ratings that refer to them, so that joins are complete.
 
-        Old files are removed first: on a full disk that is the space for all else.
+        Old files are removed first, which frees space on a full disk.
         """
         merged = removed = 0
         for table in self._tables.values() if maintain else ():
@@ -154,7 +154,7 @@ class _Publisher:
         return PublishReport(self._content.n_rounds, kept, added, tuple(self._new), seconds, merged, removed)
 
     def _publish_list(self, name: str) -> None:
-        """Players or contests: what came after is added; if anything else has changed, all are replaced."""
+        """Publish players or contests: append new rows, or replace all if a published row has changed."""
         rows, before = getattr(self._content, name), self._tables[name].state or {}
         n, state = rows.num_rows, {"rows": rows.num_rows, "digest": self._content.digest(name, rows.num_rows)}
         if before == state:
@@ -168,7 +168,7 @@ class _Publisher:
             table.replace(rows.to_batches(), state)
 
     def _publish_ratings(self) -> tuple[int, int]:
-        """One row a participation. Returns the rounds that were published already, and the rows written."""
+        """Publish one row per participation; returns the rounds published before and the rows written."""
         kept, published = self._before("ratings")
         if kept == published == self._content.n_rounds:
             return kept, 0
@@ -200,40 +200,40 @@ class _Publisher:
         self._publish_latest(board)
 
     def _publish_latest(self, board: pa.Table | None) -> None:
-        """The leaderboard as one file, unless the one that is there is of its newest version."""
+        """Write the leaderboard as one file, unless the file has the newest version."""
         table, folder = self._tables["leaderboard"], self._folder
         entries = self._lake.entries(folder)
         for name in entries:
-            if name.startswith(layout.TEMPORARY_PREFIX):  # a crash left it
+            if name.startswith(layout.TEMPORARY_PREFIX):  # left by a crash
                 self._lease.delete(f"{folder}/{name}")
         if board is None:
             latest = self._latest()
             if (latest.get("version"), latest.get("size")) == (table.version, entries.get(LATEST, (None, ""))[0]):
                 return
-            board = self._content.leaderboard()  # the table has it in no order, and its schema in another each time
+            board = self._content.leaderboard()  # the rows of the table are in no order, and its schema varies
         data = encode_plain(board, ["title"])
         self._lease.check()
         self._lease.replace_bytes(f"{folder}/{LATEST}", data, entries.get(LATEST, (0, ""))[1])
-        told = {"version": table.version, "size": data.size, "digest": digest_of(data)}
+        latest_of = {"version": table.version, "size": data.size, "digest": digest_of(data)}
         version = entries.get(LATEST_OF, (0, ""))[1]
-        self._lease.replace_bytes(f"{folder}/{LATEST_OF}", json.dumps(told, allow_nan=False).encode(), version)
+        self._lease.replace_bytes(f"{folder}/{LATEST_OF}", json.dumps(latest_of, allow_nan=False).encode(), version)
         self._new.append(LATEST)
 
     def _latest(self) -> dict[str, Any]:
-        """Which version the plain leaderboard is of, and its size in bytes; empty if that is not known."""
+        """The version of the plain leaderboard and its size in bytes; empty if unknown."""
         try:
             return dict(json.loads(self._lake.read_bytes(f"{self._folder}/{LATEST_OF}")))
         except (MissingError, ValueError, TypeError):
             return {}
 
     def _before(self, name: str) -> tuple[int, int]:
-        """Of the rounds that a table holds, how many are still the run's; and how many it holds."""
+        """The unchanged rounds of a table, and all its rounds."""
         state = self._tables[name].state
         return (0, 0) if state is None else (self._content.kept(state), int(state.get("rows", 0)))
 
     def _commit(self, name: str) -> PublishedTable:
-        """The table, about to have a new version."""
+        """The table to which a new version is about to be committed."""
         self._tables[name].create()
-        self._lease.check()  # after the table was read: what a successor commits later conflicts with the new version
+        self._lease.check()  # after the read: a later commit of another writer conflicts with the new version
         self._new.append(name)
         return self._tables[name]

@@ -1,4 +1,4 @@
-"""Verifying what was published of a run: every file that a table refers to, and whether it is of the run as it is."""
+"""Verify the published tables of a run: every file that they refer to, and whether they are up to date."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["verify_published"]
 
 
 def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[str]:
-    """What is wrong with the published tables of a run, one line each that names the file and what mends it.
+    """The faults of the published tables of a run: a line each, with the file and the remedy.
 
-    The live files of each Delta table must be there in the size that its log says, and the plain leaderboard must have
-    the bytes that were recorded when it was written. That the tables are of an earlier state of the run is no fault:
-    it is added to ``notes``, and so are a first publish that ended early, and a missing Delta library, without which
-    only the plain leaderboard is checked. If the store does not answer, the one line about that is all.
+    Each live file of a Delta table must have the size in its log, and the plain leaderboard the recorded digest.
+    Three states are not faults and are added to ``notes``: tables of an earlier state of the run, a first publish that
+    was interrupted, and a missing Delta library, without which only the plain leaderboard is checked. If the store does
+    not answer, that is the only line.
     """
     folder = layout.published_folder(run_name)
     there = _there(lake, folder)
@@ -64,25 +64,25 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
     try:
         current = _is_current(lake, run_name, tables) and _is_latest(recorded, tables["leaderboard"])
     except LakeError:
-        return  # of the run itself, and told there
+        return  # a fault of the run, reported there
     if not current:
         command = ["ranklake", "publish", "--run", run_name, *_deviations(tables), "--lake", lake.url]
         notes.append(f"{folder}: is of an earlier state of the run; `{shlex.join(command)}` brings it up to date")
 
 
 def _there(lake: Lake, folder: str) -> dict[str, bool]:
-    """Whether each part that a publish writes is there, in the order of writing."""
+    """Whether each part that a publish writes exists, in the order of writing."""
     files = lake.sizes(folder)
     return {name: _has_versions(lake, f"{folder}/{name}") if name in PUBLISHED else name in files for name in WRITTEN}
 
 
 def _has_versions(lake: Lake, table: str) -> bool:
-    """Whether the log of a Delta table holds a version, beside what a failed commit left."""
+    """Whether the log of a Delta table has a version; a failed commit may leave other files."""
     return any(name.partition(".")[0].isdigit() for name in lake.list(f"{table}/_delta_log"))
 
 
 def _is_interrupted(there: dict[str, bool]) -> bool:
-    """Whether only what is written last is missing, as after the end of a process in its first publish."""
+    """Whether only the parts written last are missing, as after a first publish that was killed."""
     parts = list(there.values())
     return not all(parts) and parts == sorted(parts, reverse=True)
 
@@ -112,7 +112,7 @@ def _verify_latest(lake: Lake, folder: str, recorded: dict[str, Any]) -> Iterato
 
 
 def _read_json(lake: Lake, path: str) -> dict[str, Any]:
-    """What a file says; nothing if it cannot be read."""
+    """The content of a JSON file; empty if it cannot be read."""
     try:
         return dict(json.loads(lake.read_bytes(path)))
     except (MissingError, ValueError, TypeError):
@@ -120,7 +120,7 @@ def _read_json(lake: Lake, path: str) -> dict[str, Any]:
 
 
 def _is_current(lake: Lake, run_name: str, tables: dict[str, PublishedTable]) -> bool:
-    """Whether tables hold what a publish would put there now."""
+    """Whether a publish would change nothing now."""
     states = {name: table.state or {} for name, table in tables.items()}
     content = Content(lake, run_name, states["ratings"].get("deviations"))
     for name in ("players", "contests"):
@@ -132,12 +132,12 @@ def _is_current(lake: Lake, run_name: str, tables: dict[str, PublishedTable]) ->
 
 
 def _is_latest(recorded: dict[str, Any], leaderboard: PublishedTable) -> bool:
-    """Whether the plain leaderboard is of the newest version of the table."""
+    """Whether the plain leaderboard has the newest version of the table."""
     version = recorded.get("version")
     return not recorded or (isinstance(version, int) and leaderboard.reads_as(version))
 
 
 def _deviations(tables: dict[str, PublishedTable]) -> list[str]:
-    """The option that publishes with the deviations that were chosen before, if they were."""
+    """The option that repeats the deviations of the last publish, if they were given."""
     chosen = (tables["ratings"].state or {}).get("deviations")
     return [] if chosen is None else ["--deviations", str(chosen)]
