@@ -19,22 +19,22 @@ from typing import Any, Self, TypeVar
 
 from ..common.cpus import available_cpus
 from .actors import DaskActorGroup, WorkerActor, one_line
-from .connection import connect, import_dask, within
-from .environment import about, compare
+from .connection import call_with_timeout, connect, import_dask
+from .environment import check_environments, environment
 from .protocols import EngineError, WorkersLostError
 
 __all__ = ["Cluster"]
 
 T = TypeVar("T")
 
-CONNECT_SECONDS = 6.0  # until a scheduler must have answered
-WORKERS_SECONDS = 7.0  # until somebody must have come to work
-RETURN_SECONDS = 60.0  # until a scheduler or workers that were there must have come back
-COMPILE_SECONDS = 600.0  # until a new crew has its kernels
+CONNECT_SECONDS = 6.0  # timeout for the scheduler's first answer
+WORKERS_SECONDS = 7.0  # timeout for the first worker
+RETURN_SECONDS = 60.0  # timeout for the return of a lost scheduler or lost workers
+COMPILE_SECONDS = 600.0  # timeout for the kernels of new actors
 TIMEOUT_SECONDS = 60.0  # seconds until an answer must be there, and more for many rows
-PENALTY = 1000  # crews that a worker that was lost counts as being in
+PENALTY = 1000  # groups that are added to the count of a lost worker
 
-_PLACING = threading.Lock()  # who is the current client is told to all of Dask in a process, by one thread at a time
+_SUBMITTING = threading.Lock()  # the current client is global to Dask in a process: one thread at a time sets it
 
 log = logging.getLogger("ranklake.cluster")
 
@@ -49,35 +49,35 @@ class Cluster:
     security
         A ``distributed.Security``; by default that of Dask's settings.
     patience
-        Seconds until an answer must be there.
+        Seconds until a reply must have arrived.
 
     Raises
     ------
     MissingExtraError
         Dask is not installed.
     EngineError
-        No scheduler answers, or the certificate of one side is refused (:func:`.connecting.connect`).
+        No scheduler answers, or the certificate of one side is refused (:func:`.connection.connect`).
     """
 
     def __init__(self, address: str, security: Any = None, timeout: float = TIMEOUT_SECONDS) -> None:
         self.address, self.timeout = address, timeout
         self._security, self._wanted = security, 1
-        self._local: Any = None  # a cluster that was started here
+        self._local: Any = None  # the cluster started by :meth:`local`
         self._out_of_memory: set[str] = set()
         self._busy: Counter[str] = Counter()  # crews that a worker is in
-        self._hiring = threading.Lock()
-        self._hired = self.closed = False
+        self._starting = threading.Lock()
+        self._started = self.closed = False
         self._client: Any = None
         self._connect()
 
     @classmethod
     def of(cls, client: Any, timeout: float = TIMEOUT_SECONDS) -> Cluster:
-        """The cluster of somebody's Dask client, through a connection of its own."""
+        """The cluster of a Dask client, through a separate connection."""
         return cls(client.scheduler.address, client.security, timeout)
 
     @classmethod
     def local(cls, workers: int | None = None, timeout: float = TIMEOUT_SECONDS) -> Cluster:
-        """A cluster on this machine, ended with this object."""
+        """A cluster on this machine, which ends with this object."""
         import_dask("the engine dask")
         from .local_cluster import LocalCluster
 
@@ -102,33 +102,33 @@ class Cluster:
         return self._local is not None
 
     def describe(self) -> str:
-        told = f"Dask cluster {self.address}, {self.workers} workers"
+        text = f"Dask cluster {self.address}, {self.workers} workers"
         dashboard = self._client.scheduler_info(n_workers=0).get("services", {}).get("dashboard")
         if dashboard is None:
-            return told
+            return text
         open_to = "; every user of this machine can read it" if self.here else ""
-        return f"{told}; dashboard {self._client.dashboard_link}{open_to}"
+        return f"{text}; dashboard {self._client.dashboard_link}{open_to}"
 
     def start_actors(
         self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
     ) -> DaskActorGroup:
-        with self._hiring:
+        with self._starting:
             self._reconnect()
             addresses = sorted(self._wait_for_workers(), key=lambda one: self._busy[one])[:max_workers]
             self._busy.update(addresses)
             self._wanted = 1
-        actors = self._place(addresses)
-        self._hired = True
+        actors = self._submit_actors(addresses)
+        self._started = True
         group = DaskActorGroup(self, actors, addresses)
         try:
             if not actors:
                 raise WorkersLostError(f"none of {len(addresses)} workers of {self.address} answers")
-            compare(group.call("about", [()] * group.size, self.timeout))
+            check_environments(group.call("environment", [()] * group.size, self.timeout))
             group.call("set_state", [(make, init_args(i, group.size)) for i in range(group.size)], COMPILE_SECONDS)
         except BaseException:
             group.close()
             raise
-        log.info("hired %d of %d workers of %s", group.size, len(addresses), self.address)
+        log.info("started actors on %d of %d workers of %s", group.size, len(addresses), self.address)
         return group
 
     def release(self, addresses: Sequence[str]) -> None:
@@ -145,7 +145,7 @@ class Cluster:
         return result
 
     def _reconnect(self) -> None:
-        deadline = time.monotonic() + (RETURN_SECONDS if self._hired else 0.0)
+        deadline = time.monotonic() + (RETURN_SECONDS if self._started else 0.0)
         while self._client is None or self._client.status != "running":
             if self.closed:
                 raise EngineError(f"the connection to {self.address} was closed")
@@ -166,14 +166,14 @@ class Cluster:
 
     def _addresses(self) -> list[str]:
         try:
-            # without a number it would name five of them and no more
-            info = within(CONNECT_SECONDS, lambda: self._client.scheduler_info(n_workers=-1))
+            # without a number Dask lists at most five
+            info = call_with_timeout(CONNECT_SECONDS, lambda: self._client.scheduler_info(n_workers=-1))
         except (OSError, TimeoutError, RuntimeError) as error:
             raise WorkersLostError(f"the scheduler at {self.address} does not answer ({one_line(error)})") from error
         return sorted(address for address in info.get("workers", {}) if address not in self._out_of_memory)
 
     def _wait_for_workers(self) -> list[str]:
-        deadline = time.monotonic() + (RETURN_SECONDS if self._hired else WORKERS_SECONDS)
+        deadline = time.monotonic() + (RETURN_SECONDS if self._started else WORKERS_SECONDS)
         while True:
             addresses = self._addresses()
             if len(addresses) >= self._wanted or (addresses and time.monotonic() > deadline):
@@ -186,18 +186,18 @@ class Cluster:
                 )
             time.sleep(0.05)
 
-    def _place(self, addresses: Sequence[str]) -> dict[str, Any]:
-        """A member on each worker that answers."""
-        hired = uuid.uuid4().hex  # a key that was there before would bring back its old state
+    def _submit_actors(self, addresses: Sequence[str]) -> dict[str, Any]:
+        """Start an actor on each worker that answers."""
+        generation = uuid.uuid4().hex  # with a key used before, Dask would return the old actor and its state
         actors: dict[str, Any] = {}
-        with _PLACING, self._client.as_current():
+        with _SUBMITTING, self._client.as_current():
             futures = {
                 address: self._client.submit(
                     WorkerActor,
-                    key=f"ranklake-{hired}-{i}",
+                    key=f"ranklake-{generation}-{i}",
                     actor=True,
                     workers=[address],
-                    allow_other_workers=True,  # otherwise the wait for one that is gone has no end
+                    allow_other_workers=True,  # without it, the wait for a lost worker never ends
                     pure=False,
                 )
                 for i, address in enumerate(addresses)
@@ -206,13 +206,13 @@ class Cluster:
             for address, future in futures.items():
                 try:
                     placed = future.result(timeout=max(deadline - time.monotonic(), 0.05))
-                    actors[address] = future, copy(placed)  # a copy made here speaks through the current client
+                    actors[address] = future, copy(placed)  # a copy made here uses the current client
                 except ImportError as error:
                     raise EngineError(
-                        f"worker {address} has no ranklake ({error}); install {about()['ranklake']} there"
+                        f"worker {address} has no ranklake ({error}); install {environment()['ranklake']} there"
                     ) from error
                 except Exception as error:
-                    log.warning("worker %s is left out: %s", address, one_line(error))
+                    log.warning("worker %s is not used: %s", address, one_line(error))
         return actors
 
     def __enter__(self) -> Self:
@@ -228,8 +228,8 @@ class Cluster:
 
 
 def _try_to(close: Callable[[], Any]) -> None:
-    """Close something that is of no more use either way."""
+    """Close something that is not used any more; errors are only logged."""
     try:
-        within(CONNECT_SECONDS, close)
+        call_with_timeout(CONNECT_SECONDS, close)
     except Exception as error:
         log.debug("while closing: %r", error)

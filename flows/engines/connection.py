@@ -1,7 +1,7 @@
 """Connections to the scheduler of a Dask cluster, with the certificates of Dask's own settings.
 
-Dask tries again for as long as it is given, and then says that it timed out. What cannot change by waiting is found
-first by a connection of our own: TLS on one side only, and a certificate that one side refuses.
+Dask retries until its timeout, and reports only that. Causes that waiting cannot change are found first by a separate
+connection: TLS on one side only, or a certificate that one side refuses.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..common.extras import need
 from .actors import one_line
 from .protocols import EngineError
 
-__all__ = ["connect", "import_dask", "within"]
+__all__ = ["call_with_timeout", "connect", "import_dask"]
 
 T = TypeVar("T")
 
-PROBE_SECONDS = 2.0  # for each answer to a connection of our own; without one, Dask tries for longer
+PROBE_SECONDS = 2.0  # timeout for each answer to the separate connection
 PAGE = "docs/cluster.md"
 
-_open: set[str] = set()  # addresses that have been warned of
+_open: set[str] = set()  # addresses already warned about
 
 log = logging.getLogger("ranklake.cluster")
 
@@ -38,19 +38,19 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
     Parameters
     ----------
     seconds
-        Until a scheduler must have answered.
+        Timeout for the scheduler's answer.
     security
         A ``distributed.Security``; by default that of Dask's settings (``distributed.comm.tls``).
     options
-        Others of ``distributed.Client``.
+        Other options of ``distributed.Client``.
 
     Raises
     ------
     MissingExtraError
         Dask is not installed.
     EngineError
-        It is no address, no scheduler answers, its certificate or that of this client is refused, or only one of both
-        has TLS.
+        The address is invalid, no scheduler answers, one side refuses the other's certificate, or only one side
+        uses TLS.
     """
     distributed = import_dask("a Dask cluster")
     if "://" not in address:
@@ -65,7 +65,7 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
     if place is not None and security is not None:
         _examine(scheme, place, address, security)
     try:
-        client = within(
+        client = call_with_timeout(
             seconds + 1.0,
             lambda: distributed.Client(address, timeout=seconds, security=security, set_as_default=False, **options),
         )
@@ -101,13 +101,13 @@ def import_dask(purpose: str) -> ModuleType:
         raise EngineError(f"Dask's settings cannot be read: {one_line(error)}") from error
 
 
-def within(seconds: float, call: Callable[[], T]) -> T:
-    """What a call gives, for calls that know no time limit of their own.
+def call_with_timeout(seconds: float, call: Callable[[], T]) -> T:
+    """The result of a call that has no timeout of its own.
 
     Raises
     ------
     TimeoutError
-        It takes longer. A thread then waits on in the background; it ends with the process.
+        The call takes longer. Its thread then stays in the background until the process ends.
     """
     done: list[T] = []
     failed: list[Exception] = []
@@ -129,7 +129,7 @@ def within(seconds: float, call: Callable[[], T]) -> T:
 
 
 def _security_of_settings(distributed: Any, address: str) -> Any:
-    """None if the settings name a function that makes it: Dask then calls that."""
+    """Dask's security settings; None if they name a loader function, which Dask then calls."""
     from dask import config
 
     if config.get("distributed.client.security-loader", None):
@@ -141,12 +141,12 @@ def _security_of_settings(distributed: Any, address: str) -> Any:
 
 
 def _place(address: str) -> tuple[str, int] | None:
-    """Host and port; None for what has none, as clusters in this process and on other transports.
+    """Host and port; None for addresses without them: clusters in this process and other transports.
 
     Raises
     ------
     EngineError
-        They are missing.
+        Host or port is missing.
     """
     scheme, _, rest = address.partition("://")
     if scheme not in ("tcp", "tls"):
@@ -158,7 +158,7 @@ def _place(address: str) -> tuple[str, int] | None:
 
 
 def _examine(scheme: str, place: tuple[str, int], address: str, security: Any) -> None:
-    """Raise ``EngineError`` for what a second try would not change."""
+    """Raise ``EngineError`` for faults that a retry would not change."""
     if scheme == "tcp" and security.require_encryption:
         raise EngineError(
             f"{address} is not encrypted, and Dask's settings require it (distributed.comm.require-encryption); start "
@@ -204,7 +204,7 @@ def _try_tls(place: tuple[str, int], context: ssl.SSLContext, address: str, secu
     """Raise ``EngineError`` if a handshake fails; a scheduler that does not answer at all is left to Dask."""
     try:
         with socket.create_connection(place, PROBE_SECONDS) as plain, context.wrap_socket(plain) as tls:
-            tls.recv(1)  # only now it is known whether this client is accepted
+            tls.recv(1)  # only now the server has accepted or refused this client
     except ssl.SSLCertVerificationError as error:
         raise EngineError(
             f"the certificate of the scheduler at {address} is refused: {error.verify_message}; it must be valid now "
@@ -220,7 +220,7 @@ def _try_tls(place: tuple[str, int], context: ssl.SSLContext, address: str, secu
         if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"):
             raise EngineError(
                 f"the scheduler at {address} does not use TLS; start it with certificates ({PAGE}), or use "
-                f"tcp://{address[6:]} where everyone on the network is trusted"
+                f"tcp://{address[6:]} where every machine on the network is trusted"
             ) from error
         raise EngineError(f"no TLS with the scheduler at {address} ({reason}); see {PAGE}") from error
     except OSError:
@@ -232,7 +232,7 @@ def _named(given: str) -> str:
 
 
 def _writes_first(place: tuple[str, int]) -> bool:
-    """Whether a server without TLS is there, or none: a server with TLS waits for its client to begin."""
+    """Whether a server without TLS listens there, or none: a server with TLS waits for the client to write first."""
     try:
         with socket.create_connection(place, PROBE_SECONDS) as plain:
             return bool(plain.recv(1))

@@ -1,4 +1,4 @@
-"""What must be alike on all machines for the same bits: packages, kernels, and, for the last bit, the processor."""
+"""What all machines must have in common for the same bits: packages, kernels and, for the last bit, the processor."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from importlib.metadata import PackageNotFoundError, version
 
 from .protocols import EngineError
 
-__all__ = ["about", "compare"]
+__all__ = ["check_environments", "environment"]
 
 PACKAGES = ("ranklake", "numpy", "numba", "distributed")
 
 log = logging.getLogger("ranklake.cluster")
 
 
-def about() -> dict[str, str]:
-    """Of this process: versions by package, a digest of the kernels' sources, and the processor's name."""
+def environment() -> dict[str, str]:
+    """The environment of this process: versions by package, digest of the kernels' sources, processor name."""
     from llvmlite import binding
 
     from ranklake.rating_kernels.core.sources import sources_digest
@@ -31,14 +31,14 @@ def about() -> dict[str, str]:
     return told | {"processor": binding.get_host_cpu_name()}
 
 
-def compare(workers: Sequence[Mapping[str, str]]) -> None:
+def check_environments(workers: Sequence[Mapping[str, str]]) -> None:
     """Raise ``EngineError`` unless workers run what this process runs; warn where only processors differ."""
-    here = about()
+    here = environment()
     for there in workers:
         differ = [key for key in here if there.get(key) != here[key]]
         if differ == ["processor"]:
             log.warning(
-                "a worker's processor is a %s, this one a %s: who computes a rating may show in its last bit",
+                "a worker has the processor %s, this process %s: the last bit of ratings may depend on it",
                 there["processor"],
                 here["processor"],
             )

@@ -10,7 +10,7 @@ ENGINES = ("serial", "threads", "dask")
 
 
 def choose_engine(name: str | None = None, workers: int | None = None, scheduler: str | None = None) -> str:
-    """The name of the engine that is meant: ``threads``, or ``dask`` where a scheduler is given, unless it is said.
+    """The name of the engine; by default ``dask`` if a scheduler is given, else ``threads``.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def choose_engine(name: str | None = None, workers: int | None = None, scheduler
     if scheduler is not None and name != "dask":
         raise ValueError(f"a scheduler goes with engine dask, got engine {name}")
     if scheduler is not None and workers is not None:
-        raise ValueError("a cluster's scheduler knows its workers: give a scheduler or workers, not both")
+        raise ValueError("the scheduler of a cluster knows its workers: give a scheduler or workers, not both")
     return name
 
 

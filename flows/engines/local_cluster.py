@@ -34,10 +34,10 @@ __all__ = ["DASHBOARD", "WORKER_ENVIRON", "LocalCluster"]
 
 DASHBOARD = "RANKLAKE_DASHBOARD"  # environment variable: the dashboard's port; without it there is none
 HOST = "127.0.0.1"
-SCRATCH = "ranklake-dask-"  # what names of folders of temporary files begin with
-YOUNG = 60.0  # seconds in which a folder without a lock may still be locked
+SCRATCH = "ranklake-dask-"  # prefix of the names of temporary folders
+MIN_AGE_SECONDS = 60.0  # of a folder without a lock before it is removed; its owner may be about to lock it
 
-# Of workers started here: as in deploy/dask.yaml, which says why, and with one thread each
+# Of the workers: as in deploy/dask.yaml, which gives the reasons, and with one thread each
 WORKER_ENVIRON = {
     "MALLOC_TRIM_THRESHOLD_": 1 << 28,
     "MALLOC_MMAP_THRESHOLD_": 1 << 25,
@@ -46,11 +46,11 @@ WORKER_ENVIRON = {
     "OPENBLAS_NUM_THREADS": 1,
 }
 
-_STARTING = threading.Lock()  # Dask's settings are those of the process: one thread at a time replaces them
+_STARTING = threading.Lock()  # Dask's settings are global to the process: one thread at a time replaces them
 
 
 class _WithoutHttp:
-    """Dask's servers start an HTTP server even without a dashboard: metrics, state and health, for any client."""
+    """No HTTP server. Dask starts one even without a dashboard: metrics, state and health, open to any client."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         return None
@@ -70,16 +70,16 @@ class LocalCluster:
     Attributes
     ----------
     address : str
-        Of the scheduler, ``tls://127.0.0.1:`` and a port that was free.
+        Of the scheduler: ``tls://127.0.0.1:`` and a free port.
     security : distributed.Security
-        The certificate that every client must have.
+        The certificate that every client needs.
 
     Raises
     ------
     MissingExtraError
-        The package that makes certificates is not installed.
+        The package ``cryptography`` is not installed.
     EngineError
-        Processes or ports cannot be had, or ``RANKLAKE_DASHBOARD`` is no port.
+        Processes or ports are not available, or ``RANKLAKE_DASHBOARD`` is not a port.
     """
 
     def __init__(self, workers: int) -> None:
@@ -87,13 +87,13 @@ class LocalCluster:
         dashboard = _dashboard_port()
         self._scratch = _Scratch()
         try:
-            with self.settings(), _deaf_to_interrupts():
+            with self.settings(), _ignoring_interrupts():
                 self.security = distributed.Security.temporary()  # type: ignore[no-untyped-call]
                 self._cluster = distributed.SpecCluster(  # type: ignore[no-untyped-call]
                     scheduler=self._scheduler(dashboard),
                     workers=dict.fromkeys(range(workers), self._worker(workers)),
                     security=self.security,
-                    silence_logs=logging.CRITICAL,  # a lost worker is told in our one line
+                    silence_logs=logging.CRITICAL,  # the engine logs a lost worker in one line
                 )
         except BaseException as error:
             self._scratch.remove()
@@ -124,7 +124,7 @@ class LocalCluster:
 
     @contextmanager
     def settings(self) -> Iterator[None]:
-        """Dask's defaults in this process instead of what the user's files and environment set."""
+        """Dask's defaults in this process, without the settings of the user's files and environment."""
         defaults = deepcopy(config.merge(*config.defaults))
         defaults["distributed"]["nanny"]["pre-spawn-environ"] = dict(WORKER_ENVIRON)
         ours = {"distributed": defaults["distributed"], "temporary-directory": str(self._scratch.path)}
@@ -140,9 +140,9 @@ class LocalCluster:
 
 
 class _Scratch:
-    """A folder of this user alone for all temporary files of a cluster.
+    """A private folder of this user for all temporary files of a cluster.
 
-    A driver that is killed leaves it behind, without a lock; the next cluster of the user removes it.
+    If the driver is killed, the folder stays, without a lock; the user's next cluster removes it.
     """
 
     def __init__(self) -> None:
@@ -160,12 +160,12 @@ def _remove_left_behind() -> None:
     for path in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
         try:
             status = path.lstat()
-            mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-            if not (stat.S_ISDIR(status.st_mode) and mine and time.time() - status.st_mtime > YOUNG):
+            owned = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+            if not (stat.S_ISDIR(status.st_mode) and owned and time.time() - status.st_mtime > MIN_AGE_SECONDS):
                 continue
             lock = locket.lock_file(str(path / "lock"), timeout=0)
             lock.acquire()
-        except (OSError, locket.LockError):  # somebody else's, gone meanwhile, or in use
+        except (OSError, locket.LockError):  # of another user, removed meanwhile, or in use
             continue
         lock.release()
         shutil.rmtree(path, ignore_errors=True)
@@ -181,9 +181,9 @@ def _dashboard_port() -> int | None:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes started here ignore Ctrl-C, which a terminal sends to all of them: their driver ends them."""
-    if threading.current_thread() is not threading.main_thread():  # nobody else may say what a signal does
+def _ignoring_interrupts() -> Iterator[None]:
+    """Processes started in this block ignore Ctrl-C, which a terminal sends to all processes: the driver ends them."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set signal handlers
         yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

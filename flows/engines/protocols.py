@@ -1,4 +1,4 @@
-"""What engines offer: one machine's share ranges among hands, a cluster's hold state and are asked."""
+"""Protocols of engines: those of one machine map ranges, distributed ones hold state in actors and call them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ RemoteCall = tuple[str, tuple[Any, ...]]  # a method's name and its arguments
 
 
 class EngineError(RuntimeError):
-    """An engine cannot work: nobody there, not the same code, or lost too often."""
+    """An engine cannot work: no workers, workers with other code, or workers lost too often."""
 
 
 class WorkersLostError(EngineError):
-    """Workers died, fell silent or ran out of memory, and what they held is gone; others may go on."""
+    """Workers died, timed out or ran out of memory, and their state is lost. A new group of actors may work."""
 
 
 class Engine(Protocol):
-    """Something that works, in a ``with`` block.
+    """Runs work in a ``with`` block.
 
     Attributes
     ----------
     workers : int
-        Hands that work at the same time.
+        Threads or processes that work at the same time.
     """
 
     @property
@@ -50,10 +50,10 @@ class Engine(Protocol):
 
 @runtime_checkable
 class LocalEngine(Engine, Protocol):
-    """Hands that share this process' memory."""
+    """Workers that share the memory of this process."""
 
     def map(self, work: Work, n: int, *filled: Any) -> None:
-        """Call ``work(start, stop)`` for ranges that together are ``range(n)``; return when all have ended.
+        """Call ``work(start, stop)`` for ranges that together cover ``range(n)``; return when all have ended.
 
         The first exception raised by a range is raised here, after the others have ended.
         """
@@ -61,10 +61,10 @@ class LocalEngine(Engine, Protocol):
 
 @runtime_checkable
 class DistributedEngine(Engine, Protocol):
-    """Hands in other processes, each with a state of its own."""
+    """Workers in other processes, each with a state of its own."""
 
     def describe(self) -> str:
-        """Where they are, in words."""
+        """The address and number of the workers, in words."""
 
     def start_actors(
         self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
@@ -76,12 +76,12 @@ class DistributedEngine(Engine, Protocol):
         EngineError
             There are no workers, or they run other code.
         WorkersLostError
-            Some were lost while they were hired.
+            Workers were lost during the start.
         """
 
 
 class ActorGroup(Protocol):
-    """What :meth:`DistributedEngine.start_actors` made, one a worker.
+    """The actors of one :meth:`DistributedEngine.start_actors`, one on each worker.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class ActorGroup(Protocol):
         rows
             How many rows the largest of these orders work on: more of them may take longer.
         to_all
-            What all are told alike: it is packed once.
+            Calls that are the same for all actors; they are serialised once.
 
         Raises
         ------
@@ -110,4 +110,4 @@ class ActorGroup(Protocol):
         """
 
     def close(self) -> None:
-        """Let them go, with what they hold."""
+        """Release the workers and the state of the actors."""

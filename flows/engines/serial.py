@@ -1,4 +1,4 @@
-"""One hand: a loop."""
+"""The engine without threads: a loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Serial"]
 
 
 class Serial:
-    """Runs every piece where it is asked for, ``block_size`` items at a time."""
+    """Runs all work in the calling thread, ``block_size`` items at a time."""
 
     workers = 1
 

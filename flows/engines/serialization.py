@@ -1,6 +1,6 @@
-"""Messages in pieces: many small arrays go as one, large ones as they lie in memory.
+"""Messages as frames: small arrays are pickled together, each large array is a frame of its own.
 
-What carries messages takes its time for every piece, and copies none; pickling copies, and takes its time for none.
+The transport copies no frame but has a cost for each; pickling copies arrays but has no cost for each.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Piece", "Pieces", "enclose", "load", "unload"]
+__all__ = ["Frame", "Frames", "deserialize", "embed", "serialize"]
 
-# Bytes, or arrays of them: of a memory view that the garbage collector takes apart, buffers are read after their end
-Piece = Any
-Pieces = Sequence[Piece]
+# Bytes or arrays of bytes. No memory views: the garbage collector may release one while it is still read
+Frame = Any
+Frames = Sequence[Frame]
 
-LARGE = 1 << 18  # bytes of an array from which copying it costs more than a piece of its own
+LARGE = 1 << 18  # bytes of an array from which a copy costs more than a frame of its own
 
 
-def load(message: Any) -> Pieces:
-    """The pieces of a message; all but the first are views of its large arrays."""
+def serialize(message: Any) -> Frames:
+    """Serialise a message into frames; all but the first are views of its large arrays."""
     large: list[npt.NDArray[np.uint8]] = []
 
     def goes_with_the_rest(array: pickle.PickleBuffer) -> bool:
@@ -35,11 +35,11 @@ def load(message: Any) -> Pieces:
     return [pickle.dumps(message, protocol=5, buffer_callback=goes_with_the_rest), *large]
 
 
-def enclose(pieces: Pieces) -> list[pickle.PickleBuffer]:
-    """A loaded message as a part of another, unloaded in its turn."""
-    return [pickle.PickleBuffer(piece) for piece in pieces]
+def embed(frames: Frames) -> list[pickle.PickleBuffer]:
+    """A serialised message as part of another one, to be deserialised separately."""
+    return [pickle.PickleBuffer(piece) for piece in frames]
 
 
-def unload(pieces: Pieces) -> Any:
-    """What was loaded; its large arrays are views of the pieces."""
-    return pickle.loads(pieces[0], buffers=pieces[1:])
+def deserialize(frames: Frames) -> Any:
+    """Deserialise a message; its large arrays are views of the frames."""
+    return pickle.loads(frames[0], buffers=frames[1:])

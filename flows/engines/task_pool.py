@@ -1,4 +1,4 @@
-"""Who does independent work: threads of this machine, or the workers of a Dask cluster that is there already."""
+"""Pools for independent tasks: threads of this machine, or the workers of an existing Dask cluster."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .connection import connect, import_dask
 __all__ = ["TaskPool", "open_task_pool"]
 
 T = TypeVar("T")
-TIMEOUT_SECONDS = 10.0  # seconds with a scheduler that does not answer
+TIMEOUT_SECONDS = 10.0  # for the connection to a scheduler
 
 
 class TaskPool(Protocol):
-    """Calls a function many times over something large that all calls share."""
+    """Calls a function many times on one large object that all calls share."""
 
     def run(self, work: Callable[..., T], shared: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, T]]:
-        """``work(shared, *job)`` for every job; number of the job and result, as they come."""
+        """Call ``work(shared, *job)`` for every job; yields the job's number and its result as they finish."""
 
     def __enter__(self) -> Self: ...
 
@@ -39,7 +39,7 @@ def open_task_pool(workers: int | None = None, scheduler: str | None = None) -> 
     MissingExtraError
         Dask's distributed is not installed.
     EngineError
-        No scheduler answers (:func:`.engines.connecting.connect`).
+        No scheduler answers (:func:`.connection.connect`).
     """
     if scheduler is None:
         return _Threads(workers or available_cpus())
@@ -82,10 +82,10 @@ class _Cluster:
     def run(self, work: Callable[..., T], shared: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, T]]:
         if shared is not self._shared:  # once for all batches of a search
             self._scattered, self._shared = self._client.scatter(shared, broadcast=True), shared
-        # a worker's death costs its trial another try: trials depend on nothing but what they are given
+        # if a worker dies, its job is retried: jobs depend on their arguments alone
         futures = {self._client.submit(work, self._scattered, *job, pure=False, retries=3): at
                    for at, job in enumerate(jobs)}  # fmt: skip
-        came, why = 0, "its workers ended, and with them what all trials share"
+        came, why = 0, "its workers ended, and the shared data with them"
         try:
             for future, result in self._as_completed(list(futures), with_results=True, loop=self._client.loop):
                 if future.status != "finished":  # cancelled, as its arguments are gone

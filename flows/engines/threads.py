@@ -11,18 +11,18 @@ from .protocols import Work
 
 __all__ = ["Threads"]
 
-_PIECES = 2  # a hand: more would even out the work, but each costs a hand-over
+_PIECES = 2  # per worker: more pieces would balance the work better, but each has a cost
 
 
 class Threads:
-    """``workers`` hands, the caller's thread among them.
+    """A pool of ``workers`` threads, one of which is the calling thread.
 
     Parameters
     ----------
     workers
         Defaults to the cores this process may use.
     block_size
-        Items a piece; by default a few pieces a hand, as some take longer than others.
+        Items per piece; by default a few pieces per worker, as some take longer than others.
     """
 
     def __init__(self, workers: int | None = None, block_size: int | None = None) -> None:
@@ -32,7 +32,7 @@ class Threads:
 
     def map(self, work: Work, n: int, *filled: Any) -> None:
         step = self.block_size or max(-(-n // (_PIECES * self.workers)), 1)
-        pieces = iter(range(0, n, step))  # stepping an iterator is atomic: whoever is free takes the next piece
+        pieces = iter(range(0, n, step))  # stepping an iterator is atomic: a free thread takes the next piece
 
         def take() -> None:
             for start in pieces:

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from ranklake.flows.engines.actors import WorkerActor
 from ranklake.flows.engines.protocols import EngineError, RemoteCall, WorkersLostError
-from ranklake.flows.engines.serialization import enclose, load, unload
+from ranklake.flows.engines.serialization import deserialize, embed, serialize
 
 __all__ = ["ProcessEngine"]
 
@@ -78,9 +78,9 @@ class ProcessActorGroup:
         self._sequence += 1
         replies = []
         self._engine.before_ask([name for name, _ in [*to_all, *calls[0]]])
-        alike = enclose(load(list(to_all))) if to_all else []
-        calls = [("do", tuple(load((self._sequence, alike, list(own))))) for own in calls]
-        for good, reply in map(unload, self.call(calls, self._engine.timeout)):
+        alike = embed(serialize(list(to_all))) if to_all else []
+        calls = [("do", tuple(serialize((self._sequence, alike, list(own))))) for own in calls]
+        for good, reply in map(deserialize, self.call(calls, self._engine.timeout)):
             if not good:
                 raise reply
             replies.append(reply)

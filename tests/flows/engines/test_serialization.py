@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ranklake.flows.engines.serialization import LARGE, enclose, load, unload
+from ranklake.flows.engines.serialization import LARGE, deserialize, embed, serialize
 
 SMALL_ARRAY = np.arange(7, dtype=np.int32)
 LARGE_ARRAY = np.arange(LARGE, dtype=np.float64)
 
 
-def test_load__copies_small_arrays_and_leaves_large_ones_where_they_are() -> None:
-    pieces = load([("put", (SMALL_ARRAY, {"mu": LARGE_ARRAY}))])
-    assert len(pieces) == 2
-    assert np.shares_memory(pieces[1], LARGE_ARRAY)
-    ((name, (small, columns)),) = unload(pieces)
+def test_serialize__copies_small_arrays_and_leaves_large_ones_where_they_are() -> None:
+    frames = serialize([("put", (SMALL_ARRAY, {"mu": LARGE_ARRAY}))])
+    assert len(frames) == 2
+    assert np.shares_memory(frames[1], LARGE_ARRAY)
+    ((name, (small, columns)),) = deserialize(frames)
     assert name == "put"
     assert small.tobytes() == SMALL_ARRAY.tobytes()
     assert small.dtype == np.int32
@@ -26,35 +26,35 @@ def test_load__copies_small_arrays_and_leaves_large_ones_where_they_are() -> Non
     assert np.shares_memory(columns["mu"], LARGE_ARRAY)
 
 
-def test_load__takes_any_array() -> None:
+def test_serialize__takes_any_array() -> None:
     for array in (LARGE_ARRAY[::2], LARGE_ARRAY.reshape(2, -1).T, np.empty(0), LARGE_ARRAY.reshape(4, -1)):
-        assert np.array_equal(unload(load(array)), array)
+        assert np.array_equal(deserialize(serialize(array)), array)
 
 
-def test_enclose__a_message_in_another_is_packed_once() -> None:
-    to_all = enclose(load(["receive_priors", LARGE_ARRAY, SMALL_ARRAY]))
+def test_embed__a_message_in_another_is_packed_once() -> None:
+    to_all = embed(serialize(["receive_priors", LARGE_ARRAY, SMALL_ARRAY]))
     for turn in (1, 2):
-        pieces = load((turn, to_all, ["finish_round"]))
-        assert np.shares_memory(pieces[1], LARGE_ARRAY)
-        number, inner, own = unload(pieces)
+        frames = serialize((turn, to_all, ["finish_round"]))
+        assert np.shares_memory(frames[1], LARGE_ARRAY)
+        number, inner, own = deserialize(frames)
         assert (number, own) == (turn, ["finish_round"])
-        name, large, small = unload(inner)
+        name, large, small = deserialize(inner)
         assert name == "receive_priors"
         assert np.shares_memory(large, LARGE_ARRAY)
         assert np.array_equal(small, SMALL_ARRAY)
 
 
 @pytest.mark.slow
-def test_unload__what_came_outlives_a_message_that_was_part_of_a_cycle() -> None:
+def test_deserialize__what_came_outlives_a_message_that_was_part_of_a_cycle() -> None:
     """As messages are of the tasks that carry them."""
     arrived: list[Any] = []
     for _ in range(50):
         array = LARGE_ARRAY.copy()
-        inner = enclose(load([array]))
-        pieces: list[Any] = list(load((inner, array)))
-        cycle: list[Any] = [pieces, inner, [memoryview(piece)[1:] for piece in pieces]]
+        inner = embed(serialize([array]))
+        frames: list[Any] = list(serialize((inner, array)))
+        cycle: list[Any] = [frames, inner, [memoryview(piece)[1:] for piece in frames]]
         cycle.append(cycle)
-        arrived += unload(pieces)[1:]
-        del array, inner, pieces, cycle
+        arrived += deserialize(frames)[1:]
+        del array, inner, frames, cycle
         gc.collect()
     assert all(np.array_equal(one, LARGE_ARRAY) for one in arrived)

@@ -270,11 +270,13 @@ def test_cluster__says_what_is_wrong_within_ten_seconds(tmp_path: Path, monkeypa
             assert time.monotonic() - began < 10.0
             site.add_worker()
             site.wait(1)
-            monkeypatch.setattr(engine_module, "compare", lambda group: real_compare([group[0] | {"numba": "0.1"}]))
+            monkeypatch.setattr(
+                engine_module, "check_environments", lambda group: real_compare([group[0] | {"numba": "0.1"}])
+            )
             with pytest.raises(EngineError, match=r"a worker runs other code: numba 0.1 \(here .*install the same"):
                 rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine)
     finally:
         site.close()
 
 
-real_compare = engine_module.compare
+check_real = engine_module.check_environments
