@@ -31,7 +31,7 @@ CONNECT_SECONDS = 6.0  # timeout for the scheduler's first answer
 WORKERS_SECONDS = 7.0  # timeout for the first worker
 RETURN_SECONDS = 60.0  # timeout for the return of a lost scheduler or lost workers
 COMPILE_SECONDS = 600.0  # timeout for the kernels of new actors
-TIMEOUT_SECONDS = 60.0  # seconds until an answer must be there, and more for many rows
+TIMEOUT_SECONDS = 60.0  # timeout for a reply; it grows with the number of rows
 PENALTY = 1000  # groups that are added to the count of a lost worker
 
 _SUBMITTING = threading.Lock()  # the current client is global to Dask in a process: one thread at a time sets it
@@ -64,7 +64,7 @@ class Cluster:
         self._security, self._wanted = security, 1
         self._local: Any = None  # the cluster started by :meth:`local`
         self._out_of_memory: set[str] = set()
-        self._busy: Counter[str] = Counter()  # crews that a worker is in
+        self._busy: Counter[str] = Counter()  # groups that use a worker
         self._starting = threading.Lock()
         self._started = self.closed = False
         self._client: Any = None

@@ -94,19 +94,19 @@ class ActorGroup(Protocol):
     def call_all(
         self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()
     ) -> list[list[Any]]:
-        """Have each carry out orders that are the same for all, and then its own, in order; the replies.
+        """Make calls on each actor, in order: first those for all, then its own; returns the replies to each.
 
         Parameters
         ----------
         rows
-            How many rows the largest of these orders work on: more of them may take longer.
+            Number of rows of the largest call; the timeout grows with it.
         to_all
             Calls that are the same for all actors; they are serialised once.
 
         Raises
         ------
         WorkersLostError
-            Somebody died or did not answer in time. The whole crew is then of no more use.
+            A worker died or did not reply in time. The whole group is then useless.
         """
 
     def close(self) -> None:

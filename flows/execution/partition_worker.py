@@ -1,11 +1,11 @@
-"""A worker's share of a run: it holds the beliefs of some players and does their part of every round.
+"""The state of one partition, held by a worker, and its part of every round.
 
-A round is two exchanges. First everybody's diffused beliefs (:meth:`Share.prior`) go out to all (:meth:`Share.hear`);
-then each worker makes the summary of the whole field for itself, finds the performances, and absorbs those of its own
-players (:meth:`Share.meet`). What travels is arrays: beliefs before the round and places, never histories. Of a very
-large field the summary is shared, too: its maps fill arrays in ranges, and the workers exchange what each has filled
-(:meth:`Share.know`, :meth:`Share.join`). A summary has no state but these arrays: to go on, it is begun again with
-them.
+A round is two exchanges. First the diffused beliefs of each partition (:meth:`PartitionWorker.prior`) go to all workers
+(:meth:`PartitionWorker.receive_priors`). Then each worker makes the summary of the whole field, finds the performances,
+and absorbs those of its own players (:meth:`PartitionWorker.finish_round`). The messages are arrays of beliefs and
+places, never histories. The summary of a very large field is shared: its maps fill arrays in ranges, and the workers
+exchange the filled ranges (:meth:`PartitionWorker.receive_partials`, :meth:`PartitionWorker.resume_summary`). A summary
+has no other state than these arrays: to resume it, it is made again with the arrays filled so far.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ RoundMetadata = tuple[npt.NDArray[Any], ...]  # of a round: time_seconds, weight
 
 @dataclass(slots=True)
 class _Round:
-    """A round that is being worked on: the whole field, and where its own players stand in it."""
+    """The current round: the whole field, and the places of this partition's players in it."""
 
     whole: Rounds
     prior: Prior
     rows: Ints
-    known: list[Arrays]  # what maps have filled so far
+    partials: list[Arrays]  # filled by the maps so far
     places: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     summary: Summary | None = None
 
 
 class ActorState:
-    """The state of one worker: it carries out orders, which are its methods' names and arguments."""
+    """The state of one worker. Calls name its methods."""
 
     def __init__(self) -> None:
         self._sequence = 0
 
     def do(self, sequence: int, calls: Sequence[RemoteCall]) -> list[Any]:
-        """Carry out orders; each turn once, and none left out."""
+        """Make calls; the sequence number of each message is one higher than the last."""
         if sequence != self._sequence + 1:
             raise RuntimeError(f"calls arrived out of order: {sequence} after {self._sequence}")
         self._sequence = sequence
@@ -58,50 +58,53 @@ class ActorState:
 
 
 class PartitionWorker(ActorState):
-    """One worker's part of a run.
+    """One partition of a run.
 
     Parameters
     ----------
     system, params
         A key of ``SYSTEMS`` and its hyperparameters.
     n_rows
-        Players it holds.
-    place, size
-        Which of how many workers it is.
+        Number of players in the partition.
+    index, size
+        Number of this worker, and of all workers.
     """
 
-    def __init__(self, system: str, params: Any, n_rows: int, place: int, size: int) -> None:
+    def __init__(self, system: str, params: Any, n_rows: int, index: int, size: int) -> None:
         super().__init__()
         self._system, self._params = SYSTEMS[system], params
-        warm(self._system)  # here, where it may take its time
+        warm(self._system)  # here, where the timeout is long
         self._beliefs = self._system.newcomers(params, n_rows)
-        self._place, self._size = place, size
+        self._index, self._size = index, size
         self._round: _Round | None = None
-        self._next = np.empty(0, dtype=np.int32)  # rows of its players in the round that is to be met next
+        self._next = np.empty(0, dtype=np.int32)  # rows of this partition's players in the next round
 
     def take(self, rows: Ints) -> dict[str, Column | Ragged]:
-        """What it believes of some of its players."""
+        """The beliefs in some rows."""
         return self._beliefs.take(rows)
 
     def put(self, rows: Ints, columns: dict[str, Column | Ragged]) -> None:
-        """Believe of some of its players what is given."""
+        """Write the beliefs in some rows."""
         self._beliefs.put(writable(rows), columns)
 
     def prior(self, metadata: RoundMetadata, rows: Ints, without: Ints) -> list[npt.NDArray[Any]]:
-        """Diffuse the beliefs of its players before a round, but for some: these come diffused, before it is met."""
+        """Diffuse this partition's players before the round, except the rows in ``without``.
+
+        The driver sends these already diffused, before the round is finished.
+        """
         self._next = writable(rows)
         prior = diffuse(self._system, self._params, self._beliefs, metadata, np.delete(self._next, without))
         return [pack(column) for column in prior]
 
     def receive_priors(self, metadata: RoundMetadata, n: int, ties: Ints | None, prior: Sequence[Any]) -> None:
-        """Hear everybody's beliefs before a round, the one of the last :meth:`prior`; in standings order.
+        """Receive the priors of all participants of the round of the last :meth:`prior`, in standings order.
 
         Parameters
         ----------
         n
             Participants.
         ties
-            The places of all (``lo``), unless nobody ties.
+            The place of each row (``lo``); None without ties.
         """
         lo = np.arange(n, dtype=np.int32) if ties is None else writable(ties)
         starts = np.append(np.flatnonzero(np.diff(lo, prepend=-1)), n)
@@ -111,48 +114,54 @@ class PartitionWorker(ActorState):
         self._round = _Round(whole, everybody, self._next, [])
 
     def finish_round(self, places: Ints, wide: bool) -> Any:
-        """The rest of the round that was heard of, or its beginning if the summary is to be shared.
+        """Finish the round whose priors were received, or begin its summary if that is shared.
 
         Parameters
         ----------
         places
-            Where its own players stand there, ascending: those of the last :meth:`prior`.
+            Positions of this partition's players in the standings, ascending.
         """
         self._current().places = places
         return self.resume_summary() if wide else self._finish(self._summarise(serial_map))
 
     def receive_partials(self, filled: Arrays) -> None:
-        """Hear what the last map of a shared summary has filled everywhere."""
-        self._current().known.append(filled)
+        """Receive the arrays that the last map of a shared summary has filled on all workers."""
+        self._current().partials.append(filled)
 
     def resume_summary(self) -> tuple[str, Any]:
-        """Go on with a summary, or begin it: what a map has filled here, or performances of a range of places."""
+        """Begin or resume a shared summary.
+
+        Returns
+        -------
+        ("filled", arrays) or ("perf", performances)
+            The ranges that a map has filled here; or, of a complete summary, the performances of a range of places.
+        """
         here = self._current()
         try:
-            summary = self._summarise(_SharedMap(self._place, self._size, here.known))
+            summary = self._summarise(_SharedMap(self._index, self._size, here.partials))
         except _FilledError as ready:
             return "filled", ready.arrays
-        here.summary, here.known = summary, []
+        here.summary, here.partials = summary, []
         n = here.whole.n_rows
         first, last = np.searchsorted(
-            summary.first, (n * self._place // self._size, n * (self._place + 1) // self._size)
+            summary.first, (n * self._index // self._size, n * (self._index + 1) // self._size)
         )
         perf = np.full(n, np.nan)
         self._system.perform(self._params, summary, int(first), int(last), perf)
         return "perf", perf[summary.first[first] : summary.first[last]]
 
     def absorb(self, perf: Floats) -> tuple[Floats, Floats]:
-        """The end of a round whose summary was shared, given the performances of its own players."""
+        """Finish a round with a shared summary, given the performances of this partition's players."""
         here = self._current()
         assert here.summary is not None
         return self._absorb(here.summary, unpack(perf, len(here.rows)))[1:]
 
     def columns(self, n_rows: int) -> dict[str, Column | Ragged]:
-        """What it believes of the first so many of its rows."""
+        """The beliefs in the first ``n_rows`` rows."""
         return self._beliefs.take(np.arange(n_rows))
 
     def restore(self, columns: dict[str, Column | Ragged]) -> None:
-        """Believe of its first rows what was stored."""
+        """Write stored beliefs to the first rows."""
         self._beliefs.restore(columns)
 
     def _current(self) -> _Round:
@@ -182,23 +191,23 @@ class PartitionWorker(ActorState):
             self._system.absorb(
                 self._params, self._beliefs, part, prior, select_rows(summary, own), 0, len(own), outcome
             )
-        except ConvergenceError as error:  # tell the row of the whole round, not that of this worker's part
+        except ConvergenceError as error:  # give the row in the whole round, not in this partition
             raise ConvergenceError(error.rule, None if error.row is None else int(own[error.row])) from None
         return pack(perf), outcome.mu, outcome.sigma
 
 
 class _FilledError(Exception):
-    """A map has filled its range here; the others' ranges are needed to go on."""
+    """A map has filled its range; the ranges of the other workers are needed to continue."""
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
 
 
 class _SharedMap:
-    """A map whose ranges are shared with other workers: it fills its own and stops, or takes what all have filled."""
+    """A map shared among workers: it fills its own range and stops, or takes the arrays that all have filled."""
 
-    def __init__(self, place: int, size: int, known: Sequence[Arrays]) -> None:
-        self._place, self._size, self._known = place, size, iter(known)
+    def __init__(self, index: int, size: int, known: Sequence[Arrays]) -> None:
+        self._index, self._size, self._known = index, size, iter(known)
 
     def __call__(self, work: Callable[[int, int], None], n: int, *filled: npt.NDArray[Any]) -> None:
         if not filled:
@@ -206,7 +215,7 @@ class _SharedMap:
             return
         ready = next(self._known, None)
         if ready is None:
-            start, stop = n * self._place // self._size, n * (self._place + 1) // self._size
+            start, stop = n * self._index // self._size, n * (self._index + 1) // self._size
             if stop > start:
                 work(start, stop)
             raise _FilledError([array[start:stop] for array in filled])
@@ -215,23 +224,23 @@ class _SharedMap:
 
 
 def pack(column: npt.NDArray[Any]) -> Any:
-    """A column for the road: one entry if all are the same."""
+    """Compress a column: one entry if all are the same."""
     raw = column.view(f"i{column.itemsize}")
     return column[:1] if len(column) and (raw == raw[0]).all() else column
 
 
 def unpack(column: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
-    """The column again, of ``n`` entries."""
+    """A packed column with its ``n`` entries."""
     return np.full(n, column[0]) if len(column) == 1 else writable(column)
 
 
 def writable(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array for kernels: what came over a wire may be read-only, for which they would be compiled again."""
+    """A writable array: kernels would be compiled again for the read-only arrays of messages."""
     return np.require(column, requirements=["C", "W"])
 
 
 def diffuse(system: System, params: Any, beliefs: Beliefs, metadata: RoundMetadata, rows: Ints) -> Arrays:
-    """Diffuse what is believed of some rows before a round, in place; ``mu, sigma, beta, n_before``."""
+    """Diffuse the beliefs in some rows before a round, in place; returns ``mu, sigma, beta, n_before``."""
     nothing = np.zeros(len(rows), dtype=np.int32)
     prior = Outcome.empty(len(rows)).prior
     system.prior(params, beliefs, _round(metadata, rows, nothing, nothing), 0, len(rows), prior)

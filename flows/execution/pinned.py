@@ -1,7 +1,7 @@
-"""Runs side by side on a cluster: each is held whole by one worker, and rounds come to a worker once for all of them.
+"""Several runs on a cluster, each held by one worker.
 
-Between rounds nothing travels but rounds and what they did, many of them at a time, so that workers gain all they can
-from each other; a run alone gains from them only if it is spread (:mod:`.spread`).
+Only batches of rounds and their outcomes travel, many in one call. A worker caches the batches, so that each is sent to
+it once for all its runs. A single run is faster if its players are partitioned (:mod:`.partitioned`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .rater import BeliefColumns
 __all__ = ["Apart", "BatchCache", "PinnedRater", "PinnedWorker"]
 
 TRIP_BATCHES, TRIP_ROWS = 9, 200_000  # at most, rated by one call; one batch may have more rows
-CACHE_BYTES = 1 << 28  # of rounds that a worker keeps for the next run that wants them
+CACHE_BYTES = 1 << 28  # of batches that a worker keeps for its other runs
 FIELDS = tuple(field.name for field in fields(Rounds))
 
 
@@ -62,46 +62,46 @@ class Apart:
 
 
 class BatchCache:
-    """Rounds by their digest; those that were not asked for longest go first."""
+    """Batches of rounds by their digest; the least recently used are dropped first."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes, self._bytes = most_bytes, 0
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes, self._bytes = max_bytes, 0
         self._rounds: OrderedDict[bytes, Rounds] = OrderedDict()
-        self._lock = threading.Lock()  # runs of one worker may be at work in two of its threads
+        self._lock = threading.Lock()  # two runs on one worker may use it in different threads
 
     def put(self, digest: bytes, rounds: Rounds) -> None:
-        """Keep rounds, and no more than there is room for beside them."""
+        """Add a batch, and drop others until all fit; the last one is kept in any case."""
         with self._lock:
             if digest in self._rounds:
                 return
             self._rounds[digest] = rounds
             self._bytes += _size(rounds)
-            while self._bytes > self._most_bytes and len(self._rounds) > 1:
+            while self._bytes > self._max_bytes and len(self._rounds) > 1:
                 self._bytes -= _size(self._rounds.popitem(last=False)[1])
 
     def get(self, digest: bytes) -> Rounds | None:
-        """Rounds that are there."""
+        """A cached batch, or None."""
         with self._lock:
             if digest in self._rounds:
                 self._rounds.move_to_end(digest)
             return self._rounds.get(digest)
 
 
-_CACHE = BatchCache(CACHE_BYTES)  # one a worker's process, whichever runs it holds
+_CACHE = BatchCache(CACHE_BYTES)  # one in each worker process, for all its runs
 
 
 class PinnedWorker(ActorState):
-    """A worker's side of a run that it holds alone."""
+    """The state of a whole run, held by one worker."""
 
     def __init__(self, system: str, params: Any, n_players: int) -> None:
         super().__init__()
-        warm(SYSTEMS[system])  # here, where it may take its time
+        warm(SYSTEMS[system])  # here, where the timeout is long
         self._rater = LocalRater(SYSTEMS[system], params, n_players, Serial())
 
     def rate(self, digests: Sequence[bytes], given: dict[bytes, Rounds]) -> list[Outcome | RoundError] | list[bytes]:
-        """Rate parts, told by their digests; or, if some are neither given nor here, the digests of these.
+        """Rate the batches with these digests. If a batch is neither sent nor cached, return its digest instead.
 
-        The error of a part that cannot be rated is the last entry.
+        If a batch cannot be rated, its error is the last entry.
         """
         parts = []
         for digest in digests:
@@ -122,11 +122,11 @@ class PinnedWorker(ActorState):
         return outcomes
 
     def columns(self) -> BeliefColumns:
-        """What it believes of everybody."""
+        """The beliefs about all players."""
         return self._rater.columns()
 
     def restore(self, columns: BeliefColumns) -> None:
-        """Believe what was stored."""
+        """Take stored beliefs."""
         self._rater.restore(columns)
 
 

@@ -16,7 +16,7 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     """Rate consecutive rounds in order; ``beliefs`` is written in place.
 
     Neighbouring small rounds share one kernel call; a large round goes through the four steps of :mod:`.system`, each
-    spread over the engine's hands.
+    spread over the engine's workers.
 
     Parameters
     ----------

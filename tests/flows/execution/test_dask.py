@@ -271,7 +271,7 @@ def test_cluster__says_what_is_wrong_within_ten_seconds(tmp_path: Path, monkeypa
             site.add_worker()
             site.wait(1)
             monkeypatch.setattr(
-                engine_module, "check_environments", lambda group: real_compare([group[0] | {"numba": "0.1"}])
+                engine_module, "check_environments", lambda group: check_real([group[0] | {"numba": "0.1"}])
             )
             with pytest.raises(EngineError, match=r"a worker runs other code: numba 0.1 \(here .*install the same"):
                 rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine)
