@@ -17,13 +17,13 @@ from .response_archive import ArchiveEntry, ResponseArchive
 __all__ = ["Fetcher", "fetch"]
 
 T = TypeVar("T")
-SETTLED_SECONDS = 30 * 86_400  # after which nobody corrects a contest any more; `again` asks even then
+SETTLED_SECONDS = 30 * 86_400  # older contests are no longer corrected; only `again` requests them
 YOUNG_SECONDS = 600
-SAVE_SECONDS = 30.0  # between writes of the index; what it misses is found again
+SAVE_SECONDS = 30.0  # between writes of the index; responses missing in it are found again
 MAX_FOLLOW_UPS = (
     5000  # documents beyond the list in one run; CTFtime, the one site with any, has some 1,000 pages of teams
 )
-MAX_UNREADABLE_IN_A_ROW = 3  # that many responses nobody can read: the site has changed, or is ill
+MAX_UNREADABLE_IN_A_ROW = 3  # then the site has changed, or is broken
 
 
 def fetch(
@@ -35,29 +35,29 @@ def fetch(
     again: bool = False,
     on_progress: ProgressCallback = lambda done, total, message: None,
 ) -> list[SourceError]:
-    """Bring the raw responses up to date.
+    """Bring the stored responses up to date.
 
-    Documents that are missing are asked for, in order of time. Of those that are there and whose age has doubled since
-    (in their first thirty days), those most overdue are asked for again until one is as it was. So a contest is looked
-    at after one, two, four, ... hours, and when there is nothing new, one question goes to the list and one beside.
+    Missing documents are requested in order of time. Then the stored documents are requested whose age has doubled
+    since the last request (in their first thirty days), the most overdue first, until one is unchanged. So a contest
+    is requested after one, two, four, ... hours, and a run without news costs one request beside the list.
 
     Parameters
     ----------
     since
         Only contests that ended then or later, UTC seconds.
     again
-        ListFetcher for everything again that is there; what is unchanged may cost the site only a few bytes.
+        Request all stored documents again; an unchanged one may cost the site only a few bytes.
 
     Returns
     -------
     list[SourceError]
-        Responses that could not be read. They are stored apart, and requested again later.
-        Documents whose name is too long; they are not requested.
+        Responses that could not be parsed, which are stored apart and requested again later, and documents whose
+        name is too long, which are not requested.
 
     Raises
     ------
     SourceError
-        The list or several documents in a row cannot be had or read. Responses until then are kept.
+        The list, or several documents in a row, cannot be fetched or parsed. Earlier responses are kept.
     """
     fetcher = Fetcher(archive, site, client)
     try:
@@ -67,7 +67,7 @@ def fetch(
         missing = [request for request in requests if fetcher.is_missing(request)]
         missing += [request for request in requests if request.open_ended and request not in missing]
         for done, request in enumerate(missing):
-            on_progress(done, len(missing), f"asking {site.name} for {request.key.shown}")
+            on_progress(done, len(missing), f"requesting {request.key.shown}")
             fetcher.fetch(request)
         now = client.clock.now()
         if again:
@@ -77,14 +77,14 @@ def fetch(
             ratios = [(_overdue(archive.entry(request.key), request, now), request) for request in requests]
             due = [request for ratio, request in sorted(ratios, key=lambda pair: -pair[0]) if ratio >= 1.0]
         for done, request in enumerate(due):
-            on_progress(done, len(due), f"asking {site.name} again for {request.key.shown}")
+            on_progress(done, len(due), f"requesting again {request.key.shown}")
             if not fetcher.fetch(request) and not again:
                 break
         for done, request in enumerate(site.follow_up(archive, fetcher.any_new)):
             if done == MAX_FOLLOW_UPS:
-                rule = f"more than {MAX_FOLLOW_UPS:,} documents beyond its list; responses so far are kept"
+                rule = f"more than {MAX_FOLLOW_UPS:,} documents beyond its list; earlier responses are kept"
                 raise SourceError(rule, site.name, member=request.path)
-            on_progress(done, None, f"asking {site.name} for {request.key.shown}")
+            on_progress(done, None, f"requesting {request.key.shown}")
             fetcher.fetch(request)
     finally:
         fetcher.save()
@@ -92,7 +92,7 @@ def fetch(
 
 
 class Fetcher:
-    """Asks, and files what comes in."""
+    """Requests documents and stores the responses."""
 
     def __init__(self, archive: ResponseArchive, site: Site, client: Client | FolderClient) -> None:
         self._archive, self._site, self._client = archive, site, client
@@ -103,13 +103,13 @@ class Fetcher:
         self._in_a_row = 0
 
     def accepts(self, request: DocumentRequest) -> bool:
-        """Whether the name of a document is not longer than the id of a contest may be; if it is, note the error."""
+        """Whether the name of a document is at most as long as the id of a contest may be; notes the error if not."""
         if too_long := check_length("id of a contest", request.key.name, MAX_CONTEST_ID):
             self.unreadable.append(SourceError(too_long, self._site.name, request.key.name))
         return not too_long
 
     def is_missing(self, request: DocumentRequest) -> bool:
-        """Whether a document was never asked for, or the list now tells something else of it."""
+        """Whether a document was never requested, or its data in the list changed."""
         entry = self._archive.find(request.key)
         return entry is None or (entry.version >= 0 and entry.about != request.about)
 
@@ -120,16 +120,16 @@ class Fetcher:
 
     def fetch_list(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
         """See :class:`ranklake.flows.sources.sites.site.ListFetcher`."""
-        answered = self._get(DocumentRequest(key, path, 0))
-        document = answered or self._archive.read(key)
+        fetched = self._get(DocumentRequest(key, path, 0))
+        document = fetched or self._archive.read(key)
         try:
-            found = read(document)
+            content = read(document)
         except SourceError as error:
             raise self._store_unreadable(document, error) from None
-        if answered is not None:
-            self._archive.store(answered, replace=True)
+        if fetched is not None:
+            self._archive.store(fetched, replace=True)
             self._dirty = True
-        return found
+        return content
 
     def fetch(self, request: DocumentRequest) -> bool:
         """Request one document; return whether its content is new."""
@@ -161,7 +161,7 @@ class Fetcher:
             self._saved, self._dirty = self._client.clock.monotonic(), False
 
     def _get(self, request: DocumentRequest) -> Document | None:
-        """The response of the site; None if it says that nothing changed."""
+        """The response of the site; None if the document is unchanged."""
         entry = self._archive.entry(request.key)
         usable = entry is not None and entry.version >= 0 and entry.about == request.about and not entry.failures
         known = entry if usable and entry is not None else ArchiveEntry("", "")
@@ -173,12 +173,12 @@ class Fetcher:
     def _store_unreadable(self, document: Document, error: SourceError) -> SourceError:
         self._dirty = True
         path = self._archive.store_unreadable(document)
-        rule = f"{error.rule}; the response is kept at {path}"
+        rule = f"{error.rule}; the response is stored at {path}"
         return SourceError(rule, error.source, error.contest or document.key.name, error.member, error.rows)
 
 
 def _overdue(entry: ArchiveEntry | None, request: DocumentRequest, now: float) -> float:
-    """How often the age of a document has doubled since it was asked for, as a power of two; 1 is due."""
+    """How overdue a document is: age over twice its age at the last request; it is due from 1 on."""
     if entry is None:
         return 0.0
     if entry.failures:

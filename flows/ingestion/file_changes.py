@@ -1,8 +1,8 @@
-"""Files that are followed: what changed since the last ingestion is known without reading what did not.
+"""Changes of files since their last ingestion, found without reading unchanged files.
 
-The data set keeps a record of each path it is fed from: size, modification time and digest of every file. A pass over
-files that are as recorded costs one ``stat`` a file. If a file is being written, or changes while it is read, nothing
-is taken in: the old contests stay, and the next pass tries again.
+The data set has a record of each path: size, modification time and digest of every file. A pass over unchanged files
+costs one ``stat`` a file. If a file is being written, or changes while it is read, nothing is ingested: the old
+contests stay, and the next pass tries again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NS = 10**9
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """A file as it was: bytes, modification time in nanoseconds, digest of its content."""
+    """Size in bytes, modification time in nanoseconds, and digest of the content of a file."""
 
     size: int
     modified_ns: int
@@ -37,7 +37,7 @@ class FileState(msgspec.Struct, frozen=True):
 
 
 class _PathRecord(msgspec.Struct):
-    """What a data set has taken from a path: how it was read, when that began, and each file by its relative path."""
+    """The last ingestion of a path: options, start of reading, and each file by its relative path."""
 
     path: str
     options: str
@@ -46,14 +46,14 @@ class _PathRecord(msgspec.Struct):
 
 
 class PathChanges(msgspec.Struct):
-    """A path, compared with what was recorded of it.
+    """A path, compared with the record of its last ingestion.
 
     Attributes
     ----------
     n_files, n_changed : int
-        Files there are; files that are new, gone or of another content.
+        Number of files, and of those that are new, missing or of other content.
     changed : bool
-        Whether the path must be read, because a file changed or it is to be read with other options.
+        Whether the path must be read: a file or the options changed.
     """
 
     path: str
@@ -78,22 +78,22 @@ def watch(
     Parameters
     ----------
     path
-        A file, a folder with all that is below it, or a pattern of file names.
+        A file, a folder with everything below it, or a pattern of file names.
     options
-        How the path is read, in any form that differs when it is read in another way.
+        How the path is read, as a text that differs for other options.
     only
-        Names of the files of a folder that count; all by default.
+        Names of the relevant files of a folder; all by default.
 
     Returns
     -------
     PathChanges
-        Call ``record`` before the ingest of what was read commits: it does ``check``, and has the ingest write what
-        ``keep`` writes, under its lease.
+        Call ``record`` before the ingest commits: it calls ``check``, and the ingest then writes the record under its
+        lease. ``keep`` writes the record at once.
 
     Raises
     ------
     SourceError
-        Nothing is there, or a file is being written at the moment.
+        The path does not exist, or a file is being written.
     """
     path = os.path.abspath(path)
     place = layout.source_file(dataset, f"files-{hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()}")
@@ -113,7 +113,7 @@ def watch(
 
     def check() -> None:
         if _stat(path, only) != found:
-            raise SourceError("it was changed while it was read; nothing was taken in, run again", path)
+            raise SourceError("it was changed while it was read; nothing was ingested, run again", path)
 
     def keep() -> None:
         lake.write_bytes(place, data())
@@ -126,18 +126,18 @@ def watch(
         return msgspec.json.encode(_PathRecord(path, options, now, files))
 
     same = same_options and before.read_ns > 0 and n_changed == 0
-    if same:  # some were touched only; under no lease, as a record of other files than there are costs one reading
+    if same:  # only times changed; no lease is needed, as a wrong record costs one more reading
         keep()
     return PathChanges(path, len(files), n_changed, not same, check, keep, record)
 
 
 def _read_record(lake: Lake, place: str, otherwise: _PathRecord) -> tuple[_PathRecord, str]:
-    """What a record says, and its version."""
+    """The record of a path, and the version of its file."""
     version = ""
     try:
         data, version = lake.read_versioned(place)
         return msgspec.json.decode(data, type=_PathRecord), version
-    except (MissingError, msgspec.MsgspecError):  # a record that cannot be read costs one reading of the files
+    except (MissingError, msgspec.MsgspecError):  # an unreadable record costs one reading of the files
         return otherwise, version
 
 
@@ -155,18 +155,18 @@ def _stat(path: str, only: Collection[str] | None) -> dict[str, FileState]:
             folders.sort()
             for name in sorted(names):
                 file = os.path.join(folder, name)
-                # A pipe would be waited for without end. Like a link to nothing, it is no file for the reader either.
+                # Reading a pipe would block for ever. The reader skips pipes and dangling links, too.
                 if (only is None or name in only) and not _is_odd(file):
                     found[os.path.relpath(file, path)] = _state(file)
     except FileNotFoundError:
         if not os.path.exists(path):
             raise SourceError("no such file or folder", path) from None
-        raise SourceError("a file went away while the folder was listed; run again", path) from None
+        raise SourceError("a file disappeared while the folder was listed; run again", path) from None
     return found
 
 
 def _is_odd(file: str) -> bool:
-    """Whether something is there that is neither a file nor a folder, or a link that leads to nothing."""
+    """Whether a path is neither a file nor a folder, for example a pipe or a dangling link."""
     return os.path.lexists(file) and not (os.path.isfile(file) or os.path.isdir(file))
 
 
@@ -176,10 +176,10 @@ def _state(file: str) -> FileState:
 
 
 def _holds(state: FileState, known: FileState | None, read_ns: int) -> bool:
-    """Whether size and time of a file say that it is as it was recorded.
+    """Whether a file is unchanged, judged by its size and time.
 
-    A file may be written twice within one tick of its file system's clock. Its time says nothing unless it is older
-    than the reading by :data:`SETTLED_SECONDS`.
+    A file may be written twice within one tick of its file system's clock. Its time counts only if it is older than
+    the reading by :data:`SETTLED_SECONDS`.
     """
     if known is None or (state.size, state.modified_ns) != (known.size, known.modified_ns):
         return False
@@ -189,14 +189,14 @@ def _holds(state: FileState, known: FileState | None, read_ns: int) -> bool:
 def _settled(
     path: str, only: Collection[str] | None, found: dict[str, FileState], sleep: Callable[[float], None]
 ) -> dict[str, FileState]:
-    """The same files, once none was written to for a moment."""
+    """The same files, after :data:`SETTLED_SECONDS` without a write."""
     newest = max((state.modified_ns for state in found.values()), default=0)
     if time.time_ns() - newest >= SETTLED_SECONDS * _NS:
         return found
     sleep(SETTLED_SECONDS)
     again = _stat(path, only)
     if again != found:
-        raise SourceError("it is being written at the moment; nothing was taken in, run again later", path)
+        raise SourceError("it is being written at the moment; nothing was ingested, run again later", path)
     return again
 
 

@@ -1,4 +1,4 @@
-"""Files as a source: contests of a folder, an archive or a table go into a data set in one transaction."""
+"""From files to a data set: the contests of a folder, an archive or a table, in one transaction."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from .report import FilesReport
 __all__ = ["FILES", "check_options", "ingest_contests", "ingest_files", "non_default"]
 
 FILES = "files"  # the name of the source
-# What a caller of `follow` may choose, as `ingest files` has it.
+# The options of `follow` for files, as in `ingest files`.
 DEFAULTS: dict[str, Any] = {
     "columns": (),
     "limits": (),
-    **{one.name: one.default for one in fields(ReadOptions) if one.name not in ("columns", "limits")},
+    **{option.name: option.default for option in fields(ReadOptions) if option.name not in ("columns", "limits")},
     "mirror": False,
 }
 
 
 def non_default(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are other than their default."""
+    """The options that differ from their default."""
     return {name: value for name, value in options.items() if value != DEFAULTS.get(name)}
 
 
 def check_options(options: Mapping[str, Any]) -> ReadOptions:
-    """How files are read; refuses options that no file is read with, before anything is done.
+    """The settings for reading files, checked before anything is done.
 
     Raises
     ------
     ValueError
-        There is no such option, or it cannot have that value.
+        An option is unknown, or its value is invalid.
     """
     if unknown := sorted(options.keys() - DEFAULTS.keys()):
         raise ValueError(f"files have no option {unknown[0]!r}; there are {', '.join(DEFAULTS)}")
@@ -69,9 +69,9 @@ def ingest_files(
         ``columns`` (a list of KEY=COLUMN), ``limits`` (a list of KEY=NUMBER), the other fields of
         :class:`ranklake.flows.sources.options.ReadOptions`, and ``mirror``.
     before_commit
-        Called with the ingest when everything is read; what it raises leaves the data set as it was.
+        Called with the ingest when everything is read; its errors leave the data set unchanged.
     how
-        ``rewrite``, ``steal`` and ``on_wait``, as ``Dataset.ingest`` has them.
+        ``rewrite``, ``steal`` and ``on_wait``, as for ``Dataset.ingest``.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def ingest_contests(
 ) -> None:
     """Add contests to the data set of a report, all or none, and count them in the report.
 
-    ``report.read`` is filled by whatever yields the contests.
+    The iterator of contests fills ``report.read``.
     """
     began = time.monotonic()
     changing = Dataset.ingest(
@@ -123,7 +123,7 @@ def ingest_contests(
                 on_progress(report.read.contests, None, f"{report.read.participations:,} participations")
             for left_out in report.read.left_out:
                 if mirror and not left_out.contest:
-                    rule = "a mirror needs every record: the contest of one that was left out is not known"
+                    rule = "a mirror needs every record: the contest of a skipped record is unknown"
                     raise SourceError(f"{rule} ({left_out.reason})")
                 adding.keep(left_out.contest)
             before_commit(adding)

@@ -1,4 +1,4 @@
-"""A site whose responses lie in a folder."""
+"""A client of a site whose responses are files in a folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["FolderClient"]
 
 
 class FolderClient:
-    """Responses from files in a folder, as a :class:`Client` would give them: paths are names, a missing file a 404."""
+    """Reads files of a folder as responses, with the interface of :class:`Client`; a missing file is a 404."""
 
     def __init__(self, source: str, folder: str, *, clock: Clock | None = None) -> None:
         self.requests = 0
@@ -29,12 +29,12 @@ class FolderClient:
     def get(
         self, path: str, *, etag: str = "", last_modified: str = "", accept: Collection[int] = frozenset({200})
     ) -> Response:
-        """The file of a name.
+        """The file at a path below the folder.
 
         Raises
         ------
         SourceError
-            There is none, or it cannot be read.
+            The file is missing or cannot be read.
         """
         file, now = self._folder / path, int(self.clock.now())
         self.requests += 1

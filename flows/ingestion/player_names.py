@@ -1,7 +1,7 @@
-"""What players are called whom their site knows by an id.
+"""Handles for the players of sites that identify players by ids.
 
-A player keeps the handle that the data set first had for them: contests never change because somebody changed a name.
-The new name is an alias that counts, as if it had been given by hand.
+A player keeps the first handle in the data set: a new name changes no contest. It becomes an alias, like an alias that
+was given by hand.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ class PlayerNames:
     Parameters
     ----------
     handles
-        By id, as the data set has them.
+        Handles in the data set, by id.
     aliases
-        By handle, as they were given here.
+        Aliases that earlier runs gave, by handle.
     current
-        What the site calls them now, by id.
+        Current names at the site, by id.
 
     Attributes
     ----------
     handles, aliases : dict of str
-        The same, with what came since.
+        As given, with new ones added.
     """
 
     def __init__(self, handles: Mapping[str, str], aliases: Mapping[str, str], current: Mapping[str, str]) -> None:
@@ -37,23 +37,23 @@ class PlayerNames:
         self._owner.update((alias, self._owner[handle]) for handle, alias in self.aliases.items())
 
     def of(self, players: Iterable[str]) -> list[str]:
-        """Handles of players; one who is new gets their name, or the id if the site has none."""
+        """Handles of players; a new player gets the name at the site, or the id if there is none."""
         return [self.handles.get(player) or self._first(player) for player in players]
 
     def rename(self, adding: Ingest) -> None:
-        """Give those who have a new name an alias, and take it back from those who have their first one again."""
+        """Add an alias for each new name; remove it when a player returns to the first name."""
         for player, handle in self.handles.items():
             name = self._current.get(player) or handle
             if self.aliases.get(handle, handle) in (name, _with_id(name, player)):
                 continue
-            told = self._free(name, player)
-            if told == handle:
+            alias = self._free(name, player)
+            if alias == handle:
                 adding.unalias(handle, "a name of old")
                 del self.aliases[handle]
             else:
-                adding.alias(handle, told, why="a new name")
-                self.aliases[handle] = told
-            self._owner[told] = player
+                adding.alias(handle, alias, why="a new name")
+                self.aliases[handle] = alias
+            self._owner[alias] = player
 
     def _first(self, player: str) -> str:
         handle = self._free(self._current.get(player) or player, player)
@@ -61,7 +61,7 @@ class PlayerNames:
         return handle
 
     def _free(self, name: str, player: str) -> str:
-        """A name nobody else has: with the id, if need be."""
+        """The name, with the id appended if another player has it."""
         while self._owner.get(name, player) != player:
             name = _with_id(name, player)
         return name

@@ -14,24 +14,24 @@ __all__ = ["FilesReport", "SourceReport", "counted"]
 
 @dataclass
 class SourceReport:
-    """What came of an ingestion.
+    """Counts of an ingestion from a source.
 
     Attributes
     ----------
     source, dataset : str
-        From where to where.
+        Names of the source and of the data set.
     new, corrected, removed, unchanged : int
-        Contests of the data set; ``removed`` are those that the site has taken back.
+        Numbers of contests; ``removed`` are those that the source no longer has.
     renamed : int
-        Contests whose players count by a new name; ratings stay as they were.
+        Contests whose players have a new name; ratings do not change.
     absent : int
         Contests that the site lists and answers 403 or 404 for.
     rejected : list of (contest_id, reason)
         What was not taken, now or again: contests with a fault, and responses that nobody can read.
     requests : int
-        How often the site was asked.
+        Requests to the site.
     seconds : float
-        All in all.
+        Duration.
     """
 
     source: str
@@ -48,27 +48,27 @@ class SourceReport:
 
     @property
     def changed(self) -> bool:
-        """Whether ratings may have to follow."""
+        """Whether ratings may have to be updated."""
         return bool(self.new or self.corrected or self.removed)
 
     def count(self, change: Literal["new", "corrected", "unchanged"]) -> None:
-        """A contest came in."""
+        """Count a contest."""
         setattr(self, change, getattr(self, change) + 1)
 
     def reject(self, error: SourceError) -> None:
-        """Something did not."""
+        """Add an error to the rejected contests and responses."""
         self.rejected.append((error.contest, str(error)))
 
     def asked(self) -> str:
-        """What the source was asked for."""
+        """The number of requests, in words."""
         return count(self.requests, "request") if self.requests else "nothing asked"
 
     def details(self) -> list[str]:
-        """What a person should know beside the counts, one line each."""
+        """Everything to report beside the counts, one line each."""
         return [f"rejected: {reason}" for _, reason in self.rejected]
 
     def line(self) -> str:
-        """The counts, for a person: contests of the data set, compared with what it had before."""
+        """The counts in one line."""
         numbers = {kind: getattr(self, kind) for kind in ("new", "corrected", "removed", "unchanged")}
         counts = counted(numbers, "contest") or "no contests"
         absent = f", {self.absent:,} not there (HTTP 403 or 404)" if self.absent else ""
@@ -82,16 +82,16 @@ class SourceReport:
 
 @dataclass
 class FilesReport(SourceReport):
-    """What came of an ingestion of files.
+    """Counts of an ingestion of files.
 
     Attributes
     ----------
     read : IngestReport
-        What was read, and what was not.
+        What was read and what was skipped.
     moved : int
-        Contests of the data set whose place in its order is another one now.
+        Contests whose place in the order of the data set changed.
     n_files, n_changed : int
-        Files there are, and how many of these were changed since the last ingestion.
+        Number of files, and how many of them changed since the last ingestion.
     """
 
     read: IngestReport = field(default_factory=IngestReport)
@@ -101,24 +101,24 @@ class FilesReport(SourceReport):
 
     @property
     def changed(self) -> bool:
-        """Whether ratings may have to follow."""
+        """Whether ratings may have to be updated."""
         return super().changed or self.moved > 0
 
     def asked(self) -> str:
-        """What was read."""
+        """The number of changed files, in words."""
         return f"{self.n_changed:,} of {count(self.n_files, 'file')} changed"
 
     def line(self) -> str:
-        """The counts, for a person."""
+        """The counts in one line."""
         return super().line() + (f"; {self.moved:,} of them moved" if self.moved else "")
 
     def details(self) -> list[str]:
-        """What a person should know beside the counts, one line each."""
+        """Everything to report beside the counts, one line each."""
         return [*super().details(), *self.read.lines()[1:]]
 
 
 def counted(numbers: Mapping[str, int], noun: str) -> str:
-    """Counts of a noun by kind, kinds without any left out: ``3 new, 1 corrected contests``; empty if all are."""
-    found = {kind: n for kind, n in numbers.items() if n}
-    plural = "" if sum(found.values()) == 1 else "s"
-    return f"{', '.join(f'{n:,} {kind}' for kind, n in found.items())} {noun}{plural}" if found else ""
+    """Counts by kind without zeros, as ``3 new, 1 corrected contests``; empty if all are zero."""
+    counts = {kind: n for kind, n in numbers.items() if n}
+    plural = "" if sum(counts.values()) == 1 else "s"
+    return f"{', '.join(f'{n:,} {kind}' for kind, n in counts.items())} {noun}{plural}" if counts else ""

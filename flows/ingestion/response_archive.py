@@ -1,4 +1,4 @@
-"""Responses of a site as they came, in the lake: compressed, never changed, each with where and when it came from."""
+"""The responses of a site in the lake: compressed, never changed, each with its address and time."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from ..sources.sites.documents import Document, Key, Response
 
 __all__ = ["ArchiveEntry", "ResponseArchive"]
 
-_AHEAD = 8  # responses; in a store each takes a round trip
+_AHEAD = 8  # responses that are prefetched; in a store each takes a round trip
 _BROKEN = "broken"
 _CODEC = "zstd"
 
 
 class ArchiveEntry(msgspec.Struct, omit_defaults=True):
-    """What the index knows of a response.
+    """The index entry of a response.
 
-    ``version`` counts the responses that differed, -1 for none that could be read; ``failures`` those since that could
-    not. ``checked_seconds`` is when the site was last asked. ``status`` is that of the newest response, 0 in an index
-    of release 0.1.
+    ``version`` numbers the distinct responses from 0, -1 if none could be parsed; ``failures`` counts later responses
+    that could not. ``checked_seconds`` is the time of the last request. ``status`` is that of the newest response, 0
+    in an index of release 0.1.
     """
 
     kind: str
@@ -66,10 +66,10 @@ _ENTRIES = msgspec.json.Decoder(list[ArchiveEntry])
 class ResponseArchive:
     """All responses of one source.
 
-    A file is a line of JSON (address, time, status and the like) and the bytes that were sent, compressed together.
-    Responses are kept under a lease on the source. They are only read without one.
+    A file is a line of JSON (address, time, status and the like) and the body as sent, compressed together. Writing
+    needs a lease on the source; an archive without a lease is read-only.
 
-    The index saves listing a store; it only repeats what the files say, so it may be behind them or lost.
+    The index avoids listing a store. It only repeats the files, so it may be out of date or missing.
     """
 
     def __init__(self, lake: Lake, source: str, lease: Lease | None = None) -> None:
@@ -88,11 +88,11 @@ class ResponseArchive:
             self.rebuild()
 
     def entry(self, key: Key) -> ArchiveEntry | None:
-        """What is known of a response; None if there is none."""
+        """The index entry of a document; None if there is none."""
         return self._entries.get(key)
 
     def keys(self, *kinds: str) -> list[Key]:
-        """What there are responses about."""
+        """Keys of the stored documents of these kinds."""
         return [key for key, entry in self._entries.items() if key.kind in kinds and entry.version >= 0]
 
     def absent(self, *kinds: str) -> int:
@@ -100,15 +100,15 @@ class ResponseArchive:
         return sum(self._entries[key].status in (403, 404) for key in self.keys(*kinds))
 
     def fingerprint(self, key: Key) -> str:
-        """Changes when the newest response, its status, or what the list told of it, does."""
+        """A digest of the newest response, its status and its data from the list."""
         entry = self._entries[key]
         status = b"" if entry.status in (0, 200) else b"%d" % entry.status
         return digest_of(entry.digest.encode() + status + msgspec.json.encode(entry.about, order="sorted"))
 
     def find(self, key: Key) -> ArchiveEntry | None:
-        """Like :meth:`entry`, but look for a file that the index missed when a run was killed."""
+        """Like :meth:`entry`, but also find a file that is not in the index because a run was killed."""
         if key not in self._entries:
-            # To read is one request to a store; to ask whether a file exists may be two, one of them a listing.
+            # Reading is one request to a store; a test for existence may be two, one of them a listing.
             for path in self._names(key, 0):
                 with suppress(MissingError):
                     if self._lake.read_bytes(
@@ -123,27 +123,27 @@ class ResponseArchive:
         Raises
         ------
         MissingError, DamagedError
-            It is gone, or not what was written.
+            The file is missing, or differs from what was written.
         """
         return self._read(self._path(self._entries[key]))
 
     def read_ahead(self, keys: Iterable[Key]) -> Iterator[Document]:
-        """The newest responses, in the order of ``keys``; some are fetched and checked while another one is worked on.
+        """The newest responses in the order of ``keys``; the next ones are prefetched and checked meanwhile.
 
         Raises
         ------
         MissingError, DamagedError
-            When it is the turn of one that is gone, or not what was written.
+            At a response that is missing, or differs from what was written.
         """
         return prefetch(self.read, keys, _AHEAD, _AHEAD, "ranklake-raw")
 
     def store(self, document: Document, *, replace: bool = False) -> bool:
-        """Keep a response, beside those that differ; lists, which are of no lasting interest, ``replace`` the last one.
+        """Store a response beside earlier ones that differ; ``replace`` overwrites instead, as for lists.
 
         Returns
         -------
         bool
-            Whether it is news.
+            Whether the response, or its data from the list, is new.
         """
         key, response = document.key, document.response
         entry = self._entries.get(key) or ArchiveEntry(key.kind, key.name)
@@ -164,7 +164,7 @@ class ResponseArchive:
         return news
 
     def store_unreadable(self, document: Document) -> str:
-        """Keep a response that cannot be read, for people to look at; returns its place. The next one replaces it."""
+        """Store a response that cannot be parsed, for inspection; return its path. The next one replaces it."""
         key = document.key
         path = layout.raw_file(self.source, _BROKEN, str(key))
         self._writer.write_bytes(path, _encode(document, digest_of(document.response.body)))
@@ -173,7 +173,7 @@ class ResponseArchive:
         return path
 
     def mark_unchanged(self, key: Key, time_seconds: int) -> None:
-        """The site says that nothing changed."""
+        """Note that the site was asked at this time and the document is unchanged."""
         entry = self._entries[key]
         entry.checked_seconds, entry.failures = time_seconds, 0
 
@@ -184,11 +184,11 @@ class ResponseArchive:
         self._version = self._writer.replace_bytes(path, msgspec.json.format(data, indent=0), self._version)
 
     def verify(self) -> Iterator[tuple[str, str]]:
-        """Read every response that was ever kept: its path, and what is wrong with it or ``""``."""
+        """Read every stored response; yield its path and its fault, ``""`` for none."""
         missing = {self._path(entry) for entry in self._entries.values() if entry.version >= 0}
         for kind in self._lake.list(layout.raw_folder(self.source)):
             if kind.startswith(layout.TEMPORARY_PREFIX) or layout.fence_number(kind) >= 0:
-                continue  # of a writer, or left by a crash
+                continue  # a temporary file or a fence
             folder = layout.raw_folder(self.source, kind)
             for name, size in sorted(self._lake.sizes(folder).items()):
                 path = f"{folder}/{name}"
@@ -205,10 +205,10 @@ class ResponseArchive:
             yield path, str(damaged(path, "there is no such file"))
 
     def rebuild(self) -> None:
-        """Bring the index up to date with the files there are: one listing a kind, and a look into each unknown one."""
+        """Add unknown files to the index: one listing a kind, and one read for each of them."""
         for kind in self._lake.list(layout.raw_folder(self.source)):
             if kind.startswith(layout.TEMPORARY_PREFIX) or layout.fence_number(kind) >= 0:
-                continue  # of a writer, or left by a crash
+                continue  # a temporary file or a fence
             folder = layout.raw_folder(self.source, kind)
             if kind == _BROKEN or not self._lake.sizes(folder):
                 continue
@@ -230,7 +230,7 @@ class ResponseArchive:
         return before[0] if before and not self._lake.exists(path) and self._lake.exists(before[0]) else path
 
     def _names(self, key: Key, version: int) -> list[str]:
-        """Where a response may be: under its name of today, and under that of release 0.1 if it was another one."""
+        """Possible paths of a response: the current one, and that of release 0.1 if it differs."""
         now = layout.raw_file(self.source, key.kind, key.name, version)
         return list(dict.fromkeys([now, layout.raw_file_before(self.source, key.kind, key.name, version)]))
 
@@ -256,7 +256,7 @@ class ResponseArchive:
         except (OSError, msgspec.MsgspecError):
             header, body = None, b""
         if header is None or digest_of(body) != header.digest:
-            raise damaged(path, "not the response that was kept")
+            raise damaged(path, "not the response that was stored")
         response = Response(header.url, header.status, body, header.time_seconds, header.etag, header.last_modified)
         return Document(Key(header.kind, header.name), response, header.about)
 

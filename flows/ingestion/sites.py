@@ -1,4 +1,4 @@
-"""From a site to a data set: ask for what is missing, read the raw responses, and take in what they tell."""
+"""From a site to a data set: request missing documents, then parse the stored responses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .update import update_dataset
 __all__ = ["KAGGLE", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
 
 KAGGLE = "kaggle"
-LEASE_TIMEOUT_SECONDS = 600.0  # for another ingestion of the same site to end
+LEASE_TIMEOUT_SECONDS = 600.0  # waiting for another ingestion of the same site
 
 
 def ingest_source(
@@ -49,42 +49,42 @@ def ingest_source(
 ) -> SourceReport:
     """Bring a data set up to date with a site.
 
-    What the lake has of the site's responses is not asked for again; a run that was stopped goes on where it stopped.
+    Stored responses are not requested again: an interrupted run continues where it stopped.
 
     Parameters
     ----------
     source
         Name of the site, a key of ``ranklake.flows.sources.sites.site.SITES``; or ``kaggle``, whose files are read
-        where they are, in the folder ``base_url``, and not kept once more.
+        in the folder ``base_url`` and not stored in the lake.
     dataset
-        Name of the data set, made if need be; by default that of the site.
+        Name of the data set, created if missing; by default that of the site.
     since
-        Ask only for contests that ended then or later: a date, a time or UTC seconds. It takes nothing out.
+        Request only contests that ended then or later: a date, a time or UTC seconds. Earlier ones are kept.
     base_url
-        Where the site is; by default its own address.
+        Address of the site, by default its own.
     again
-        Ask also for what is there. Without it a contest is asked for again, in its first thirty days, whenever its age
-        has doubled.
+        Request stored documents again, too. Otherwise a contest is requested again, in its first thirty days,
+        whenever its age has doubled.
     on_progress
-        Called with how much is done, of how much, and what.
+        Called with the number of documents that are done, their number, and a message.
     client
-        Asks the site; by default one is made, with the access token in ``RANKLAKE_<SOURCE>_TOKEN`` and the address in
-        ``RANKLAKE_CONTACT`` in its user agent. It is closed at the end.
+        Client of the site, closed at the end. The default has the access token in ``RANKLAKE_<SOURCE>_TOKEN`` and
+        the address in ``RANKLAKE_CONTACT`` in its user agent.
     on_retry
-        Called with the reason, and how long it is, when a question has to be put again.
+        Called with the reason and the length of the pause before a request is repeated.
     steal, on_wait
-        As ``Dataset.ingest`` has them: nobody else asks the site, or changes the data set, at the same time.
+        As for ``Dataset.ingest``, also for the lease on the responses of the site.
     choices
-        What a site can be told beside, see its class in ``ranklake.flows.sources``.
+        Further settings of a site, see its class in ``ranklake.flows.sources.sites``.
 
     Raises
     ------
     ValueError
-        A name, time or address is none.
+        A name, a time or an address is invalid.
     SourceError
-        The site cannot be reached, or sends something else; what it sent until then is kept.
+        The site cannot be reached, or its list is invalid; earlier responses are kept.
     LakeError
-        The lake is damaged, or somebody else is at work for longer than ten minutes.
+        The lake is damaged, or another process holds a lease for longer than ten minutes.
     """
     began = time.monotonic()
     if source == KAGGLE:
@@ -93,7 +93,7 @@ def ingest_source(
         return report
     site = find_site(source, base_url, **choices)
     dataset = layout.check_dataset_name(dataset or source)
-    check_folder(lake, layout.dataset_folder(dataset))  # before the site is asked for anything
+    check_folder(lake, layout.dataset_folder(dataset))  # before any request
     start = None if since is None else parse_time(since)
     with client or open_client(site, on_retry) as used_client:
         folder, purpose = layout.raw_folder(source), f"ingest {source}"
@@ -120,7 +120,7 @@ def normalise_source(
     on_progress: ProgressCallback = lambda done, total, message: None,
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
 ) -> SourceReport:
-    """Read all raw responses of a site again and bring a data set up to date with them; asks nobody.
+    """Parse all stored responses of a site again and bring a data set up to date with them, without any request.
 
     Parameters
     ----------
@@ -130,9 +130,9 @@ def normalise_source(
     Raises
     ------
     ValueError
-        A name is none.
+        A name is invalid.
     MissingError
-        There are no responses of this site in the lake.
+        The lake has no responses of this site.
     """
     began = time.monotonic()
     site = find_site(source)
@@ -157,12 +157,12 @@ def normalise_source(
 
 
 def open_client(site: Site, on_retry: Callable[[str], None] = lambda why: None) -> Client | FolderClient:
-    """What asks a site: a client, whose token and our address come from the environment, or a reader of a folder.
+    """The client of a site, with token and contact from the environment, or of a folder that holds its files.
 
     Raises
     ------
     ValueError
-        The base URL is none, and no folder either.
+        The base URL is neither an address nor a folder.
     """
     if not site.base_url:
         raise ValueError(f"{site.name} is closed; --base-url must be the folder with the files of its feed")
@@ -192,12 +192,12 @@ def ingest_kaggle(
 ) -> None:
     """Bring the data set of a report up to date with a folder of Meta Kaggle; see :func:`ingest_source`.
 
-    ``before_commit`` is called with the ingest when everything is read; what it raises leaves the data set as it was.
+    ``before_commit`` is called with the ingest when everything is read; its errors leave the data set unchanged.
     """
     from ..sources.files.kaggle import read_meta_kaggle
 
     if folder is None or not Path(folder).is_dir():
-        raise ValueError(f"say with --base-url in which folder the files of Meta Kaggle are, got {folder!r}")
+        raise ValueError(f"--base-url must be the folder with the files of Meta Kaggle, got {folder!r}")
     began = time.monotonic()
     check_folder(lake, layout.dataset_folder(report.dataset))
     start = None if since is None else parse_time(since)

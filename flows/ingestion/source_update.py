@@ -1,4 +1,4 @@
-"""One function that brings a data set up to date with its source, whether that is a site or files."""
+"""One function that brings a data set up to date with its source, a site or files."""
 
 from __future__ import annotations
 
@@ -29,13 +29,12 @@ def check_source(
     path: str | None = None,
     file_options: Mapping[str, Any] | None = None,
 ) -> None:
-    """Refuse what cannot be followed, before anything is done.
+    """Check the arguments of :func:`update` before anything is done.
 
     Raises
     ------
     ValueError
-        There is no such source, the time, the address or an option of files is none, or the path is missing or one
-        too many.
+        The source, the time, the address or an option of files is invalid, or the path is missing or not allowed.
     """
     if source not in SOURCES:
         raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r}")
@@ -52,9 +51,7 @@ def check_source(
         check_options(file_options or {})
         return
     if path is not None:
-        raise ValueError(
-            f"a path is for {FILES} and {KAGGLE}; {source} is a site, another address of it is its base_url"
-        )
+        raise ValueError(f"a path is for {FILES} and {KAGGLE}; {source} is a site, give another address as base_url")
     with open_client(find_site(source, base_url)):
         pass
 
@@ -70,7 +67,7 @@ def update(
     file_options: Mapping[str, Any] | None = None,
     on_progress: ProgressCallback = lambda done, total, message: None,
 ) -> SourceReport:
-    """Bring a data set up to date with a source; files that did not change since the last time are not read.
+    """Bring a data set up to date with a source; unchanged files are not read.
 
     Parameters
     ----------
@@ -79,16 +76,16 @@ def update(
     since, base_url
         As for :func:`ranklake.flows.ingestion.sites.ingest_source`.
     path, file_options
-        Of ``files``: as for :func:`ranklake.flows.ingestion.files.ingest_files`. Of ``kaggle``: the folder.
+        For ``files``, as for :func:`ranklake.flows.ingestion.files.ingest_files`; for ``kaggle``, the folder.
 
     Raises
     ------
     ValueError
         As for :func:`check_source`.
     SourceError
-        The site or a file cannot be read; the data set stays as it was, or has what was read until then.
+        The site or a file cannot be read. Files leave the data set unchanged; of a site, earlier responses are kept.
     LakeError
-        The lake is damaged, or another process writes the data set for longer than ten minutes.
+        The lake is damaged, or another process holds the lease of the data set for longer than ten minutes.
     """
     if source not in (FILES, KAGGLE):
         return ingest_source(lake, source, dataset, since=since, base_url=base_url, on_progress=on_progress)
@@ -112,7 +109,7 @@ def update(
 
 
 def has_contests(lake: Lake, dataset: str) -> bool:
-    """Whether there is anything to rate."""
+    """Whether a data set has contests."""
     return _n_contests(lake, dataset) > 0
 
 

@@ -59,7 +59,7 @@ def test_archive__a_response_that_was_emptied_is_damage(lake: Lake) -> None:
     archive.store(document("1"))
     lake.write_bytes(layout.raw_file("site", "round", "1"), b"")
     ((path, problem),) = archive.verify()
-    assert "not the response that was kept" in problem
+    assert "not the response that was stored" in problem
     assert path == layout.raw_file("site", "round", "1")
 
 

@@ -196,7 +196,7 @@ def test_update__a_file_that_changes_while_it_is_read_changes_nothing(
         put(folder / "4.json", "ada", "eve", day=4)
 
     monkeypatch.setattr(file_source, "read_contests", meanwhile)
-    with pytest.raises(SourceError, match="it was changed while it was read; nothing was taken in"):
+    with pytest.raises(SourceError, match="it was changed while it was read; nothing was ingested"):
         taken(lake, folder)
     assert contests(lake) == before
     monkeypatch.undo()

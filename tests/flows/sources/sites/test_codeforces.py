@@ -268,7 +268,7 @@ def test_ingest__a_broken_response_is_told_kept_and_asked_for_again(
     assert f"{site.server.url}api/contest.ratingChanges?contestId=3" in reason
     assert reason.isprintable()
     assert report.lines()[0] == f"rejected: {reason}"
-    kept = reason.rpartition("the response is kept at ")[2]
+    kept = reason.rpartition("the response is stored at ")[2]
     assert lake.exists(kept)
 
     assert counts(follow(lake, site)) == {"unchanged": 2, "requests": 1}  # not at once
@@ -457,7 +457,7 @@ def test_normalise__a_damaged_response_is_named(lake: Lake, site: FakeCodeforces
     follow(lake, site)
     path = tmp_path / "lake" / "raw" / "codeforces" / "rating-changes" / "3.0.zst"
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(Exception, match=r"rating-changes/3.0.zst: not the response that was kept; delete it and "):
+    with pytest.raises(Exception, match=r"rating-changes/3.0.zst: not the response that was stored; delete it and "):
         normalise_source(lake, "codeforces")
     path.unlink()
     (tmp_path / "lake" / "raw" / "codeforces" / "index.json").unlink()
