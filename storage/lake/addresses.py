@@ -1,4 +1,4 @@
-"""Addresses that cannot be a lake's, though fsspec would take them for another folder than the one that is meant."""
+"""Addresses that cannot be the address of a lake, but that fsspec would read as another folder than the one meant."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _DRIVE = re.compile("[A-Za-z]:")
 
 
 def check_address(url: str) -> None:
-    """Refuse an address that names no folder, or by mistake one of the working folder.
+    """Refuse an address that names no folder, or by mistake a folder in the working folder.
 
     Raises
     ------
     AddressError
-        Names the address and what is wrong with it.
+        Names the address and its fault.
     """
     if not url.strip():
         raise AddressError(f"the address of the lake is empty, got {url!r}; {ADDRESS_FORMS}")

@@ -1,8 +1,8 @@
 """Files on a disk of this machine: replaced in one step, created only once, flushed; with POSIX and with Windows.
 
 File systems differ. FAT, exFAT, some network mounts and FUSE have no hard links. Windows cannot flush a folder, and
-refuses to replace or remove a file that another program has open. What a file system cannot do is done another way if
-there is one; what is lost by that is logged when the first lease is taken, before any work, once a process and lake.
+refuses to replace or remove a file that another program has open. A missing feature is replaced by another way if there
+is one. The lost guarantee is logged when the first lease is taken, before any work, once per process and lake.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ __all__ = ["Disk", "sync", "too_long"]
 T = TypeVar("T")
 
 WINDOWS = os.name == "nt"
-SHARING_SECONDS = 5.0  # how long a file that another program has open is tried again, on Windows
-_NOT_EMPTY = 145  # Windows: a folder whose last file is not gone yet, because another program has it open
+SHARING_SECONDS = 5.0  # retry limit for a file that another program has open, on Windows
+_NOT_EMPTY = 145  # Windows: a folder whose last file still exists, because another program has it open
 _PATH_LIMIT = 259  # characters, unless Windows was set up for more
 
-# What file systems without hard links say (link(2), macOS, FUSE, Windows)
+# Errors of file systems without hard links (link(2), macOS, FUSE, Windows)
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EMLINK})
 _NO_FLUSH = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 _NO_FOLDER_FLUSH = _NO_FLUSH | {errno.EACCES, errno.EPERM, errno.EBADF, errno.EISDIR}
@@ -106,14 +106,14 @@ class Disk:
         self.clear(taken)
 
     def revoke(self, fence: str) -> None:
-        """Take a fence away from its writer in one step, and delete it with all that is in it."""
+        """Rename a fence so that its writer cannot use it any more, in one step, and delete it with its files."""
         gone = f"{fence}-{secrets.token_hex(8)}"
         with suppress(FileNotFoundError):
             self.retry(lambda: os.rename(fence, gone))
         self.clear(gone)
 
     def clear(self, full: str) -> None:
-        """Delete a file, or a folder with all that is in it, while others may be deleting the same."""
+        """Delete a file, or a folder with its files, also while other processes delete the same."""
         while True:
             try:
                 if os.path.isdir(full) and not os.path.islink(full):
@@ -126,7 +126,7 @@ class Disk:
                     return
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise  # of these two, a writer made a file meanwhile
+                    raise  # the two errors above mean that a writer made a file meanwhile
 
     def create(self, full: str, data: bytes, fence: str = "") -> bool:
         """Create a file with its content in one step, unless the file exists; returns whether it was created.
@@ -147,7 +147,7 @@ class Disk:
         return True
 
     def overwrite(self, full: str, data: bytes) -> None:
-        """Write over the beginning of a file that exists. Within one sector no process sees half of it."""
+        """Write over the beginning of an existing file. Within one sector no process reads half of it."""
         with open(full, "r+b") as file:
             file.write(data)
 
@@ -167,7 +167,7 @@ class Disk:
             self._log("folders" if folder else "flush")
 
     def retry(self, act: Callable[[], T]) -> T:
-        """What ``act`` returns. On Windows it is tried again for a while if another program has the file open."""
+        """Call ``act`` and return its result; on Windows, again for a while if another program has the file open."""
         give_up = time.monotonic() + SHARING_SECONDS
         while True:
             try:
@@ -216,7 +216,7 @@ class Disk:
 
 
 def too_long(full: str) -> str:
-    """Why Windows finds no folder for a path, if its length is the reason; empty otherwise."""
+    """A message if Windows finds no folder for a path because the path is too long; empty otherwise."""
     length = max(len(full), len(_temporary(full.rpartition("/")[0])))
     if not WINDOWS or length <= _PATH_LIMIT:
         return ""
@@ -229,7 +229,7 @@ def _temporary(folder: str) -> str:
 
 @contextmanager
 def _fenced(fence: str, full: str) -> Iterator[None]:
-    """Find out why a rename out of the folder ``fence`` or into it failed."""
+    """Explain why a rename out of the folder ``fence`` or into it failed."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What can be wrong with a lake, in words that name the value, the place and the way out."""
+"""Errors of a lake. Their messages name the value, the place and the remedy."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = [
 
 
 class LakeError(Exception):
-    """Something on disk is not as it must be.
+    """A file or folder of a lake is not as it must be.
 
     Attributes
     ----------
     path : str
-        The place, inside the lake; empty when the lake itself is meant.
+        The path inside the lake; empty for the lake itself.
     """
 
     def __init__(self, message: str, *, path: str = "") -> None:
@@ -32,27 +32,27 @@ class LakeError(Exception):
 
 
 class AddressError(LakeError):
-    """The address of a lake that cannot be one.
+    """An address that cannot be the address of a lake.
 
     Attributes
     ----------
     exit_code : int
-        What a command exits with: wrong use.
+        Exit code of a command: wrong use.
     """
 
     exit_code = 2
 
 
 class MissingError(LakeError):
-    """A file, data set or run that was asked for is not there."""
+    """A file, data set or run does not exist."""
 
 
 class DamagedError(LakeError):
-    """A file is there but does not hold what it must."""
+    """A file exists, but its content is not what it must be."""
 
 
 class UnreachableError(LakeError):
-    """A store does not answer, or refuses access: what is in it is not known to be damaged."""
+    """A store does not answer or refuses access. Nothing is known about its content."""
 
 
 class NoSpaceError(LakeError):
@@ -60,14 +60,14 @@ class NoSpaceError(LakeError):
 
 
 class LeaseHeldError(LakeError):
-    """Somebody else is writing there.
+    """Another process holds the lease.
 
     Attributes
     ----------
     holder : str
-        Who, and at what.
+        The user, host, purpose and process.
     age_seconds : float
-        Since their last heartbeat.
+        Time since the last heartbeat.
     """
 
     def __init__(self, message: str, *, path: str = "", holder: str = "", age_seconds: float = 0.0) -> None:
@@ -76,20 +76,20 @@ class LeaseHeldError(LakeError):
 
 
 class ConflictError(LakeError):
-    """A file is no longer what its writer read; nothing was changed."""
+    """A file has changed since its writer read it; nothing was changed."""
 
 
 class FencedError(LakeError):
-    """A change was refused because its writer has lost the lease; nothing was changed."""
+    """A change was refused because its writer lost the lease; nothing was changed."""
 
 
 class NameRefusedError(LakeError):
-    """A new data set, run or search must not be called that.
+    """A name that a new data set, run or search must not have.
 
     Attributes
     ----------
     exit_code : int
-        What a command exits with: wrong use.
+        Exit code of a command: wrong use.
     """
 
     exit_code = 2

@@ -27,18 +27,18 @@ _TRIES = 3
 class LakeFiles:
     """Files of a lake, by their path inside it, ``/`` between the parts.
 
-    A file is there in full or not at all: writes replace it in one step. Made by ``Lake.open``.
+    A file exists in full or not at all: writes replace it in one step. Made by ``Lake.open``.
 
     Attributes
     ----------
     url : str
-        Where it is, as it was opened.
+        Address of the lake, as it was opened.
     local : bool
-        Whether it is on a disk of this machine, and its files therefore at hand.
+        Whether the lake is on a disk of this machine.
     conditional : bool
-        Whether files can be replaced on condition that they are of the version that was read: in S3.
+        Whether a file can be replaced on condition that it still has the version that was read: in S3.
     hard_links : bool
-        Whether that disk has hard links, as far as is known; true once a lease was taken on a disk that has them.
+        Whether the disk has hard links, as far as is known; certain once a lease was taken.
     """
 
     def __init__(self, filesystem: fsspec.AbstractFileSystem, root: str, url: str) -> None:
@@ -58,9 +58,9 @@ class LakeFiles:
         Raises
         ------
         AddressError
-            It cannot be the address of a lake.
+            The address cannot be that of a lake.
         LakeError
-            There is no folder and ``create`` is false, or it cannot be made; a bucket is never made.
+            The folder does not exist and ``create`` is false, or it cannot be made; a bucket is never made.
         """
         url = os.fspath(url)
         filesystem, root = connect(url)
@@ -86,25 +86,25 @@ class LakeFiles:
         return self._disk.hard_links
 
     def uri(self, path: str) -> str:
-        """Where a file or folder is, as other tools name it: an absolute path on a disk, an address elsewhere."""
+        """The absolute path of a file or folder on a disk, or its address elsewhere, for other programs."""
         if self.local:
             return self._full(path)
         return f"{self.url.rstrip('/')}/{path}"
 
     def read_bytes(self, path: str) -> bytes:
-        """All of a file.
+        """The content of a file.
 
         Raises
         ------
         MissingError
-            There is none.
+            The file does not exist.
         """
         with with_remedies(self), self._lake_errors("read", path):
-            data: bytes = self._patiently(lambda: self._filesystem.cat_file(self._full(path)))
+            data: bytes = self._retried(lambda: self._filesystem.cat_file(self._full(path)))
         return data
 
     def read_versioned(self, path: str) -> tuple[bytes, str]:
-        """All of a file, as :meth:`read_bytes`, and its version for :meth:`replace_bytes`, empty without any."""
+        """The content of a file, as :meth:`read_bytes`, and its version for :meth:`replace_bytes`; empty on a disk."""
         if not self.conditional:
             return self.read_bytes(path), ""
         with with_remedies(self), self._lake_errors("read", path):
@@ -113,26 +113,26 @@ class LakeFiles:
     def write_bytes(self, path: str, data: bytes | pa.Buffer, *, fence: str = "") -> None:
         """Make or replace a file in one step; parents are made as needed.
 
-        ``fence`` is the folder of a lease on a disk, see ``ranklake.storage.leases.fence``: for
-        :class:`ranklake.storage.leases.lease.Lease`, through which all is changed that is under a lease.
+        ``fence`` is the folder of a lease on a disk, see ``ranklake.storage.leases.fence``. Only
+        :class:`ranklake.storage.leases.lease.Lease` passes it.
         """
         full = self._full(path)
         with self._lake_errors("write", path):
             if self.local:
                 aside = self._full(fence) if fence else ""
-                self._below_parents(full, lambda: self._disk.replace(full, data, aside))
+                self._with_parents(full, lambda: self._disk.replace(full, data, aside))
             else:
-                self._below_parents(full, lambda: self._put(full, data))
+                self._with_parents(full, lambda: self._put(full, data))
 
     def replace_bytes(self, path: str, data: bytes | pa.Buffer, version: str, *, fence: str = "") -> str:
-        """Put a file in the place of the version that was read, or of none if that is empty; returns the new version.
+        """Replace the ``version`` of a file that was read, or create the file if it is empty; returns the new version.
 
-        Where there are no conditional puts, as :meth:`write_bytes`.
+        Without conditional puts, as :meth:`write_bytes`.
 
         Raises
         ------
         ConflictError
-            The file is of another version by now.
+            The file has another version by now.
         """
         if not self.conditional:
             self.write_bytes(path, data, fence=fence)
@@ -141,12 +141,12 @@ class LakeFiles:
         return self._if_unchanged(path, version, content, lambda at: at.replace(self._full(path), content, version))
 
     def rewrite_bytes(self, path: str, data: bytes) -> None:
-        """Replace the content of a small file; on a full disk in place, which needs no space if it is no longer.
+        """Replace the content of a small file; on a full disk in place, which needs no space if the length stays.
 
         Raises
         ------
         MissingError
-            The disk is full and there is no such file.
+            The disk is full and the file does not exist.
         """
         try:
             self.write_bytes(path, data)
@@ -155,30 +155,30 @@ class LakeFiles:
                 self._disk.overwrite(self._full(path), data)
 
     def create_bytes(self, path: str, data: bytes, *, fence: str = "") -> bool:
-        """Make a file unless there is one; of several who try at once, one succeeds.
+        """Create a file unless it exists; of several processes that try at once, one succeeds.
 
-        ``data`` must be the caller's alone: an object store may be asked twice, and what is found there then tells
-        whether the first request got through.
+        ``data`` must be unique to the caller: a request to an object store may be sent twice, and the content of the
+        object then shows whether the first request succeeded.
 
         Returns
         -------
         bool
-            Whether it was made.
+            Whether the file was created.
         """
         full = self._full(path)
         with self._lake_errors("create", path):
             if self.local:
                 aside = self._full(fence) if fence else ""
-                return self._below_parents(full, lambda: self._disk.create(full, data, aside))
-            return self._below_parents(full, lambda: self._create_remotely(full, data))
+                return self._with_parents(full, lambda: self._disk.create(full, data, aside))
+            return self._with_parents(full, lambda: self._create_remotely(full, data))
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file or folder."""
+        """Whether a file or folder exists."""
         with self._lake_errors("look for", path):
             return bool(self._filesystem.exists(self._full(path)))
 
     def size(self, path: str) -> int | None:
-        """Bytes of a file; None if there is none."""
+        """Size of a file in bytes; None if it does not exist."""
         try:
             with self._lake_errors("look for", path):
                 return int(self._filesystem.info(self._full(path))["size"] or 0)
@@ -186,7 +186,7 @@ class LakeFiles:
             return None
 
     def list(self, folder: str) -> list[str]:
-        """Names in a folder, sorted; none if there is no such folder."""
+        """Names in a folder, sorted; empty if the folder does not exist."""
         return sorted(self.sizes(folder))
 
     def sizes(self, folder: str) -> dict[str, int]:
@@ -201,35 +201,35 @@ class LakeFiles:
                 entries = self._filesystem.ls(full, detail=True)
         except MissingError:
             return {}
-        found = {entry["name"].rstrip("/"): (entry["size"] or 0, entry.get("ETag", "")) for entry in entries}
-        found.pop(full, None)  # stores may list the folder itself
-        return {name.rpartition("/")[2]: entry for name, entry in found.items()}
+        paths = {entry["name"].rstrip("/"): (entry["size"] or 0, entry.get("ETag", "")) for entry in entries}
+        paths.pop(full, None)  # stores may list the folder itself
+        return {name.rpartition("/")[2]: entry for name, entry in paths.items()}
 
     def delete_version(self, path: str, version: str) -> None:
-        """Remove a file if it is of a version; raises as :meth:`replace_bytes`."""
+        """Delete a file on condition that it has that version; raises as :meth:`replace_bytes`."""
         if not self.conditional:
             self.delete(path)
         else:
             self._if_unchanged(path, version, None, lambda at: at.delete(self._full(path), version))
 
     def delete(self, path: str, *, fence: str = "") -> None:
-        """Remove a file; nothing happens if there is none. ``fence`` as for :meth:`write_bytes`."""
+        """Delete a file; does nothing if it does not exist. ``fence`` as for :meth:`write_bytes`."""
         with suppress(MissingError), self._lake_errors("delete", path):
             if fence:
                 self._disk.remove(self._full(path), self._full(fence))
             else:
-                self._patiently(lambda: self._filesystem.rm_file(self._full(path)))
+                self._retried(lambda: self._filesystem.rm_file(self._full(path)))
 
     def delete_folder(self, folder: str, *, fence: str = "") -> None:
-        """Remove a folder and what is left in it; nothing happens if there is none."""
+        """Delete a folder and its files; does nothing if it does not exist."""
         with suppress(MissingError), self._lake_errors("delete", folder):
             if fence:
                 self._disk.remove(self._full(folder), self._full(fence))
             else:
-                self._patiently(lambda: self._filesystem.rm(self._full(folder), recursive=True))
+                self._retried(lambda: self._filesystem.rm(self._full(folder), recursive=True))
 
     def delete_listed(self, folder: str, check: Callable[[], None]) -> None:
-        """Remove what is in a folder of an object store; ``check`` is called once it is listed."""
+        """Delete the files in a folder of an object store; ``check`` is called between listing and deletion."""
         with suppress(MissingError), self._lake_errors("delete", folder):
             files = self._filesystem.find(self._full(folder))
             check()
@@ -237,19 +237,19 @@ class LakeFiles:
                 self._filesystem.rm(files)
 
     def make_fence(self, fence: str) -> None:
-        """Make the folder through which the holder of a lease on a disk changes the lake. It is never made again."""
+        """Make the folder through which the holder of a lease on a disk changes the lake. Never made again."""
         with self._lake_errors("create", fence):
             os.mkdir(self._full(fence))
 
     def revoke_fence(self, fence: str) -> None:
-        """Take a fence away from its writer in one step, and delete it with all that is in it."""
+        """Rename a fence so that its writer cannot use it any more, in one step, and delete it with its files."""
         with self._lake_errors("delete", fence):
             self._disk.revoke(self._full(fence))
 
     @property
     def _filesystem(self) -> fsspec.AbstractFileSystem:
         if self._process != os.getpid():
-            # A connection does not survive a fork; nor may the child let go of it, which would close the parent's.
+            # A connection does not survive a fork. The child keeps a reference: without it, the parent's would close.
             self._inherited = self._connection
             self._connection, _ = connect(self.url)
             self._process = os.getpid()
@@ -258,11 +258,11 @@ class LakeFiles:
     def _lake_errors(self, action: str, path: str) -> AbstractContextManager[None]:
         return lake_errors(action, path, self._bucket, self._root if self.local else "")
 
-    def _patiently(self, act: Callable[[], T]) -> T:
+    def _retried(self, act: Callable[[], T]) -> T:
         return self._disk.retry(act) if self.local else act()
 
-    def _below_parents(self, full: str, make: Callable[[], T]) -> T:
-        """Make a file, and its parents if need be; once more if somebody swept it, or them, meanwhile."""
+    def _with_parents(self, full: str, make: Callable[[], T]) -> T:
+        """Make a file, and its parents if they are missing; again if another process deleted them meanwhile."""
         for _ in range(_TRIES - 1):
             try:
                 return make()
@@ -281,7 +281,7 @@ class LakeFiles:
         return f"{self._root}/{path}" if path else self._root
 
     def _if_unchanged(self, path: str, version: str, wanted: bytes | None, act: Callable[[Conditional], T]) -> T | str:
-        """Change an object if it is of a version. A request whose answer was lost may have got through."""
+        """Change an object on condition that it has a version. A request without a reply may have succeeded."""
         at = Conditional(self._filesystem)
         refused: Exception = OSError()
         with self._lake_errors("write", path):
@@ -290,11 +290,11 @@ class LakeFiles:
                     return act(at)
                 except OSError as error:
                     refused = error
-                found: bytes | None = None
+                content: bytes | None = None
                 now = ""
                 with suppress(FileNotFoundError):
-                    found, now = at.read(self._full(path))
-                if found == wanted:
+                    content, now = at.read(self._full(path))
+                if content == wanted:
                     return now
                 if now != version:
                     raise ConflictError(f"{path}: it is no longer what was read", path=path) from refused
@@ -306,7 +306,7 @@ class LakeFiles:
             try:
                 self._filesystem.pipe_file(full, data, mode="create")
                 return True
-            except OSError as error:  # there is one, or somebody makes it right now; clients differ in their words
+            except OSError as error:  # it exists, or another process is creating it; clients differ in their errors
                 refused = error
             with suppress(FileNotFoundError):
                 return bool(self._filesystem.cat_file(full) == data)

@@ -21,7 +21,7 @@ _AT_ONCE = 16  # requests to an object store under way at the same time
 
 
 class Written(NamedTuple):
-    """What a manifest needs to know of a file: its size in bytes, and their digest."""
+    """Size of a written file in bytes and the digest of its content, for a manifest."""
 
     size: int
     digest: str
@@ -50,14 +50,14 @@ class Lake(LakeFiles):
         return {name.removeprefix(f"{full}/"): entry["size"] or 0 for name, entry in files.items()}
 
     def read_many(self, paths: Sequence[str]) -> Iterator[bytes | LakeError]:
-        """All of each of some files, or why it cannot be read; from an object store, many at a time."""
+        """The content of each file, or the error that it cannot be read; from an object store, many at a time."""
         if self.local or len(paths) < 2:
-            yield from map(self._attempt, paths)
+            yield from map(self._read_or_error, paths)
             return
-        yield from prefetch(self._attempt, paths, _AT_ONCE - 1, _AT_ONCE, "ranklake-get")
+        yield from prefetch(self._read_or_error, paths, _AT_ONCE - 1, _AT_ONCE, "ranklake-get")
 
     def flush(self, paths: Iterable[str]) -> None:
-        """See files through to the disk, and the folders that name them: what is there now outlives a power cut."""
+        """Flush files, and the folders that name them, to the disk: they survive a power cut."""
         if not self.local:
             return
         places = dict.fromkeys(place for path in paths for place in ((path, False), (path.rpartition("/")[0], True)))
@@ -65,9 +65,9 @@ class Lake(LakeFiles):
             list(pool.map(self._flush, places))
 
     def log_limitations(self, path: str) -> None:
-        """Log what the file system or the store cannot promise, once a process; ``path`` is a file that was just made.
+        """Log what the file system or the store cannot guarantee, once a process; ``path`` is a file just created.
 
-        Whether there are hard links is learned when the first lease is taken.
+        Missing hard links are detected when the first lease is taken.
         """
         if self.local:
             self._flush((path, False))
@@ -95,7 +95,7 @@ class Lake(LakeFiles):
         Raises
         ------
         MissingError, DamagedError, FormatError
-            There is no such file; it cannot be read or holds something else; it is of another format.
+            The file does not exist; it cannot be read or is another table; it is of another format.
         """
         return next(self.read_tables([path], name, columns))
 
@@ -114,7 +114,7 @@ class Lake(LakeFiles):
                 table = parquet.decode(data, name, path, columns)
             yield table
 
-    def _attempt(self, path: str) -> bytes | LakeError:
+    def _read_or_error(self, path: str) -> bytes | LakeError:
         try:
             return self.read_bytes(path)
         except LakeError as error:

@@ -1,4 +1,4 @@
-"""Where things are in a lake: names to paths and back, pure string work."""
+"""Paths of a lake: from names to paths and back, without access to files."""
 
 from __future__ import annotations
 
@@ -56,35 +56,35 @@ _FENCE_PREFIX = "writing-"
 
 _RESERVED = frozenset({RAW, RUNS, PUBLISHED, SEARCHES})
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
-_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")  # also where a disk takes A and a for one letter
-# On Windows these are no files, whatever their suffix and folder
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")  # safe also on disks that ignore case
+# On Windows these are devices, with any suffix and in any folder
 _DEVICES = frozenset({"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)})
 _NUMBER = re.compile(r"[0-9]{6,}")
 
 
 def check_dataset_name(name: str) -> str:
-    """``name``, if a data set may be called that.
+    """``name``, if a data set may have it.
 
     Raises
     ------
     ValueError
-        It is not one safe path component, or names another part of the lake.
+        The name is not one safe path component, or is reserved for another part of the lake.
     """
     _check_name("data set", name)
-    # Folded, because some disks take Runs and runs for one folder.
+    # Lower case, because on some disks Runs and runs are one folder.
     if name.lower() in _RESERVED:
         raise ValueError(f"a data set must not be called {' or '.join(sorted(_RESERVED))}, got {name!r}")
     return name
 
 
 def kind_of(folder: str) -> str:
-    """What the folder of a lease or a search belongs to, in words."""
+    """What a folder belongs to: ``source``, ``run``, ``search`` or ``data set``."""
     kinds = {RAW: "source", RUNS: "run", SEARCHES: "search"}
     return kinds.get(folder.partition("/")[0], "data set")
 
 
 def portability_problem(name: str) -> str:
-    """Why some disk cannot have a folder of a name that the checks here accept, as "must not ..."; empty if all can."""
+    """Why some disk cannot have a folder with this valid name, to follow "must not"; empty if every disk can."""
     if name.endswith("."):
         return "end with '.', which Windows drops"
     if _is_device(name):
@@ -93,18 +93,18 @@ def portability_problem(name: str) -> str:
 
 
 def check_run_name(name: str) -> str:
-    """``name``, if a run may be called that.
+    """``name``, if a run may have it.
 
     Raises
     ------
     ValueError
-        It is not one safe path component.
+        The name is not one safe path component.
     """
     return _check_name("run", name)
 
 
 def contests_folder(dataset: str) -> str:
-    """Folder of the one file that says what is in the data set."""
+    """Folder of the table of contests."""
     return f"{check_dataset_name(dataset)}/contests"
 
 
@@ -139,13 +139,13 @@ def dataset_folder(dataset: str) -> str:
 
 
 def raw_folder(source: str, kind: str = "") -> str:
-    """Folder of a source's answers, or those of one kind."""
+    """Folder of a source's responses, or of its responses of one kind."""
     folder = f"{RAW}/{_check_name('source', source)}"
     return f"{folder}/{_check_name('kind of answer', kind)}" if kind else folder
 
 
 def raw_file(source: str, kind: str, key: str, version: int = 0) -> str:
-    """Path of an answer; ``key`` is what the site calls it, any string. Every answer that differs is a version more."""
+    """Path of a response; ``key`` is the site's name for it, any string. Each different response is a new version."""
     stem = _raw_stem(key)
     if _is_device(stem):
         stem = f"x-{stem}" if "." in stem else f"x-{stem}.{_key_digest(key)}"  # `x-con` may be a key, too
@@ -153,22 +153,22 @@ def raw_file(source: str, kind: str, key: str, version: int = 0) -> str:
 
 
 def raw_file_before(source: str, kind: str, key: str, version: int = 0) -> str:
-    """Path of an answer as release 0.1 called it: another one only for keys that are devices on Windows."""
+    """Path of a response in release 0.1: differs only for keys that are device names on Windows."""
     return f"{raw_folder(source, kind)}/{_raw_stem(key)}.{version}.zst"
 
 
 def raw_index(source: str) -> str:
-    """What a source has answered so far, as JSON: can be made again from the answers."""
+    """Index of a source's responses, as JSON: can be made again from the responses."""
     return f"{RAW}/{_check_name('source', source)}/index.json"
 
 
 def sources_folder(dataset: str) -> str:
-    """Folder of what a data set has taken from which source."""
+    """Folder of the records of a data set's sources."""
     return f"{check_dataset_name(dataset)}/sources"
 
 
 def source_file(dataset: str, source: str) -> str:
-    """What a data set has taken from a source's answers, as JSON."""
+    """Record of the responses of a source that are in a data set, as JSON."""
     return f"{sources_folder(dataset)}/{_check_name('source', source)}.json"
 
 
@@ -188,7 +188,7 @@ def log_file(dataset: str, file: str) -> str:
 
 
 def run_file(run: str) -> str:
-    """What the run computes, as JSON."""
+    """Configuration of the run, as JSON."""
     return f"{RUNS}/{check_run_name(run)}/run.json"
 
 
@@ -213,17 +213,17 @@ def published_folder(run: str) -> str:
 
 
 def search_file(name: str) -> str:
-    """What a search looks for, as JSON."""
+    """Configuration of a search, as JSON."""
     return f"{SEARCHES}/{_check_name('search', name)}/search.json"
 
 
 def search_tests_file(name: str) -> str:
-    """What became of a search's best when tested, as JSON."""
+    """Test results of a search's best trials, as JSON."""
     return f"{SEARCHES}/{_check_name('search', name)}/tests.json"
 
 
 def trials_folder(name: str) -> str:
-    """Folder of what a search has tried, a file a batch."""
+    """Folder of a search's trials, one file a batch."""
     return f"{SEARCHES}/{_check_name('search', name)}/trials"
 
 
@@ -244,7 +244,7 @@ def fence_number(name: str) -> int:
 
 
 def epoch_suffix(epoch: int) -> str:
-    """What names of an epoch end with, see ``ranklake.storage.leases.roots``; nothing before the first one."""
+    """Suffix of the names of an epoch, see ``ranklake.storage.leases.roots``; empty before the first epoch."""
     return f"-{numbered(epoch)}" if epoch else ""
 
 

@@ -1,4 +1,4 @@
-"""Which names a new data set, run or search may have, so that a lake can be carried to any disk."""
+"""Names that a new data set, run or search may have, so that a lake can be copied to any disk."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["check_folder"]
 
 
 def check_folder(lake: Lake, folder: str) -> None:
-    """Refuse a folder that is not there yet under a name that some disk cannot have beside those that are there.
+    """Refuse a new folder with a name that some disk cannot have beside the existing ones.
 
-    A folder that is there under exactly this name is accepted: lakes made before this rule stay usable.
+    An existing folder with exactly this name is accepted: lakes made before this rule stay usable.
 
     Parameters
     ----------
     folder
-        Of a data set, run or search, inside the lake.
+        The folder of a data set, run or search, inside the lake.
 
     Raises
     ------
@@ -26,11 +26,11 @@ def check_folder(lake: Lake, folder: str) -> None:
         reserves it.
     """
     parent, _, name = folder.rpartition("/")
-    there = lake.list(parent)
-    if name in there:
+    names = lake.list(parent)
+    if name in names:
         return
     kind = layout.kind_of(folder)
-    twin = next((other for other in there if other.lower() == name.lower()), None)
+    twin = next((existing for existing in names if existing.lower() == name.lower()), None)
     if twin is not None:
         raise NameRefusedError(
             f"the name of a new {kind} must differ from {twin!r} in more than upper and lower case, got {name!r}; "

@@ -1,4 +1,4 @@
-"""File systems behind an address: how they are reached, how they differ, and their errors in our words."""
+"""File systems behind an address: connections, conditional requests to S3, and their errors as errors of the lake."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     Raises
     ------
     LakeError
-        What reads such addresses is not installed.
+        The package for such addresses is not installed.
     AddressError
         It cannot be the address of a lake.
     """
@@ -40,10 +40,10 @@ def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     protocol = get_protocol(url)
     options = _OPTIONS.get(protocol, {})
     if protocol in _BUCKETS:
-        # One that was opened before may have had other credentials, or another place in the environment.
+        # A cached connection may have other credentials, or another endpoint from the environment.
         options = {**options, "skip_instance_cache": True}
     try:
-        # A listing remembered from before our own writes would hide them.
+        # A cached listing would hide our own later writes.
         filesystem, root = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
     except ImportError as error:
         package = f"'ranklake[{_EXTRAS[protocol]}]'" if protocol in _EXTRAS else "what it names"
@@ -59,9 +59,9 @@ def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
 
 
 def bucket_of(filesystem: fsspec.AbstractFileSystem, root: str) -> str:
-    """The bucket of a path in an object store; empty where folders are real.
+    """The bucket of a path in an object store; empty on a disk.
 
-    In a bucket, folders are there while files are, and need not be made; the bucket itself is its owner's to make.
+    In a bucket a folder exists as long as it has files, and need not be made. Buckets are never made here.
     """
     protocols = filesystem.protocol
     names = {protocols} if isinstance(protocols, str) else set(protocols)
@@ -69,7 +69,7 @@ def bucket_of(filesystem: fsspec.AbstractFileSystem, root: str) -> str:
 
 
 class Conditional:
-    """Objects of S3 with their versions, which are their ETags. Versions of other stores are empty.
+    """Objects of S3 with their versions, which are their ETags. In other stores versions are empty.
 
     gcsfs and adlfs only make an object unless there is one (``mode="create"``); they offer no replacement of a
     version that was read. Their objects are replaced without a condition.
@@ -80,7 +80,7 @@ class Conditional:
 
     @staticmethod
     def offered_by(filesystem: fsspec.AbstractFileSystem) -> bool:
-        """Whether the store's client can replace an object only if it is of a version."""
+        """Whether the store's client can replace an object on condition that it has a version."""
         protocols = filesystem.protocol
         return "s3" in ({protocols} if isinstance(protocols, str) else set(protocols))
 
@@ -97,19 +97,19 @@ class Conditional:
         return data, version
 
     def replace(self, full: str, data: bytes, version: str) -> str:
-        """Put an object in the place of that version, or of none if it is empty; returns the new version.
+        """Replace that version of an object, or create the object if ``version`` is empty; returns the new version.
 
         Raises
         ------
         OSError
-            It is of another version, or the request failed. It may have got through after all.
+            The object is of another version, or the request failed. A failed request may have succeeded in the store.
         """
         how = {"IfMatch": version} if version else {"mode": "create"}
         answer = self._filesystem.pipe_file(full, data, **how)
-        return str(answer["ETag"]) if answer else self.read(full)[1]  # of very large ones s3fs tells nothing
+        return str(answer["ETag"]) if answer else self.read(full)[1]  # s3fs returns nothing for very large ones
 
     def delete(self, full: str, version: str) -> None:
-        """Delete an object if it is of that version; raises as :meth:`replace`."""
+        """Delete an object on condition that it has that version; raises as :meth:`replace`."""
         bucket, key, _ = self._filesystem.split_path(full)
         self._filesystem.call_s3("delete_object", Bucket=bucket, Key=key, IfMatch=version)
 
@@ -127,12 +127,12 @@ class Conditional:
 
 @contextmanager
 def lake_errors(action: str, path: str, bucket: str = "", disk: str = "") -> Iterator[None]:
-    """Turn the system's errors into ours, which name the place inside the lake.
+    """Raise errors of the file system as errors of the lake, with the path inside it.
 
     Parameters
     ----------
     disk
-        A path on the disk of the lake, to say how much is free there.
+        A path on the disk of the lake, for the free space in messages; empty for object stores.
     """
     try:
         yield
@@ -144,7 +144,7 @@ def lake_errors(action: str, path: str, bucket: str = "", disk: str = "") -> Ite
             raise LakeError(problem, path=path) from error
         raise MissingError(f"{path}: there is no such file; {remedy_for(path)}", path=path) from error
     except Exception as error:
-        # Clients of object stores have errors of their own for want of credentials or of a connection.
+        # Clients of object stores have their own errors for missing credentials and lost connections.
         if not isinstance(error, OSError) and not bucket:
             raise
         reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Work that is done by threads ahead of its consumer, a bounded number of steps."""
+"""Bounded prefetch: threads fetch a few items ahead of the consumer."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ T = TypeVar("T")
 def prefetch(fetch: Callable[[K], T], keys: Iterable[K], ahead: int, workers: int, name: str) -> Iterator[T]:
     """Results of ``fetch`` in the order of ``keys``; up to ``ahead`` are fetched while an earlier one is in use.
 
-    The iterator may be dropped before its end. Its threads are then not waited for: Python may finalise it in any
-    thread, also in one that is just starting and holds a lock of the interpreter that the wait would need.
+    The iterator may be dropped before its end. It does not wait for its threads then: Python may finalise it in any
+    thread, also in a starting one that holds an interpreter lock for which the wait would need.
 
     Parameters
     ----------
@@ -29,16 +29,16 @@ def prefetch(fetch: Callable[[K], T], keys: Iterable[K], ahead: int, workers: in
     Raises
     ------
     Exception
-        Whatever ``fetch`` raises for a key, at its turn.
+        The error of ``fetch`` for a key, when its result is due.
     """
     pool = ThreadPoolExecutor(workers, thread_name_prefix=name)
-    coming: deque[Future[T]] = deque()
+    pending: deque[Future[T]] = deque()
     try:
         for key in keys:
-            coming.append(pool.submit(fetch, key))
-            if len(coming) > ahead:
-                yield coming.popleft().result()
-        while coming:
-            yield coming.popleft().result()
+            pending.append(pool.submit(fetch, key))
+            if len(pending) > ahead:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""The way out: which command mends what is wrong with a file, by its place in the lake."""
+"""Remedies: the command that repairs a damaged file, by the file's place in the lake."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["damaged", "remedies_for_sources", "remedy_for", "with_remedies"]
 
 _RESTORE = "restore it or make it again"
-_OF_SITES = ("standings", "contests", "players", "log")  # kinds of files that a site's answers make again
+_OF_SITES = ("standings", "contests", "players", "log")  # folders that can be made again from a site's responses
 
 
 def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
-    """What to do when the file or folder at ``path`` inside the lake is missing or not as it must be.
+    """What to do if the file or folder at ``path`` inside the lake is missing or damaged.
 
     Parameters
     ----------
     sources
-        Sites whose answers the data set was made of, as far as that is known.
+        Sites from whose responses the data set was made, as far as they are known.
     """
     top, name, *more = [*path.split("/"), "", ""]
     if path.rpartition("/")[2].startswith("lease-"):
@@ -47,22 +47,22 @@ def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
     again = [f"`ranklake normalise --source {source} --dataset {top}" for source in sources]
     if name == "standings":
         if again:
-            return f"restore it, or {' and '.join(f'{one} --rewrite`' for one in again)} makes it again"
+            return f"restore it, or {' and '.join(f'{command} --rewrite`' for command in again)} makes it again"
         return f"restore it, or ingest {top} again with --rewrite"
     if name in ("contests", "players", "log"):
-        then = " and ".join(f"{one}`" for one in again) or "ingest again"
+        then = " and ".join(f"{command}`" for command in again) or "ingest again"
         return f"restore it, or `ranklake delete --dataset {top} --with-runs` and {then}"
     return _RESTORE
 
 
 def damaged(path: str, what: str) -> DamagedError:
-    """The error that says ``what`` is wrong with ``path``, and what mends it."""
+    """The error for a damaged ``path``: the damage, ``what``, and the remedy."""
     return DamagedError(f"{path}: {what}; {remedy_for(path)}", path=path)
 
 
 @contextmanager
 def with_remedies(lake: LakeFiles) -> Iterator[None]:
-    """Give errors about files of ``lake`` the way out that :func:`remedies_for_sources` finds."""
+    """Add the remedy of :func:`remedies_for_sources` to errors about files of ``lake``."""
     try:
         yield
     except LakeError as error:
@@ -71,7 +71,7 @@ def with_remedies(lake: LakeFiles) -> Iterator[None]:
 
 
 def remedies_for_sources(lake: LakeFiles, message: str, path: str) -> str:
-    """A message about ``path`` with the way out that its data set has: one that came from sites is made of answers."""
+    """A message about ``path`` with a better remedy if its data set came from sites: make it from responses again."""
     top, _, rest = path.partition("/")
     if rest.partition("/")[0] not in _OF_SITES or top in (RUNS, PUBLISHED, RAW):
         return message

@@ -1,4 +1,4 @@
-"""Full disks: which errors mean one, how much room is left, and which commands make some."""
+"""Full disks: the errors that mean one, the free space, and the commands that free some."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ def is_full(error: BaseException) -> bool:
 
 
 def text_means_full(text: str) -> bool:
-    """Whether the message of a library that has no error numbers means the same."""
+    """Whether an error message without an error number means a full disk."""
     return _TEXT.search(text) is not None
 
 
 def free_bytes(path: str) -> int:
-    """Bytes that this user may still write on the disk of a path; quotas are not known here."""
+    """Bytes that this user can still write on the disk of a path, without regard to quotas."""
     return shutil.disk_usage(_existing(path)).free
 
 
 def free_space(path: str) -> str:
-    """How much is free on the disk of a path, in words; empty if the platform does not say."""
+    """A text with the free space on the disk of a path; empty if the platform does not report it."""
     try:
         usage = shutil.disk_usage(_existing(path))
     except OSError:
         return ""
     text = f"{usage.free:,} of {usage.total:,} bytes free"
     if hasattr(os, "statvfs"):
-        found = os.statvfs(_existing(path))
-        if found.f_files and not found.f_favail:  # file systems without a limit have 0 of 0
-            text += f", 0 of {found.f_files:,} inodes free"
+        inodes = os.statvfs(_existing(path))
+        if inodes.f_files and not inodes.f_favail:  # file systems without a limit have 0 of 0
+            text += f", 0 of {inodes.f_files:,} inodes free"
     return text
 
 
 def no_space_to_merge(path: str, needed: int, disk: str) -> str:
-    """Why files cannot be merged: the bytes that takes and the room there is."""
+    """The message that files cannot be merged: the bytes needed and the free space."""
     return (
         f"{path}: no space to merge more files, which takes {needed:,} bytes ({free_space(disk)}); {HOW_TO_FREE_SPACE}"
     )
 
 
 def _existing(path: str) -> str:
-    """The nearest folder above a path that is there."""
+    """The nearest existing folder above a path."""
     path = os.path.abspath(path)
     while not os.path.exists(path) and path != os.path.dirname(path):
         path = os.path.dirname(path)
