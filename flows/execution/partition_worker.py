@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Prior, Rounds, System
-from ranklake.rating_kernels.core.beliefs import Column, Ragged, serial_map
+from ranklake.rating_kernels.core.beliefs import Column, serial_map
+from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Floats, Ints
 from ranklake.rating_kernels.core.system import Summary, select_rows
 from ranklake.rating_kernels.warm import warm

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ranklake.rating_kernels.core.beliefs import Column, Ragged
+from ranklake.rating_kernels.core.beliefs import Column
+from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Ints, Longs
 
 from .rater import BeliefColumns
@@ -73,12 +74,12 @@ class Partitioning:
         """Columns of the first players, cut into those of each partition."""
         known = len(columns["mu"])
         players = [partition.players(known) for partition in self._partitions]
-        return [{name: _take(column, rows) for name, column in columns.items()} for rows in players]
+        return [{name: column.take(rows) for name, column in columns.items()} for rows in players]
 
     def merge(self, parts: Sequence[BeliefColumns]) -> BeliefColumns:
         """Columns of all players from those of each partition."""
         rows = [partition.players(self._n_players) for partition in self._partitions]
-        return {name: _merge([part[name] for part in parts], rows, self._n_players) for name in parts[0]}
+        return {name: _merge([part[name] for part in parts], rows) for name in parts[0]}
 
 
 def positions(players: npt.NDArray[np.integer], others: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
@@ -89,29 +90,9 @@ def positions(players: npt.NDArray[np.integer], others: npt.NDArray[np.integer])
     return np.where(others[at] == players, at, -1)
 
 
-def _take(column: Column | Ragged, rows: Longs) -> Column | Ragged:
-    """The entries, or lists, of some rows of a column."""
-    if not isinstance(column, tuple):
-        return column[rows]
-    offsets, values = column
-    lengths = np.diff(offsets)[rows]
-    ends = np.cumsum(lengths)
-    at = np.repeat(offsets[:-1][rows] - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
-    return np.concatenate(([0], ends)), values[at]
-
-
-def _merge(parts: Sequence[Column | Ragged], rows: Sequence[Longs], n: int) -> Column | Ragged:
-    """One column of ``n`` entries, or lists, from parts that hold some rows each."""
-    if not isinstance(parts[0], tuple):
-        merged = np.empty(n, dtype=parts[0].dtype)
-        for own, part in zip(rows, parts, strict=True):
-            merged[own] = part
-        return merged
-    lengths = np.empty(n, dtype=np.int64)
-    for own, (offsets, _) in zip(rows, parts, strict=True):
-        lengths[own] = np.diff(offsets)
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
-    values = np.empty(offsets[-1])
-    for own, (begins, part) in zip(rows, parts, strict=True):
-        values[np.repeat(offsets[own] - begins[:-1], np.diff(begins)) + np.arange(len(part))] = part
-    return offsets, values
+def _merge(parts: Sequence[Column | Ragged], rows: Sequence[Longs]) -> Column | Ragged:
+    """One column from parts that hold some rows each."""
+    order = np.argsort(np.concatenate(rows))
+    if isinstance(parts[0], Ragged):
+        return Ragged.concat([part for part in parts if isinstance(part, Ragged)]).take(order)
+    return np.concatenate(parts)[order]

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from ranklake.rating_kernels import Outcome, Rounds
-from ranklake.rating_kernels.core.beliefs import Column, Ragged
+from ranklake.rating_kernels.core.beliefs import Column
+from ranklake.rating_kernels.core.ragged import Ragged
 
 __all__ = ["BeliefColumns", "Rater"]
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranklake.rating_kernels import Beliefs, System
-from ranklake.rating_kernels.core.beliefs import Column, Ragged
+from ranklake.rating_kernels.core.beliefs import Column
 from ranklake.rating_kernels.core.limits import LARGEST
+from ranklake.rating_kernels.core.ragged import Ragged
 
 from ..execution.rater import BeliefColumns
 
@@ -49,14 +50,11 @@ def build_store(
     for name in state.keys() & set(given.columns):
         state[name] = _state_column(given, name, state[name])
     if set(columns) <= {_stored_name(name) for name in given.columns}:  # as return_beliefs gives them: nothing is lost
-        lists: list[Any] = [[]] * len(players)
-        for name in [name for name in columns if name.startswith("history_")]:
-            cells = lists.copy()
-            for i, cell in zip(row.tolist(), given[name], strict=True):
-                cells[i] = cell
-            lengths = np.array([len(cell) for cell in cells], dtype=np.int64)
-            flat = np.concatenate([np.asarray(cell, dtype=np.float64) for cell in cells])
-            columns[name] = (np.concatenate(([0], np.cumsum(lengths))), flat)
+        for name, column in columns.items():
+            if isinstance(column, Ragged):
+                cells = [np.asarray(cell, dtype=np.float64) for cell in given[name]]
+                lengths = np.array([len(cell) for cell in cells], dtype=np.int64)
+                columns[name] = column.put(row, Ragged.from_lengths(lengths, np.concatenate(cells)))
         columns["last_time"][row] = given["last_time_seconds"].to_numpy()  # type: ignore[index]
     for name, values in {"mu": mu, "sigma": sigma, "n_rounds": n_rounds, **state}.items():
         columns[name][row] = values  # type: ignore[index]
@@ -96,7 +94,7 @@ def _state_column(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any])
 def beliefs_frame(beliefs: BeliefColumns, players: list[Any]) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for name, column in beliefs.items():
-        if isinstance(column, tuple):
+        if isinstance(column, Ragged):
             offsets, values = column
             cells = np.empty(len(players), dtype=object)
             cells[:] = np.split(values, offsets[1:-1]) if len(players) > 1 else [values]
@@ -118,12 +116,9 @@ def select_beliefs(
     known = (rows >= 0) & (rows < len(columns["mu"]))
     at = rows[known]
     for name, column in columns.items():
-        if isinstance(column, tuple):
-            offsets, values = column
-            lengths = np.zeros(len(rows), dtype=np.int64)
-            lengths[known] = offsets[at + 1] - offsets[at]
-            parts = [values[offsets[row] : offsets[row + 1]] for row in at]
-            selected[name] = (np.concatenate(([0], np.cumsum(lengths))), np.concatenate([np.empty(0), *parts]))
+        newcomers = selected[name]
+        if isinstance(column, Ragged) and isinstance(newcomers, Ragged):
+            selected[name] = newcomers.put(np.flatnonzero(known), column.take(at))
         else:
-            selected[name][known] = column[at]  # type: ignore[index]
+            newcomers[known] = column[at]  # type: ignore[index]
     return selected

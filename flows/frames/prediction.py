@@ -17,8 +17,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranklake.rating_kernels import Beliefs, Prior, Rounds
-from ranklake.rating_kernels.core.beliefs import NEVER, Column, Ragged
+from ranklake.rating_kernels.core.beliefs import NEVER, Column
 from ranklake.rating_kernels.core.limits import LARGEST
+from ranklake.rating_kernels.core.ragged import Ragged
 
 from ..common.settings import build_params, find_system
 from ..common.titles import NONE, RatingFormat

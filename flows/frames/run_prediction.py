@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.rating_kernels import count_events
+from ranklake.rating_kernels.core.ragged import from_stored
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
 from ..results.display import Display
@@ -58,9 +59,8 @@ def predict_run(
         rows.append(known[names[handle]])
     players = [names[handle] for handle in handles] + [f"newcomer {i + 1}" for i in range(newcomers)]
     display = Display.of(run, deviations)
-    selected = select_beliefs(
-        display.system, display.params, columns, np.array(rows + [-1] * newcomers, dtype=np.int64)
-    )
+    at = np.array(rows + [-1] * newcomers, dtype=np.int64)
+    selected = select_beliefs(display.system, display.params, from_stored(columns), at)
     contests = rated_contests(chain, dataset)
     excluded = pc.is_in(contests.column("contest_id"), pa.array(run.config.get("exclude", []), pa.string()))
     ends = contests.column("time_seconds").fill_null(0).to_numpy()

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.rating_kernels import ConvergenceError, Outcome, Rounds, System
+from ranklake.rating_kernels.core.ragged import from_stored
 from ranklake.storage import DamagedError, Dataset, LakeError, Run, Segment, StandingsPart
 from ranklake.storage.lake.prefetch import prefetch
 from ranklake.storage.lake.remedies import remedy_for
@@ -145,7 +146,7 @@ class RatingPass:
                 self.damaged_snapshots.append(last_round)
                 continue
             if digest == digests[last_round]:
-                self.rater.restore(columns)
+                self.rater.restore(from_stored(columns))
                 return last_round + 1
         return 0
 

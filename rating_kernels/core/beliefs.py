@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 from .jit import exact, inner_exact
 from .numerics import prefetch
+from .ragged import Ragged
 from .standings import Floats, Ints, Longs
 
-__all__ = ["LANES", "NEVER", "Beliefs", "Column", "History", "Map", "Ragged", "serial_map"]
+__all__ = ["LANES", "NEVER", "Beliefs", "Column", "History", "Map", "serial_map"]
 
 Column = npt.NDArray[Any]
-Ragged = tuple[Longs, Floats]  # offsets[n + 1] and values
 
 LANES = 4  # factors a vector register; also the first capacity, as most players are seen a handful of times
 NEVER = int(np.iinfo(np.int64).min)  # the last time of a player who has none: no days pass before the first round
@@ -209,15 +209,15 @@ class History:
     def ragged(self, rows: npt.NDArray[np.integer] | None = None, map: Map = serial_map) -> dict[str, Ragged]:
         """The factors of each of ``rows`` end to end, without gaps: ``perf``, ``force``, ``inverse_width``."""
         at = np.arange(len(self.start)) if rows is None else np.asarray(rows, dtype=np.int64)
-        offsets = np.concatenate(([0], np.cumsum(self.length[at], dtype=np.int64)))
+        offsets = Ragged.from_lengths(self.length[at], np.empty(0)).offsets
         values = np.empty((len(self.parts), offsets[-1]))
         map(lambda start, stop: _gather(start, stop, at, *self.arrays, offsets, values), len(at))
-        return {name: (offsets, part) for name, part in zip(self.parts, values, strict=True)}
+        return {name: Ragged(offsets, part) for name, part in zip(self.parts, values, strict=True)}
 
     def put(self, rows: npt.NDArray[np.integer], columns: dict[str, Ragged]) -> None:
         """The inverse of :meth:`ragged`; a history that has outgrown its stretch moves to a new one."""
-        offsets = columns[self.parts[0]][0]
-        at, lengths = np.asarray(rows, dtype=np.int64), np.diff(offsets)
+        offsets, lengths = columns[self.parts[0]].offsets, columns[self.parts[0]].lengths
+        at = np.asarray(rows, dtype=np.int64)
         moves = np.flatnonzero(lengths > self.capacity[at])
         room = np.maximum(-(-lengths[moves] // LANES) * LANES, 2 * self.capacity[at[moves]])
         places = len(self.parts) * np.cumsum(room, dtype=np.int64)
@@ -226,19 +226,19 @@ class History:
             self.start[at[moves]] = self.allocate(int(places[-1])) + places - len(self.parts) * room
             self.capacity[at[moves]] = room
         self.length[at] = lengths
-        _scatter(at, *self.arrays, offsets, np.stack([columns[name][1] for name in self.parts]))
+        _scatter(at, *self.arrays, offsets, np.stack([columns[name].values for name in self.parts]))
 
     def fill(self, columns: dict[str, Ragged]) -> None:
         """The inverse of :meth:`ragged` for the first players; factors keep their bits."""
-        offsets = columns[self.parts[0]][0]
+        offsets = columns[self.parts[0]].offsets
         n = len(offsets) - 1
         self.length[:], self.capacity[:], self.start[:] = 0, 0, 0
-        self.length[:n] = np.diff(offsets)
+        self.length[:n] = columns[self.parts[0]].lengths
         self.capacity[:n] = -(-self.length[:n] // LANES) * LANES
         ends = len(self.parts) * np.cumsum(self.capacity, dtype=np.int64)
         self.start[1:] = ends[:-1]
         self.pool, self.used[0] = np.zeros(ends[-1] if len(ends) else 0), ends[-1] if len(ends) else 0
-        _scatter(np.arange(n), *self.arrays, offsets, np.stack([columns[name][1] for name in self.parts]))
+        _scatter(np.arange(n), *self.arrays, offsets, np.stack([columns[name].values for name in self.parts]))
 
 
 def _records(n: int, dtype: np.dtype[Any]) -> Column:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ranklake.rating_kernels import Beliefs, Rounds, System
-from ranklake.rating_kernels.core.beliefs import Column, Ragged
+from ranklake.rating_kernels import Rounds, System
+from ranklake.rating_kernels.core.beliefs import Column
+from ranklake.rating_kernels.core.ragged import Ragged
 
 from ...engines.serial import Serial
 from ...execution.rounds import rate_rounds
@@ -32,7 +33,7 @@ def other_self(
 ) -> tuple[Floats, Floats]:
     """The ratings of a player after each of their rounds: as it was, and of the other self."""
     beliefs = system.newcomers(params, n_players)
-    other = _of(system.newcomers(params, 1), np.array([0]))
+    other = system.newcomers(params, 1).columns()
     rows = np.flatnonzero(rounds.player == player)
     honest, another, done = [], [], 0
     for n, at in enumerate((np.searchsorted(rounds.offsets, rows, side="right") - 1).tolist()):
@@ -43,10 +44,10 @@ def other_self(
         field = np.sort(round.player)
         me = int(np.searchsorted(field, player))
         store = system.newcomers(params, len(field))
-        store.restore(_with(_of(beliefs, field), me, other))
+        store.restore(_with(beliefs.take(field), me, other))
         player_of_field = np.searchsorted(field, played.player).astype(np.int32)
         rate_rounds(system, params, store, replace(played, player=player_of_field), Serial())
-        other = _of(store, np.array([me]))
+        other = store.take(np.array([me]))
         rate_rounds(system, params, beliefs, round, Serial())
         honest.append(float(beliefs.mu[player]))
         another.append(float(store.mu[me]))
@@ -72,36 +73,15 @@ def move(round: Rounds, player: int, place: int) -> Rounds:
     return replace(round, player=np.insert(others, place, player), lo=lo, hi=hi)
 
 
-def _of(beliefs: Beliefs, rows: npt.NDArray[np.integer[Any]]) -> Columns:
-    """What is believed of some players, as ``Beliefs.restore`` takes it."""
-    columns: Columns = {"mu": beliefs.mu[rows], "sigma": beliefs.sigma[rows]}
-    columns |= {name: column[rows] for name, column in beliefs.state.items()}
-    columns |= {"last_time": beliefs.last_time[rows], "n_rounds": beliefs.n_rounds[rows]}
-    if beliefs.history is not None:
-        start, length, capacity, pool = beliefs.history.arrays
-        offsets = np.concatenate(([0], np.cumsum(length[rows], dtype=np.int64)))
-        spans = list(zip(start[rows].tolist(), length[rows].tolist(), capacity[rows].tolist(), strict=True))
-        for part, name in enumerate(beliefs.history.parts):
-            values = [pool[a + part * room : a + part * room + n] for a, n, room in spans]
-            columns[f"history_{name}"] = (offsets, np.concatenate([np.empty(0), *values]))
-    return columns
-
-
 def _with(field: Columns, row: int, one: Columns) -> Columns:
-    """The beliefs about a field in which one player is believed something else."""
+    """A copy of the columns in which one player has another belief."""
     changed: Columns = {}
     for name, column in field.items():
-        instead = one[name]
-        if isinstance(column, tuple) and isinstance(instead, tuple):
-            offsets, values = column
-            a, b = offsets[row], offsets[row + 1]
-            later = offsets[row + 1 :] + (len(instead[1]) - (b - a))
-            changed[name] = (
-                np.concatenate((offsets[: row + 1], later)),
-                np.concatenate((values[:a], instead[1], values[b:])),
-            )
+        other = one[name]
+        if isinstance(column, Ragged) and isinstance(other, Ragged):
+            changed[name] = column.put(np.array([row]), other)
         else:
             copied = np.array(column)
-            copied[row] = np.asarray(instead)[0]
+            copied[row] = np.asarray(other)[0]
             changed[name] = copied
     return changed

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ranklake.rating_kernels import EloMMR
-from ranklake.rating_kernels.core.beliefs import Column, Ragged
+from ranklake.rating_kernels.core.beliefs import Column
+from ranklake.rating_kernels.core.ragged import Ragged
 
 from ...common.settings import build_params, find_system
 from ...plotting.figures import SERIES, new_figure

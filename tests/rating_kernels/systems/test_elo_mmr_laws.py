@@ -244,10 +244,8 @@ def transplanted(body: Beliefs, head: Beliefs, row: int, params: Any) -> Beliefs
     columns, other = body.columns(), head.columns()
     for name, column in columns.items():
         if isinstance(column, tuple):
-            (offsets, values), (there, theirs) = column, other[name]
-            parts = np.split(values, offsets[1:-1])
-            parts[row] = theirs[there[row] : there[row + 1]]
-            columns[name] = np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
+            at = np.array([row])
+            columns[name] = column.put(at, other[name].take(at))
         else:
             column[row] = other[name][row]
     result = SYSTEM.newcomers(params, 0)
