@@ -1,7 +1,6 @@
 """Rating systems as pure functions over arrays: mathematics only, numpy and numba only.
 
-The names below are imported when they are first used: reading standings needs no kernels, and importing numba takes
-half a second.
+The names below are imported at first use: the import of numba takes half a second, and standings need no kernels.
 """
 
 from importlib import import_module
@@ -87,8 +86,8 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
-    return found
+    value = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    return value
 
 
 def __dir__() -> list[str]:

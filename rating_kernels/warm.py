@@ -1,8 +1,8 @@
 """Compile the kernels of systems into the cache: ``python -m ranklake.rating_kernels.warm [SYSTEM ...]``.
 
-The kernels of a system come in parts, so that two processes can compile one system. ``small`` is the one kernel that
-rates small rounds: it has all steps compiled into it. ``large`` are the steps by themselves and the store of beliefs,
-of which a process that compiles ``small`` at the same time loads what it does not have yet.
+The kernels of a system are divided into two parts, so that two processes can compile one system. ``small`` is the one
+kernel that rates small rounds, with all steps inlined. ``large`` are the kernels of the single steps and of the store.
+If both parts are compiled at the same time, each process loads the kernels that the other has already written.
 """
 
 from __future__ import annotations
@@ -30,40 +30,40 @@ from .metrics.metrics import keep, score
 __all__ = ["PARTS", "SCORES", "is_warm", "report_compiled", "serve", "warm", "warm_part"]
 
 PARTS = ("large", "small")  # of a system
-SCORES = "metrics"  # what `evaluate` and `search` compile beside
-_FEW = 3  # participants of the small round
+SCORES = "metrics"  # the kernels of `evaluate` and `search`
+_FEW = 3  # participants of a small round
 
 
 def is_warm(part: str) -> bool:
-    """Whether a part, named as by :func:`warm_part`, was compiled and kept on a machine like this."""
+    """Whether the kernels of a part (see :func:`warm_part`) are in the cache for this processor."""
     return cache_folder.is_warm(part)
 
 
 def warm_part(part: str) -> None:
-    """Compile a part, or load it if it is kept: ``metrics``, or a system's, as ``elo-mmr.small``."""
+    """Compile a part or load it from the cache: ``metrics``, or a part of a system such as ``elo-mmr.small``."""
     system, _, kind = part.partition(".")
     if part == SCORES:
-        _metrics()
+        _score()
     else:
         {"large": _large, "small": _small}[kind](SYSTEMS[system])
     cache_folder.mark_warm(part)
 
 
 def warm(system: System, parts: Sequence[str] = PARTS) -> None:
-    """Compile parts of a system's kernels, or load them if they are kept."""
+    """Compile parts of a system's kernels or load them from the cache."""
     for part in parts:
         warm_part(f"{system.name}.{part}")
 
 
-def _metrics() -> None:
-    """Score a round of made-up players."""
+def _score() -> None:
+    """Score a synthetic round."""
     n = _FEW
     kept = keep(np.array([0, n]), np.arange(n, dtype=np.int32), np.ones(n, dtype=np.bool_))
     score(kept, np.linspace(1600.0, 1400.0, n))
 
 
 def _small(system: System) -> None:
-    """Rate a small round of made-up players."""
+    """Rate a small synthetic round."""
     params = system.params()
     beliefs = system.newcomers(params, _FEW)
     round, outcome = _round(np.arange(_FEW)), Outcome.empty(_FEW)
@@ -72,7 +72,7 @@ def _small(system: System) -> None:
 
 
 def _large(system: System) -> None:
-    """Rate a large round of made-up players, and hand beliefs from one store to another."""
+    """Rate a large synthetic round, and copy beliefs from one store to another."""
     params = system.params()
     n = 2 * system.small
     beliefs = system.newcomers(params, n)
@@ -93,23 +93,23 @@ def _large(system: System) -> None:
 
 
 def _spread_out(mu: Floats) -> Floats:
-    """The same level with some ratings above and below, as whole points: one field, as in most rounds."""
+    """Ratings around the same level, in whole points: a connected field, as in most rounds."""
     return np.asarray(np.floor(mu) + np.arange(len(mu)) % 200 - 100.0, dtype=np.float64)
 
 
 def _round(player: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Rounds:
-    """A round in which the last two tie."""
+    """A round in which the last two participants tie."""
     n = len(player)
     lo: Ints = np.minimum(np.arange(n), n - 2).astype(np.int32)
     hi = np.where(np.arange(n) < n - 2, np.arange(n), n - 1)
     return Rounds.from_columns([0, n], player, lo, hi, [86_400])
 
 
-class _Counter(event.Listener):
-    """Calls a function after each kernel that was compiled, with its name."""
+class _Listener(event.Listener):
+    """Calls a function with the name of each compiled kernel."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
 
     def on_start(self, event: Any) -> None:
         pass
@@ -117,16 +117,16 @@ class _Counter(event.Listener):
     def on_end(self, event: Any) -> None:
         function = event.data["dispatcher"].py_func
         if function.__module__.startswith(__package__):
-            self._tell(function.__qualname__)
+            self._report(function.__qualname__)
 
 
 @contextmanager
-def report_compiled(tell: Callable[[str], None]) -> Iterator[None]:
-    """A block that compiles; ``tell`` is called with the name of each kernel that was compiled."""
+def report_compiled(report: Callable[[str], None]) -> Iterator[None]:
+    """Call ``report`` with the name of each kernel that is compiled inside the block."""
     collects = gc.isenabled()
-    gc.disable()  # a tenth of the time of compilation, which leaves little garbage
+    gc.disable()  # saves a tenth of the compilation time; compilation leaves little garbage
     try:
-        with event.install_listener("numba:compile", _Counter(tell)):
+        with event.install_listener("numba:compile", _Listener(report)):
             yield
     finally:
         if collects:
@@ -134,10 +134,10 @@ def report_compiled(tell: Callable[[str], None]) -> Iterator[None]:
 
 
 def serve() -> None:
-    """Compile the parts that lines of the standard input name, and tell the standard output what was done.
+    """Compile the parts named in the lines of standard input and report progress on standard output.
 
-    The first line is the release that the parent process runs; another one is a failure. The end of the input ends the
-    process, also in the middle of the work: the parent has ended.
+    The first line is the release of the parent process; the process fails if its own release differs. The process ends
+    at the end of input, even during a compilation: the parent has ended.
     """
     lines: SimpleQueue[str] = SimpleQueue()
 
@@ -146,21 +146,21 @@ def serve() -> None:
             lines.put(line.strip())
         os._exit(0)
 
-    def tell(*words: str) -> None:
+    def report(*words: str) -> None:
         print(*words, flush=True)
 
     threading.Thread(target=listen, daemon=True).start()
     if lines.get() != cache_folder.release():
         sys.exit("another release")
-    with report_compiled(lambda name: tell("kernel", name)):
+    with report_compiled(lambda name: report("kernel", name)):
         while True:
             part = lines.get()
             warm_part(part)
-            tell("done", part)
+            report("done", part)
 
 
 def main(names: Sequence[str]) -> None:
-    """Warm the systems named, or all."""
+    """Compile the kernels of some systems, or of all."""
     for name in names or SYSTEMS:
         if name not in SYSTEMS:
             sys.exit(f"system must be one of {', '.join(SYSTEMS)}, got {name!r}")

@@ -1,8 +1,8 @@
-"""Beliefs: what is held about every player, as a store whose rows kernels write in place.
+"""Beliefs: the state of every player, in a store whose rows kernels write in place.
 
-A round touches the rows of its participants and never the population, in no order that memory likes. So a player's
-numbers lie side by side (each column is a strided view of one table of records), and so do its past performances, in a
-stretch of a shared pool with room to grow: a row costs a few cache misses, not one for every column.
+A round reads and writes the rows of its participants only, in random order. Therefore the numbers of a player are
+adjacent in memory (each column is a strided view of one table of records). Past performances of a player are adjacent
+too, in a segment of a shared pool with room to grow. A row costs a few cache misses instead of one for every column.
 """
 
 from __future__ import annotations
@@ -23,42 +23,42 @@ __all__ = ["LANES", "NEVER", "Beliefs", "Column", "History", "Map", "serial_map"
 
 Column = npt.NDArray[Any]
 
-LANES = 4  # factors a vector register; also the first capacity, as most players are seen a handful of times
-NEVER = int(np.iinfo(np.int64).min)  # the last time of a player who has none: no days pass before the first round
+LANES = 4  # factors a vector register; also the first capacity, most players take part a few times only
+NEVER = int(np.iinfo(np.int64).min)  # last time of a player without one: no days pass before the first round
 _LINE = 64  # bytes a cache line
-_FIRST_POOL = 1 << 26  # places: address space only, pages are taken when they are written to
-_AHEAD = 8  # rows, when all are read in order
-_GROWTH = 4  # times what is needed, when the pool runs out
+_FIRST_POOL = 1 << 26  # places: address space only, pages are used when written
+_AHEAD = 8  # rows to prefetch when all are read in order
+_GROWTH = 4  # times the required size, when the pool is full
 
 
 class Map(Protocol):
     """``map(work, n)`` calls ``work(start, stop)`` for ranges that together are ``range(n)``, in any order."""
 
     def __call__(self, work: Callable[[int, int], None], n: int, *filled: npt.NDArray[Any]) -> None:
-        """Return when all of it is done.
+        """Return when all ranges are done.
 
-        ``filled``, if it is told, are the arrays that ``work`` writes: ``filled[start:stop]`` is all that a range
-        writes, whoever calls it. Hands without common memory then share the ranges and exchange what they filled;
-        what is not told each of them does in full.
+        ``filled`` are the arrays that ``work`` writes, if given: a range writes ``filled[start:stop]`` only.
+        Workers without shared memory can then divide the ranges and exchange the filled parts. Without ``filled`` each
+        of them computes all ranges.
         """
 
 
 def serial_map(work: Callable[[int, int], None], n: int, *filled: npt.NDArray[Any]) -> None:
-    """The simplest map: one range."""
+    """Map without parallelism: one range in the calling thread."""
     work(0, n)
 
 
 class Beliefs:
-    """A store of many players, indexed by their dense numbers.
+    """The beliefs about many players, indexed by their dense numbers.
 
     Parameters
     ----------
     n_players
-        Rows to begin with; all are newcomers.
+        Initial number of rows; all are newcomers.
     initial
-        What a newcomer's ``mu``, ``sigma`` and further state columns are.
+        ``mu``, ``sigma`` and further state columns of a newcomer.
     history_parts
-        What the system remembers of every past round, one number each; nothing by default.
+        Numbers stored for every past round; none by default.
 
     Attributes
     ----------
@@ -69,9 +69,9 @@ class Beliefs:
     last_time : int64[n]
         Latest end of a round rated so far, UTC seconds; or :data:`NEVER`.
     state : dict of str to float64[n]
-        What else the system keeps a player: factors of its belief, volatility.
+        Further state columns of the system: factors of the belief, volatility.
     history : History or None
-        Past performances, where the system keeps them.
+        Past performances, if the system stores them.
     """
 
     def __init__(self, n_players: int, initial: dict[str, float], history_parts: tuple[str, ...] = ()) -> None:
@@ -88,13 +88,13 @@ class Beliefs:
         return len(self._records)
 
     def resize(self, n_players: int) -> None:
-        """Room for players up to ``n_players``; new ones are newcomers."""
-        known = len(self._records)
-        if n_players > known or known == 0:
+        """Grow the store to at least ``n_players`` rows; new rows are newcomers."""
+        old = len(self._records)
+        if n_players > old or old == 0:
             records = _records(n_players, self._dtype)
-            records[:known] = self._records
+            records[:old] = self._records
             for name, value in [*self._initial.items(), ("last_time", NEVER)]:
-                records[name][known:] = value
+                records[name][old:] = value
             self._records = records
         records = self._records
         self.mu, self.sigma, self.last_time = records["mu"], records["sigma"], records["last_time"]
@@ -104,16 +104,16 @@ class Beliefs:
             self.history.view(records)
 
     def reserve(self, rows: Ints) -> None:
-        """See that each of ``rows`` can remember one more round."""
+        """Ensure that each of ``rows`` has room for one more round."""
         if self.history is not None:
             self.history.reserve(self.history.places_needed(0, len(rows), rows))
 
     def columns(self, map: Map = serial_map) -> dict[str, Column | Ragged]:
-        """Everything that is known, as arrays to be stored; :meth:`restore` is the inverse, to the bit."""
+        """The beliefs about all players, as arrays; :meth:`restore` is the exact inverse."""
         return self.take(np.arange(len(self)), map)
 
     def take(self, rows: npt.NDArray[np.integer], map: Map = serial_map) -> dict[str, Column | Ragged]:
-        """What is known of some players; :meth:`put` is the inverse, in this store or in another."""
+        """The beliefs about some players; :meth:`put` is the inverse, in this store or in another."""
         names = (*self._initial, "last_time", "n_rounds")
         plain: dict[str, Column | Ragged] = {name: self._records[name][rows] for name in names}
         if self.history is None:
@@ -121,48 +121,48 @@ class Beliefs:
         return plain | {f"history_{name}": column for name, column in self.history.ragged(rows, map).items()}
 
     def put(self, rows: npt.NDArray[np.integer], columns: dict[str, Column | Ragged]) -> None:
-        """Believe of some players what :meth:`take` gave."""
+        """Set the beliefs about some players to columns that :meth:`take` returned."""
         for name in (*self._initial, "last_time", "n_rounds"):
             self._records[name][rows] = columns[name]
         if self.history is not None:
             self.history.put(rows, {name: columns[f"history_{name}"] for name in self.history.parts})  # type: ignore[misc]
 
     def restore(self, columns: dict[str, Column | Ragged]) -> None:
-        """Believe of the first players what is stored; any others are newcomers.
+        """Set the beliefs about the first players from columns; all other players become newcomers.
 
         Raises
         ------
         ValueError
-            If the columns are not those that this system keeps.
+            If the column names are not those of this system.
         """
-        wanted = {*self._initial, "last_time", "n_rounds"}
+        expected = {*self._initial, "last_time", "n_rounds"}
         parts = () if self.history is None else self.history.parts
-        wanted |= {f"history_{name}" for name in parts}
-        if set(columns) != wanted:
-            raise ValueError(f"stored beliefs have columns {sorted(columns)}, this system keeps {sorted(wanted)}")
+        expected |= {f"history_{name}" for name in parts}
+        if set(columns) != expected:
+            raise ValueError(f"stored beliefs have columns {sorted(columns)}, this system keeps {sorted(expected)}")
         n_players, self._records = len(self), self._records[:0]
         self.resize(max(n_players, len(columns["mu"])))
-        for name in wanted & set(self._records.dtype.names or ()):
+        for name in expected & set(self._records.dtype.names or ()):
             self._records[name][: len(columns["mu"])] = columns[name]
         if self.history is not None:
             self.history.fill({name: columns[f"history_{name}"] for name in parts})  # type: ignore[misc]
 
 
 class History:
-    """Logistic factors of many players, oldest first: each a performance, the force of its pull and its inverse width.
+    """Logistic factors of many players, oldest first: each a performance, a force and an inverse width.
 
-    A factor pulls a rating ``x`` with ``shrink * force * tanh((x - perf) * inverse_width)``; ``shrink`` is one number a
-    player, kept by the system, because a diffusion shrinks all factors of a player alike.
+    A factor pulls a rating ``x`` with ``shrink * force * tanh((x - perf) * inverse_width)``. ``shrink`` is one number a
+    player, stored by the system, because a diffusion shrinks all factors of a player by the same ratio.
 
     Attributes
     ----------
     start, length, capacity : int64[n], int32[n], int32[n]
-        A player's stretch of the pool holds ``capacity`` performances, then as many forces, then as many inverse
-        widths, of which the first ``length`` are in use and the others zero. Capacities are multiples of
-        :data:`LANES`, so that vector loops run over whole registers.
+        A player's segment of the pool has ``capacity`` performances, then as many forces, then as many inverse widths.
+        The first ``length`` of each are in use, the others are zero. Capacities are multiples of :data:`LANES`, so that
+        vector loops process whole registers.
     pool : float64[...]
     used : int64[1]
-        Pool places handed out.
+        Pool places allocated.
     """
 
     def __init__(self, records: Column, parts: tuple[str, ...]) -> None:
@@ -173,7 +173,7 @@ class History:
         self.view(records)
 
     def view(self, records: Column) -> None:
-        """Follow the store's records when they move."""
+        """Use new records after the store was resized."""
         self.start: Longs = records["start"]
         self.length: Ints = records["length"]
         self.capacity: Ints = records["capacity"]
@@ -184,14 +184,14 @@ class History:
         return self.start, self.length, self.capacity, self.pool
 
     def places_needed(self, start: int, stop: int, rows: Ints) -> int:
-        """Pool places that ``rows[start:stop]`` claim for one more round each."""
+        """Pool places that ``rows[start:stop]`` require for one more round each."""
         places: int = places_needed(start, stop, rows, self.length, self.capacity, len(self.parts))
         return places
 
     def reserve(self, places: int) -> None:
-        """See that ``places`` pool places can be claimed.
+        """Ensure that ``places`` pool places can be allocated.
 
-        Outgrown stretches stay where they are: together they are smaller than those in use.
+        Abandoned segments are not reused: together they are smaller than those in use.
         """
         used = int(self.used[0])
         if used + places > len(self.pool):
@@ -200,14 +200,14 @@ class History:
             self.pool = pool
 
     def allocate(self, places: int) -> int:
-        """Hand out pool places that :meth:`reserve` has seen to; any thread may ask."""
+        """Allocate reserved pool places; returns the first. Thread-safe."""
         with self._lock:
             first = int(self.used[0])
             self.used[0] += places
         return first
 
     def ragged(self, rows: npt.NDArray[np.integer] | None = None, map: Map = serial_map) -> dict[str, Ragged]:
-        """The factors of each of ``rows`` end to end, without gaps: ``perf``, ``force``, ``inverse_width``."""
+        """The factors of each of ``rows`` by part: ``perf``, ``force``, ``inverse_width``."""
         at = np.arange(len(self.start)) if rows is None else np.asarray(rows, dtype=np.int64)
         offsets = Ragged.from_lengths(self.length[at], np.empty(0)).offsets
         values = np.empty((len(self.parts), offsets[-1]))
@@ -215,7 +215,7 @@ class History:
         return {name: Ragged(offsets, part) for name, part in zip(self.parts, values, strict=True)}
 
     def put(self, rows: npt.NDArray[np.integer], columns: dict[str, Ragged]) -> None:
-        """The inverse of :meth:`ragged`; a history that has outgrown its stretch moves to a new one."""
+        """The inverse of :meth:`ragged`; a history that exceeds its segment moves to a new one."""
         offsets, lengths = columns[self.parts[0]].offsets, columns[self.parts[0]].lengths
         at = np.asarray(rows, dtype=np.int64)
         moves = np.flatnonzero(lengths > self.capacity[at])
@@ -242,7 +242,7 @@ class History:
 
 
 def _records(n: int, dtype: np.dtype[Any]) -> Column:
-    """Zeroed records that begin on a cache line."""
+    """Zeroed records aligned to a cache line."""
     raw = np.zeros(n * dtype.itemsize + _LINE, dtype=np.uint8)
     skip = -raw.ctypes.data % _LINE
     return raw[skip : skip + n * dtype.itemsize].view(dtype)
@@ -250,7 +250,7 @@ def _records(n: int, dtype: np.dtype[Any]) -> Column:
 
 @exact
 def places_needed(begin, end, rows, length, capacity, parts):
-    """Pool places that ``rows[begin:end]`` claim for one more factor each: a full stretch moves to a longer one."""
+    """Pool places that ``rows[begin:end]`` require for one more factor each: a full segment moves to a longer one."""
     places = 0
     for i in range(begin, end):
         room = capacity[rows[i]]
@@ -260,7 +260,7 @@ def places_needed(begin, end, rows, length, capacity, parts):
 
 @inner_exact
 def grow(row, new, start, capacity, pool, parts):
-    """Move a full row to the stretch twice as long that begins at ``new``; returns where the next may begin."""
+    """Move a full row to a segment twice as long that begins at ``new``; returns the first place after it."""
     old, old_capacity = start[row], capacity[row]
     new_capacity = max(2 * old_capacity, LANES)
     for part in range(parts):

@@ -1,10 +1,10 @@
-"""The folder in which compiled kernels are kept: the user's cache folder, with one subfolder for each release.
+"""The cache folder of compiled kernels: one subfolder of the user's cache folder for each release.
 
-A subfolder belongs to one digest of the kernels' sources, one version of Python, numba and llvmlite and one kind of
-processor, so that another release or machine finds nothing in it. ``NUMBA_CACHE_DIR`` replaces the user's cache folder.
-Where that folder cannot be written to, a folder of this user below the temporary folder takes its place. Compiled
-kernels are code: a folder that other users own or can write to is neither read nor written, unless ``NUMBA_CACHE_DIR``
-names it. Nothing here runs at import.
+The name of a subfolder depends on the digest of the kernels' sources, the versions of Python, numba and llvmlite, and
+the processor. Another release or machine therefore uses another subfolder. ``NUMBA_CACHE_DIR`` replaces the user's
+cache folder. If that folder is not writable, a folder of this user below the temporary folder is used. Compiled kernels
+are code: a folder that other users own or can write to is neither read nor written, unless ``NUMBA_CACHE_DIR`` names
+it. Nothing here runs at import.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from .sources import sources_digest
 
 __all__ = ["folders", "is_warm", "mark_warm", "prune", "read", "release", "write"]
 
-KEPT = 4  # unused subfolders that stay
-UNUSED_SECONDS = 30 * 86400.0  # without use, after which a subfolder is deleted
+KEPT = 4  # unused subfolders that are not deleted
+UNUSED_SECONDS = 30 * 86400.0  # after which an unused subfolder is deleted
 _DAY = 86400.0
 _PREFIX = "kernels-"
-_USED = "used"  # its time stamp is the subfolder's last use, to the day
+_USED = "used"  # file whose time stamp is the last use of the subfolder, to the day
 _DIGEST_BYTES = 16
 
-_CONFIG: Any = numba.config  # has the environment's settings
+_CONFIG: Any = numba.config  # includes settings from the environment
 
 log = logging.getLogger("ranklake.kernels")
 
 
 @lru_cache(maxsize=1)
 def release() -> str:
-    """Name of the subfolder: digests of the kernels' sources and of what compiles them for which processor."""
+    """Name of the subfolder: digests of the kernels' sources and of compiler and processor."""
     config, processor = _CONFIG, llvmlite.binding
     features = config.CPU_FEATURES
     if features is None:
         try:
             features = processor.get_host_cpu_features().flatten()
-        except RuntimeError:  # not known on this platform
+        except RuntimeError:  # unknown on this platform
             features = ""
     parts = (
         sys.implementation.cache_tag, getattr(sys, "abiflags", ""), numba.__version__, llvmlite.__version__,
@@ -62,7 +62,7 @@ def release() -> str:
 
 
 def folders() -> tuple[tuple[Path, ...], Path | None]:
-    """The subfolders to read, in order, and the one of them to write to, None if there is none.
+    """The subfolders to read, in order, and the one to write to (None if no folder is writable).
 
     Nothing is created here.
     """
@@ -82,7 +82,7 @@ def _folders(chosen: str, pid: int) -> tuple[tuple[Path, ...], Path | None]:
 
 
 def _preferred() -> Path | None:
-    """The folder that ``NUMBA_CACHE_DIR`` names, or the user's; None where no home folder is known."""
+    """The folder in ``NUMBA_CACHE_DIR``, or the user's cache folder; None if there is no home folder."""
     if _CONFIG.CACHE_DIR:
         return Path(_CONFIG.CACHE_DIR).absolute()
     import platformdirs
@@ -92,11 +92,12 @@ def _preferred() -> Path | None:
 
 
 def _fallback() -> Path | None:
-    """A folder below the temporary one, for where the preferred one cannot be written to; None if there is no such."""
+    """A folder below the temporary folder, if the preferred one is not writable; None if there is no temporary
+    folder."""
     user = os.getuid() if hasattr(os, "getuid") else "kernels"  # elsewhere the temporary folder is the user's own
     try:
         return Path(tempfile.gettempdir(), f"ranklake-{user}")
-    except OSError:  # it tries to write into several folders
+    except OSError:  # gettempdir tries to write into several folders
         return None
 
 
@@ -105,30 +106,30 @@ def _is_configured(base: Path) -> bool:
 
 
 def _is_private(base: Path) -> bool:
-    """Whether a folder is missing, or this user's and closed to changes by others."""
+    """Whether a folder is missing, or belongs to this user and is not writable for others."""
     try:
-        found = os.lstat(base)
+        status = os.lstat(base)
     except FileNotFoundError:
         return True
     except OSError:
         return False
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         return False
-    return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
+    return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
 
 
-_safe: set[Path] = set()  # folders that exist and were found private: others cannot replace them
+_safe: set[Path] = set()  # existing private folders: other users cannot replace them
 
 
 def _is_safe(base: Path) -> bool:
-    """Whether code may be loaded from a folder, which may have been made by somebody since :func:`folders` looked."""
+    """Whether code may be loaded from a folder; another user may have created it after the check in :func:`folders`."""
     if base not in _safe and base.exists() and (_is_configured(base) or _is_private(base)):
         _safe.add(base)
     return base in _safe
 
 
 def _is_writable(base: Path) -> bool:
-    """Whether a folder can be written to, or made."""
+    """Whether a folder is writable or can be created."""
     there = base
     while not os.path.lexists(there) and there != there.parent:
         there = there.parent
@@ -136,7 +137,7 @@ def _is_writable(base: Path) -> bool:
 
 
 def read(name: str) -> bytes | None:
-    """The content of a file of this release; None if it is missing or damaged."""
+    """The content of a file of this release; None if the file is missing or damaged."""
     for folder in folders()[0]:
         try:
             if not _is_safe(folder.parent):
@@ -152,7 +153,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, data: bytes) -> None:
-    """Keep a file for this and later processes; it appears as a whole. Where that is impossible, say so once."""
+    """Write a file atomically for this and later processes; warn once if no folder is writable."""
     folder = folders()[1]
     if folder is None:
         _warn_once("compiled kernels cannot be kept, each process compiles them again: "
@@ -175,7 +176,7 @@ def _put(folder: Path, name: str, content: bytes) -> bool:
     try:
         if not folder.exists():
             folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not _is_safe(folder.parent):  # made by another user since
+            if not _is_safe(folder.parent):  # created by another user in the meantime
                 return False
             folder.mkdir(mode=0o700, exist_ok=True)
             prune(folder.parent, folder.name)
@@ -195,42 +196,42 @@ def _put(folder: Path, name: str, content: bytes) -> bool:
 
 @lru_cache(maxsize=4)
 def _note_use(folder: str, day: int) -> None:
-    """Set the time stamp of the last use, at most once a day and process."""
+    """Set the time stamp of the last use, at most once a day in each process."""
     used = Path(folder, _USED)
     try:
         if not used.exists() or time.time() - used.stat().st_mtime > _DAY:
             used.touch()
     except OSError:
-        return  # a folder that is read alone
+        return  # a read-only folder
 
 
 def prune(base: Path, own: str) -> None:
-    """Delete subfolders of other releases that were not used for 30 days, and all but the last few used.
+    """Delete subfolders of other releases: those unused for 30 days, and all but the most recently used ones.
 
-    One that was used within a day stays, whatever their number. A process whose folder is deleted compiles again.
+    A subfolder that was used within a day is not deleted. A process whose folder is deleted compiles again.
     """
-    found = []
+    others = []
     for folder in base.glob(f"{_PREFIX}*"):
         if folder.name == own:
             continue
         try:
             used = folder / _USED
-            found.append(((used if used.exists() else folder).stat().st_mtime, folder))
+            others.append(((used if used.exists() else folder).stat().st_mtime, folder))
         except OSError:
             continue
     now = time.time()
-    for place, (last_use, folder) in enumerate(sorted(found, reverse=True)):
+    for place, (last_use, folder) in enumerate(sorted(others, reverse=True)):
         if now - last_use > (UNUSED_SECONDS if place < KEPT else _DAY):
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def is_warm(part: str) -> bool:
-    """Whether :func:`mark_warm` was called for a part of this release, on a machine like this."""
+    """Whether all kernels of a part are cached: :func:`mark_warm` was called for this release and processor."""
     return any(_is_safe(folder.parent) and (folder / f"{part}.warm").exists() for folder in folders()[0])
 
 
 def mark_warm(part: str) -> None:
-    """Note that all kernels of a part are kept; a no-op where nothing can be kept."""
+    """Record that all kernels of a part are cached; no effect if no folder is writable."""
     folder = folders()[1]
     if folder is not None and folder.exists():
         _put(folder, f"{part}.warm", b"")

@@ -1,18 +1,17 @@
-"""The one place that spells numba options.
+"""Decorators with all numba options of this package.
 
-``kernel`` lets the compiler vectorise a row's own loop (``reassoc``, ``contract``, ``arcp``, ``nsz``) and keeps NaN and
-infinity meaningful. ``exact`` allows no reordering: for arithmetic whose order is the point.
+``kernel`` lets the compiler vectorise a row's own loop (``reassoc``, ``contract``, ``arcp``, ``nsz``) and respects NaN
+and infinity. ``exact`` forbids reordering: for arithmetic whose order matters.
 
-Whatever a kernel calls is compiled into it. Otherwise a function that several kernels share exists in several compiled
-copies that may round differently, and which of them runs depends on what was compiled or loaded from the cache first.
+All functions that a kernel calls are inlined. Otherwise a function shared by several kernels would have several
+compiled copies that may round differently, and the copy that runs would depend on the order of compilation or loading.
 
-``inner_kernel`` and ``inner_exact`` are for functions that only kernels call. Nothing that converts Python's objects is
-compiled for these, which saves up to a fifth of the time that the compilation of a system takes. A call from Python, as
-of a test, compiles the function again.
+``inner_kernel`` and ``inner_exact`` are for functions that only kernels call. They have no wrapper that converts Python
+objects, which saves up to a fifth of the compilation time of a system. A call from Python, for example from a test,
+compiles the function again.
 
-To numba the literal ``0`` and a variable are arguments of different types: a kernel that is called with both is
-compiled twice. Callers therefore pass ``np.int64(0)``. Arithmetic on whole arrays takes seconds to compile: kernels
-have loops.
+For numba the literal ``0`` and a variable have different types: a kernel that is called with both is compiled twice.
+Callers therefore pass ``np.int64(0)``. Arithmetic on whole arrays takes seconds to compile, so kernels use loops.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Jitted = Callable[..., Any]
 
 
 class _Inner(CPUDispatcher):
-    """A function without the wrapper that Python would call; ``outer`` is the same function with one."""
+    """A function without a wrapper for calls from Python; ``outer`` is the same function with one."""
 
     outer: Any
 
@@ -42,7 +41,7 @@ class _Inner(CPUDispatcher):
 
 
 def _jitted(function: Jitted, cache: KernelCache, options: dict[str, Any]) -> Any:
-    # without the wrapper for callers in C, which nobody uses, compilation takes a seventh less
+    # without the wrapper for callers in C, which is not used, compilation takes a seventh less
     options = options | {"nogil": True, "error_model": "numpy", "forceinline": True, "no_cfunc_wrapper": True}
     jitted: Any = numba.njit(**options)(function)
     jitted._cache = cache

@@ -1,8 +1,8 @@
 """numba's cache of compiled functions, in :mod:`.cache_folder`: one file for each function and signature.
 
-numba's own cache has an index for each function. Two processes that compile different signatures of one function at
-the same time can lose an entry of it, or load the one's code for the other. Files that are named by their content's key
-need no index. The folder's name holds all that numba compares otherwise: sources, versions and processor.
+numba's own cache has an index for each function. If two processes compile different signatures of one function at the
+same time, an index entry can be lost or refer to the wrong code. Files that are named after function and signature need
+no index. The name of the folder covers the other parts of the key: sources, versions and processor.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["KernelCache"]
 
 
 class KernelCache(_Cache):
-    """The compiled signatures of one function, as numba's dispatcher asks for them."""
+    """The compiled signatures of one function, with the interface of numba's dispatcher."""
 
     def __init__(self, function: Callable[..., Any], kind: str = "") -> None:
         if function.__closure__ is not None:
@@ -43,8 +43,8 @@ class KernelCache(_Cache):
         return None if data is None else CompileResult._rebuild(target_context, *pickle.loads(data))
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled signature."""
-        if self._enabled and not data.library.has_dynamic_globals:  # addresses of this process are of no use elsewhere
+        """Write a compiled signature."""
+        if self._enabled and not data.library.has_dynamic_globals:  # addresses are valid in this process only
             cache_folder.write(self._file(sig), dumps(data._reduce()))
 
     def _file(self, signature: Any) -> str:
@@ -58,4 +58,4 @@ class KernelCache(_Cache):
         self._enabled = False
 
     def flush(self) -> None:
-        """Nothing: what is kept of this release is never stale."""
+        """No effect: files of this release are never stale."""

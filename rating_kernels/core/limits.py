@@ -1,8 +1,8 @@
-"""What a hyperparameter or a number of a contest may be: its range, its choices and its unit.
+"""Permitted values of hyperparameters and of the numbers of a contest: range, choices and unit.
 
-``dataclasses.field(default=..., metadata=positive("rating points"))`` states it where the default stands, and
-:func:`.system.check_limits` refuses other values when the parameters are built. Rules that join several fields are in
-the classes. The ends of all ranges are in this module: one range for each unit.
+``dataclasses.field(default=..., metadata=positive("rating points"))`` declares the limits next to the default, and
+:func:`.system.check_limits` rejects other values when the parameters are built. Rules for several fields together are
+in the classes. All ranges are in this module, one for each unit.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ __all__ = [
 
 POINTS = "rating points"
 
-# Usual deviations lie between 0.08 (the drift of TrueSkill) and 600 points, usual ratings below 10,000. A scale of a
-# thousandth of that to a million times that fits, with a decade to spare. Squares of two such numbers, multiplied by
-# all weights and by the longest time between two contests, stay below 1e60: no product overflows.
+# Usual deviations are between 0.08 (the drift of TrueSkill) and 600 points, usual ratings are below 10,000. Scales from
+# a thousandth to a million times of that are permitted, with one decade of margin. Squares of two such numbers,
+# multiplied by all weights and by the longest time between two contests, are below 1e60: no product overflows.
 _POINTS = (1e-9, 1e10)
 _RANGES = {
     POINTS: _POINTS,
@@ -46,13 +46,13 @@ _RANGES = {
     "days": (1e-6, 1e6),  # from a tenth of a second to three millennia
     "": (1e-9, 1e9),  # pure numbers: most are factors of about 1
 }
-_ODDS = 1e-9  # of a share, at least, and of the rest
-_MOST_KEPT = 1_000_000  # past performances: kernels count them in 64 bits, memory holds fewer
+_ODDS = 1e-9  # smallest distance of a share from 0 and 1
+_MOST_KEPT = 1_000_000  # past performances: memory is exhausted before 64-bit counters are
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The values that a number or a word may have.
+    """The permitted values of a number or a word.
 
     Attributes
     ----------
@@ -61,13 +61,13 @@ class Limits:
     unit : str
         Of a number; empty for a pure one.
     low, high : float
-        Ends of the range.
+        Bounds of the range.
     closed : str
-        The ends that belong to the range: "" or "both".
+        The bounds that belong to the range: "" or "both".
     choices : tuple of str
-        The words, if it is a choice.
+        The permitted words of a choice.
     infinite : bool
-        Whether +inf is allowed beside the range.
+        Whether +inf is permitted in addition to the range.
     """
 
     kind: str
@@ -91,7 +91,7 @@ class Limits:
 
     @property
     def rule(self) -> str:
-        """What a value must be, for a message: "within 0..1000 rating points"."""
+        """The range as a phrase in a message: "within 0..1000 rating points"."""
         if self.kind == "choice":
             return f"one of {', '.join(self.choices)}"
         if self.kind == "switch":
@@ -112,7 +112,7 @@ class Limits:
         return self.low < value < self.high
 
     def mask(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Which numbers of an array lie in the range; NaN does not."""
+        """Mask of the numbers of an array that lie in the range; NaN does not."""
         good: npt.NDArray[np.bool_] = (values >= self.low) & (values <= self.high)
         if self.closed != "both":
             good &= (values != self.low) & (values != self.high)
@@ -126,15 +126,15 @@ def _spelled(end: float) -> str:
     return short if float(short) == end else repr(end)
 
 
-# How much a contest counts. Usual are 0.1 to 10; prize money and numbers of participants fit, too. Variances are
-# divided by a weight and multiplied by it.
+# Weight of a contest. Usual are 0.1 to 10; prize money and numbers of participants are permitted too. Variances are
+# divided and multiplied by a weight.
 WEIGHT = Limits("number", "", 1e-9, 1e9, "both")
-# A ceiling below all ratings moves everybody down to it: within what ratings on any scale can reach.
+# A ceiling below all ratings moves all players down to it: the range is that of ratings on any scale.
 PERF_CEILING = Limits("number", POINTS, -1e12, 1e12, "both", infinite=True)
-# Three million years: what lies beyond is no time, and variances that grow by the day stay far from overflow. Times in
-# microseconds or nanoseconds, the usual mistake, lie beyond.
+# Three million years: variances that grow daily do not overflow. Times in microseconds or nanoseconds, the usual
+# mistake, are out of range.
 TIME_SECONDS = Limits("whole number", "seconds since 1970", -1e14, 1e14, "both")
-# Ratings and deviations that a round may produce: squares and fourth powers of them are still finite.
+# Largest rating or deviation that a round may produce: its fourth power is finite.
 LARGEST = 1e60
 
 
@@ -145,24 +145,24 @@ def limits_of(field: Field[object]) -> Limits:
 
 
 def positive(unit: str = "", infinite: bool = False) -> Mapping[str, Limits]:
-    """A number > 0, as small and as large as the unit allows."""
+    """A number > 0 in the range of the unit."""
     low, high = _RANGES[unit]
     return {"limits": Limits("number", unit, low, high, "both", infinite=infinite)}
 
 
 def non_negative(unit: str = "", infinite: bool = False) -> Mapping[str, Limits]:
-    """A number >= 0, as large as the unit allows."""
+    """A number >= 0 in the range of the unit."""
     return {"limits": Limits("number", unit, 0.0, _RANGES[unit][1], "both", infinite=infinite)}
 
 
 def finite(unit: str = "") -> Mapping[str, Limits]:
-    """A number of any sign, as large as the unit allows."""
+    """A number of any sign in the range of the unit."""
     high = _RANGES[unit][1]
     return {"limits": Limits("number", unit, -high, high, "both")}
 
 
 def fraction() -> Mapping[str, Limits]:
-    """A number between 0 and 1, and not so near to either that its odds overflow."""
+    """A number between 0 and 1, far enough from both that its odds do not overflow."""
     return {"limits": Limits("number", "", _ODDS, 1.0 - _ODDS, "both")}
 
 

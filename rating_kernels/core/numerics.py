@@ -1,7 +1,7 @@
 """Exponentials and logarithms that vectorise.
 
-The compiler calls the C library for ``math.exp``, one number at a time; the functions here are short series without
-branches, which it keeps inside the vector loop, several numbers at once.
+The compiler calls the C library for ``math.exp``, one number at a time. The functions here are short series without
+branches, which the compiler vectorises.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def bits_of_float(typing_context: Any, value: Any) -> Any:
 
 @intrinsic
 def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of ``array[index]``, which need not exist; the answer does not depend on it."""
+    """Prefetch the cache line of ``array[index]``; the index may be out of bounds. Has no effect on results."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(array)(context, builder, arguments[0]).data
@@ -68,7 +68,7 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
         word = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [place.type, word, word, word])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [place, word(0), word(3), word(1)])  # for reading, to be kept, data
+        builder.call(function, [place, word(0), word(3), word(1)])  # for reading, high locality, data cache
         return context.get_dummy_value()
 
     return types.void(array, types.int64), generate
@@ -101,7 +101,7 @@ def exp(x: float) -> float:
 def log1p(x: float) -> float:
     """ln(1 + x) for 0 <= x < 1e300. Relative error below 5e-16."""
     u = 1.0 + x
-    lost = (x - (u - 1.0)) / u  # what the sum rounded away
+    lost = (x - (u - 1.0)) / u  # rounding error of the sum
     bits = bits_of_float(u)
     k = (bits >> 52) - 1023
     m = float_of_bits((bits & 0x000FFFFFFFFFFFFF) | 0x3FF0000000000000)
@@ -149,8 +149,8 @@ def one_minus_exp(y: float) -> float:
 def _excess(x: float) -> tuple[float, float]:
     """Numerator and denominator of H(x) - x for x >= 0, where H = phi / (1 - Phi) is the normal hazard.
 
-    The rational function of degrees 9 and 10 that is nearest on [0, inf): it leaves 1.2e-17 of H. All coefficients are
-    positive, so that nothing cancels and rounding stays below 3e-16. Found by weighted least squares in 60 digits.
+    The rational function of degrees 9 and 10 that is nearest on [0, inf): its error is 1.2e-17 of H. All coefficients
+    are positive, so nothing cancels and rounding stays below 3e-16. Found by weighted least squares in 60 digits.
     """
     r = 0.9999999999958035
     r = r * x + 29.174571458911455

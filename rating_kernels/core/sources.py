@@ -1,4 +1,4 @@
-"""Which kernels these are: a digest of their sources, alike wherever the same release is installed."""
+"""Digest of the kernels' sources, equal for all installations of one release."""
 
 from __future__ import annotations
 

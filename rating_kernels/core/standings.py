@@ -1,8 +1,8 @@
-"""Rounds as arrays: who took part, in which places, and what makes places valid.
+"""Rounds as arrays: participants, places, and the validation of places.
 
 A round is an ordered list of ``(player, lo, hi)``; ``lo`` and ``hi`` are the zero-based first and last position of the
-player's tie group, both inclusive. Consecutive rounds lie end to end in one :class:`Rounds`, so that a million
-one-to-one games are six arrays and not a million objects.
+player's tie group, both inclusive. Consecutive rounds are stored one after the other in one :class:`Rounds`, so that a
+million one-to-one games are a few arrays instead of a million objects.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ Longs = npt.NDArray[np.int64]
 ROUND_LIMITS: Mapping[str, Limits] = MappingProxyType(
     {"weight": WEIGHT, "perf_ceiling": PERF_CEILING, "time_seconds": TIME_SECONDS}
 )
-"""What the numbers of a round may be, by the name of the column."""
+"""Permitted values of the numbers of a round, by column name."""
 
 
 class StandingsError(ValueError):
-    """Standings that describe no possible result.
+    """Standings that are not a valid result.
 
     Attributes
     ----------
     rule : str
-        What is wrong, in words.
+        Description of the violated rule.
     round : int
-        The offending round among those checked, from 0.
+        Index of the invalid round among those checked, from 0.
     first_row, last_row : int
-        The offending rows of that round, from 0, both inclusive.
+        The invalid rows of that round, from 0, both inclusive.
     """
 
     def __init__(self, rule: str, round: int, first_row: int, last_row: int | None = None) -> None:
-        # the base class holds what pickle hands back to the constructor in another process
+        # pickle passes the arguments of the base class to the constructor in another process
         super().__init__(rule, round, first_row, last_row)
         self.rule, self.round, self.first_row = rule, round, first_row
         self.last_row = first_row if last_row is None else last_row
@@ -72,9 +72,9 @@ def check_places(
     Parameters
     ----------
     lo, hi
-        Integer arrays of one length ``n``: first and last position of each row's tie group in its round.
+        Integer arrays of equal length ``n``: first and last position of each row's tie group in its round.
     offsets
-        Where the rounds begin, and ``n`` at the end; by default all rows are one round.
+        First row of each round, then ``n``; by default all rows are one round.
     """
     n = len(lo)
     offsets = np.array([0, n]) if offsets is None else offsets
@@ -83,7 +83,7 @@ def check_places(
         raise StandingsError("no participants", int(np.flatnonzero(sizes == 0)[0]), 0)
     if n == 0:
         return
-    opens = np.zeros(n + 1, dtype=bool)  # rows at which a tie group begins
+    opens = np.zeros(n + 1, dtype=bool)  # first rows of tie groups
     opens[1:n] = lo[1:] != lo[:-1]
     opens[offsets] = True
     starts = np.flatnonzero(opens)
@@ -108,7 +108,7 @@ def _wrong_places(
     first: npt.NDArray[np.integer],
     last: npt.NDArray[np.integer],
 ) -> StandingsError:
-    """Put the first wrong row of a round into words."""
+    """The error that describes the first wrong row of a round."""
     if hi[bad] < lo[bad]:
         return StandingsError(f"lo = {lo[bad]} is behind hi = {hi[bad]}", at, bad)
     falls = np.flatnonzero(lo[1:] < lo[:-1])
@@ -125,7 +125,7 @@ def _wrong_places(
 
 
 def check_distinct(player: npt.NDArray[np.integer], offsets: npt.NDArray[np.integer] | None = None) -> None:
-    """Raise :class:`StandingsError` if a player stands twice in one round; names round and both rows."""
+    """Raise :class:`StandingsError` if a player occurs twice in one round; names round and both rows."""
     offsets = np.array([0, len(player)]) if offsets is None else offsets
     at = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((player, at))
@@ -137,10 +137,10 @@ def check_distinct(player: npt.NDArray[np.integer], offsets: npt.NDArray[np.inte
 
 
 def places_from_ranks(rank: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], Ints, Ints]:
-    """Order of the rows, best first, and each ordered row's ``lo`` and ``hi``, from ranks in which equals tie.
+    """Order of the rows, best first, and ``lo`` and ``hi`` of each ordered row, from ranks; equal ranks tie.
 
     Ranks are any finite numbers, lower is better: competition ranks (1, 2, 2, 4), dense ranks or negated scores.
-    Rows of one rank keep the order in which they came.
+    Rows of equal rank keep their order.
     """
     values = np.asarray(rank, dtype=np.float64)
     order = np.argsort(values, kind="stable")
@@ -151,9 +151,9 @@ def places_from_ranks(rank: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], Ints, 
 
 
 def count_events(time_seconds: Longs) -> Longs:
-    """Of each round of a history, how many events came before.
+    """Number of events before each round of a history.
 
-    Consecutive rounds of one time are divisions of one event. Time 0 is unknown: such a round is an event of its own.
+    Consecutive rounds of one time are divisions of one event. Time 0 means unknown: such a round is a separate event.
     """
     begins = (np.diff(time_seconds, prepend=0) != 0) | (time_seconds == 0)
     return np.cumsum(begins, dtype=np.int64) - 1
@@ -161,22 +161,22 @@ def count_events(time_seconds: Longs) -> Longs:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """Consecutive rounds, end to end, in the order in which they are rated.
+    """Consecutive rounds in rating order.
 
     Attributes
     ----------
     offsets : int64[r + 1]
-        Round ``i`` owns the rows ``offsets[i]:offsets[i + 1]``.
+        Round ``i`` has the rows ``offsets[i]:offsets[i + 1]``.
     player, lo, hi : int32[n]
-        One row a participation, best first inside a round.
+        One row a participation, best place first inside a round.
     time_seconds : int64[r]
         End of the round, UTC since the epoch.
     weight : float64[r]
-        How much the round counts; see :data:`.limits.WEIGHT`.
+        Weight of the round; see :data:`.limits.WEIGHT`.
     perf_ceiling : float64[r]
-        The highest performance the round can show, rating points; +inf for none.
+        Upper limit of performances, rating points; +inf for none.
     event : int64[r]
-        How many events came before. Consecutive rounds of one known time are divisions of one event and share it.
+        Number of events before the round. Consecutive rounds of one known time are divisions of one event and share it.
     """
 
     offsets: Longs
@@ -208,14 +208,14 @@ class Rounds:
         perf_ceiling: npt.ArrayLike | None = None,
         event: npt.ArrayLike | None = None,
     ) -> Rounds:
-        """Check everything, once; what is inside is trusted from here on.
+        """Validate all columns once; kernels do not check them again.
 
         Raises
         ------
         ValueError
             Columns of unequal length, or a weight, a ceiling or a time out of range.
         StandingsError
-            Places that are no possible result, or a player who stands twice in one round; names round and row.
+            Places that are not a valid result, or a player that occurs twice in one round; names round and row.
         """
         off = np.require(offsets, np.int64, ["C_CONTIGUOUS", "WRITEABLE"])
         r, n = len(off) - 1, int(off[-1])
@@ -259,11 +259,11 @@ class Rounds:
 
     @property
     def informative(self) -> npt.NDArray[np.bool_]:
-        """Of each round, whether it tells anybody apart: neither a lone participant nor one tie of all."""
+        """Mask of rounds with at least two different places: neither a single participant nor one tie of all."""
         return self.hi[self.offsets[:-1]] < np.diff(self.offsets) - 1
 
     def keep(self, rounds: npt.NDArray[np.bool_]) -> Rounds:
-        """Only the rounds of a mask, as copies; all of them as they are."""
+        """The rounds of a mask, as copies; the same object if the mask has all rounds."""
         if rounds.all():
             return self
         sizes = np.diff(self.offsets)
@@ -281,7 +281,7 @@ class Rounds:
 
 
 def _column(name: str, values: npt.ArrayLike, dtype: type[np.generic], length: int) -> npt.NDArray[Any]:
-    # writable, though nobody writes: kernels would be compiled again for read-only arrays
+    # writable although never written: kernels would be compiled again for read-only arrays
     column: npt.NDArray[Any] = np.require(values, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
     if np.issubdtype(dtype, np.integer) and not np.array_equal(column, values):
         raise ValueError(f"{name} must hold whole numbers that fit {np.dtype(dtype)}")

@@ -1,13 +1,13 @@
-"""What a rating system is: a parameter class and pure functions for the four steps of a round.
+"""Interface of a rating system: a parameter class and pure functions for the four steps of a round.
 
-    prior        each participant's belief diffuses                     player by player
-    summarise    what everybody must know about the field               once a round
-    perform      the level each tie group showed against that field     rank by rank
-    absorb       the performance joins the player's own belief          player by player
+    prior        diffuse each participant's belief                          player by player
+    summarise    compute the statistics of the whole field                  once a round
+    perform      compute the performance of each tie group                  rank by rank
+    absorb       update each player's belief with the performance           player by player
 
-Three of them work on ranges, so that a round can be shared among hands; ``summarise`` shares itself. ``rate_small``
-does all four for many small rounds in one call: a round of up to ``small`` participants always goes this way and a
-larger one never, so that its bits do not depend on its company.
+Three of them work on ranges, so that a round can be divided among workers; ``summarise`` divides its work with a map.
+``rate_small`` does all four for many small rounds in one call. A round of up to ``small`` participants is always rated
+by ``rate_small`` and a larger one never, so that the bits of a result do not depend on the batch.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ __all__ = [
 
 
 class ConvergenceError(ArithmeticError):
-    """A root was not found to its tolerance, or a result is no number: the input is beyond double precision.
+    """A root was not found to its tolerance, or a result is not finite: the input exceeds double precision.
 
     Attributes
     ----------
     rule : str
-        What went wrong, in words.
+        Description of the failure.
     row : int or None
-        The participant of the round, from 0 in standings order, where one is known.
+        Row of the participant, from 0 in standings order, if known.
     """
 
     def __init__(self, rule: str, row: int | None = None) -> None:
-        # the base class holds what pickle hands back to the constructor in another process
+        # pickle passes the arguments of the base class to the constructor in another process
         super().__init__(rule, row)
         self.rule, self.row = rule, row
 
@@ -63,15 +63,14 @@ class ConvergenceError(ArithmeticError):
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """What participants bring to a round, after diffusion, in standings order.
+    """The participants' beliefs before a round, after diffusion, in standings order.
 
     Attributes
     ----------
     mu, sigma, beta : float64[n]
-        Belief, and standard deviation of this round's performance around skill (where the system knows one); rating
-        points.
+        Belief, and standard deviation of this round's performance around skill (if the system has one); rating points.
     n_before : int32[n]
-        Rounds the player has been rated in before.
+        Number of rounds of the player before.
     """
 
     mu: Floats
@@ -81,7 +80,7 @@ class Prior:
 
 
 class Summary(Protocol):
-    """What all systems' summaries have in common.
+    """Common interface of all systems' summaries.
 
     Attributes
     ----------
@@ -101,20 +100,20 @@ S = TypeVar("S", bound=Summary)
 
 
 def select_rows(summary: S, rows: npt.NDArray[np.integer]) -> S:
-    """The summary as ``absorb`` wants it for some participants alone, in standings order."""
+    """The summary for some participants only, in standings order, as ``absorb`` takes it."""
     return dataclasses.replace(summary, **{name: getattr(summary, name)[rows] for name in summary.by_row})  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What rounds did to their participants: one entry a participation, in the order of the rounds' rows.
+    """Results of rounds: one entry a participation, in the order of the rounds' rows.
 
     Attributes
     ----------
     perf, mu_prior, sigma_prior, mu, sigma : float64[n]
-        Performance (NaN where the system has none), belief before and after; rating points.
+        Performance (NaN if the system has none), belief before and after; rating points.
     n_before : int32[n]
-        Rounds the player had been rated in before.
+        Number of rounds of the player before.
     """
 
     perf: Floats
@@ -126,7 +125,7 @@ class Outcome:
 
     @property
     def prior(self) -> Prior:
-        """The part that the first step writes, as views."""
+        """The columns that the first step writes, as views."""
         return Prior(self.mu_prior, self.sigma_prior, np.empty(len(self.mu)), self.n_before)
 
     @classmethod
@@ -149,41 +148,41 @@ class System:
     Attributes
     ----------
     params : type
-        Frozen dataclass of hyperparameters, validated when built.
+        Frozen dataclass of hyperparameters, validated at construction.
     state : (params, mu, sigma) -> dict
-        The state columns of beliefs of which only ``mu`` and ``sigma`` are known.
+        State columns of beliefs that are given by ``mu`` and ``sigma``.
     sigma_limit : (params) -> float
-        What sigma tends to after many rounds, rating points: the zero of the conservative display rating's penalty.
+        Limit of sigma after many rounds, rating points. The conservative display rating subtracts nothing there.
     prior : (params, beliefs, round, start, stop, prior) -> None
-        Diffuses the rows of the store in place that belong to participants ``start`` to ``stop - 1``; writes ``prior``.
+        Diffuses the beliefs of participants ``start`` to ``stop - 1`` in place; writes ``prior``.
     summarise : (params, prior, round, map) -> Summary
-        Whatever each player must know about all others.
+        Statistics of the field that the following steps need.
     perform : (params, summary, start, stop, perf) -> None
         Writes the performances of tie groups ``start`` to ``stop - 1``.
     absorb : (params, beliefs, round, prior, summary, start, stop, outcome) -> None
-        Updates the rows of participants ``start`` to ``stop - 1`` in place; writes ``mu`` and ``sigma``. All it is
-        given may be of some participants alone (:func:`select_rows`).
+        Updates the beliefs of participants ``start`` to ``stop - 1`` in place; writes ``mu`` and ``sigma``. The
+        arguments may have some participants only (:func:`select_rows`).
     rate_small : (params, beliefs, rounds, outcome) -> None
-        All of the above for many rounds of at most ``small`` participants.
+        All four steps for many rounds of at most ``small`` participants.
     win_probability : (params, weight, one, other) -> float64[...]
         Probability that ``one`` finishes before ``other`` in a round of this weight, a tie counting half, by the
-        system's own model. Priors whose arrays broadcast; their ``beta`` is not read.
+        system's own model. The arrays of the priors broadcast; ``beta`` is not read.
     performs : bool
-        Whether rounds show performances, all of them finite; otherwise every ``perf`` is NaN.
+        Whether the system has performances, all finite; otherwise every ``perf`` is NaN.
     history : tuple of str
-        What beliefs remember of every single round, one number each; empty if nothing.
+        Names of the numbers that beliefs store for every round; empty if none.
     deviations : float
-        How many sigmas the conservative display rating takes off, by default.
+        Number of sigmas that the conservative display rating subtracts by default.
     offset : (params, n_rounds) -> float64[n], or None
-        What the display rating adds for the number of rounds played.
+        Addend of the display rating that depends on the number of rounds.
     invariants : (rounds, outcome) -> dict of str to int, or None
         Number of violations of each invariant of the system; reported, never raised.
     skips_all_tied : bool
-        Whether the authors' own program passes over a contest of three or more in which all tie; the functions here
-        rate it. Two players who tie are a result for every system.
+        Whether the authors' program skips contests of three or more participants in which all tie. The functions here
+        rate them. A tie of two players is a result for every system.
     compile_last_steps : (params, beliefs) -> None, or None
-        Calls ``absorb`` and then ``perform`` for no participant. While one process compiles ``rate_small``, which needs
-        the steps from the first on, another one can begin with the last.
+        Calls ``absorb`` and then ``perform`` for zero participants. While one process compiles ``rate_small``, which
+        compiles the steps from the first on, another process can begin with the last.
     """
 
     name: str
@@ -210,15 +209,15 @@ class System:
         return {} if self.invariants is None else self.invariants(rounds, outcome)
 
     def newcomers(self, params: Any, n_players: int) -> Beliefs:
-        """A store in which nobody has been rated: everybody at ``mu_init`` and ``sigma_init``."""
+        """A store of unrated players, all at ``mu_init`` and ``sigma_init``."""
         mu, sigma = float(params.mu_init), float(params.sigma_init)
         state = self.state(params, np.array([mu]), np.array([sigma]))
-        fresh = {name: float(column[0]) for name, column in state.items()}
-        return Beliefs(n_players, {"mu": mu, "sigma": sigma, **fresh}, self.history)
+        initial = {name: float(column[0]) for name, column in state.items()}
+        return Beliefs(n_players, {"mu": mu, "sigma": sigma, **initial}, self.history)
 
 
 def check_limits(params: Any) -> None:
-    """Raise ``ValueError`` unless every hyperparameter lies within the limits of its field; None lies within any.
+    """Raise ``ValueError`` unless every hyperparameter is None or within the limits of its field.
 
     Whole numbers become floats where a float is declared (:func:`convert_floats`).
     """
@@ -226,14 +225,14 @@ def check_limits(params: Any) -> None:
     for field in dataclasses.fields(params):
         limits, value = limits_of(field), getattr(params, field.name)
         if isinstance(value, tuple):
-            for i, one in enumerate(value):
-                check_value(f"{field.name}[{i}]", one, limits)
+            for i, item in enumerate(value):
+                check_value(f"{field.name}[{i}]", item, limits)
         elif value is not None:
             check_value(field.name, value, limits)
 
 
 def check_value(name: str, value: Any, limits: Limits) -> None:
-    """Raise ``ValueError`` unless the limits hold a value; the message says its name, the range and the value."""
+    """Raise ``ValueError`` unless a value is within limits; the message has name, range and value."""
     if limits.kind == "choice":
         good = value in limits.choices
     elif limits.kind == "switch":
@@ -248,9 +247,9 @@ def check_value(name: str, value: Any, limits: Limits) -> None:
 
 
 def convert_floats(params: Any) -> None:
-    """Make floats of whole numbers in a frozen dataclass: kernels would be compiled again for integers."""
+    """Convert integers to float in float fields: kernels would be compiled again for integers."""
     for field in dataclasses.fields(params):
         value = getattr(params, field.name)
         if field.type in ("float", "float | None") and isinstance(value, int | np.number):
-            with suppress(OverflowError):  # no float is so large, and no limit allows it
+            with suppress(OverflowError):  # larger than any float: beyond every limit
                 object.__setattr__(params, field.name, float(value))
