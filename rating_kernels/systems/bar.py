@@ -1,17 +1,17 @@
-"""BAR: Bayesian approximation ranking, as published and as the authors of Elo-MMR run it.
+"""BAR: Bayesian approximation ranking, as published and as in the engine of Elo-MMR's authors.
 
 Source: Weng and Lin, "A Bayesian Approximation Method for Online Ranking" (JMLR 12, 2011), Algorithm 1 (Bradley-Terry,
 full pair) with one player a team; Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions"
 (arXiv:2101.00400), for the variant in their engine. A belief is a normal law. A round compares every pair's result with
-the chance that a logistic law gives it, where c^2 = sigma_i^2 + sigma_q^2 + 2 beta^2 and q runs over n opponents:
+its probability under a logistic law, where c^2 = sigma_i^2 + sigma_q^2 + 2 beta^2 and q runs over n opponents:
 
     published   mu_i += sigma_i^2 sum_q (s - p) / c                 p = logistic((mu_i - mu_q) / c)
                 sigma_i^2 *= 1 - sigma_i^2 sum_q gamma p (1 - p) / c^2
     engine      mu_i += sigma_i^2 / (n + 1) sum_q (s - p) / c       p = logistic(C3 (mu_i - mu_q) / c)
                 sigma_i^2 *= 1 - sigma_i^2 / (4 (sigma_i^2 + 2 beta^2))
 
-The published sums grow with the field: against many a rating overshoots and sigma falls to its floor. The engine's
-means do not, but its sigma learns nothing from the opponents. Ratings in the system's own points.
+The published sums grow with the field: with many opponents a rating overshoots and sigma falls to its lower limit. The
+engine's means do not grow, but its sigma does not depend on the opponents. Ratings in the system's own points.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ..inference.win_probability import logistic
 
 __all__ = ["BAR", "DEFAULTS", "SYSTEM", "PairSums"]
 
-SMALL = 400  # participants up to which summing term by term beats a table
+SMALL = 400  # participants up to which sums term by term are faster than a table
 DEFAULTS = {
     "allpairs_mean": {"beta": C3 * 400.0 / math.log(10.0), "sig_drift": 35.0, "mu_init": 1500.0, "sigma_init": 350.0},
     "btfull": {"beta": 25.0 / 6.0, "sig_drift": 0.0, "mu_init": 25.0, "sigma_init": 25.0 / 3.0},
@@ -51,17 +51,17 @@ class BAR:
     Attributes
     ----------
     variant : str
-        "allpairs_mean": the engine's, where a rating moves by the mean over all opponents and sigma by itself;
-        "btfull": the published one, sums for both.
+        "allpairs_mean": the engine's, with the mean over all opponents and a sigma that does not depend on them;
+        "btfull": the published one, with sums for both.
     beta : float or None
         Standard deviation of a performance around skill, over the root of the round's weight; > 0. None is 400 C3 /
         ln 10 = 315.09 for "allpairs_mean" and 25 / 6 for "btfull".
     sig_drift : float or None
         Standard deviation of the drift of a skill before a round, >= 0. None is 35 for "allpairs_mean", 0 for "btfull".
     kappa : float
-        A round leaves at least this share of a variance; between 0 and 1.
+        Lower limit of the ratio of the variances after and before a round; between 0 and 1.
     gamma : str
-        What "btfull" multiplies into an opponent's information: "sigma_over_c", "one_over_teams" or "one".
+        Factor on an opponent's information in "btfull": "sigma_over_c", "one_over_teams" or "one".
     mu_init : float or None
         Rating of a newcomer. None is 1500 for "allpairs_mean", 25 for "btfull".
     sigma_init : float or None
@@ -69,8 +69,8 @@ class BAR:
 
     Notes
     -----
-    The paper knows neither drift nor weights; with "btfull" both act as in the engine. There are no performances, so
-    that a round's ceiling has nothing to hold.
+    The paper has neither drift nor weights; with "btfull" both act as in the engine. There are no performances, so a
+    round's ceiling has no effect.
     """
 
     variant: str = field(default="allpairs_mean", metadata=choice("allpairs_mean", "btfull"))
@@ -92,15 +92,15 @@ class BAR:
 
 
 def state(params: BAR, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """Nothing beside ``mu`` and ``sigma``."""
+    """No state besides ``mu`` and ``sigma``."""
     return {}
 
 
 def sigma_limit(params: BAR) -> float:
-    """What sigma tends to in rounds of weight 1; 0 for "btfull", where it depends on the opponents.
+    """Limit of sigma in rounds of weight 1; 0 for "btfull", where it depends on the opponents.
 
-    With y the variance after a drift, the engine's form rests where y^2 / (4 (y + 2 beta^2)) = sig_drift^2, or where
-    kappa lets no more of it go.
+    With y the variance after a drift, the limit of the engine's form has y^2 / (4 (y + 2 beta^2)) = sig_drift^2, or is
+    the limit that kappa sets.
     """
     if params.variant == "btfull":
         return 0.0
@@ -126,7 +126,7 @@ def prior(params: BAR, beliefs: Beliefs, round: Rounds, start: int, stop: int, p
 
 @dataclass(frozen=True, slots=True)
 class PairSums:
-    """What everybody info in one round, oneself included: with s = p = 1/2 and c^2 = 2 (sigma_i^2 + beta^2).
+    """Sums over the participants of one round, including oneself with s = p = 1/2 and c^2 = 2 (sigma_i^2 + beta^2).
 
     Attributes
     ----------
@@ -135,8 +135,8 @@ class PairSums:
     won, lost : float64[n]
         Sums over all participants of s / c and of p / c, in units of the logistic law.
     info : float64[n]
-        Sum over all participants of p (1 - p) / c^2, or c^3 where gamma is "sigma_over_c"; ``lost`` again for
-        "allpairs_mean", which does not ask.
+        Sum over all participants of p (1 - p) / c^2, or c^3 where gamma is "sigma_over_c"; equal to ``lost`` for
+        "allpairs_mean", where it is not used.
     """
 
     by_row: ClassVar[tuple[str, ...]] = ("won", "lost", "info")
@@ -156,7 +156,7 @@ def summarise(params: BAR, prior: Prior, round: Rounds, map: Map) -> PairSums:
 
 
 def perform(params: BAR, summary: PairSums, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: nothing; the system knows no performances."""
+    """Step 3: no effect; the system has no performances."""
 
 
 def absorb(
@@ -178,7 +178,7 @@ def absorb(
 
 
 def rate_small(params: BAR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All four steps for many small rounds, one after the other, in one kernel call."""
+    """All four steps for many small rounds in sequence, in one kernel call."""
     _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, params.sig_drift,
         *_rules(params), params.kappa, beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time,
@@ -187,11 +187,10 @@ def rate_small(params: BAR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) 
 
 
 def _rules(params: BAR, weight: float = 1.0) -> tuple[float, int, bool, float]:
-    """What differs between the variants, in the order in which kernels take it.
+    """The differences between the variants, in the order of the kernels' arguments.
 
-    The length that the logistic law takes for one rating point, the power of c in ``info`` (0 where sigma does not
-    depend on opponents), whether an opponent's information is divided by their number, and beta^2 in a round of this
-    weight.
+    Units of the logistic law for one rating point, the power of c in ``info`` (0 if sigma is independent of opponents),
+    whether an opponent's information is divided by their number, and beta^2 in a round of this weight.
     """
     beta2 = float(params.beta or 0.0) ** 2 / weight
     if params.variant == "allpairs_mean":

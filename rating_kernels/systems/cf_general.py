@@ -1,4 +1,4 @@
-"""Codeforces' rule generalised: real numbers, any spread of performances, rounds that count more or less.
+"""Codeforces' rule generalised: real numbers, any spread of performances, weighted rounds.
 
 Source: Ebtekar and Liu's engine, where it is called cfsys; the comparison of arXiv:2101.00400, section 5, uses it. A
 player's performance is the rating at which the geometric mean of the expected and the actual place would be expected
@@ -26,7 +26,7 @@ from ..inference.win_probability import logistic
 
 __all__ = ["SYSTEM", "CFGeneral"]
 
-SMALL = 160  # participants up to which summing everything term by term beats a table
+SMALL = 160  # participants up to which sums term by term are faster than a table
 _AVERAGE = TIE_SHARE["avg"]
 _BASE, _OWN = 0.5, 1.0  # cfsys among the conventions of :mod:`.needed_rating`
 
@@ -41,11 +41,11 @@ class CFGeneral:
         Standard deviation of a performance in a round of weight 1, rating points; by default such that 400 points are
         odds of 10 to 1.
     weight : float
-        How far a round of weight 1 moves ``mu``: weight / (1 + weight) of the way to the performance.
+        A round of weight 1 moves ``mu`` weight / (1 + weight) of the way to the performance.
     mu_init : float
         Rating of a newcomer.
     sigma_init : float
-        What is handed through as everybody's ``sigma``.
+        ``sigma`` of all players; has no effect on ratings.
     """
 
     beta: float = field(default=400.0 * C3 / math.log(10.0), metadata=positive(POINTS))
@@ -58,22 +58,22 @@ class CFGeneral:
 
 
 def state(params: CFGeneral, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """Nothing beside ``mu`` and ``sigma``."""
+    """No state besides ``mu`` and ``sigma``."""
     return {}
 
 
 def sigma_limit(params: CFGeneral) -> float:
-    """What ``sigma`` always is: the rating shown is ``mu``."""
+    """The constant ``sigma``: the displayed rating is ``mu``."""
     return params.sigma_init
 
 
 def win_probability(params: CFGeneral, weight: Any, one: Prior, other: Prior) -> Floats:
-    """A logistic law of standard deviation ``beta``, sharper in a round that counts more."""
+    """A logistic law of standard deviation ``beta`` / sqrt(weight)."""
     return logistic(C3 * np.sqrt(weight) / params.beta * (one.mu - other.mu))
 
 
 def prior(params: CFGeneral, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
-    """Step 1: nothing drifts."""
+    """Step 1: beliefs do not change."""
     read_rows(
         start, stop, round.player, beliefs.mu, beliefs.sigma, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before
     )
@@ -81,13 +81,13 @@ def prior(params: CFGeneral, beliefs: Beliefs, round: Rounds, start: int, stop: 
 
 @dataclass(frozen=True, slots=True)
 class Performances:
-    """What one round shows.
+    """Performances and ratings of one round.
 
     Attributes
     ----------
     first : int64[groups + 1]
     seed, perf, mu : float64[n]
-        The place that was expected; the performance, at most the round's ceiling; the rating after.
+        Expected place; performance, at most the round's ceiling; rating after the round.
     """
 
     by_row: ClassVar[tuple[str, ...]] = ("mu",)
@@ -98,7 +98,7 @@ class Performances:
 
 
 def summarise(params: CFGeneral, prior: Prior, round: Rounds, map: Map) -> Performances:
-    """Steps 2 and 3: the sum over all opponents, everybody's root, and the mean of rating and performance."""
+    """Steps 2 and 3: the sum over all opponents, one root a player, and the mean of rating and performance."""
     weight = round.weight[0]
     rate = C3 * math.sqrt(weight) / params.beta
     seed, need = needed_ratings(prior.mu, round.lo, round.hi, _AVERAGE, rate, _BASE, _OWN, False, map)
@@ -109,7 +109,7 @@ def summarise(params: CFGeneral, prior: Prior, round: Rounds, map: Map) -> Perfo
 
 
 def perform(params: CFGeneral, summary: Performances, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: hand the performances out."""
+    """Step 3: copy the performances."""
     rows = slice(summary.first[start], summary.first[stop])
     perf[rows] = summary.perf[rows]
 
@@ -124,13 +124,13 @@ def absorb(
     stop: int,
     outcome: Outcome,
 ) -> None:
-    """Step 4: hand the ratings out."""
+    """Step 4: copy the ratings to the store."""
     outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
     write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *_store(beliefs))
 
 
 def rate_small(params: CFGeneral, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All four steps for many small rounds, one after the other, in one kernel call."""
+    """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
         params.beta, params.weight, *_store(beliefs),
@@ -146,7 +146,7 @@ def _store(beliefs: Beliefs) -> tuple[Any, ...]:
 
 @exact
 def _share(round_weight, weight):
-    """How far from the rating to the performance a round goes."""
+    """Share of the way from the rating to the performance."""
     return round_weight * weight / (1.0 + round_weight * weight)
 
 

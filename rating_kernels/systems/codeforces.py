@@ -1,4 +1,4 @@
-"""Codeforces' rating, by the text of its author or by his program.
+"""Codeforces' rating, as in the text of its author or as in his program.
 
 Source: Mirzayanov, "Open Codeforces Rating System" (codeforces.com/blog/entry/20762, October 2015), and the program it
 links to. A player's needed rating is the one at which the geometric mean of the expected and the actual place would be
@@ -27,7 +27,7 @@ from ..metrics.invariants import invariant_violations
 
 __all__ = ["SYSTEM", "Codeforces"]
 
-SMALL = 160  # participants up to which summing everything term by term beats a table
+SMALL = 160  # participants up to which sums term by term are faster than a table
 RATE = math.log(10.0) / 400.0  # 400 points are odds of 10 to 1
 
 _BASE = 1.0  # of the conventions of :mod:`.needed_rating`
@@ -42,21 +42,21 @@ class Codeforces:
     Attributes
     ----------
     rule : str
-        What keeps ratings from growing: "oct2015", "r327" (in use since round 327) or "none".
+        Correction against inflation: "oct2015", "r327" (in use since round 327) or "none".
     arithmetic : str
-        "integer": whole numbers, divided toward zero, and needs searched among 1 to 7999, as the site computes its
-        official ratings. "real": no rounding anywhere.
+        "integer": whole numbers, divisions toward zero, and needed ratings from 1 to 7999, as in the site's official
+        ratings. "real": no rounding.
     tie_rank : str
         The place of a tie group: its last ("max", the site's), its first ("min") or their mean ("avg").
     need_excludes_self : bool
-        Whether the rating needed is measured against the others alone (the text and the site), or against the own
-        former rating too (the program).
+        Whether the needed rating is computed against the other participants only (the text and the site), or also
+        against the player's own prior rating (the program).
     initial : float or None
         Rating of a newcomer; by default 1500, or 1400 with ``display_2020``.
     display_2020 : bool
-        Show newcomers less than they have until their sixth round, as the site does since May 2020.
+        Display a reduced rating for newcomers until their sixth round, as the site does since May 2020.
     lone_player : str
-        "unchanged", or "literal": let the rule take a point from somebody who competes alone.
+        Rule for a single participant: "unchanged", or "literal", which subtracts a point.
     """
 
     rule: str = field(default="r327", metadata=choice("none", "oct2015", "r327"))
@@ -88,22 +88,22 @@ class Codeforces:
 
     @property
     def convention(self) -> tuple[float, float, float, bool]:
-        """What :func:`.needed_rating.needed_ratings` wants to know after the places: rate, base, own, whole."""
+        """Arguments rate, base, own and whole of :func:`.needed_rating.needed_ratings`."""
         return RATE, _BASE, 0.0 if self.need_excludes_self else 1.0, self.whole
 
 
 def state(params: Codeforces, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """Nothing beside ``mu``."""
+    """No state besides ``mu``."""
     return {}
 
 
 def sigma_limit(params: Codeforces) -> float:
-    """There is no uncertainty."""
+    """0: the system has no uncertainty."""
     return 0.0
 
 
 def offset(params: Codeforces, n_rounds: Ints) -> Floats:
-    """What the rating shown adds to ``mu``: with ``display_2020`` from -1400 at first to 0 from the sixth round on."""
+    """Addend of the displayed rating: with ``display_2020`` -1400 at first, 0 from the sixth round on."""
     missing: Floats = (_SHOWN - _SHOWN[-1])[np.minimum(n_rounds, len(_SHOWN) - 1)]
     return missing if params.display_2020 else np.zeros_like(missing)
 
@@ -114,7 +114,7 @@ def win_probability(params: Codeforces, weight: Any, one: Prior, other: Prior) -
 
 
 def prior(params: Codeforces, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
-    """Step 1: nothing drifts."""
+    """Step 1: beliefs do not change."""
     _check_whole(params, beliefs, round.player[start:stop])
     read_rows(
         start, stop, round.player, beliefs.mu, beliefs.sigma, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before
@@ -123,14 +123,13 @@ def prior(params: Codeforces, beliefs: Beliefs, round: Rounds, start: int, stop:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one round asks of everybody and makes of them.
+    """Needed ratings and new ratings of one round.
 
     Attributes
     ----------
     first : int64[groups + 1]
     seed, need, mu : float64[n]
-        The place that was expected; the rating that the geometric mean of it and the place reached asks for; the
-        rating after.
+        Expected place; needed rating; rating after the round.
     """
 
     by_row: ClassVar[tuple[str, ...]] = ("mu",)
@@ -141,16 +140,16 @@ class Changes:
 
 
 def summarise(params: Codeforces, prior: Prior, round: Rounds, map: Map) -> Changes:
-    """Steps 2 and 3: the sum over all opponents, everybody's root, and the inflation step."""
+    """Steps 2 and 3: the sum over all opponents, one root a player, and the inflation step."""
     share = TIE_SHARE[params.tie_rank]
     seed, need = needed_ratings(prior.mu, round.lo, round.hi, share, *params.convention, map)
     mu = np.empty_like(need)
-    _settle(prior.mu, _RULES[params.rule], params.whole, params.lone_player == "literal", need, mu)
+    _new_ratings(prior.mu, _RULES[params.rule], params.whole, params.lone_player == "literal", need, mu)
     return Changes(group_starts(round.lo), seed, need, mu)
 
 
 def perform(params: Codeforces, summary: Changes, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: hand the needs out."""
+    """Step 3: copy the needed ratings."""
     rows = slice(summary.first[start], summary.first[stop])
     perf[rows] = summary.need[rows]
 
@@ -165,13 +164,13 @@ def absorb(
     stop: int,
     outcome: Outcome,
 ) -> None:
-    """Step 4: hand the ratings out."""
+    """Step 4: copy the ratings to the store."""
     outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
     write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *_store(beliefs))
 
 
 def rate_small(params: Codeforces, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All four steps for many small rounds, one after the other, in one kernel call."""
+    """All four steps for many small rounds in sequence, in one kernel call."""
     _check_whole(params, beliefs, rounds.player)
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, TIE_SHARE[params.tie_rank],
@@ -199,7 +198,7 @@ def _store(beliefs: Beliefs) -> tuple[Any, ...]:
 
 @inner_exact
 def _divide(a, b, whole):
-    """``a / b``; of whole numbers toward zero, and never one too many: rounding moves a quotient by less than 1 / b."""
+    """``a / b``; whole numbers are divided toward zero. Exact: rounding changes a quotient by less than 1 / b."""
     return np.trunc(a / b) if whole else a / b
 
 
@@ -207,7 +206,7 @@ def _divide(a, b, whole):
 def _at_place(values, place):
     """The number that would be at ``place`` if the finite ``values`` were sorted: Hoare's quickselect.
 
-    ``np.partition`` gives the same and takes eight seconds to compile.
+    ``np.partition`` gives the same result but takes eight seconds to compile.
     """
     left = values.copy()
     first, last = 0, len(left) - 1
@@ -233,14 +232,14 @@ def _at_place(values, place):
 
 
 @exact
-def _settle(mu, rule, whole, literal, need, after):
-    """Write the new ratings, and the need of somebody alone for whom the rule is taken literally."""
+def _new_ratings(mu, rule, whole, literal, need, after):
+    """Write the new ratings, and the needed rating of a single participant if the rule is literal."""
     n = len(mu)
     if n == 1 and not literal:
         after[0] = mu[0]
         return
     if n == 1 and whole:
-        need[0] = HIGHEST_NEED  # the program's search finds no end
+        need[0] = HIGHEST_NEED  # the upper end of the program's search
     change = np.empty(n)
     total = 0.0
     for i in range(n):
@@ -252,7 +251,7 @@ def _settle(mu, rule, whole, literal, need, after):
     for i in range(n):
         equals -= mu[i] > least
     top = 0.0
-    for i in range(n):  # of those who tie at the edge the first in the standings
+    for i in range(n):  # among equals at the edge, the first in the standings
         if mu[i] > least or (mu[i] == least and equals > 0):
             top += change[i]
             equals -= mu[i] == least
@@ -280,7 +279,7 @@ def _rate_small(
         read_rows(zero, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
         if solve_directly(before, lo[i:j], hi[i:j], tie_share, rate, base, own, whole, seed, need) >= 0:
             return r
-        _settle(before, rule, whole, literal, need, mu_after[i:j])
+        _new_ratings(before, rule, whole, literal, need, mu_after[i:j])
         for k in range(i, j):
             sigma_after[k] = sigma_prior[k]
         write_rows(zero, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)

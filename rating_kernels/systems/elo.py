@@ -1,4 +1,4 @@
-"""Elo: for one-to-one games as they come, and for larger rounds read as one game between any two.
+"""Elo, for one-to-one games and for larger rounds as one game between every two players.
 
 Source: "The Math Behind ELO"; Elo's own curve is the normal one; K by tiers is FIDE's. With ``x`` the lead in points,
 
@@ -6,8 +6,8 @@ Source: "The Math Behind ELO"; Elo's own curve is the normal one; K by tiers is 
     R   += K sum_j (S_j - E(R - R_j)) / (N - 1)
 
 over the opponents ``j`` of a round of ``N``, where ``S_j`` is 1 for a win, 1/2 for a tie and 0 for a loss. The division
-keeps the meaning of K; two players leave the classic rule. A common K moves no points in or out. Both sums over the
-field run over one dimension (:mod:`.field`, :mod:`.pair_field`). All ratings in rating points.
+keeps the meaning of K; for two players it is the classic rule. With a common K the sum of ratings is constant. Both
+sums are functions of one variable (:mod:`.field`, :mod:`.pair_field`). All ratings in rating points.
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ SMALL = 256  # participants up to which summing term by term beats a table
 _DEFAULT_K = 32.0
 _GAMES, _MASTER = 30.0, 2400.0  # FIDE's tiers: completed games, and a rating once reached
 _K_NEW, _K_MASTER, _K_OTHERS = 40.0, 10.0, 20.0
-_DIGITS = 12  # decimals that a rating of thousands has, and no more
+_DIGITS = 12  # decimals of a rating in the thousands in double precision
 
 
 @dataclass(frozen=True, slots=True)
 class Elo:
     """Hyperparameters of Elo.
 
-    A player whose state column ``k`` is a number has that K whatever the rule; a contest's weight multiplies any K.
+    If a player's state column ``k`` is a number, it overrides the rule; a contest's weight multiplies every K.
 
     Attributes
     ----------
     n : float
         Lead, in rating points, at which the favourite wins 10 games of 11 (logistic curve).
     k : float or None
-        K of everybody, rating points >= 0; 32 if nothing is said. Goes with ``k_rule`` "fixed" alone.
+        K of all players, rating points >= 0; default 32. For ``k_rule`` "fixed" only.
     k_rule : str
-        "fixed", or "fide": 40 until 30 games are completed, then 10 for life once 2400 was reached, else 20. A larger
-        round counts as one game with the mean of its pairs, as N - 1 games with their sum.
+        "fixed", or "fide": 40 until 30 games are completed, then 10 permanently after a rating of 2400, else 20. A
+        larger round counts as one game with ``pairs`` "mean" and as N - 1 games with "sum".
     cdf : str
         "logistic" or "normal": the curve of expected scores.
     pairs : str
         "mean": a round moves a rating as far as one game; "sum": as far as N - 1 games at the same ratings.
     round_digits : int or None
-        Decimals to round to, halves away from zero; None keeps all.
+        Decimals to round to, halves away from zero; None: no rounding.
     round_what : str or None
-        "rating" (the default where anything is rounded) or "change"; what is rounded is what the next game sees.
+        "rating" (default if ``round_digits`` is given) or "change"; later games use the rounded rating.
     mu_init : float
-        A newcomer's rating.
+        Rating of a newcomer.
     """
 
     n: float = field(default=400.0, metadata=positive(POINTS))
@@ -94,12 +94,12 @@ class Elo:
 
 
 def state(params: Elo, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """A K of the player's own (NaN: by the rule), and what FIDE's tiers ask for: completed games, highest rating."""
+    """The player's own K (NaN: by the rule), and for FIDE's tiers completed games and highest rating."""
     return {"k": np.full_like(mu, np.nan), "games": np.zeros_like(mu), "peak": mu.copy()}
 
 
 def sigma_limit(params: Elo) -> float:
-    """Nothing is known of uncertainty."""
+    """0: the system has no uncertainty."""
     return 0.0
 
 
@@ -110,13 +110,13 @@ def win_probability(params: Elo, weight: Any, one: Prior, other: Prior) -> Float
 
 
 def prior(params: Elo, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
-    """Step 1: ratings stay as they are."""
+    """Step 1: ratings do not change."""
     _read_rows(start, stop, round.player, beliefs.mu, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before)
 
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """What each participant is expected to lose to (``above``) and win against all others together."""
+    """Expected losses (``above``) and wins (``below``) of each participant against all others together."""
 
     by_row: ClassVar[tuple[str, ...]] = ("above", "below")
     first: Longs
@@ -132,11 +132,11 @@ def summarise(params: Elo, prior: Prior, round: Rounds, map: Map) -> Expectation
         below = n - above
     else:
         above, below, _ = field_sums(prior.mu, np.full(n, rate), np.ones(n), map)
-    return Expectations(group_starts(round.lo), above - 0.5, below - 0.5)  # everybody is even with themselves
+    return Expectations(group_starts(round.lo), above - 0.5, below - 0.5)  # without the term against oneself
 
 
 def perform(params: Elo, summary: Expectations, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: there are no performances."""
+    """Step 3: no effect; the system has no performances."""
 
 
 def absorb(
@@ -149,7 +149,7 @@ def absorb(
     stop: int,
     outcome: Outcome,
 ) -> None:
-    """Step 4: K times what was scored beyond expectation."""
+    """Step 4: K times the score beyond expectation."""
     _move_rows(
         start, stop, summary.first[-1], round.player, round.lo, round.hi, round.time_seconds[0], round.weight[0],
         summary.above, summary.below, *rule(params), params.pairs == "mean", *store(beliefs),
@@ -158,7 +158,7 @@ def absorb(
 
 
 def rate_small(params: Elo, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All four steps for many small rounds, one after the other, in one kernel call."""
+    """All four steps for many small rounds in sequence, in one kernel call."""
     _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight,
         *curve(params), *rule(params), params.pairs == "mean", *store(beliefs),
@@ -167,13 +167,13 @@ def rate_small(params: Elo, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) 
 
 
 def curve(params: Elo) -> tuple[float, bool]:
-    """What a lead is multiplied by, and whether the curve is normal."""
+    """Factor on a lead, and whether the curve is normal."""
     normal = params.cdf == "normal"
     return (1.0 if normal else math.log(10.0)) / params.n, normal
 
 
 def rule(params: Elo) -> tuple[float, float, bool]:
-    """K of everybody (NaN: by tiers), what a rounded number is multiplied by (0: nothing is), whether changes are."""
+    """K of all players (NaN: by tiers), scale of rounding (0: none), whether changes are rounded."""
     scale = 0.0 if params.round_digits is None else 10.0**params.round_digits
     return math.nan if params.k is None else params.k, scale, params.round_what == "change"
 
@@ -192,9 +192,9 @@ def expected_score(lead, rate, normal):
 
 @inner_exact
 def surplus_of(above, below, lost, games):
-    """Score beyond expectation when ``lost`` of ``games`` points were; from the side that is smaller and keeps digits.
+    """Score beyond expectation with ``lost`` of ``games`` points lost, computed from the smaller expectation.
 
-    So two players' surpluses are opposite to the bit.
+    The smaller one keeps its digits, and the surpluses of two players are exactly opposite.
     """
     return above - lost if above <= below else (games - lost) - below
 
@@ -250,7 +250,7 @@ def _move_rows(
     for i in range(begin, end):
         row = player[i]
         surplus = surplus_of(above[i], below[i], 0.5 * (lo[i] + hi[i]), n - 1.0)
-        # the division comes last: a product might be fused with the sum, here and not in a single game
+        # division last: a product could be fused with the sum, here but not in a single game
         change = factor_of(row, k, own, games, peak) * weight * surplus / share
         move(row, change, played, scale, rounds_change, mu, games, peak, n_rounds)
         last_time[row] = max(last_time[row], time_seconds)

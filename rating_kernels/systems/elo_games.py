@@ -1,7 +1,7 @@
-"""Single games of Elo, one after the other, and K by what a game is worth.
+"""Single games of Elo in sequence, and K by the importance of a game.
 
-Source: "The Math Behind ELO". A game between two players is what a round of two does to them, to the bit; here its
-score may be any number from 0 to 1, and each game may have a K of its own.
+Source: "The Math Behind ELO". A game has exactly the same result as a round of two players. In addition the score may
+be any number from 0 to 1, and each game may have its own K.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ IMPORTANCE: Mapping[str, float] = MappingProxyType(
         "friendlies": 20.0,
     }
 )
-"""K by the importance of a match, as the World Football Elo Ratings have it.
+"""K by the importance of a match, as in the World Football Elo Ratings.
 
-The weight of a contest multiplies K, so that with ``k=1`` a match counts ``weight=IMPORTANCE["qualifiers"]``; in a list
-of single games (:func:`rate_games`) each may be given its ``k``.
+The weight of a contest multiplies K: with ``k=1`` a match has ``weight=IMPORTANCE["qualifiers"]``. In a list of single
+games (:func:`rate_games`) each game can have its own ``k``.
 """
 
 _K = non_negative(POINTS)["limits"]
@@ -42,7 +42,7 @@ _K = non_negative(POINTS)["limits"]
 
 @dataclass(frozen=True, slots=True)
 class Games:
-    """What single games did: one entry a game.
+    """Results of single games, one entry a game.
 
     Attributes
     ----------
@@ -66,22 +66,22 @@ def rate_games(
     score: npt.ArrayLike,
     k: npt.ArrayLike | None = None,
 ) -> Games:
-    """Rate single games, each from the ratings that the one before left; ``beliefs`` is written in place.
+    """Rate single games in sequence; ``beliefs`` is updated in place.
 
-    Games are at no known time: the players' last time stays.
+    Games have no time: the players' last time does not change.
 
     Parameters
     ----------
     a, b : m rows of the store
     score : m numbers in [0, 1]
-        What ``a`` scored: 1 for a win, 1/2 for a draw, 0 for a loss.
+        Score of ``a``: 1 for a win, 1/2 for a draw, 0 for a loss.
     k : m numbers >= 0, or one, or None
-        The K of both players in each game, rating points; NaN or None leaves it to the rules.
+        K of both players in each game, rating points; NaN or None selects the rule of ``params``.
 
     Raises
     ------
     ValueError
-        Columns of unequal length, or a game that cannot be; names the game.
+        Columns of unequal length, or an invalid game; names the game.
     """
     scores = np.require(score, np.float64, ["C", "W"])
     m = len(scores)
@@ -97,11 +97,11 @@ def rate_games(
         "score must be in [0, 1]": (scores >= 0.0) & (scores <= 1.0),
         f"k must be {_K.rule}": np.isnan(factors) | _K.mask(factors),
     }
-    for wanted, holds in rules.items():
-        if not holds.all():
-            at = int(np.argmin(holds))
+    for rule_text, valid in rules.items():
+        if not valid.all():
+            at = int(np.argmin(valid))
             raise ValueError(
-                f"game {at}: {wanted}, got a = {one[at]}, b = {other[at]}, score = {scores[at]}, k = {factors[at]}"
+                f"game {at}: {rule_text}, got a = {one[at]}, b = {other[at]}, score = {scores[at]}, k = {factors[at]}"
             )
     games = Games(np.empty(m), np.empty(m), np.empty(m), np.empty(m))
     _rate_games(
@@ -116,7 +116,7 @@ def _rate_games(
     a, b, score, given, one, rate, normal, k, scale, rounds_change, mu, own, games, peak, n_rounds, last_time,
     expected_a, expected_b, mu_a, mu_b,
 ):  # fmt: skip
-    share = one[0]  # not known to the compiler: see _move_rows
+    share = one[0]  # unknown to the compiler: see _move_rows
     for g in range(len(score)):
         x, y = a[g], b[g]
         win, loss = expected_score(mu[x] - mu[y], rate, normal), expected_score(mu[y] - mu[x], rate, normal)

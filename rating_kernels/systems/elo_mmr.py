@@ -1,9 +1,10 @@
 """Elo-MMR(rho) with logistic performances, evaluated exactly.
 
 Source: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400). A belief is a
-normal factor times a history of logistic factors. A round diffuses it (:mod:`.factors`), finds each tie group's
-performance against the whole field (:mod:`.performance`) and multiplies one more factor in. The paper samples
-opponents; here the sum over all of them is one tabulated function (:mod:`.field`). All ratings in rating points.
+normal factor times a history of logistic factors. A round diffuses the belief (:mod:`.factors`), computes each tie
+group's performance against the whole field (:mod:`.performance`) and multiplies the belief by one more factor. The
+paper samples opponents; here the sum over all opponents is one tabulated function (:mod:`.field`). All ratings in
+rating points.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ..inference.win_probability import logistic_win_probability
 
 __all__ = ["SYSTEM", "EloMMR", "Rates", "check_rates", "delta", "rates", "sigma_limit"]
 
-SMALL = 1024  # participants up to which a round is worth less than a trip to a second thread
+SMALL = 1024  # participants up to which a second thread does not pay
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +42,23 @@ class EloMMR:
     Attributes
     ----------
     rho : float
-        Transfer rate, 0 to inf: how fast past performances lose their shape. 0 never, inf at once (memoryless).
+        Transfer rate, 0 to inf: how fast logistic factors become normal. 0: never, inf: immediately (memoryless).
     tie_mode : str
         "full": ties are exact coincidences of performance; "split": half a win and half a loss.
     weight_limit : float
         After many rounds, a round of weight 1 moves a rating by weight_limit / (1 + weight_limit) of the surprise.
     sig_limit : float
-        The sigma that an active player tends to; smaller values mean slower drift of skills.
+        Limit of sigma of an active player; smaller values mean slower drift of skills.
     beta : float or None
-        Standard deviation of a performance around skill; goes with ``gamma``, in place of the two limits.
+        Standard deviation of a performance around skill; together with ``gamma`` instead of the two limits.
     gamma : float or None
-        Standard deviation of the drift of a skill from round to round; goes with ``beta``.
+        Standard deviation of the drift of a skill from round to round; together with ``beta``.
     noob_delay : tuple of float
-        Factors on the weight of a player's first rounds, the first round's first; () for none.
+        Factors on the weight of a player's first rounds, in order; () for none.
     drift_per_day : float
-        Variance that idle time adds, squared points a day.
+        Variance added by idle time, squared points a day.
     history_len : int or None
-        Most past performances kept apart; None keeps all that can still be measured (for ever, if skills never drift).
+        Maximum number of separate past performances; None keeps all above rounding error (all, if skills never drift).
     mu_init : float
         Rating of a newcomer.
     sigma_init : float
@@ -81,7 +82,7 @@ class EloMMR:
 
 
 class Rates(Protocol):
-    """Hyperparameters of how beliefs drift and how sharply players perform: here and in Elo-MMchi."""
+    """Hyperparameters of drift and of the spread of performances, shared with Elo-MMchi."""
 
     @property
     def tie_mode(self) -> str: ...
@@ -104,7 +105,7 @@ class Rates(Protocol):
 
 
 def check_rates(params: Rates) -> None:
-    """Raise ``ValueError`` unless these hyperparameters mean something together; whole numbers become floats."""
+    """Raise ``ValueError`` unless these hyperparameters are consistent; integers become floats."""
     object.__setattr__(params, "noob_delay", tuple(float(v) for v in params.noob_delay))
     check_limits(params)
     if (params.beta is None) != (params.gamma is None):
@@ -126,7 +127,7 @@ def state(params: EloMMR, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 
 
 def sigma_limit(params: Rates) -> float:
-    """What sigma tends to after many rounds of weight 1 without idle time."""
+    """Limit of sigma after many rounds of weight 1 without idle time."""
     if params.beta is None or params.gamma is None:
         return params.sig_limit
     g2 = params.gamma**2
@@ -134,7 +135,7 @@ def sigma_limit(params: Rates) -> float:
 
 
 def rates(params: Rates) -> tuple[Any, ...]:
-    """beta^2 = a + b / w and gamma^2 = c w + d days for a round of weight w; delays on w."""
+    """a, b, c, d and the delays on w: beta^2 = a + b / w and gamma^2 = c w + d days in a round of weight w."""
     delay = np.array(params.noob_delay, dtype=np.float64)
     if params.beta is not None and params.gamma is not None:
         return 0.0, params.beta**2, params.gamma**2, 0.0, delay
@@ -143,7 +144,7 @@ def rates(params: Rates) -> tuple[Any, ...]:
 
 
 def win_probability(params: EloMMR, weight: Any, one: Prior, other: Prior) -> Floats:
-    """Two logistic performances, each around a skill that is not certain (sections 2 and 3.1)."""
+    """Two logistic performances around uncertain skills (sections 2 and 3.1)."""
     return logistic_win_probability(one.mu - other.mu, delta(params, weight, one), delta(params, weight, other))
 
 
@@ -156,7 +157,7 @@ def delta(params: Rates, weight: Any, prior: Prior) -> Floats:
 
 
 def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
-    """Step 1: diffuse the participants' beliefs in place (section 4); tell how sharply each of them performs."""
+    """Step 1: diffuse the participants' beliefs in place (section 4); compute each performance's beta."""
     diffuse_rows(
         start, stop, round.player, round.time_seconds[0], round.weight[0], *rates(params), params.rho, *_store(beliefs),
         prior.mu, prior.sigma, prior.beta, prior.n_before,
@@ -165,7 +166,7 @@ def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int
 
 @dataclass(frozen=True, slots=True)
 class FieldSummary:
-    """One round's field: the law of everybody's performance before the round, weights by rank, and the table."""
+    """The field of one round: prior laws of all performances, weights by rank, and the table."""
 
     by_row: ClassVar[tuple[str, ...]] = ()
     mu: Floats
@@ -188,7 +189,7 @@ def summarise(params: EloMMR, prior: Prior, round: Rounds, map: Map) -> FieldSum
 
 
 def perform(params: EloMMR, summary: FieldSummary, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: one root a tie group."""
+    """Step 3: one root for each tie group."""
     s = summary
     failed = solve_groups(
         start, stop, s.mu, s.omega, s.first, s.above, s.below, params.tie_mode == "split", s.ceiling,
@@ -208,7 +209,7 @@ def absorb(
     stop: int,
     outcome: Outcome,
 ) -> None:
-    """Step 4: push the performance, let the oldest factors go, find the mode (section 3.2)."""
+    """Step 4: append the performance, merge the oldest factors, find the mode (section 3.2)."""
     history = _history(beliefs)
     claimed = history.allocate(history.places_needed(start, stop, round.player))
     failed = absorb_rows(
@@ -220,7 +221,7 @@ def absorb(
 
 
 def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All four steps for many small rounds, one after the other, in one kernel call."""
+    """All four steps for many small rounds in sequence, in one kernel call."""
     done, bound, history = 0, params.history_len or 0, _history(beliefs)
     while done < len(rounds):
         done, needed = _rate_small(
@@ -234,7 +235,7 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
 
 
 def compile_last_steps(params: EloMMR, beliefs: Beliefs) -> None:
-    """Steps 4 and 3 for no participant."""
+    """Steps 4 and 3 for zero participants."""
     round, outcome = Rounds.from_columns([0, 1], [0], [0], [0]), Outcome.empty(1)
     one, places = np.ones(1), np.zeros(1, dtype=np.int64)
     plan = Plan(0.0, 1.0, 0.0, 1.0, one, places, np.zeros(2, dtype=np.int64))
@@ -264,7 +265,8 @@ def _rate_small(
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
-    """Rate from round ``r`` on; returns the next round and the pool places it needs, or -1 if it has no root."""
+    """Rate from round ``r`` on; returns the next round and the pool places to reserve for it, or -1 if it has no
+    root."""
     zero, parts = np.int64(0), np.int64(3)
     beta, omega = np.empty(SMALL), np.empty(SMALL)
     while r < len(offsets) - 1:

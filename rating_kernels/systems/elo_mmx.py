@@ -1,9 +1,9 @@
 """Elo-MMchi: Elo-MMR with Gaussian performances, evaluated exactly.
 
 Source: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400), section 3 with
-normal laws throughout and rho = inf. A belief is one normal factor: ``mu`` and ``sigma`` are all of it. A round adds
-variance, finds each tie group's performance against the whole field (:mod:`.gaussian`) and takes the weighted mean of
-belief and performance. All ratings in rating points.
+normal laws throughout and rho = inf. A belief is one normal factor, given by ``mu`` and ``sigma``. A round adds
+variance, computes each tie group's performance against the whole field (:mod:`.gaussian`) and takes the weighted mean
+of belief and performance. All ratings in rating points.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .elo_mmr import check_rates, delta, rates, sigma_limit
 
 __all__ = ["SYSTEM", "EloMMX"]
 
-SMALL = 1024  # participants up to which a round is worth less than several trips to a second thread
+SMALL = 1024  # participants up to which a second thread does not pay
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +44,21 @@ class EloMMX:
     weight_limit : float
         After many rounds, a round of weight 1 moves a rating by weight_limit / (1 + weight_limit) of the surprise.
     sig_limit : float
-        The sigma that an active player tends to; smaller values mean slower drift of skills.
+        Limit of sigma of an active player; smaller values mean slower drift of skills.
     beta : float or None
-        Standard deviation of a performance around skill; goes with ``gamma``, in place of the two limits.
+        Standard deviation of a performance around skill; together with ``gamma`` instead of the two limits.
     gamma : float or None
-        Standard deviation of the drift of a skill from round to round; goes with ``beta``.
+        Standard deviation of the drift of a skill from round to round; together with ``beta``.
     noob_delay : tuple of float
-        Factors on the weight of a player's first rounds, the first round's first; () for none.
+        Factors on the weight of a player's first rounds, in order; () for none.
     drift_per_day : float
-        Variance that idle time adds, squared points a day.
+        Variance added by idle time, squared points a day.
     mu_init : float
         Rating of a newcomer.
     sigma_init : float
         Standard deviation of a newcomer's skill around ``mu_init``.
     ceiling_gaussian : bool
-        Whether a round's ``perf_ceiling`` holds here; the engine applies it to logistic performances only.
+        Whether a round's ``perf_ceiling`` applies; the engine applies it to logistic performances only.
     """
 
     tie_mode: str = field(default="full", metadata=choice("full", "split"))
@@ -77,17 +77,17 @@ class EloMMX:
 
 
 def state(params: EloMMX, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """Nothing beside ``mu`` and ``sigma``."""
+    """No state besides ``mu`` and ``sigma``."""
     return {}
 
 
 def win_probability(params: EloMMX, weight: Any, one: Prior, other: Prior) -> Floats:
-    """Two normal performances, each around a skill that is not certain (section 2)."""
+    """Two normal performances around uncertain skills (section 2)."""
     return normal_win_probability(one.mu - other.mu, delta(params, weight, one), delta(params, weight, other))
 
 
 def prior(params: EloMMX, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
-    """Step 1: variance grows; tell how sharply each participant performs."""
+    """Step 1: variance grows; compute each performance's beta."""
     _diffuse_rows(
         start, stop, round.player, round.time_seconds[0], round.weight[0], *rates(params), *_store(beliefs),
         prior.mu, prior.sigma, prior.beta, prior.n_before,
@@ -96,23 +96,23 @@ def prior(params: EloMMX, beliefs: Beliefs, round: Rounds, start: int, stop: int
 
 @dataclass(frozen=True, slots=True)
 class Performances:
-    """One round's performances: the sums behind them run along the ranks and are not kept."""
+    """The performances of one round; the sums over opponents are not stored."""
 
     by_row: ClassVar[tuple[str, ...]] = ()
     first: Longs
-    perf: Floats  # one a tie group
+    perf: Floats  # one for each tie group
     ceiling: float
 
 
 def summarise(params: EloMMX, prior: Prior, round: Rounds, map: Map) -> Performances:
-    """Steps 2 and 3: the sums over all opponents, and one root a tie group."""
+    """Steps 2 and 3: the sums over all opponents, and one root for each tie group."""
     first = group_starts(round.lo)
     perf = performances(prior.mu, _inverse_delta(prior.sigma, prior.beta), first, params.tie_mode == "split", map)
     return Performances(first, perf, round.perf_ceiling[0] if params.ceiling_gaussian else math.inf)
 
 
 def perform(params: EloMMX, summary: Performances, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: hand each participant its group's performance."""
+    """Step 3: copy the group's performance to each participant."""
     _spread(start, stop, summary.first, summary.perf, summary.ceiling, perf)
 
 
@@ -134,7 +134,7 @@ def absorb(
 
 
 def rate_small(params: EloMMX, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All four steps for many small rounds, one after the other, in one kernel call."""
+    """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
         params.ceiling_gaussian, *rates(params), params.tie_mode == "split", *_store(beliefs), outcome.perf,
@@ -150,7 +150,7 @@ def _store(beliefs: Beliefs) -> tuple[Any, ...]:
 
 @exact
 def _inverse_delta(sigma, beta):
-    """1 / sqrt(sigma^2 + beta^2): the sharpness of a performance around ``mu``."""
+    """1 / sqrt(sigma^2 + beta^2): the inverse deviation of a performance around ``mu``."""
     rate = np.empty(len(sigma))
     for i in range(len(sigma)):
         rate[i] = 1.0 / math.sqrt(sigma[i] * sigma[i] + beta[i] * beta[i])

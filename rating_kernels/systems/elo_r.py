@@ -1,21 +1,21 @@
-"""Elo-R: past performances as a queue of logistic factors, with noise that leaves the rating where it is.
+"""Elo-R: past performances as a queue of logistic factors, with noise that does not change the rating.
 
 Source: "Elo-R Competition Rating System" (2015, revised 2020). All standard deviations are in its barred units: a
 logistic factor of centre mu and width tau is proportional to cosh((s - mu) / tau)^-2 and weighs 1 / tau^2. A round adds
-noise (:mod:`.noise`), finds every player's performance and pushes it into the queue (:mod:`.queues`). The performance
+noise (:mod:`.noise`), computes every player's performance and appends it to the queue (:mod:`.queues`). The performance
 of player i is the root of
 
     sum_won (tanh_j - 1) / delta_j + sum_lost (tanh_j + 1) / delta_j = 0,   tanh_j = tanh((p - r_j) / delta_j),
 
-in which the player itself counts among both sums and a tie as half a win and half a loss ("half") or, too, as both
-("full"). With omega = 2 / delta and F_j = (1 + tanh_j) / 2 its left side is -Q(p), where
+in which the player counts in both sums, and a tie counts as half a win and half a loss ("half") or as both ("full").
+With omega = 2 / delta and F_j = (1 + tanh_j) / 2 its left side is -Q(p), where
 
     Q(p) = S(p) - A - sum_own omega_j F_j(p) = B - M(p) + sum_own omega_j (1 - F_j(p))
 
-as in :mod:`.performance`: S and M are the field's weights above and below ``p``, "own" are those who count twice, and A
-and B are the weights of all others who finished above and below, to each of which a half tie gives one half. No side
-subtracts large numbers: the left form serves above the field's middle, the right one below. All ratings in rating
-points.
+as in :mod:`.performance`: S and M are the field's weights above and below ``p``, "own" are the players that count
+twice, and A and B are the weights of all others that finished above and below, where a half tie adds one half to each.
+Neither form subtracts large numbers: the left form is used above the field's middle, the right one below. All ratings
+in rating points.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from ..inference.win_probability import logistic_win_probability
 
 __all__ = ["SYSTEM", "EloR"]
 
-SMALL = 192  # participants up to which summing term by term beats a table and a trip to a second thread
+SMALL = 192  # participants up to which neither a table nor a second thread pays
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,15 @@ class EloR:
     gamma : float
         Width of a performance around skill, in a round of weight 1; rating points, > ``sigma_star``.
     sigma_star : float
-        What sigma tends to after many rounds, rating points >= 0. Skills drift as fast as that takes; 0: not at all.
+        Limit of sigma after many rounds, rating points >= 0; determines the drift of skills. 0: no drift.
     noise : str
-        "exact": noise keeps the mode. "simple": it widens all factors alike, which lets outliers gain weight.
+        "exact": noise keeps the mode. "simple": noise widens all factors by the same ratio, and outliers gain weight.
     tie_mode : str
-        "half": a tie is half a win and half a loss; players who tie show performances of their own. "full": a tie is a
-        win and a loss; they show the same.
+        "half": a tie is half a win and half a loss; tied players have different performances. "full": a tie is a win
+        and a loss; tied players share one performance.
     max_len : int or None
-        Most factors kept apart, the normal one among them, at least 2; None keeps all that can still be measured (for
-        ever, if skills never drift).
+        Maximum number of separate factors including the normal one, at least 2; None keeps all above rounding error
+        (all, if skills never drift).
     mu_init : float
         Rating of a newcomer.
     sigma_init : float
@@ -87,29 +87,29 @@ def state(params: EloR, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 
 
 def sigma_limit(params: EloR) -> float:
-    """What sigma tends to after many rounds, of whatever weights."""
+    """Limit of sigma after many rounds of any weights."""
     return params.sigma_star
 
 
 def spread(params: EloR, weight: float) -> tuple[float, float]:
-    """gamma of a round of this weight, and the eta^2 = 1 / (1 / sigma*^2 - 1 / gamma^2) - sigma*^2 that goes with it.
+    """gamma of a round of this weight, and the corresponding eta^2 = 1 / (1 / sigma*^2 - 1 / gamma^2) - sigma*^2.
 
-    The source lets contests differ in gamma. A weight w stands for the gamma that makes eta^2 grow as w: that is
-    gamma^2 - sigma*^2 in proportion to 1 / w, as in Elo-MMR with its limits given. sigma* stays the fixed point.
+    In the source contests may differ in gamma. A weight w selects the gamma for which eta^2 is proportional to w:
+    gamma^2 - sigma*^2 is proportional to 1 / w, as in Elo-MMR with given limits. sigma* stays the fixed point.
     """
     gap = (params.gamma**2 - params.sigma_star**2) / weight
     return math.sqrt(params.sigma_star**2 + gap), params.sigma_star**4 / gap
 
 
 def win_probability(params: EloR, weight: Any, one: Prior, other: Prior) -> Floats:
-    """Two logistic performances; the scale of this law is half of what the source calls delta."""
+    """Two logistic performances; the scale of this law is half of the source's delta."""
     gamma2 = params.sigma_star**2 + (params.gamma**2 - params.sigma_star**2) / weight
     deltas = [np.sqrt(prior.sigma**2 + gamma2) for prior in (one, other)]
     return logistic_win_probability(one.mu - other.mu, *(0.5 * C3 * delta for delta in deltas))
 
 
 def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
-    """Step 1: noise for the participants' beliefs, in place."""
+    """Step 1: add noise to the participants' beliefs, in place."""
     _, eta2 = spread(params, round.weight[0])
     failed = noise_rows(
         start, stop, round.player, eta2, params.noise == "simple", *_store(beliefs),
@@ -121,9 +121,9 @@ def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, 
 
 @dataclass(frozen=True, slots=True)
 class FieldSummary:
-    """One round's field: everybody's performance before the round, weights by rank, and the table.
+    """The field of one round: prior laws of all performances, weights by rank, and the table.
 
-    ``solved`` holds the first row of each set that shares a root: tie groups, or single players where ties are half.
+    ``solved`` has the first row of each set with a common root: tie groups, or single players if ties are half.
     """
 
     by_row: ClassVar[tuple[str, ...]] = ()
@@ -152,7 +152,7 @@ def summarise(params: EloR, prior: Prior, round: Rounds, map: Map) -> FieldSumma
 
 
 def perform(params: EloR, summary: FieldSummary, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: one root a player, or a tie group."""
+    """Step 3: one root for each player or tie group."""
     s = summary
     if params.tie_mode == "half":
         start, stop = s.first[start], s.first[stop]
@@ -173,7 +173,7 @@ def absorb(
     stop: int,
     outcome: Outcome,
 ) -> None:
-    """Step 4: push the performance, let the oldest factors go, find the mode."""
+    """Step 4: append the performance, merge the oldest factors, find the mode."""
     history = _history(beliefs)
     claimed = history.allocate(history.places_needed(start, stop, round.player))
     gamma, _ = spread(params, round.weight[0])
@@ -186,7 +186,7 @@ def absorb(
 
 
 def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All four steps for many small rounds, one after the other, in one kernel call."""
+    """All four steps for many small rounds in sequence, in one kernel call."""
     done, bound, history = 0, params.max_len or 0, _history(beliefs)
     gamma, eta2 = np.transpose([spread(params, weight) for weight in rounds.weight])
     while done < len(rounds):
@@ -224,7 +224,7 @@ def _omega(sigma, gamma):
 
 @exact
 def _single_out(omega, first, group_above, group_below):
-    """Every player a set of its own, with the weights above and below it: half of those it tied with on either side."""
+    """Single players as sets, with the weights above and below: half of the other tied weights on either side."""
     n = len(omega)
     above, below = np.empty(n), np.empty(n)
     for g in range(len(first) - 1):
@@ -243,7 +243,8 @@ def _rate_small(
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, start, length, capacity, pool,
     performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
-    """Rate from round ``r`` on; returns the next round and the pool places it needs, or -1 if it has no root."""
+    """Rate from round ``r`` on; returns the next round and the pool places to reserve for it, or -1 if it has no
+    root."""
     zero, parts, no = np.int64(0), np.int64(2), np.bool_(False)
     none, no_table, no_panels = np.empty(0), np.empty((0, 0)), np.empty(0, dtype=np.int64)
     while r < len(offsets) - 1:

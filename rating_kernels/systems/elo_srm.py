@@ -1,16 +1,17 @@
-"""EloSRM: an Elo for rounds of many, made for TopCoder's single round matches.
+"""EloSRM: an Elo system for rounds of many participants, designed for TopCoder's single round matches.
 
-Source: "An Elo-based rating system for TopCoder SRM", text, appendix and Table 5. Of a player at place ``r`` (tied
-places averaged) of a division, with ``w_j`` the logistic probability that ``j`` finishes before them,
+Source: "An Elo-based rating system for TopCoder SRM", text, appendix and Table 5. For a player at place ``r`` (average
+of tied places) of a division, with ``w_j`` the logistic probability that ``j`` finishes before the player,
 
     rhat = 1 + sum_{j not tied} w_j + (number tied with) / 2          the expected place
     P    = log2(rhat / r)                                             the surprise, in doublings of the place
     P'   = (1 + sum_j w_j (1 - w_j)) / (1 + sum_j w_j)                how fast rhat changes with the rating
     dR   = K Q / (Wt (1 + C P')),   Q = Pb / (1 + |Pb| / M),   Pb = P + B P' / K0
 
-where ``Wt`` is the root of the number of rounds, this one included. Divisions of one event are rounds apart; ratings of
-new players grow by N / 100 an event. The sum of ``w_j`` and of ``w_j (1 - w_j)`` are the field's table and its slope
-(:mod:`.field`); a tie group's own sum, which leaves ``rhat``, is that of a small field. All ratings in rating points.
+where ``Wt`` is the root of the number of rounds including this one. Divisions of one event are separate rounds; the
+initial rating grows by N / 100 an event. The sums of ``w_j`` and of ``w_j (1 - w_j)`` are the field's table and its
+slope (:mod:`.field`). The sum over a tie group, which is subtracted in ``rhat``, is that of a small field. All ratings
+in rating points.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from ..inference.win_probability import logistic
 
 __all__ = ["K0", "PRESETS", "SYSTEM", "EloSRM", "newcomer"]
 
-SMALL = 256  # participants up to which a round is worth less than a trip to a second thread
+SMALL = 256  # participants up to which a second thread does not pay
 
 K0 = 400.0 * math.log10(2.0)
 _RATE = math.log(10.0) / 400.0  # of the logistic curve, per rating point
@@ -52,39 +53,39 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "Elo2": {"k": 600.0, "c": 4.0, "m": 6.75, "b": 27.0, "n_inflation": 63.0, "use_weight": True},
     }
 )
-"""The rows of Table 5: each adds a refinement and tunes K to it."""
+"""The rows of Table 5: each adds a refinement, with K tuned for it."""
 
 _FINAL = "Elo2"
-_PLAIN: Mapping[str, Any] = PRESETS["W"]  # the refinements off; its K is never taken
+_PLAIN: Mapping[str, Any] = PRESETS["W"]  # without refinements; its K is never used
 
 
 @dataclass(frozen=True, slots=True)
 class EloSRM:
     """Hyperparameters of EloSRM.
 
-    What is not given is taken from a row of Table 5: from ``preset``, or without one from the final row, Elo2. But K is
-    tuned to the refinements it comes with: whoever gives ``k`` and no preset writes a row of their own, in which ``c``,
-    ``b`` and ``n_inflation`` are 0, ``m`` is infinite and ``use_weight`` true unless they are given too. Once built,
-    every attribute but ``preset`` has a value. What a contest weighs changes nothing.
+    Defaults come from a row of Table 5: from ``preset``, or from the final row, Elo2, if no preset is given. K is tuned
+    for the refinements of its row. Therefore, if ``k`` is given without a preset, the defaults are a row without
+    refinements: ``c``, ``b`` and ``n_inflation`` 0, ``m`` infinite, ``use_weight`` true. After construction every
+    attribute except ``preset`` has a value. The weight of a contest has no effect.
 
     Attributes
     ----------
     preset : str or None
         "initial", "K", "W", "C", "Elo", "B" or "Elo2".
     k : float
-        Rating points a doubling of the place is worth, >= 0.
+        Rating points for a doubling of the place, >= 0.
     c : float
-        How much less who has many near rivals moves, >= 0.
+        Damping of changes for players with many near rivals, >= 0.
     m : float
         Bound of the surprise, > 0; infinite for none.
     b : float
-        Bonus for taking part, rating points by K / K0, >= 0.
+        Bonus for participation, rating points times K / K0, >= 0.
     n_inflation : float
-        Hundredths of a point by which the rating of new players grows an event.
+        Growth of the initial rating, hundredths of a point an event.
     use_weight : bool
-        Whether experience slows a player down by the root of the rounds played.
+        Whether changes are divided by the root of the number of rounds played.
     mu_init : float
-        Rating of who is new in the first event.
+        Rating of a newcomer in the first event.
     """
 
     preset: str | None = field(default=None, metadata=choice("initial", "K", "W", "C", "Elo", "B", "Elo2"))
@@ -107,17 +108,17 @@ class EloSRM:
 
 
 def newcomer(params: EloSRM, event: int) -> float:
-    """Rating of who is seen first after so many events."""
+    """Rating of a newcomer after so many events."""
     return params.mu_init + float(params.n_inflation or 0.0) / 100.0 * event
 
 
 def state(params: EloSRM, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """Nothing beside the rating and the number of rounds."""
+    """No state besides the rating and the number of rounds."""
     return {}
 
 
 def sigma_limit(params: EloSRM) -> float:
-    """Nothing is known of uncertainty."""
+    """0: the system has no uncertainty."""
     return 0.0
 
 
@@ -127,7 +128,7 @@ def win_probability(params: EloSRM, weight: Any, one: Prior, other: Prior) -> Fl
 
 
 def prior(params: EloSRM, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
-    """Step 1: who is in the store as it was made, at ``mu_init`` and without a round, is new in this event."""
+    """Step 1: players without a round and at ``mu_init`` are newcomers of this event."""
     _read_rows(
         start, stop, round.player, params.mu_init, newcomer(params, int(round.event[0])), beliefs.mu, beliefs.n_rounds,
         prior.mu, prior.sigma, prior.n_before,
@@ -136,7 +137,7 @@ def prior(params: EloSRM, beliefs: Beliefs, round: Rounds, start: int, stop: int
 
 @dataclass(frozen=True, slots=True)
 class Surprises:
-    """One division as the document tabulates it: one entry a participant."""
+    """Columns of the document's tables for one division, one entry a participant."""
 
     by_row: ClassVar[tuple[str, ...]] = ("p", "p_prime")
     first: Longs
@@ -147,10 +148,10 @@ class Surprises:
 
 
 def summarise(params: EloSRM, prior: Prior, round: Rounds, map: Map) -> Surprises:
-    """Steps 2 and 3: sums over the field and over each tie group, and what they say of each participant."""
+    """Steps 2 and 3: sums over the field and over each tie group, and the surprise of each participant."""
     n, mu, first = round.n_rows, prior.mu, group_starts(round.lo)
     rate, ones = np.full(n, _RATE), np.ones(n)
-    map = map if n > BLOCK else serial_map  # a trip to another thread would cost more than it saves
+    map = map if n > BLOCK else serial_map  # a second thread does not pay for fewer
     above, _, slope = field_sums(mu, rate, ones, map)
     tied = tied_sums(mu, rate, ones, first, map)
     surprises = Surprises(first, np.empty(n), np.empty(n), np.empty(n), np.empty(n))
@@ -166,7 +167,7 @@ def summarise(params: EloSRM, prior: Prior, round: Rounds, map: Map) -> Surprise
 
 
 def perform(params: EloSRM, summary: Surprises, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: there are no performances."""
+    """Step 3: no effect; the system has no performances."""
 
 
 def absorb(
@@ -179,7 +180,7 @@ def absorb(
     stop: int,
     outcome: Outcome,
 ) -> None:
-    """Step 4: move ratings by the bounded surprise."""
+    """Step 4: change ratings by the bounded surprise."""
     _move_rows(
         start, stop, round.player, round.time_seconds[0], *_rule(params), prior.mu, summary.p, summary.p_prime,
         *_store(beliefs), outcome.mu, outcome.sigma,
@@ -187,7 +188,7 @@ def absorb(
 
 
 def rate_small(params: EloSRM, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All four steps for many small rounds, one after the other, in one kernel call."""
+    """All four steps for many small rounds in sequence, in one kernel call."""
     fresh = np.array([newcomer(params, event) for event in rounds.event.tolist()])
     _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, params.mu_init, fresh,
@@ -217,10 +218,10 @@ def _read_rows(begin, end, player, mu_init, fresh, mu, n_rounds, mu_prior, sigma
 def _surprise_rows(start, stop, n, lo, hi, above, slope, tied, expected_rank, actual_rank, p, p_prime):
     for i in range(start, stop):
         ties = 0.5 * (hi[i] - lo[i])
-        apart = above[i] - tied[i] if hi[i] - lo[i] < n - 1 else 0.0  # where all tie nobody is left, to the bit
+        apart = above[i] - tied[i] if hi[i] - lo[i] < n - 1 else 0.0  # exactly 0 if all tie
         expected_rank[i], actual_rank[i] = 1.0 + apart + ties, 1.0 + lo[i] + ties
         p[i] = math.log2(expected_rank[i] / actual_rank[i])
-        # one's own terms, w = 1/2 and w (1 - w) = 1/4, leave both sums
+        # without the player's own terms, w = 1/2 and w (1 - w) = 1/4
         p_prime[i] = (0.75 - slope[i] / _RATE) / (0.5 + above[i])
 
 

@@ -1,14 +1,14 @@
 """Glicko, with every pair of a contest as one game.
 
 Source: Glickman, "The Glicko system" (1995, glicko.net/glicko/glicko.pdf). A contest is a rating period. Before it,
-step 1 widens what is believed of everybody for the time that has passed; then step 2 takes all games at once, with the
-sums of :mod:`.pairwise`:
+step 1 increases every sigma for the elapsed time; then step 2 uses all games together, with the sums of
+:mod:`.pairwise`:
 
     1 / sigma'^2 = 1 / sigma^2 + q^2 information        mu' = mu + q sigma'^2 surprise        q = ln 10 / 400
 
-His RD is our ``sigma``, his c our ``sig_drift``. The games of one contest are taken for independent, which they are
-not: sigma falls with the root of the number of participants, and step 2, being one step of Newton's method, may throw a
-rating far out when thousands take part. Contests have no weights here. All ratings in rating points.
+His RD is our ``sigma``, his c our ``sig_drift``. The games of one contest are assumed independent, which they are not:
+sigma falls with the root of the number of participants, and step 2, a single step of Newton's method, may overshoot
+widely with thousands of participants. Contests have no weights. All ratings in rating points.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class Glicko:
     Attributes
     ----------
     sig_drift : float
-        Growth of sigma in a rating period: rating points per square root of a period. Newcomers have had none.
+        Growth of sigma in a rating period: rating points per square root of a period. No growth for newcomers.
     max_rd : float
-        Nobody is less certain than that, rating points.
+        Upper limit of sigma, rating points.
     period_days : float or None
-        Days a rating period: idle time counts. None: every contest is a period, and only periods played count.
+        Length of a rating period in days; idle time then counts. None: every contest is one period.
     mu_init : float
         Rating of a newcomer.
     sigma_init : float
@@ -88,17 +88,17 @@ class Glicko:
 
 
 def state(params: Glicko, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """Nothing beside ``mu`` and ``sigma``."""
+    """No state besides ``mu`` and ``sigma``."""
     return {}
 
 
 def sigma_limit(params: Glicko) -> float:
-    """0: what sigma tends to depends on how many take part."""
+    """0: the limit of sigma depends on the number of participants."""
     return 0.0
 
 
 def win_probability(params: Glicko, weight: Any, one: Prior, other: Prior) -> Floats:
-    """Expected score of a game, both deviations considered."""
+    """Expected score of a game with both deviations."""
     return glicko_win_probability(Q, one, other)
 
 
@@ -111,12 +111,12 @@ def prior(params: Glicko, beliefs: Beliefs, round: Rounds, start: int, stop: int
 
 
 def summarise(params: Glicko, prior: Prior, round: Rounds, map: Map) -> GameSums:
-    """What everybody's games against all others tell."""
+    """Surprise and information of each player's games against all others."""
     return pairwise_sums(prior.mu, prior.sigma, round.lo, Q, map)
 
 
 def perform(params: Glicko, summary: GameSums, start: int, stop: int, perf: Floats) -> None:
-    """Nothing: Glicko knows no performances, they stay NaN."""
+    """No effect: Glicko has no performances, they stay NaN."""
 
 
 def absorb(
@@ -137,7 +137,7 @@ def absorb(
 
 
 def rate_small(params: Glicko, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """Both steps for many small rounds, one after the other, in one kernel call."""
+    """Both steps for many small rounds in sequence, in one kernel call."""
     rate_each(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, Q, False,
         *_drift(params), *store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
@@ -153,30 +153,30 @@ def rate_games(
     score: npt.ArrayLike,
     time_seconds: int | None = None,
 ) -> Period:
-    """Rate one period that is given as single games, as leagues have them; ``beliefs`` is written in place.
+    """Rate one period given as single games, as in leagues; ``beliefs`` is updated in place.
 
     Parameters
     ----------
     a, b
         Whole numbers[games]: rows of the store.
     score
-        float64[games]: what ``a`` scored against ``b``, 0 to 1; ``b`` scored the rest.
+        float64[games]: score of ``a`` against ``b``, 0 to 1; ``b`` has the rest.
     time_seconds
-        End of the period, UTC since the epoch; needed if ``params.period_days`` is.
+        End of the period, UTC since the epoch; required with ``params.period_days``.
 
     Returns
     -------
     Period
-        Who played, and what their games told. O(games).
+        The players, and the sums over their games. O(games).
 
     Raises
     ------
     ValueError
-        Games that cannot be, or no time where idle time counts.
+        Invalid games, or no time although idle time counts.
 
     Notes
     -----
-    Those who did not play keep their beliefs: see :func:`sit_out`.
+    Players without games keep their beliefs: see :func:`sit_out`.
     """
     now = check_time(params.period_days, time_seconds)
     games, one, other, scores = gather_games(beliefs, a, b, score)
@@ -194,21 +194,21 @@ def rate_games(
 
 
 def sit_out(params: Glicko, beliefs: Beliefs, rows: npt.NDArray[np.integer], periods: float = 1.0) -> None:
-    """Step 1 alone, for players who have no games in a period: sigma grows.
+    """Step 1 only, for players without games in a period: sigma grows.
 
-    For leagues that name no times; otherwise idle time counts by itself.
+    For leagues without times; with times, idle time is added automatically.
 
     Parameters
     ----------
     rows
         Distinct rows of the store.
     periods
-        How many went by, >= 0.
+        Number of periods, >= 0.
 
     Raises
     ------
     ValueError
-        If ``params.period_days`` is given, or a negative number of periods.
+        ``params.period_days`` is given, or the number of periods is negative.
     """
     check_idle(params.period_days, periods)
     sigma = np.sqrt(beliefs.sigma[rows] ** 2 + params.sig_drift**2 * periods)
@@ -216,7 +216,7 @@ def sit_out(params: Glicko, beliefs: Beliefs, rows: npt.NDArray[np.integer], per
 
 
 def check_time(period_days: float | None, time_seconds: int | None) -> int:
-    """The end of a period of games; :data:`NEVER` if it has none and needs none."""
+    """The end of a period of games; :data:`NEVER` if none is given and none is required."""
     if time_seconds is not None:
         return int(time_seconds)
     if period_days is not None:
@@ -225,10 +225,10 @@ def check_time(period_days: float | None, time_seconds: int | None) -> int:
 
 
 def check_idle(period_days: float | None, periods: float) -> None:
-    """Raise ``ValueError`` unless players can be told to sit out so many periods."""
+    """Raise ``ValueError`` if players cannot sit out so many periods."""
     check_value("periods", periods, non_negative()["limits"])
     if period_days is not None:
-        raise ValueError(f"nobody needs to sit out where idle time counts (period_days = {period_days})")
+        raise ValueError(f"sit_out must not be used where idle time counts (period_days = {period_days})")
 
 
 def store(beliefs: Beliefs) -> tuple[Any, ...]:
@@ -241,7 +241,7 @@ def _drift(params: Glicko) -> tuple[float, float, bool, float]:
 
 
 def idle_variance(sig_drift: float, period_days: float | None) -> tuple[float, float]:
-    """Squared points that every contest and that every day adds."""
+    """Variance that every contest adds and that every day adds, squared points."""
     return (sig_drift**2, 0.0) if period_days is None else (0.0, sig_drift**2 / period_days)
 
 
@@ -250,7 +250,7 @@ def diffuse_rows(
     begin, end, player, time_seconds, each, daily, newcomers_too, most,
     mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, n_before,
 ):  # fmt: skip
-    """Widen the beliefs of rows ``player[begin:end]``: variance ``each`` time and ``daily``, sigma ``most``."""
+    """Widen the beliefs of rows ``player[begin:end]``: add variance ``each`` and ``daily``, limit sigma to ``most``."""
     for i in range(begin, end):
         row = player[i]
         grown = daily * days_since(last_time[row], time_seconds)
@@ -265,7 +265,7 @@ def absorb_rows(
     begin, end, player, time_seconds, q, mu_prior, sigma_prior, surprise, information,
     mu, sigma, n_rounds, last_time, mu_after, sigma_after,
 ):  # fmt: skip
-    """Take what the games told into the beliefs of rows ``player[begin:end]``."""
+    """Update the beliefs of rows ``player[begin:end]`` with the sums over games."""
     for i in range(begin, end):
         row = player[i]
         variance = 1.0 / (1.0 / (sigma_prior[i] * sigma_prior[i]) + q * q * information[i])
@@ -281,7 +281,7 @@ def rate_each(
     offsets, player, lo, hi, time_seconds, weight, q, one_game, each, daily, newcomers_too, most,
     mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
-    """Rate all rounds; with ``one_game`` each counts as one (:mod:`.glicko_allpairs`), of its weight."""
+    """Rate all rounds; with ``one_game`` each counts as one game of its weight (:mod:`.glicko_allpairs`)."""
     g, surprise, information = np.empty(SMALL), np.empty(len(player)), np.empty(len(player))
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]

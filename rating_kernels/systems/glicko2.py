@@ -1,4 +1,4 @@
-"""Glicko-2, with every pair of a contest as one game: Glicko whose players are more or less steady.
+"""Glicko-2, with every pair of a contest as one game: Glicko with a volatility for each player.
 
 Source: Glickman, "Example of the Glicko-2 system" (2012, glicko.net/glicko/glicko2.pdf). A contest is a rating period.
 With its sums (:mod:`.pairwise`: v is 1 / information, Delta is surprise / information) and f = sigma / scale,
@@ -6,10 +6,10 @@ With its sums (:mod:`.pairwise`: v is 1 / information, Delta is surprise / infor
     s' = the new volatility (step 5)                         f*^2 = f^2 + s'^2
     1 / f'^2 = 1 / f*^2 + information                        mu' = mu + scale f'^2 surprise
 
-His RD is our ``sigma``, and ``vol`` is the volatility s. A player who fails on purpose while a prize is out of reach is
-taken for unsteady and climbs faster afterwards: a lower place may be worth more later. As in Glicko, the games of one
-contest are taken for independent; where hundreds take part, volatilities explode and ratings with them. Contests have
-no weights here. All ratings but ``vol`` in rating points.
+His RD is our ``sigma``, and ``vol`` is the volatility s. A player that loses on purpose gets a higher volatility and
+climbs faster afterwards: a lower place may pay later. As in Glicko, the games of one contest are assumed independent;
+with hundreds of participants volatilities diverge, and ratings with them. Contests have no weights. All ratings but
+``vol`` in rating points.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ __all__ = ["SYSTEM", "Glicko2", "rate_games", "sit_out"]
 
 SCALES = {"printed": 173.7178, "exact": 400.0 / math.log(10.0)}  # rating points a unit of the Glicko-2 scale
 
-_PRECISION = 1e-12  # of ln s'^2: after this last step the error is below 1e-15, or what rounding leaves
+_PRECISION = 1e-12  # of ln s'^2: after a last step of this size the error is below 1e-15 or rounding
 _STEPS = 200
-_LEAST = 1e-20  # information, far below any that a game between people gives: ln(v) must fit an exponential
+_LEAST = 1e-20  # information, far below that of a real game: keeps ln(v) in range
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class Glicko2:
     Attributes
     ----------
     tau : float
-        How fast volatility may change; 0.3 to 1.2 are reasonable.
+        Rate of change of volatility; 0.3 to 1.2 are reasonable.
     scale : str
         Rating points a unit: "printed" is the 173.7178 of the paper, "exact" 400 / ln 10.
     period_days : float or None
-        Days a rating period: idle time counts. A contest is a period of its own, so that the first period since the
-        last contest adds nothing; every further one, or part of it, adds vol^2 to f^2 before the contest, as step 6
-        does for those who do not play. None: only periods played count.
+        Length of a rating period in days; idle time then counts. A contest is one period, so the first period since the
+        last contest adds nothing. Every further one, or part of one, adds vol^2 to f^2 before the contest, as step 6
+        does for idle players. None: only periods with a contest count.
     mu_init : float
         Rating of a newcomer.
     sigma_init : float
@@ -88,17 +88,17 @@ def state(params: Glicko2, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 
 
 def sigma_limit(params: Glicko2) -> float:
-    """0: what sigma tends to depends on how many take part and how steady they are."""
+    """0: the limit of sigma depends on the number of participants and their volatilities."""
     return 0.0
 
 
 def win_probability(params: Glicko2, weight: Any, one: Prior, other: Prior) -> Floats:
-    """Expected score of a game, both deviations considered, as in Glicko."""
+    """Expected score of a game with both deviations, as in Glicko."""
     return glicko_win_probability(1.0 / SCALES[params.scale], one, other)
 
 
 def prior(params: Glicko2, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
-    """Step 6 for each idle period since the last contest, if idle time counts."""
+    """Step 6, for each idle period since the last contest if idle time counts."""
     _diffuse_rows(
         start, stop, round.player, round.time_seconds[0], *_idle(params), *_store(beliefs),
         prior.mu, prior.sigma, prior.n_before,
@@ -106,7 +106,7 @@ def prior(params: Glicko2, beliefs: Beliefs, round: Rounds, start: int, stop: in
 
 
 def summarise(params: Glicko2, prior: Prior, round: Rounds, map: Map) -> GameSums:
-    """Steps 3 and 4: what everybody's games against all others tell."""
+    """Steps 3 and 4: surprise and information of each player's games against all others."""
     return pairwise_sums(prior.mu, prior.sigma, round.lo, 1.0 / SCALES[params.scale], map)
 
 
@@ -129,7 +129,7 @@ def absorb(
 
 
 def rate_small(params: Glicko2, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All steps for many small rounds, one after the other, in one kernel call."""
+    """All steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_each(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, SCALES[params.scale], params.tau,
         *_idle(params), *_store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
@@ -146,7 +146,7 @@ def rate_games(
     score: npt.ArrayLike,
     time_seconds: int | None = None,
 ) -> Period:
-    """Rate one period that is given as single games; all as in :func:`.glicko.rate_games`."""
+    """Rate one period given as single games; arguments as for :func:`.glicko.rate_games`."""
     now = check_time(params.period_days, time_seconds)
     games, one, other, scores = gather_games(beliefs, a, b, score)
     m, scale = len(games.player), SCALES[params.scale]
@@ -164,7 +164,7 @@ def rate_games(
 
 
 def sit_out(params: Glicko2, beliefs: Beliefs, rows: npt.NDArray[np.integer], periods: float = 1.0) -> None:
-    """Step 6 alone, for players who have no games in a period; all as in :func:`.glicko.sit_out`."""
+    """Step 6 only, for players without games in a period; arguments as for :func:`.glicko.sit_out`."""
     check_idle(params.period_days, periods)
     drift = SCALES[params.scale] * beliefs.state["vol"][rows]
     beliefs.sigma[rows] = np.sqrt(beliefs.sigma[rows] ** 2 + drift**2 * periods)
@@ -199,7 +199,7 @@ def _diffuse_rows(
 
 @inner_exact
 def _pull(x, a, half_tau2, surprise2, information, k):
-    """tau^2 F(x) of step 5 and its slope, without v, which may be infinite: f^2 + v is k / information."""
+    """tau^2 F(x) of step 5 and its slope, without v, which may be infinite; f^2 + v is k / information."""
     y = exp(x)
     over = k + information * y
     inverse = 1.0 / over
@@ -212,15 +212,15 @@ def _pull(x, a, half_tau2, surprise2, information, k):
 
 @inner_exact
 def _new_volatility(vol, f2, surprise, information, tau):
-    """Step 5 by Newton's method; NaN if it does not end.
+    """Step 5 by Newton's method; NaN if it does not converge.
 
-    F(a) < 0 leaves one zero, at most tau^2 / 2 below a, as the first term of F is above -1/2. Otherwise all are between
-    a and ln(Delta^2 - f^2 - v), and a great upset may leave three. The nearest to the old volatility is found, as by
-    the paper's procedure: F is convex from a to ``bend``, so that Newton's steps pass no zero there, and if there is
-    none before ``bend`` there is one beyond.
+    If F(a) < 0, there is one zero, at most tau^2 / 2 below a, as the first term of F is above -1/2. Otherwise all zeros
+    are between a and ln(Delta^2 - f^2 - v), and a great upset may have three. The zero nearest to the old volatility is
+    found, as by the paper's procedure: F is convex from a to ``bend``, so Newton's steps skip no zero there; if there
+    is none before ``bend``, there is one beyond.
     """
     if vol == 0.0:
-        return 0.0  # known for ever steady
+        return 0.0  # no volatility: it stays 0
     information = max(information, _LEAST)
     surprise2, k, half_tau2 = surprise * surprise, information * f2 + 1.0, 0.5 * tau * tau
     a = 2.0 * math.log(abs(vol))
@@ -248,7 +248,7 @@ def _new_volatility(vol, f2, surprise, information, tau):
         if value > 0.0:
             lower = x
         else:
-            upper, bend = x, -math.inf  # the zero has been passed
+            upper, bend = x, -math.inf  # the zero is below x
     return math.nan
 
 
@@ -257,7 +257,7 @@ def _absorb_rows(
     begin, end, player, time_seconds, scale, tau, mu_prior, sigma_prior, surprise, information,
     mu, sigma, vol, n_rounds, last_time, mu_after, sigma_after,
 ):  # fmt: skip
-    """Steps 5 to 8 for rows ``player[begin:end]``; returns -1, or the first index that has no new volatility."""
+    """Steps 5 to 8 for rows ``player[begin:end]``; returns -1, or the first index without a new volatility."""
     failed = -1
     for i in range(begin, end):
         row = player[i]

@@ -1,12 +1,13 @@
-"""Glicko as the Elo-MMR engine reads it: a contest against all pairs counts as one game.
+"""Glicko as implemented in the Elo-MMR engine: all pairs of a contest count as one game.
 
 Source: the system "glicko" of the engine published with Ebtekar and Liu, arXiv:2101.00400, of which it is a baseline.
-Its players update by the mean over all participants, themselves included, as if that were one game at even odds:
+Players are updated by the mean over all participants, including themselves, like one game at even odds:
 
     1 / sigma'^2 = 1 / sigma^2 + q^2 / 4        mu' = mu + q sigma'^2 surprise / N        q = (pi / sqrt 3) / beta
 
-So ``surprise`` / N and 1/4 take the place of :mod:`.glicko`'s sums, and beta that of its fixed scale: at the default
-they are the same. A contest of weight w has beta / sqrt(w). There is no ceiling on sigma. All ratings in rating points.
+So ``surprise`` / N and 1/4 replace the sums of :mod:`.glicko`, and beta replaces its fixed scale; the default beta
+gives the same scale. A contest of weight w has beta / sqrt(w). There is no upper limit on sigma. All ratings in rating
+points.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .glicko import Q, absorb_rows, diffuse_rows, idle_variance, perform, rate_e
 
 __all__ = ["SYSTEM", "GlickoAllPairs"]
 
-EVEN = 0.25  # information of a game at even odds against somebody known exactly
+EVEN = 0.25  # information of a game at even odds against an opponent with sigma 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +39,19 @@ class GlickoAllPairs:
     Attributes
     ----------
     beta : float
-        Standard deviation of what one game shows around skill, rating points.
+        Standard deviation of a performance around skill in one game, rating points.
     sig_drift : float
-        Growth of sigma before a contest, newcomers' included: rating points per square root of a period.
+        Growth of sigma before a contest, also for newcomers: rating points per square root of a period.
     period_days : float or None
-        Days a period: idle time counts, and newcomers have had none. None: every contest is a period.
+        Length of a period in days; idle time then counts, and newcomers have no idle time. None: every contest is a
+        period.
     mu_init : float
         Rating of a newcomer.
     sigma_init : float
         Standard deviation of a newcomer's skill around ``mu_init``.
     """
 
-    beta: float = field(default=C3 / Q, metadata=positive(POINTS))  # where g_j is Glicko's own
+    beta: float = field(default=C3 / Q, metadata=positive(POINTS))  # the scale of Glicko
     sig_drift: float = field(default=35.0, metadata=non_negative("rating points per root of a period"))
     period_days: float | None = field(default=None, metadata=positive("days"))
     mu_init: float = field(default=1500.0, metadata=finite(POINTS))
@@ -66,7 +68,7 @@ def sigma_limit(params: GlickoAllPairs) -> float:
 
 
 def win_probability(params: GlickoAllPairs, weight: Any, one: Prior, other: Prior) -> Floats:
-    """Expected score of a game, both deviations considered, as in Glicko."""
+    """Expected score of a game with both deviations, as in Glicko."""
     return glicko_win_probability(C3 / params.beta * np.sqrt(weight), one, other)
 
 
@@ -79,7 +81,7 @@ def prior(params: GlickoAllPairs, beliefs: Beliefs, round: Rounds, start: int, s
 
 
 def summarise(params: GlickoAllPairs, prior: Prior, round: Rounds, map: Map) -> GameSums:
-    """What the contest tells everybody, as one game."""
+    """Steps 2 and 3: surprise and information of each participant, as one game."""
     n = round.n_rows
     sums = pairwise_sums(prior.mu, prior.sigma, round.lo, _natural(params, round), map)
     return GameSums(sums.first, sums.surprise / n, np.full(n, EVEN))
@@ -103,7 +105,7 @@ def absorb(
 
 
 def rate_small(params: GlickoAllPairs, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All four steps for many small rounds, one after the other, in one kernel call."""
+    """All four steps for many small rounds in sequence, in one kernel call."""
     rate_each(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, C3 / params.beta, True,
         *_drift(params), *store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,

@@ -1,12 +1,12 @@
-"""TopCoder's rating of algorithm matches: as published, and as the authors of Elo-MMR run it.
+"""TopCoder's rating of algorithm matches, as published and as in the engine of Elo-MMR's authors.
 
 Source: TopCoder, "Algorithm Competition Rating System"; Ebtekar and Liu, "An Elo-like System for Massive Multiplayer
-Competitions" (arXiv:2101.00400), whose engine gives contests a weight and a ceiling and makes parameters of two
-constants. A coder has a rating and a volatility. A round compares the rank that ratings made likely with the rank that
-was reached, both on the scale of normal quantiles, and moves the rating towards the performance between them.
+Competitions" (arXiv:2101.00400), whose engine adds a weight and a ceiling for contests and makes two constants
+parameters. A coder has a rating and a volatility. A round compares the expected rank with the actual rank, both as
+normal quantiles, and moves the rating towards the resulting performance.
 
-Volatility grows with every surprise and later moves the rating further, so that losing on purpose can pay (section 5.1
-of the paper): the system is not monotone. All ratings in rating points.
+Volatility grows with every surprise and increases later changes of the rating, so that losing on purpose can pay
+(section 5.1 of the paper): the system is not monotone. All ratings in rating points.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..inference.win_probability import normal_win_probability
 
 __all__ = ["SYSTEM", "Field", "TopCoder", "competition_factor", "step_size"]
 
-SMALL = 512  # participants up to which summing term by term beats a table
+SMALL = 512  # participants up to which sums term by term are faster than a table
 VETERANS, EVERYBODY = 0, 1  # the two fields of a round
 NORMAL = KINDS["normal"]
 LEAST = 1e-300  # variance; below it the win probability against an equal is 0 / 0
@@ -38,35 +38,34 @@ LEAST = 1e-300  # variance; below it the win probability against an equal is 0 /
 
 @dataclass(frozen=True, slots=True)
 class TopCoder:
-    """Hyperparameters of TopCoder's system; by default as the engine runs it, :meth:`published` as TopCoder does.
+    """Hyperparameters of TopCoder's system; the defaults are the engine's, :meth:`published` has TopCoder's.
 
     Attributes
     ----------
     weight_noob : float
-        Share of the performance in the new rating in a coder's first round.
+        Weight of the performance in the new rating in a coder's first round.
     weight_limit : float
-        The same share after very many rounds. In round t it is weight_limit + (weight_noob - weight_limit) / t, less
-        from 2000 points on.
+        The same after very many rounds. In round t: weight_limit + (weight_noob - weight_limit) / t, reduced from 2000
+        points on.
     weight_multiplier : float
-        Factor on the weight W = share / (1 - share) of a performance, > 0; caps do not know it.
+        Factor on the weight W = share / (1 - share) of a performance, > 0; has no effect on caps.
     vol_after_cap : bool
-        Whether volatility sees the change of the rating after the cap on it (published) or before (engine).
+        Whether volatility depends on the change of the rating after the cap (published) or before (engine).
     two_phase : bool
-        Whether coders who were rated before are rated among themselves, as if newcomers had not come, and newcomers
-        against everybody (published); or all against all (engine).
+        Whether coders rated before are rated among themselves, without newcomers, and newcomers against all
+        (published); or all against all (engine).
     published_constants : bool
         Whether coders start at 1200 with volatility 515 and weights fall to 80 % above 2500 points (published); or
         start at 1500 with 350, and 80 % is for 2500 too (engine).
     mu_init : float or None
-        Rating of a newcomer; None is what ``published_constants`` says.
+        Rating of a newcomer; None: by ``published_constants``.
     sigma_init : float or None
-        Volatility of a newcomer; None is what ``published_constants`` says.
+        Volatility of a newcomer; None: by ``published_constants``.
 
     Notes
     -----
-    The published rule knows neither weights of contests nor ceilings; where a contest has them they act as in the
-    engine. That a volatility is 385 after the first match, as is said here and there, is not in the published rule and
-    not done here.
+    The published rule has neither weights nor ceilings of contests; they act as in the engine. A volatility of 385
+    after the first match, which some sources mention, is not part of the published rule.
     """
 
     weight_noob: float = dataclasses.field(default=0.6, metadata=fraction())
@@ -93,22 +92,22 @@ class TopCoder:
 
 
 def state(params: TopCoder, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """Nothing beside ``mu`` and ``sigma``."""
+    """No state besides ``mu`` and ``sigma``."""
     return {}
 
 
 def sigma_limit(params: TopCoder) -> float:
-    """Volatility tells how erratic a coder is, not how little is known: the rating shown is ``mu``."""
+    """0: volatility measures how erratic a coder is, not uncertainty. The displayed rating is ``mu``."""
     return 0.0
 
 
 def win_probability(params: TopCoder, weight: Any, one: Prior, other: Prior) -> Floats:
-    """WP of the rule: two normal performances as wide as the volatilities."""
+    """WP of the rule: two normal performances with the volatilities as deviations."""
     return normal_win_probability(np.sqrt(weight) * (one.mu - other.mu), one.sigma, other.sigma)
 
 
 def prior(params: TopCoder, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
-    """Step 1: nothing diffuses."""
+    """Step 1: beliefs do not change."""
     failed = _read_rows(
         start, stop, round.player, round.weight[0], beliefs.mu, beliefs.sigma, beliefs.n_rounds,
         prior.mu, prior.sigma, prior.n_before,
@@ -119,21 +118,21 @@ def prior(params: TopCoder, beliefs: Beliefs, round: Rounds, start: int, stop: i
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What ratings made likely in one round, and how many stand above whom.
+    """Expected ranks in one round, and the number of participants above each tie group.
 
-    A round has two fields, veterans alone and everybody. A participant belongs to one of them: to the first if veterans
-    are rated ``apart`` and the participant is one, otherwise to the second.
+    A round has two fields: veterans, and all participants. A veteran belongs to the first field if veterans are rated
+    ``apart``; all other participants belong to the second.
 
     Attributes
     ----------
     first : int64[groups + 1]
         First row of each tie group, and the number of rows.
     counts : int64[groups + 1, 2]
-        Members of each field above each tie group, and all of them.
+        Members of each field above each tie group, then the total.
     factor : float64[2]
         Competition factor of each field, rating points.
     better : float64[n]
-        By how many of their field each participant should be beaten, by oneself with chance 1/2.
+        Expected number of better members of the field, including oneself with 1/2.
     """
 
     by_row: ClassVar[tuple[str, ...]] = ()
@@ -148,7 +147,7 @@ class Field:
 
 
 def summarise(params: TopCoder, prior: Prior, round: Rounds, map: Map) -> Field:
-    """Step 2: the expected ranks, one sum over all pairs; a second one if veterans are rated apart."""
+    """Step 2: the expected ranks, one sum over all pairs and a second one if veterans are rated apart."""
     mu, sigma, first = prior.mu, prior.sigma, group_starts(round.lo)
     counts = _count(first, prior.n_before)
     apart = bool(params.two_phase and 0 < counts[-1, VETERANS] < len(mu))
@@ -164,7 +163,7 @@ def summarise(params: TopCoder, prior: Prior, round: Rounds, map: Map) -> Field:
 
 
 def perform(params: TopCoder, summary: Field, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: rank reached and rank expected as normal quantiles, APerf and EPerf; their distance as a rating."""
+    """Step 3: actual and expected rank as normal quantiles, APerf and EPerf; their difference as a rating."""
     s = summary
     _perform_groups(start, stop, s.first, s.counts, s.factor, s.better, s.mu, s.n_before, s.apart, s.ceiling, perf)
 
@@ -179,7 +178,7 @@ def absorb(
     stop: int,
     outcome: Outcome,
 ) -> None:
-    """Step 4: the capped mean of rating and performance, and what volatility makes of it."""
+    """Step 4: the capped mean of rating and performance, and the new volatility."""
     _absorb_rows(
         start, stop, round.player, round.time_seconds[0], round.weight[0], *_constants(params),
         prior.mu, prior.sigma, prior.n_before, outcome.perf,
@@ -188,7 +187,7 @@ def absorb(
 
 
 def rate_small(params: TopCoder, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All four steps for many small rounds, one after the other, in one kernel call."""
+    """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
         params.two_phase, *_constants(params), beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time,
@@ -232,7 +231,7 @@ def _count(first, n_before):
 
 @kernel
 def competition_factor(mu, sigma, member):
-    """How widely the ratings of a field spread, between coders and within, rating points; ``member`` is 1.0 or 0.0."""
+    """Spread of the ratings of a field, between coders and within, rating points; ``member`` is 1.0 or 0.0."""
     n, total, within, between = 0.0, 0.0, 0.0, 0.0
     for i in range(len(mu)):
         n += member[i]
@@ -261,7 +260,7 @@ def _perform_groups(start, stop, first, counts, factor, better, mu, n_before, ap
 
 @inner_exact
 def step_size(mu, n_before, weight, noob, limit, multiplier, published):
-    """Weight of a performance, the rating's being 1, and cap on the change of the rating, rating points."""
+    """Weight of a performance relative to the rating, and cap on the change of the rating in points."""
     t = n_before + 1
     share = limit + (noob - limit) / t
     high = mu > 2500.0 if published else mu >= 2500.0

@@ -1,10 +1,10 @@
-"""TrueSkill: skills inferred from places by expectation propagation, each player a team of one.
+"""TrueSkill: skills inferred from places by expectation propagation, with one player a team.
 
 Source: model "adjacent" is Herbrich, Minka and Graepel, "TrueSkill: A Bayesian Skill Rating System" (NIPS 2006); model
-"place" is Nikolenko and Sirotkin, "Extensions of the TrueSkill rating system" (2010), as coded in the engine of Ebtekar
-and Liu (arXiv:2101.00400), whose hyperparameters it has by default. A performance is normal around the skill; places
-bound differences of performances. All that a round tells about anybody runs along one chain of neighbours
-(:mod:`.message_chain`), so that no sum over opponents is needed and a round costs O(n) a sweep.
+"place" is Nikolenko and Sirotkin, "Extensions of the TrueSkill rating system" (2010), as implemented in the engine of
+Ebtekar and Liu (arXiv:2101.00400), with the engine's default hyperparameters. A performance is normal around the skill;
+places bound differences of performances. All messages of a round pass along one chain of neighbours
+(:mod:`.message_chain`), so that no sum over opponents is needed and a sweep costs O(n).
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ from ..inference.win_probability import normal
 
 __all__ = ["SYSTEM", "TrueSkill"]
 
-SMALL = 1024  # participants up to which a round is worth less than a trip to a second thread
+SMALL = 1024  # participants up to which a second thread does not pay
 
 
 @dataclass(frozen=True, slots=True)
 class TrueSkill:
-    """Hyperparameters of TrueSkill. None is replaced, when the object is built, by the default of the model.
+    """Hyperparameters of TrueSkill. At construction None is replaced by the default of the model.
 
     Attributes
     ----------
     model : str
         "adjacent" (2006): neighbours in the standings differ by more than eps, or by at most eps if they tie; players
-        of one tie group form a chain in the order in which they are listed. "place" (2010): everybody of a place
-        performs within eps of its level, and neighbouring levels differ by more than 2 eps.
+        of one tie group form a chain in their listed order. "place" (2010): all players of a place perform within eps
+        of its level, and neighbouring levels differ by more than 2 eps.
     convention : str
-        "exact", or "half_variance": truncated laws are taken to be sqrt(2) times narrower than they are, which
-        reproduces the engine and its over-confidence; for "place" alone. Its messages sometimes only creep towards
-        their limit, and are then taken as they are after 512 sweeps, far closer than the engine's 1e-4.
+        "exact", or "half_variance" (for "place" only): truncated laws are assumed sqrt(2) times narrower than they are,
+        which reproduces the over-confidence of the engine. Its messages sometimes converge very slowly; the iteration
+        then stops after 512 sweeps, far below the engine's tolerance of 1e-4.
     mu_init : float or None
         Rating of a newcomer, rating points: 25, or 1500 for "place".
     sigma_init : float or None
         Standard deviation of a newcomer's skill, rating points: 25/3, or 350 for "place".
     beta : float or None
-        Standard deviation of a performance, rating points: sigma_init / 2, or 175; in a round of weight w it is
-        beta / sqrt(w).
+        Standard deviation of a performance, rating points: sigma_init / 2, or 175; in a round of weight w: beta /
+        sqrt(w).
     tau : float or None
         Standard deviation of a skill's drift from round to round, rating points: sigma_init / 100, or 35.
     p_draw : float or None
-        "adjacent" alone: how often two equals tie, 0.1; eps is the quantile (1 + p_draw) / 2 of a difference of two
-        performances.
+        "adjacent" only: probability that two equal players tie, 0.1; eps is the quantile (1 + p_draw) / 2 of a
+        difference of two performances.
     eps : float or None
-        "place" alone: rating points, 1.
+        "place" only: half-width of a place, 1 rating point.
     """
 
     model: str = field(default="adjacent", metadata=choice("adjacent", "place"))
@@ -77,48 +77,48 @@ class TrueSkill:
         for name, model in (("p_draw", "adjacent"), ("eps", "place")):
             if getattr(self, name) is not None and model != self.model:
                 raise ValueError(f"{name} goes with model {model}, got {name}={getattr(self, name)}")
-        self._settle("mu_init", 1500.0 if place else 25.0)
-        sigma = self._settle("sigma_init", 350.0 if place else 25.0 / 3.0)
-        self._settle("beta", 175.0 if place else sigma / 2.0)
-        self._settle("tau", 35.0 if place else sigma / 100.0)
+        self._set_default("mu_init", 1500.0 if place else 25.0)
+        sigma = self._set_default("sigma_init", 350.0 if place else 25.0 / 3.0)
+        self._set_default("beta", 175.0 if place else sigma / 2.0)
+        self._set_default("tau", 35.0 if place else sigma / 100.0)
         if place:
-            self._settle("eps", 1.0)
+            self._set_default("eps", 1.0)
         else:
-            self._settle("p_draw", 0.1)
+            self._set_default("p_draw", 0.1)
 
-    def _settle(self, name: str, default: float) -> float:
-        """What a parameter is, once None is its default."""
+    def _set_default(self, name: str, default: float) -> float:
+        """Replace None by the default; returns the value."""
         value = getattr(self, name)
-        settled: float = default if value is None else value
-        object.__setattr__(self, name, settled)
-        return settled
+        chosen: float = default if value is None else value
+        object.__setattr__(self, name, chosen)
+        return chosen
 
 
 def margin(params: TrueSkill) -> float:
-    """How far apart two performances are that just tie, eps in rating points."""
+    """Largest difference of two tied performances, eps in rating points."""
     if params.p_draw is None:
-        return _known(params.eps)
+        return _given(params.eps)
     normal = NormalDist()
     x = -normal.inv_cdf(0.5 * (1.0 - params.p_draw))
-    if x < 0.5:  # small quantiles have lost digits, or all
+    if x < 0.5:  # small quantiles lose digits
         x += (params.p_draw - math.erf(x / math.sqrt(2.0))) / (2.0 * normal.pdf(x))
-    return x * math.sqrt(2.0) * _known(params.beta)
+    return x * math.sqrt(2.0) * _given(params.beta)
 
 
 def state(params: TrueSkill, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """Nothing beside ``mu`` and ``sigma``."""
+    """No state besides ``mu`` and ``sigma``."""
     return {}
 
 
 def sigma_limit(params: TrueSkill) -> float:
-    """0: how much a round tells depends on its places, so sigma has no limit; displays show mu - 3 sigma."""
+    """0: the information of a round depends on its places, so sigma has no limit; displays show mu - 3 sigma."""
     return 0.0
 
 
 def win_probability(params: TrueSkill, weight: Any, one: Prior, other: Prior) -> Floats:
     """Two normal performances that tie within the margin, twice that in model "place"; a tie is half a win."""
     tie = margin(params) * (2.0 if params.model == "place" else 1.0)
-    spread = np.sqrt(2.0 * _known(params.beta) ** 2 / weight + one.sigma**2 + other.sigma**2)
+    spread = np.sqrt(2.0 * _given(params.beta) ** 2 / weight + one.sigma**2 + other.sigma**2)
     gap = one.mu - other.mu
     probability: Floats = 0.5 * (normal((gap - tie) / spread) + normal((gap + tie) / spread))
     return probability
@@ -134,7 +134,7 @@ def prior(params: TrueSkill, beliefs: Beliefs, round: Rounds, start: int, stop: 
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """What one round's places say about each performance.
+    """Messages from the places of one round to each performance.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Messages:
     precision, pull : float64[n]
         As :func:`.message_chain.propagate` gives them.
     sweeps : int
-        Passes down and up the chain.
+        Number of passes down and up the chain.
     """
 
     by_row: ClassVar[tuple[str, ...]] = ("precision", "pull")
@@ -154,7 +154,7 @@ class Messages:
 
 
 def summarise(params: TrueSkill, prior: Prior, round: Rounds, map: Map) -> Messages:
-    """Steps 2 and 3: the whole inference, along the ranks and hence on one thread.
+    """Steps 2 and 3: the whole inference, along the ranks and therefore on one thread.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def summarise(params: TrueSkill, prior: Prior, round: Rounds, map: Map) -> Messa
 
 
 def perform(params: TrueSkill, summary: Messages, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: nothing; places bound performances, but no one number is shown."""
+    """Step 3: no effect; places bound performances but give no single number."""
 
 
 def absorb(
@@ -183,7 +183,7 @@ def absorb(
     stop: int,
     outcome: Outcome,
 ) -> None:
-    """Step 4: the message to the performance, widened by beta, joins the belief in the skill."""
+    """Step 4: multiply the message to the performance, widened by beta, into the belief about the skill."""
     _absorb_rows(
         start, stop, round.player, round.time_seconds[0], prior.mu, prior.sigma, prior.beta,
         summary.precision, summary.pull, *_store(beliefs), outcome.mu, outcome.sigma,
@@ -191,7 +191,7 @@ def absorb(
 
 
 def rate_small(params: TrueSkill, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All four steps for many small rounds, one after the other, in one kernel call."""
+    """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, *_noise(params),
         *_bounds(params), *_store(beliefs),
@@ -203,7 +203,7 @@ def rate_small(params: TrueSkill, beliefs: Beliefs, rounds: Rounds, outcome: Out
 
 def _noise(params: TrueSkill) -> tuple[float, float]:
     """tau^2 and beta."""
-    return _known(params.tau) ** 2, _known(params.beta)
+    return _given(params.tau) ** 2, _given(params.beta)
 
 
 def _bounds(params: TrueSkill) -> tuple[float, float, float]:
@@ -212,8 +212,8 @@ def _bounds(params: TrueSkill) -> tuple[float, float, float]:
     return (eps, 2.0 * eps, sharpen) if params.model == "place" else (0.0, eps, sharpen)
 
 
-def _known(value: float | None) -> float:
-    assert value is not None  # settled when the parameters were built
+def _given(value: float | None) -> float:
+    assert value is not None  # set at construction
     return value
 
 
@@ -234,7 +234,7 @@ def _diffuse_rows(
 
 @exact
 def _infer(mu, sigma, noise, lo, first, window, gap, sharpen, precision, pull):
-    """Fill in what the places say about each performance; returns sweeps as :func:`.message_chain.propagate`."""
+    """Write the messages to each performance; returns sweeps as :func:`.message_chain.propagate`."""
     n = len(mu)
     variance = np.empty(n)
     for i in range(n):
@@ -251,7 +251,7 @@ def _absorb_rows(
     for i in range(begin, end):
         row = player[i]
         variance = sigma_prior[i] * sigma_prior[i]
-        wider = 1.0 + precision[i] * (noise[i] * noise[i])  # than on the performance is the message on the skill
+        wider = 1.0 + precision[i] * (noise[i] * noise[i])  # variance to the skill over variance to the performance
         variance /= 1.0 + variance * precision[i] / wider
         mu[row] = mu_prior[i] + variance * pull[i] / wider
         sigma[row] = math.sqrt(variance)

@@ -467,7 +467,7 @@ def test_time__must_be_given_where_idle_time_counts_and_then_nobody_sits_out() -
     beliefs = GLICKO.newcomers(params, 2)
     with pytest.raises(ValueError, match=r"time_seconds must be given, as idle time counts \(period_days = 7.0\)"):
         glicko.rate_games(params, beliefs, [0], [1], [1])
-    with pytest.raises(ValueError, match=r"nobody needs to sit out where idle time counts \(period_days = 7.0\)"):
+    with pytest.raises(ValueError, match=r"sit_out must not be used where idle time counts \(period_days = 7.0\)"):
         glicko.sit_out(params, beliefs, np.array([0]))
     with pytest.raises(ValueError, match=r"periods must be within .*, got -1"):
         glicko.sit_out(Glicko(), beliefs, np.array([0]), periods=-1)

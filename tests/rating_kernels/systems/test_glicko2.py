@@ -322,5 +322,5 @@ def test_time__must_be_given_where_idle_time_counts_and_then_nobody_sits_out() -
     beliefs = SYSTEM.newcomers(params, 2)
     with pytest.raises(ValueError, match="time_seconds must be given"):
         glicko2.rate_games(params, beliefs, [0], [1], [1])
-    with pytest.raises(ValueError, match="nobody needs to sit out"):
+    with pytest.raises(ValueError, match="sit_out must not be used"):
         glicko2.sit_out(params, beliefs, np.array([0]))
