@@ -1,17 +1,16 @@
 """The sum over all opponents, tabulated once a round.
 
-Many systems ask, for some level ``p``, how much of the field stands above it:
+Many systems need, for some level ``p``, the weight of the field above it:
 
     S(p) = sum_j weight_j * logistic(-(p - mu_j) * rate_j)
 
-Each term is analytic in the strip |Im p| < pi / rate_j, so on panels a little narrower a Chebyshev series of 32 terms
-holds the sum to the last digits (Ebtekar and Liu, arXiv:2101.00400, define the sum; the table is ours). Near the
+Each term is analytic in the strip |Im p| < pi / rate_j, so on slightly narrower panels a Chebyshev series of 32 terms
+represents the sum to full precision (Ebtekar and Liu, arXiv:2101.00400, define the sum; the table is ours). Near the
 top ``S`` is small and every term of it positive; below ``middle`` the mirror sum ``M(p) = W - S(p)`` is tabulated
-instead, so that neither end cancels.
+instead, so that no digits cancel at either end.
 
-Rates may differ by any factor: terms are sorted into levels, each covering a factor of four in rate on panels of its
-own width, and a term is evaluated on the panels near it and is a constant beyond them. A round costs O(n), whatever
-its ratings.
+Rates may differ by any factor: terms are sorted into levels of a factor of four in rate, with panels of a width for
+each level. A term is evaluated on the panels near it and is constant beyond them. A round costs O(n) for any ratings.
 """
 
 from __future__ import annotations
@@ -45,16 +44,16 @@ __all__ = [
     "tabulate",
 ]
 
-NODES = 32  # a panel
-DIRECT = 96  # terms up to which summing them one by one beats a table
-HALF_WIDTH = 0.9 * math.pi  # of a panel, over the level's largest rate: the series then ends below 1e-13 of the sum
-LEVEL_RATIO = 4.0  # rates within one level differ at most by this factor
-NEAR = 45.0  # beyond e^-45 of its size a term is its limit
+NODES = 32  # of a panel
+DIRECT = 96  # terms up to which summing them one by one is faster than a table
+HALF_WIDTH = 0.9 * math.pi  # of a panel, over the level's largest rate: the series' error is below 1e-13
+LEVEL_RATIO = 4.0  # largest ratio of rates within one level
+NEAR = 45.0  # a term below e^-45 of its size is replaced by its limit
 GRID = 256  # cells of the table of first guesses
-PANELS = 1 << 18  # on the narrowest level, at most: 64 MB of partial sums a block
-PARTIAL = 1 << 22  # panels of all blocks together, at most: 1 GB
-RATES = 1e100  # the largest rate over the smallest, at most
-BLOCK, BLOCKS = 2048, 64  # terms a partial sum, at least; partial sums a round, at most
+PANELS = 1 << 18  # maximum on the narrowest level: 64 MB of partial sums a block
+PARTIAL = 1 << 22  # maximum number of panels of all blocks together: 1 GB
+RATES = 1e100  # maximum ratio of the largest rate to the smallest
+BLOCK, BLOCKS = 2048, 64  # minimum number of terms a partial sum; maximum number of partial sums a round
 
 _HALF = NODES // 2
 _ANGLES = (np.arange(NODES) + 0.5) * math.pi / NODES
@@ -62,24 +61,24 @@ _X = np.cos(_ANGLES)  # descending
 _X_UPPER = _X[:_HALF].copy()
 _TO_SERIES = 2.0 / NODES * np.cos(np.outer(np.arange(NODES), _ANGLES))  # values at _X to Chebyshev coefficients
 _TO_SERIES[0] *= 0.5
-_CLAMP = 150.0  # four denominators multiplied must not overflow: 4 * (150 + 2 pi) < 708
+_CLAMP = 150.0  # a product of four denominators must not overflow: 4 * (150 + 2 pi) < 708
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where the panels of one field lie: fixed before the build, from the field's extremes alone.
+    """The panels of one field, determined by the field's extremes.
 
     Attributes
     ----------
     low, high : float
-        Every root asked for lies between them.
+        Bounds of all roots.
     middle : float
-        Panels from here up hold ``S``, below it ``M``.
+        Panels above it have ``S``, panels below it ``M``.
     top_rate : float
-        The largest rate; level ``l`` holds rates above ``top_rate / 4**(l + 1)``.
+        The largest rate; level ``l`` has rates above ``top_rate / 4**(l + 1)``.
     half_width : float64[levels]
     first : int64[levels]
-        Panel ``i >= first`` of a level spans ``middle + 2 i half_width`` and one panel width on.
+        Panel ``i >= first`` of a level begins at ``middle + 2 i half_width``.
     offset : int64[levels + 1]
         The level's panels are rows ``offset[l]:offset[l + 1]`` of the table.
     """
@@ -94,7 +93,7 @@ class Plan:
 
     @property
     def grid(self) -> tuple[float, float, Floats, Longs, Longs]:
-        """Where the panels lie, in the order in which kernels take it."""
+        """Positions of the panels, in the order of the kernels' arguments."""
         return self.middle, self.top_rate, self.half_width, self.first, self.offset
 
     def partial_sums(self, blocks: int) -> tuple[Floats, Floats]:
@@ -111,7 +110,7 @@ def plan_panels(low: float, high: float, middle: float, top_rate: float, bottom_
     Raises
     ------
     OverflowError
-        More than :data:`PANELS` would be needed, or an argument is no number.
+        More than :data:`PANELS` panels are required, or an argument is NaN.
     """
     _check_width(low, high, top_rate, bottom_rate)
     return Plan(low, high, middle, top_rate, *plan(low, high, middle, top_rate, bottom_rate))
@@ -135,12 +134,12 @@ class Table:
 
     @property
     def arrays(self) -> tuple[float, float, float, float, Floats, Longs, Longs, Floats, Floats]:
-        """The table in the order in which kernels take it."""
+        """The table in the order of the kernels' arguments."""
         return self.plan.low, self.plan.high, *self.plan.grid, self.series, self.guesses
 
 
 def tabulate(mu: Floats, rate: Floats, weight: Floats, plan: Plan, map: Map) -> Table:
-    """The sum over all terms, built in fixed blocks that ``map`` shares among hands."""
+    """Tabulate the sum over all terms, in fixed blocks that ``map`` divides among workers."""
     starts = block_starts(len(mu))
     sums, far = plan.partial_sums(len(starts) - 1)
 
@@ -153,13 +152,13 @@ def tabulate(mu: Floats, rate: Floats, weight: Floats, plan: Plan, map: Map) -> 
 
 
 def block_starts(n: int) -> Longs:
-    """Where the fixed blocks of ``n`` terms begin, and ``n`` at the end: how work is shared cannot change a bit."""
+    """First term of each fixed block of ``n`` terms, then ``n``: bits do not depend on the number of workers."""
     size = max(BLOCK, -(-n // BLOCKS))
     return np.append(np.arange(0, n, size), n)
 
 
 def _check_width(low: float, high: float, top_rate: float, bottom_rate: float) -> None:
-    """Raise ``OverflowError`` unless a table of these has at most :data:`PANELS`; negated, so that NaN is refused."""
+    """Raise ``OverflowError`` if a table needs more than :data:`PANELS` panels; negated, so that NaN is rejected."""
     if not ((high - low) * top_rate <= 2.0 * HALF_WIDTH * PANELS and top_rate <= RATES * bottom_rate):
         raise OverflowError("ratings in one round lie too far apart for their deviations")
 
@@ -189,7 +188,7 @@ def accumulate(mu, rate, weight, start, stop, middle, top_rate, half_width, firs
 
     ``sums[panel, 0, k]`` collects values at the outer node ``k`` of the upper half of a panel that holds ``S`` (the
     lower half where it holds ``M``), ``sums[panel, 1, k]`` at its mirror image. ``far[panel + level]`` collects the
-    weight of terms that are at their limit from this panel on.
+    weight of terms at their limit from this panel on.
 
     One division serves four values: a node and its mirror image, on two panels.
     """
@@ -215,7 +214,7 @@ def accumulate(mu, rate, weight, start, stop, middle, top_rate, half_width, firs
         far[base + level + beyond, 1] += weight[j]
         for k in range(_HALF):
             e[k] = exp(h * _X_UPPER[k] * r)
-        split = min(max(-first[level], near), beyond)  # panels before it hold M
+        split = min(max(-first[level], near), beyond)  # panels before it have M
         for i in range(near, split):
             a[i] = exp(min(max((mu[j] - (origin + 2 * h * i)) * r, -_CLAMP), _CLAMP))
         for i in range(split, beyond):
@@ -243,7 +242,7 @@ def accumulate(mu, rate, weight, start, stop, middle, top_rate, half_width, firs
 
 @exact
 def finish(sums, far, low, high, middle, top_rate, half_width, first, offset):
-    """Add the blocks up in order and turn values into series; also tabulate first guesses.
+    """Add the blocks in order and convert values to series; also tabulate first guesses.
 
     Parameters
     ----------
@@ -271,9 +270,9 @@ def finish(sums, far, low, high, middle, top_rate, half_width, first, offset):
     for level in range(len(first)):
         base, count = offset[level], offset[level + 1] - offset[level]
         bins = constant[base + level : base + level + count + 1]  # one more than there are panels
-        for i in range(count - 1, -1, -1):  # S: terms that stand far above panel i
+        for i in range(count - 1, -1, -1):  # S: terms far above panel i
             bins[i, 0] += bins[i + 1, 0]
-        for i in range(1, count + 1):  # M: terms that stand far below panel i
+        for i in range(1, count + 1):  # M: terms far below panel i
             bins[i, 1] += bins[i - 1, 1]
         for i in range(count):
             holds_s = i + first[level] >= 0
@@ -302,7 +301,7 @@ def finish(sums, far, low, high, middle, top_rate, half_width, first, offset):
 
 @inner_exact
 def table_sum(p, side, middle, half_width, first, offset, series):
-    """``S(p)`` (``side`` +1) or ``M(p)`` (-1), whichever ``p``'s side of the middle holds, and its slope."""
+    """``S(p)`` (``side`` +1) or ``M(p)`` (-1), as stored on ``p``'s side of the middle, and its slope."""
     value = 0.0
     slope = 0.0
     for level in range(len(first)):
@@ -329,7 +328,7 @@ def table_sum(p, side, middle, half_width, first, offset, series):
 
 @inner_exact
 def table_start(target, low, high, guesses):
-    """Where ``S - M`` is about ``target``: the cell that brackets it, then Hermite interpolation of the inverse."""
+    """Point with ``S - M`` near ``target``: binary search of the cell, then Hermite interpolation of the inverse."""
     a, b = 0, GRID
     while b - a > 1:
         c = (a + b) // 2
@@ -355,8 +354,8 @@ def direct_sum(p, side, mu, rate, weight, start, stop):
     Returns
     -------
     whole, rest, slope
-        The sum in two parts, the limits of all terms and what they are off them: across a gap in the field limits may
-        cancel against other weights, and the rest decides.
+        The sum in two parts, the limits of all terms and the deviations from them: in a gap of the field the limits may
+        cancel against other weights, and the rest is decisive.
     """
     whole = 0.0
     rest = 0.0
@@ -375,9 +374,9 @@ def direct_sum(p, side, mu, rate, weight, start, stop):
 
 @exact
 def extremes(mu, rate, weight, reach_up=0.0, reach_down=0.0):
-    """What :func:`plan_panels` wants to know of a field: low, high, middle, top_rate, bottom_rate.
+    """Arguments of :func:`plan_panels` for a field: low, high, middle, top_rate, bottom_rate.
 
-    Values can be asked for from the lowest ``mu`` to the highest, and so many scales (1 / rate) beyond.
+    The table covers the lowest to the highest ``mu``, extended by ``reach_down`` and ``reach_up`` scales (1 / rate).
     """
     low, high, top_rate, bottom_rate = math.inf, -math.inf, rate[0], rate[0]
     total, moment = 0.0, 0.0
@@ -421,6 +420,6 @@ def _direct_sums(p, mu, rate, weight):
 
 @exact
 def direct_sums(start, stop, at, mu, rate, weight, above, below, slope):
-    """What :func:`read_table` gives, term by term."""
+    """The result of :func:`read_table`, term by term."""
     for i in range(start, stop):
         above[i], below[i], slope[i] = _direct_sums(at[i], mu, rate, weight)

@@ -1,11 +1,11 @@
-"""Everybody's own place in the field: the sums of :mod:`.field` at each player's rating, however the field lies.
+"""The sums of :mod:`.field` at each player's own rating, for any distribution of ratings.
 
-A few are summed term by term, a crowd is read from one table. But where every pair counts as a game, a rating can be
-thrown millions of points away, and a table from the lowest to the highest would be empty almost everywhere. A field so
-scattered is one of islands, with nothing between them. Terms are first sorted by rate into levels of a factor of four.
-In each, gaps are cut short where all terms have reached their limits, so that the table has panels around islands only;
-and islands that are not worth their panels are summed term by term. What is left out is below e^-45 of a term, as in
-any table. O(n log n).
+Small fields are summed term by term, large ones are read from one table. If every pair counts as a game, a rating can
+overshoot by millions of points, and a table from the lowest to the highest rating would be empty almost everywhere.
+Such a scattered field consists of clusters of ratings with wide gaps. Terms are first sorted by rate into levels of a
+factor of four. In each level, gaps are shortened where all terms are at their limits, so that the table has panels
+around clusters only. Clusters too small for their panels are summed term by term. The error is below e^-45 of a term,
+as in any table. O(n log n).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from .field import (
 __all__ = ["field_sums", "is_scattered", "scattered_sums"]
 
 FEW = 24  # terms up to which a level has no table
-_PANEL = 400  # terms that are read in the time that one panel takes to build
-_REACH = NEAR + 4.0 * HALF_WIDTH  # scales: so far from a term no panel holds more of it than its limit
-_NEGLIGIBLE = 2.0**-60  # a term of this share of the total weight is below the rounding of the sum
+_PANEL = 400  # terms that can be read in the time of building one panel
+_REACH = NEAR + 4.0 * HALF_WIDTH  # scales: at this distance every panel has the limit of a term
+_NEGLIGIBLE = 2.0**-60  # share of the total weight below which a term is lost in rounding
 
 
 def field_sums(mu: Floats, rate: Floats, weight: Floats, map: Map) -> tuple[Floats, Floats, Floats]:
-    """Everybody's ``S``, ``M`` and slope of ``S`` at their own ``mu``, the term of their own included.
+    """``S``, ``M`` and the slope of ``S`` at each player's ``mu``, including the player's own term.
 
     Each of ``S`` and ``M`` keeps its digits where it is small. float64[n] each; O(n), scattered O(n log n).
     """
@@ -50,19 +50,19 @@ def field_sums(mu: Floats, rate: Floats, weight: Floats, map: Map) -> tuple[Floa
         return scattered_sums(mu, rate, weight, map)
     table = tabulate(mu, rate, weight, plan_panels(*extremes(mu, rate, weight)), map)
     total = float(np.sum(weight))
-    map = map if n > BLOCK else serial_map  # reading so few is not worth a trip to another thread
+    map = map if n > BLOCK else serial_map  # a second thread does not pay for fewer
     map(lambda start, stop: read_table(start, stop, mu, total, *table.arrays, above, below, slope), n)
     return above, below, slope
 
 
 def is_scattered(mu: Floats, top_rate: float) -> bool:
-    """Whether one table over the whole field would take longer to build than its terms to sort."""
+    """Whether building one table over the whole field would take longer than sorting its terms."""
     panels = float(np.ptp(mu)) * top_rate / (2.0 * HALF_WIDTH)
     return panels > 64 + len(mu) // 8
 
 
 def scattered_sums(mu: Floats, rate: Floats, weight: Floats, map: Map) -> tuple[Floats, Floats, Floats]:
-    """What :func:`field_sums` gives, of a scattered field."""
+    """The result of :func:`field_sums` for a scattered field."""
     n = len(mu)
     sums, part = np.zeros((3, n)), np.empty((3, n))
     terms = np.flatnonzero(weight > _NEGLIGIBLE * np.sum(weight))
@@ -77,7 +77,7 @@ def scattered_sums(mu: Floats, rate: Floats, weight: Floats, map: Map) -> tuple[
         alone.append(chosen[~worth])
         if worth.any():
             chosen = chosen[worth]
-            _read_islands(mu, mu[chosen], rate[chosen], weight[chosen], reach, map, part)
+            _read_clusters(mu, mu[chosen], rate[chosen], weight[chosen], reach, map, part)
             sums += part
     few = np.concatenate(alone)
     if len(few):
@@ -87,26 +87,26 @@ def scattered_sums(mu: Floats, rate: Floats, weight: Floats, map: Map) -> tuple[
     return sums[0], sums[1], sums[2]
 
 
-def _islands(mu: Floats, reach: float) -> tuple[Longs, Floats, Floats]:
-    """Each term's island, numbered along the sorted ``mu``, and each island's first and last ``mu``."""
+def _clusters(mu: Floats, reach: float) -> tuple[Longs, Floats, Floats]:
+    """The cluster of each term, numbered along the sorted ``mu``, and each cluster's first and last ``mu``."""
     opens = np.concatenate(([True], np.diff(mu) > 2.0 * reach))
     first = np.flatnonzero(opens)
     return np.cumsum(opens) - 1, mu[first], mu[np.append(first[1:], len(mu)) - 1]
 
 
 def _worth_a_table(mu: Floats, reach: float, top_rate: float, n: int) -> npt.NDArray[np.bool_]:
-    """Of each term, whether ``n`` readings of its island take longer than building the panels around it."""
-    island, first, last = _islands(mu, reach)
+    """Mask of terms for whose cluster ``n`` direct sums take longer than building its panels."""
+    cluster, first, last = _clusters(mu, reach)
     panels = (last - first + 2.0 * reach) * top_rate / (2.0 * HALF_WIDTH)
-    worth: npt.NDArray[np.bool_] = (np.bincount(island) * n > _PANEL * panels)[island]
+    worth: npt.NDArray[np.bool_] = (np.bincount(cluster) * n > _PANEL * panels)[cluster]
     return worth
 
 
-def _read_islands(
+def _read_clusters(
     at: Floats, mu: Floats, rate: Floats, weight: Floats, reach: float, map: Map, sums: npt.NDArray[np.float64]
 ) -> None:
-    """Write the sums at the points ``at`` over terms of like rates, sorted by ``mu``."""
-    moved = _bring_together(mu, reach)
+    """Write the sums at the points ``at`` over terms of similar rates, sorted by ``mu``."""
+    moved = _shorten_gaps(mu, reach)
     _, _, middle, top_rate, bottom_rate = extremes(moved, rate, weight)
     plan = plan_panels(float(moved[0]) - reach, float(moved[-1]) + reach, middle, top_rate, bottom_rate)
     table, total, point = tabulate(moved, rate, weight, plan, map), float(np.sum(weight)), np.empty(len(at))
@@ -118,18 +118,18 @@ def _read_islands(
     map(read, len(at))
 
 
-def _bring_together(mu: Floats, reach: float) -> Floats:
-    """Where the sorted ``mu`` move when islands come within ``2 reach`` of each other; the middle one stays."""
-    island, first, last = _islands(mu, reach)
+def _shorten_gaps(mu: Floats, reach: float) -> Floats:
+    """The sorted ``mu`` with gaps between clusters shortened to ``2 reach``; the middle cluster does not move."""
+    cluster, first, last = _clusters(mu, reach)
     start = np.concatenate(([0.0], np.cumsum(last - first + 2.0 * reach)[:-1]))
-    middle = island[len(mu) // 2]
+    middle = cluster[len(mu) // 2]
     start = start - start[middle] + first[middle]
-    moved: Floats = start[island] + (mu - first[island])
+    moved: Floats = start[cluster] + (mu - first[cluster])
     return moved
 
 
 def _move(at: Floats, mu: Floats, moved: Floats, reach: float) -> Floats:
-    """Where points go with the terms: as far from the nearest as they were, but at most ``reach``."""
+    """Points moved with the terms: at the old distance from the nearest term, but at most ``reach``."""
     mu = np.concatenate(([-np.inf], mu, [np.inf]))
     moved = np.concatenate(([moved[0] - 2.0 * reach], moved, [moved[-1] + 2.0 * reach]))
     k = np.searchsorted(mu, at, side="right") - 1

@@ -6,15 +6,15 @@ deviation of a performance around mu_j, z = (p - mu_j) / delta_j and H = phi / (
     losses(p) = sum_above H(z) / delta_j        wins(p) = sum_below H(-z) / delta_j
 
 and Q(p) = wins - losses + its own terms has its zero at the group's performance (:mod:`.gaussian`). Wins and losses do
-not differ by a constant, so no function is common to the round; but performances fall with the place: that is enough.
+not differ by a constant, so there is no common function of the round. But performances fall with the place:
 
-* The line is cut into panels, as wide as the strip in which every term is analytic, and the ranks into blocks.
-* Q at the panels' edges tells which blocks have their performances on which panel (:func:`locate`).
-* On each panel, those who stand above all of its blocks are one sum of losses, those below one sum of wins; the blocks
-  between are summed one by one, and prefixes from the top and from the bottom give every block the function that all
-  others make for it (:func:`scan`): nothing is subtracted.
+* The line is divided into panels, as wide as the strip in which every term is analytic, and the ranks into blocks.
+* Q at the panels' edges determines which blocks have performances on which panel (:func:`locate`).
+* On each panel, the participants above all of its blocks are one sum of losses, those below one sum of wins. The blocks
+  between are summed one by one, and prefix sums from the top and from the bottom give every block the sum over all
+  others (:func:`scan`) without subtraction.
 
-A round costs O(n panels) time and O(n) memory. Terms beyond :data:`TAIL` deviations on their falling side are left out.
+A round costs O(n panels) time and O(n) memory. Terms beyond :data:`TAIL` deviations on their falling side are omitted.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ __all__ = [
     "to_series",
 ]
 
-DIRECT = 64  # participants up to which summing term by term beats a table
-BLOCK = 16  # rows whose terms a root search sums one by one beside the table
+DIRECT = 64  # participants up to which sums term by term are faster than a table
+BLOCK = 16  # rows whose terms a root search sums one by one
 NODES = 32  # a panel
 STRIP = 2.8  # deviations: Phi has its nearest zeros at -1.916 +- 2.816 i
 TAIL = 9.5  # deviations: H(-9.5) = 1e-20
-LANES = 16  # numbers a vector loop takes at a time; padding keeps it from a scalar remainder
-_STEEPEST = 1e35  # ends of a panel to be evened out; a sum smaller than that moves no root
+LANES = 16  # numbers a vector loop processes at a time; padding avoids a scalar remainder
+_STEEPEST = 1e35  # largest ratio of the ends of a panel to be balanced; smaller sums change no root
 
 _ANGLES = (np.arange(NODES) + 0.5) * math.pi / NODES
 _X = np.cos(_ANGLES)  # descending
@@ -56,9 +56,9 @@ _TO_SERIES[0] *= 0.5
 
 @exact
 def layout(mu, rate, first):
-    """Where all roots lie, the panels there, and the blocks of ranks.
+    """The range of all roots, its panels, and the blocks of ranks.
 
-    At x >= 1 largest deltas above everybody, every win is at most 1.2 phi(x) / delta_j, and the first group's own terms
+    At x >= 1 largest deltas above all mu, every win is at most 1.2 phi(x) / delta_j, and the first group's own terms
     are at most -x max(delta) / delta_j^2, half of it and 0.6 phi(x) / delta_j more where ties are split. With W the sum
     of 1 / delta_j and own that of the group's 1 / delta_j^2, Q < 0 from x = 1 + sqrt(2 ln(W / (own max(delta)))) on.
     The same holds below for the last group.
@@ -66,7 +66,7 @@ def layout(mu, rate, first):
     Returns
     -------
     low, half_width, panels
-        Panel ``i`` spans ``low + 2 i half_width`` and one panel width on. 0 panels: one block without a table.
+        Panel ``i`` begins at ``low + 2 i half_width``. 0 panels: one block without a table.
     blocks : int64[n_blocks + 1]
         First group of each block, and the number of groups: whole groups, :data:`BLOCK` rows or one larger group.
     """
@@ -87,15 +87,15 @@ def layout(mu, rate, first):
         own += rate[j] * rate[j]
     low -= (1.0 + math.sqrt(2.0 * math.log(max(weight * bottom_rate / own, 1.0)))) / bottom_rate
 
-    wanted = math.ceil((high - low) * top_rate / (2.0 * STRIP))
+    required = math.ceil((high - low) * top_rate / (2.0 * STRIP))
     blocks = np.empty(groups + 1, dtype=np.int64)
     count = 0
-    if n <= DIRECT or groups == 1 or not wanted <= groups:  # more panels than roots: term by term costs less
+    if n <= DIRECT or groups == 1 or not required <= groups:  # more panels than roots: term by term is faster
         blocks[0] = 0
         count, panels = 1, 0
         half_width = 0.5 * (high - low)
     else:
-        panels = int(wanted)
+        panels = int(required)
         half_width = 0.5 * (high - low) / panels
         since = 0
         for g in range(groups):
@@ -135,12 +135,12 @@ def edge_sums(start, stop, blocks, first, mu, rate, low, half_width, edge, edges
 
 @exact
 def locate(blocks, first, mu, rate, split, low, half_width, edge, edges, sums, crossing, ends):
-    """Which block each edge divides: those before it have their roots above the edge, those after it below.
+    """The block at which each edge divides the ranks: blocks before it have roots above the edge, later ones below.
 
-    A cut of the ranks that makes losses of all before it and wins of all after it gives a lower sum the lower it lies,
-    and the Q of a group lies between those of the cuts below and above it.
+    A cut of the ranks with losses for all before it and wins for all after it has a smaller sum the lower it is, and
+    the Q of a group is between the sums of the cuts below and above it.
 
-    ``ends`` narrows to the panels that hold the last and the first root, as far as these edges tell.
+    ``ends`` is narrowed to the panels of the last and the first root, as far as these edges determine them.
     """
     count = len(blocks) - 1
     groups = blocks[count]
@@ -175,7 +175,7 @@ def locate(blocks, first, mu, rate, split, low, half_width, edge, edges, sums, c
 
 @exact
 def spans(blocks, panels, crossing, ends):
-    """The panels on which each block may have roots, lowest and highest, and where each panel's slots begin."""
+    """Lowest and highest panel on which each block may have roots, and the first slot of each panel."""
     count = len(blocks) - 1
     for i in range(panels + 1 if panels > 0 else 0):
         if i <= ends[0]:
@@ -200,8 +200,8 @@ def spans(blocks, panels, crossing, ends):
 def node_sums(start, stop, blocks, first, mu, rate, low, half_width, crossing, ends, span, slots, outside, inside):
     """Sums of blocks ``start`` to ``stop - 1`` at the panels' nodes.
 
-    ``outside[panel, 0]`` collects the losses of blocks that stand above all of the panel's, ``[panel, 1]`` the wins of
-    those below; ``inside[slot]`` holds both for one of the panel's blocks.
+    ``outside[panel, 0]`` collects the losses of blocks above all of the panel's, ``[panel, 1]`` the wins of blocks
+    below; ``inside[slot]`` has both for one of the panel's blocks.
     """
     for b in range(start, stop):
         rows, end = first[blocks[b]], first[blocks[b + 1]]
@@ -233,10 +233,10 @@ def node_sums(start, stop, blocks, first, mu, rate, low, half_width, crossing, e
 
 @exact
 def scan(blocks, split, crossing, ends, slots, outside, inside):
-    """Turn each slot's own sums into the losses of all before it and the wins of all after it.
+    """Convert each slot's own sums to the losses of all blocks before it and the wins of all after it.
 
-    ``outside[part, panel]`` holds the partial sums, added in their order. A block that is one split tie group gets half
-    of its own sums on top: they are its own terms.
+    ``outside[part, panel]`` has the partial sums, which are added in order. A block that is one split tie group
+    also gets half of its own sums: they are its own terms.
     """
     for part in range(1, len(outside)):
         for i in range(outside.shape[1]):
@@ -267,10 +267,10 @@ def scan(blocks, split, crossing, ends, slots, outside, inside):
 
 @inner_kernel
 def to_series(slot, inside, values, series, to):
-    """Chebyshev coefficients of wins minus losses, tilted so that both ends of the panel weigh alike; the tilt.
+    """Chebyshev coefficients of wins minus losses, tilted so that both ends of the panel are of equal size; the tilt.
 
-    Towards the ends of the field the sum falls like a Gaussian tail; without the tilt the large end of a panel would
-    decide how many digits the small one has.
+    Towards the ends of the field the sum falls like a Gaussian tail; without the tilt the small end of a panel would
+    lose digits.
     """
     top = inside[slot, 0, 0] + inside[slot, 1, 0]
     bottom = inside[slot, 0, NODES - 1] + inside[slot, 1, NODES - 1]
@@ -293,7 +293,7 @@ def series_sum(x, half_width, series, at, tilt):
     x2 = 2 * x
     b1 = b2 = d1 = d2 = f1 = f2 = 0.0
     for m in range(NODES - 1, 0, -1):
-        f0 = (4 * d1 - f2) + x2 * f1  # in this order each step waits for one operation of the last
+        f0 = (4 * d1 - f2) + x2 * f1  # in this order each step depends on one operation of the last
         d0 = (2 * b1 - d2) + x2 * d1
         b0 = (series[at, m] - b2) + x2 * b1
         b2, b1 = b1, b0

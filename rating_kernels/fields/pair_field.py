@@ -1,15 +1,15 @@
 """Sums over all opponents whose terms depend on both players' uncertainties, exactly and in linear time.
 
-A round of ordinary ratings is one table (:mod:`.pair_table`). Wherever a table costs more than the pairs it stands for,
-these are summed one by one (:mod:`.pair_terms`). Where uncertainties differ by large factors, or are tiny beside the
-distances between ratings, the pairs are sorted, so that few tables of moderate size hold them all:
+A round of ordinary ratings is one table (:mod:`.pair_table`). If a table costs more than its pairs, these are summed
+one by one (:mod:`.pair_terms`). If uncertainties differ by large factors, or are small relative to the distances
+between ratings, the pairs are sorted so that a few tables of moderate size cover them all:
 
-* By levels of the larger variance of the two. A level counts the pairs of which at least one player is above its cut,
-  among all players below the last level's; those below its own cut go on to the next.
-* Within a level by segments of the ratings, as long as the terms' reach. Pairs in the same or in adjoining segments
-  are near; all others are at their limit, which is a function of the variances alone and is summed up along the axis.
+* By levels of the larger variance of the two. A level has the pairs with at least one player above its cut, among all
+  players below the cut of the last level. Players below its cut continue with the next level.
+* Within a level by segments of the ratings, as long as the terms' reach. Pairs in the same or in adjacent segments are
+  near; all others are at their limit, which depends on the variances only and is summed along the axis.
 
-A level costs O(players), and there is at most one for every factor of :data:`LEVEL_RATIO` between variances.
+A level costs O(players), and there is at most one level for every factor of :data:`LEVEL_RATIO` between variances.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .pair_terms import KINDS, LOGISTIC, add_near, direct_sums
 
 __all__ = ["KINDS", "direct_sums", "pair_sums"]
 
-WIDEST = 128.0  # variances that differ by up to this factor are one level
-LEVEL_RATIO = 16.0  # otherwise a level ends where variances are smaller by this factor
+WIDEST = 128.0  # largest ratio of variances within a single level
+LEVEL_RATIO = 16.0  # otherwise, ratio of variances within a level
 LONGEST = 4096  # grid points up to which a level is one segment
-SETUP, PER_POINT = 25_000, 1.5  # a table costs as much as so many terms, and so many a grid point and pair of nodes
+SETUP, PER_POINT = 25_000, 1.5  # cost of a table in terms: constant, and for each grid point and pair of nodes
 
 
 def pair_sums(kinds: Sequence[str], mu: Floats, variance: Floats, map: Map, weight: Floats | None = None) -> Floats:
-    """Everybody's sums of terms of some ``kinds`` over all players, self included.
+    """Sums of terms of some ``kinds`` over all players, including oneself, for each player.
 
     Parameters
     ----------
@@ -44,26 +44,26 @@ def pair_sums(kinds: Sequence[str], mu: Floats, variance: Floats, map: Map, weig
     mu, variance : float64[n]
         ``variance`` > 0, in squares of the unit of ``mu``.
     map
-        Shares the work; does not change a bit of the sums.
+        Divides the work; does not change the bits of the sums.
     weight : float64[n]
-        Of each player as an opponent; 1 by default.
+        Weight of each player as an opponent; 1 by default.
 
     Returns
     -------
     float64[len(kinds), n]
-        Off by at most 1e-10 of sum_j abs(weight_j) v^-power, where terms are at most v^-power.
+        Error at most 1e-10 of sum_j abs(weight_j) v^-power, where terms are at most v^-power.
 
     Raises
     ------
     ValueError
-        A variance is not positive: two such players would have no terms.
+        A variance is not positive.
     """
     codes = np.array([KINDS[kind] for kind in kinds])
     weight = np.ones(len(mu)) if weight is None else weight
     sums = np.zeros((len(codes), len(mu)))
     if len(mu) == 0:
         return sums
-    map = map if len(mu) > BLOCK else serial_map  # so few are not worth a trip to another thread
+    map = map if len(mu) > BLOCK else serial_map  # a second thread does not pay for fewer
     if not variance.min() > 0.0:
         raise ValueError(f"variances must be > 0, got {variance.min()}")
     least, most = variance.min(), variance.max()
@@ -95,12 +95,12 @@ def _spacing(variance: Floats, cut: float) -> float:
 
 
 def _whole(mu: Floats, variance: Floats, cut: float) -> bool:
-    """Whether one table's grid spans all ratings."""
+    """Whether the grid of one table covers all ratings."""
     return bool(mu.max() - mu.min() <= LONGEST * _spacing(variance, cut))
 
 
 def _add_level(codes: Longs, mu: Floats, variance: Floats, weight: Floats, cut: float, map: Map, sums: Floats) -> None:
-    """Add all pairs with a variance from ``cut`` on among them; ratings ascend unless one segment holds them."""
+    """Add all pairs with at least one variance >= ``cut``; ratings ascend unless there is one segment."""
     n, step = len(mu), _spacing(variance, cut)
     nodes = Nodes.between(codes, variance.min(), cut, variance.max())
     starts, near, extent = np.array([0, n]), np.array([[0, n]]), np.array([mu.max() - mu.min()])

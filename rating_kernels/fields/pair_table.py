@@ -1,13 +1,13 @@
-"""Sums of pairs' terms off a table, which interpolates them from both sides.
+"""Sums of pairs' terms from a table with interpolation in both players.
 
 A term (:mod:`.pair_terms`) is analytic in mu_i as far as a few sqrt(v) from the real line, and in ln v as far as about
 pi. So the table is a grid of ratings, spaced by a fraction of the smallest sqrt(v), times Chebyshev nodes in the
-logarithm of the variance. Everybody is shared out to the nodes around; what all nodes make for all nodes is a
-convolution along the ratings, done by Fourier transform; everybody reads their own sum.
+logarithm of the variance. Each player is distributed over the surrounding nodes. The sums of all nodes over all nodes
+are a convolution along the ratings, computed by Fourier transform. Each player's sum is interpolated from the nodes.
 
-Players of variance below a ``cut`` are *sharp*. A table serves all pairs of which at least one player is not: for these
-v >= cut. In a sharp player's variance, terms are singular no nearer than -cut, in another's no nearer than -(the
-smallest of all); so each have nodes of their own.
+Players of variance below a ``cut`` are *sharp*. A table has all pairs with at least one player that is not sharp: for
+these v >= cut. As functions of a sharp player's variance, terms are singular no nearer than -cut, otherwise no nearer
+than -(the smallest variance). Therefore both kinds of players have separate nodes.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from .pair_terms import LOGISTIC, NORMAL, limit, term
 
 __all__ = ["REACH", "SPACING", "Nodes", "add_limits", "add_table"]
 
-REACH = (8.0, 32.0, 32.0, 32.0)  # sqrt(v) beyond which a kind's terms are at their limit, up to 1e-14 of their size
+REACH = (8.0, 32.0, 32.0, 32.0)  # sqrt(v) beyond which a kind's terms are at their limit up to 1e-14 of their size
 
-ORDER = 14  # grid points that share a rating
-SPACING = 0.17  # of the grid, in smallest sqrt(v): interpolation leaves less than 1e-11 of a term
-_STRIP = (1.8, 3.1, 3.1, 3.1)  # of ln v, where terms are bounded: to pi/2 or a little on for Phi, else to the poles
+ORDER = 14  # grid points over which a rating is distributed
+SPACING = 0.17  # of the grid, in smallest sqrt(v): the interpolation error is below 1e-11 of a term
+_STRIP = (1.8, 3.1, 3.1, 3.1)  # of ln v, where terms are bounded: about pi/2 for Phi, else up to the poles
 _POWER = (0.0, 0.5, 1.0, 1.5)  # terms are at most v^-power
-_DIGITS = 24.0  # e^-24 of a term is what series in the variance leave out
-_CHUNK = 1 << 15  # numbers that are transformed at a time: they stay in the cache
-_PARTS = 1 << 21  # numbers in the partial sums of all blocks together
+_DIGITS = 24.0  # e^-24 of a term is the remainder of series in the variance
+_CHUNK = 1 << 15  # numbers transformed at a time: they fit into the cache
+_PARTS = 1 << 21  # maximum number of values in the partial sums of all blocks
 
 _OTHERS = [math.factorial(a) * math.factorial(ORDER - 1 - a) * (-1.0) ** (ORDER - 1 - a) for a in range(ORDER)]
-_INVERSE = 1.0 / np.array(_OTHERS)  # products of a grid point's distances to the others
+_INVERSE = 1.0 / np.array(_OTHERS)  # inverse products of a grid point's distances to the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Nodes:
     Attributes
     ----------
     cut : float
-        Players below it are sharp.
+        Players with smaller variances are sharp.
     shift, middle, inverse_half : float64[2]
-        Of both kinds of players: u spans middle +- half; 0 where all variances are equal.
+        For both kinds of players: u spans middle +- half; inverse_half is 0 if all variances are equal.
     offset : int64[3]
         Nodes ``offset[0]:offset[1]`` are those of the regular, ``offset[1]:offset[2]`` those of the sharp.
     cosines : float64[nodes, nodes]
@@ -72,7 +72,7 @@ class Nodes:
         middle, half = 0.5 * (bottom + top), 0.5 * (top - bottom)
         length = [_series_length(codes, h) for h in half.tolist()]
         if cut == least:
-            length[1] = 0  # nobody is sharp
+            length[1] = 0  # there are no sharp players
         offset = np.array([0, length[0], sum(length)])
         cosines, variance = np.zeros((offset[2], offset[2])), np.empty(offset[2])
         for band in range(2):
@@ -86,12 +86,12 @@ class Nodes:
 
     @property
     def bands(self) -> tuple[float, Floats, Floats, Floats, Longs]:
-        """Where a variance belongs, in the order in which kernels take it."""
+        """The two bands of variances, in the order of the kernels' arguments."""
         return self.cut, self.shift, self.middle, self.inverse_half, self.offset
 
 
 def _series_length(codes: Longs, half: float) -> int:
-    """Terms of a series on an interval of this half-width; where v is large, sums are smaller by v^-power."""
+    """Number of terms of a series on an interval of this half-width; for large v sums are smaller by v^-power."""
     if half == 0.0:
         return 1
     digits = [_DIGITS + 2.0 * _POWER[code] * half for code in codes]
@@ -102,18 +102,18 @@ def add_table(
     codes: Longs, field: tuple[Floats, Floats, Floats], near: tuple[int, int], own: tuple[int, int],
     nodes: Nodes, step: float, map: Map, sums: Floats,
 ) -> None:  # fmt: skip
-    """Add to the sums of players ``own`` those over players ``near``, but for pairs in which both are sharp.
+    """Add sums over players ``near`` to the sums of players ``own``, without pairs of two sharp players.
 
     Parameters
     ----------
     codes
         Values of :data:`.pair_terms.KINDS`.
     field
-        ``mu``, ``variance`` and ``weight`` of everybody.
+        ``mu``, ``variance`` and ``weight`` of all players.
     near, own
         First row and the row after the last; ``own`` lies within ``near``.
     step
-        Of the grid: at most :data:`SPACING` times the smallest sqrt(v).
+        Spacing of the grid: at most :data:`SPACING` times the smallest sqrt(v).
     sums : float64[len(codes), n]
     """
     ratings = field[0][near[0] : near[1]]
@@ -121,7 +121,7 @@ def add_table(
     points = math.floor((ratings.max() - low) / step) + ORDER + 1  # kernels may round a last rating up
     count = len(nodes.variance)
     starts = near[0] + block_starts(near[1] - near[0])
-    parts = min(len(starts) - 1, max(_PARTS // (points * count), 1))  # fixed by the round
+    parts = min(len(starts) - 1, max(_PARTS // (points * count), 1))  # depends on the round only
     starts = starts[np.arange(parts + 1) * (len(starts) - 1) // parts]
     grids = np.zeros((parts, points, count))
 
@@ -133,7 +133,7 @@ def add_table(
     size = _fast_length(2 * points - 1)
     source = np.fft.rfft(_to_nodes(grids, nodes.cosines, size))
     one, other = np.tril_indices(count)
-    kept = other < nodes.offset[1]  # of two sharp nodes
+    kept = other < nodes.offset[1]  # without pairs of two sharp nodes
     one, other = one[kept], other[kept]
     chunk = min(max(_CHUNK // size, 1), len(one))
     responses, spectra = np.zeros((chunk, size)), np.empty((chunk, source.shape[1]), dtype=complex)
@@ -165,10 +165,11 @@ def _fast_length(least: int) -> int:
 
 @exact
 def add_limits(code, starts, near, variance, weight, cut, shift, middle, inverse_half, offset, cosines, at, sums):
-    """Add to the sums of all players those over players so far away that terms are at their limit.
+    """Add sums over distant players, whose terms are at their limit, to the sums of all players.
 
-    Players are sorted by rating into segments that begin at ``starts``; those beside ``near[s, 0]:near[s, 1]`` are far
-    from segment ``s``: those above where the terms are of a normal kind, those below where they are logistic.
+    Players are sorted by rating into segments that begin at ``starts``; players outside of ``near[s, 0]:near[s, 1]``
+    are distant from segment ``s``. The limit is not 0 for players above if terms are normal, for players below if they
+    are logistic.
     """
     segments, nodes = len(starts) - 1, len(at)
     run, series, degree = np.zeros(nodes), np.empty(nodes), np.empty(nodes)
@@ -222,7 +223,8 @@ def _degrees(variance, cut, shift, middle, inverse_half, offset, degree):
 
 @exact
 def _spread(start, stop, mu, variance, weight, low, step, cut, shift, middle, inverse_half, offset, grid):
-    """Share players ``start`` to ``stop - 1`` out: to grid points by cardinal functions, in the variance as moments."""
+    """Distribute players ``start`` to ``stop - 1``: over grid points by cardinal functions, in the variance as
+    moments."""
     nodes = grid.shape[1]
     share, degree = np.empty(ORDER), np.empty(nodes)
     for j in range(start, stop):
@@ -238,7 +240,7 @@ def _spread(start, stop, mu, variance, weight, low, step, cut, shift, middle, in
 
 @kernel
 def _read(start, stop, mu, variance, low, step, cut, shift, middle, inverse_half, offset, tables, sums):
-    """Add to the sums of players ``start`` to ``stop - 1`` what the tables say."""
+    """Add the tables' values to the sums of players ``start`` to ``stop - 1``."""
     nodes = tables.shape[2]
     share, degree = np.empty(ORDER), np.empty(nodes)
     for i in range(start, stop):
@@ -258,7 +260,7 @@ def _read(start, stop, mu, variance, low, step, cut, shift, middle, inverse_half
 
 @exact
 def _to_nodes(grids, cosines, size):
-    """Add the parts up in order; moments become weights of nodes: a row of ``size`` numbers for each."""
+    """Add the parts in order and convert moments to weights of nodes: a row of ``size`` numbers for each."""
     _, points, nodes = grids.shape
     for part in range(1, len(grids)):
         for a in range(points):
@@ -276,7 +278,7 @@ def _to_nodes(grids, cosines, size):
 
 @exact
 def _respond(code, variance, one, other, step, points, responses):
-    """Terms of pairs of nodes ``one`` and ``other`` at all distances along the grid, the negative last."""
+    """Terms of pairs of nodes ``one`` and ``other`` at all distances along the grid, negative distances last."""
     size = responses.shape[1]
     for k in range(len(one)):
         v = variance[one[k]] + variance[other[k]]
@@ -299,7 +301,7 @@ def _respond(code, variance, one, other, step, points, responses):
 
 @exact
 def _apply(one, other, spectra, source, target):
-    """Add what pairs of nodes make for each other, frequency by frequency."""
+    """Add the products of responses and sources of pairs of nodes, frequency by frequency."""
     for k in range(len(one)):
         b, d = one[k], other[k]
         for f in range(source.shape[1]):
@@ -311,7 +313,7 @@ def _apply(one, other, spectra, source, target):
 
 @exact
 def _to_series(target, cosines, table):
-    """Values at nodes, a row for each, become coefficients of series, a row for each point."""
+    """Convert values at nodes, a row for each, to coefficients of series, a row for each point."""
     points, nodes = table.shape
     for a in range(points):
         for m in range(nodes):

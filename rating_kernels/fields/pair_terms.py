@@ -1,11 +1,11 @@
-"""Terms that depend on the ratings and the uncertainties of two players, and their sums one by one.
+"""Terms that depend on the ratings and the uncertainties of two players, and their direct sums.
 
 With v = variance_i + variance_j, z = (mu_i - mu_j) / sqrt(v) and p the standard logistic function, the kinds are
 
     normal      Phi(-z)            spread2     p(z) (1 - p(z)) / v
     logistic    p(z) / sqrt(v)     spread3     p(z) (1 - p(z)) / v^(3/2)
 
-Normal: the probability that j performs better than i, when both perform with a normal error.
+Normal: the probability that j performs better than i if both performances have a normal error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the standard normal law at 0
 
 @inner_exact
 def term(code, d, v):
-    """A pair's term, seen by the player who stands higher by ``d``."""
+    """A pair's term for the player with the rating higher by ``d``."""
     root = math.sqrt(v)
     z = min(abs(d) / root, 1000.0)
     if code == NORMAL:
@@ -40,13 +40,13 @@ def term(code, d, v):
 
 @inner_exact
 def limit(code, v):
-    """What a pair's two terms add up to: all of it goes to one of them when they stand far apart."""
+    """Sum of a pair's two terms; if the ratings are far apart, one term is the limit and the other 0."""
     return 1.0 if code == NORMAL else 1.0 / math.sqrt(v)
 
 
 @kernel
 def direct_sums(code, start, stop, mu, variance, weight, sums):
-    """Write the sums of players ``start`` to ``stop - 1`` over all players, term by term: for rounds of few."""
+    """Write the sums of players ``start`` to ``stop - 1`` over all players, term by term, for small rounds."""
     for i in range(start, stop):
         total = 0.0
         m, v = mu[i], variance[i]
@@ -76,9 +76,9 @@ def _some(code, m, v, mu, variance, weight, cut, begin, end):
 
 @exact
 def add_near(code, start, stop, mu, variance, weight, cut, near, sums):
-    """Add term by term to the sums of players ``start`` to ``stop - 1`` those over players ``near[i, 0]:near[i, 1]``.
+    """Add, term by term, sums over players ``near[i, 0]:near[i, 1]`` to the sums of players ``start`` to ``stop - 1``.
 
-    Pairs in which both are sharp are left out.
+    Pairs of two sharp players are omitted.
     """
     for i in range(start, stop):
         m, v, begin, end = mu[i], variance[i], near[i, 0], near[i, 1]

@@ -1,9 +1,9 @@
-"""Sums over everybody who was placed worse, whose terms depend on both players' uncertainties, in linear time.
+"""Sums over all players with a worse place, with terms that depend on both uncertainties, in linear time.
 
     W_i = sum_worse (variance_i + variance_j)^-1/2 + 1/2 sum_tied (variance_i + variance_j)^-1/2        (self is tied)
 
-Seen from a place in the standings this is a smooth function of variance_i alone. Its values at Chebyshev nodes in
-ln(variance + smallest variance) are summed up along the ranks, and everybody reads their own by interpolation.
+At each place this is a smooth function of variance_i. Its values at Chebyshev nodes in ln(variance + smallest variance)
+are summed along the ranks, and each player's value is interpolated.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .field import BLOCK, block_starts
 
 __all__ = ["direct_worse_sums", "worse_sums"]
 
-DIRECT = 200  # players up to which summing term by term beats the scan
-NODES = 20  # a panel: the interpolation leaves less than 1e-12 of the sum
-HALF_WIDTH = 1.6  # of a panel at most, in ln(variance + smallest variance): each holds a factor of about 25
+DIRECT = 200  # players up to which sums term by term are faster than the scan
+NODES = 20  # of a panel: the interpolation error is below 1e-12 of the sum
+HALF_WIDTH = 1.6  # maximum of a panel, in ln(variance + smallest variance): a factor of about 25 a panel
 
 _ANGLES = (np.arange(NODES) + 0.5) * math.pi / NODES
 _X = np.cos(_ANGLES)
@@ -30,7 +30,7 @@ _BARYCENTRIC = np.sin(_ANGLES) * (-1.0) ** np.arange(NODES)
 
 
 def worse_sums(first: Longs, variance: Floats, map: Map) -> Floats:
-    """Everybody's sum over those placed worse, and half of that over their own tie group, self included.
+    """Sum over all players with a worse place plus half of the sum over the own tie group, including oneself.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def worse_sums(first: Longs, variance: Floats, map: Map) -> Floats:
     if n <= DIRECT:
         direct_worse_sums(0, len(first) - 1, first, variance, sums)
         return sums
-    map = map if n > BLOCK else serial_map  # so few are not worth a trip to another thread
+    map = map if n > BLOCK else serial_map  # a second thread does not pay for fewer
     least = variance.min()
     bottom, top = math.log(2.0 * least), math.log(least + variance.max())
     panels = max(math.ceil((top - bottom) / (2.0 * HALF_WIDTH)), 1)
@@ -102,7 +102,7 @@ def _add_up(start, stop, variance, at, totals):
 
 @kernel
 def _scan(start, stop, first, variance, at, below, least, bottom, half, sums):
-    """Write the sums of tie groups ``start`` to ``stop - 1``; ``below`` holds those of the next block at the nodes."""
+    """Write the sums of tie groups ``start`` to ``stop - 1``; ``below`` has the next block's sums at the nodes."""
     run, own = below.copy(), np.empty(len(at))
     panels = len(at) // NODES
     for g in range(stop - 1, start - 1, -1):
@@ -122,7 +122,7 @@ def _scan(start, stop, first, variance, at, below, least, bottom, half, sums):
                 value += share * run[panel * NODES + k]
                 total += share
             sums[i] = value / total
-            if not math.isfinite(total):  # the player stands on a node
+            if not math.isfinite(total):  # the point is a node
                 for k in range(NODES):
                     if x == _X[k]:
                         sums[i] = run[panel * NODES + k]

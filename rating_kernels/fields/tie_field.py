@@ -1,7 +1,7 @@
-"""The sum over one's own tie group: what a sum over all opponents holds too much where those tied with are left out.
+"""Sums over each player's own tie group, to be subtracted from sums over all opponents.
 
-Each tie group is a small field of its own. A few players are summed one by one; many have a table (:mod:`.field`), so
-that a group of any size costs O(its size): half of a contest may have scored nothing.
+Each tie group is a separate small field. Small groups are summed term by term; large ones use a table (:mod:`.field`),
+so that a group of any size costs O(size): half of a contest may be tied at zero points.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["sum_ties", "tied_sums"]
 
 
 def tied_sums(mu: Floats, rate: Floats, weight: Floats, first: Longs, map: Map) -> Floats:
-    """Everybody's ``S`` (:func:`.field_sums.field_sums`) over their own tie group, themselves included.
+    """``S`` (:func:`.field_sums.field_sums`) over each player's own tie group, including the player.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ def tied_sums(mu: Floats, rate: Floats, weight: Floats, first: Longs, map: Map) 
     n = len(mu)
     tied = np.empty(n)
 
-    def work(start: int, stop: int) -> None:  # the groups that begin between these rows
+    def work(start: int, stop: int) -> None:  # tie groups that begin between these rows
         _tabulate_ties(*np.searchsorted(first, (start, stop)), first, mu, rate, weight, tied)
 
     map(work, n)
-    for group in np.flatnonzero(np.diff(first) > BLOCK):  # each of them is worth several hands
+    for group in np.flatnonzero(np.diff(first) > BLOCK):  # each of them is divided among workers
         rows = slice(first[group], first[group + 1])
         tied[rows] = field_sums(mu[rows], rate[rows], weight[rows], map)[0]
     return tied
@@ -44,7 +44,8 @@ def tied_sums(mu: Floats, rate: Floats, weight: Floats, first: Longs, map: Map) 
 
 @inner_exact
 def sum_ties(start, stop, mu, rate, weight, tied, below, slope):
-    """Write the sums of one tie group, rows ``start`` to ``stop - 1``, term by term; the last two are scratch."""
+    """Write the sums of one tie group, rows ``start`` to ``stop - 1``, term by term; the last two arguments are
+    scratch."""
     if stop - start == 1:
         tied[start] = 0.5 * weight[start]
     else:
@@ -64,7 +65,7 @@ def sum_ties(start, stop, mu, rate, weight, tied, below, slope):
 
 @exact
 def _tabulate_ties(start, stop, first, mu, rate, weight, tied):
-    """Groups ``start`` to ``stop - 1``, those of more than ``BLOCK`` players left out."""
+    """Groups ``start`` to ``stop - 1``, without groups of more than ``BLOCK`` players."""
     zero = np.int64(0)
     below, slope = np.empty(BLOCK), np.empty(BLOCK)
     for g in range(start, stop):

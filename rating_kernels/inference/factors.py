@@ -1,8 +1,8 @@
-"""Beliefs as a normal factor times logistic factors: diffuse them, absorb performances, find their modes.
+"""Beliefs as a normal factor times logistic factors: diffusion, absorption of performances, modes.
 
 Source: Ebtekar and Liu, arXiv:2101.00400: diffusion section 4 (Algorithm 4), posterior section 3.2 (Algorithm 3, with
-the bars over beta that its print lost). Kernels work on rows of a store, a chunk at a time: what vectorises across
-players is computed for the whole chunk first.
+the bars over beta that are missing in print). Kernels process rows of a store in chunks: operations that vectorise
+across players are computed for the whole chunk first.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from ..core.numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_mi
 
 __all__ = ["absorb_rows", "diffuse_rows", "drift", "mode"]
 
-_CHUNK = 16  # rows: always whole, so that each row takes the vector path wherever a block begins
+_CHUNK = 16  # rows: always complete, so that each row takes the vector path regardless of the block
 _LINE = 8  # float64 a cache line
 _DAY = 86400.0
-_NEGLIGIBLE = 2.0**-53  # an old factor of this share of the total weight is below the rounding of the sum
-_SMALL_SHRINK = 1e-100  # fold the common factor into the history before it can underflow
-_GUESSES = 3  # Newton steps on the model that gives the first guess
-_ORDER = 7  # of the Taylor series of the pull about the first guess
+_NEGLIGIBLE = 2.0**-53  # share of the total weight below which an old factor is lost in rounding
+_SMALL_SHRINK = 1e-100  # the common factor is multiplied into the history before it underflows
+_GUESSES = 3  # Newton steps on the model of the first guess
+_ORDER = 7  # of the Taylor series of the pull around the first guess
 _POLISH = 2  # Newton steps on that polynomial
 _SETTLED = 3e-7  # widths: Newton's next error is at most the square of its last step
-_REACH = 0.02  # widths: up to here what the series leaves out is below 1e-13 of a width
+_REACH = 0.02  # widths up to which the remainder of the series is below 1e-13 of a width
 _CONVERGED = 3e-5  # widths: Halley's next error is at most 5/3 of the cube of its last step, 5e-14 of a width
 _STEPS = 200
 
 
 @inner_exact
 def drift(row, time_seconds, weight, a, b, c, d, delay, n_rounds, last_time):
-    """What a round brings to one player: gamma^2 = c w + d days, and beta with beta^2 = a + b / w.
+    """gamma^2 = c w + d days, and beta with beta^2 = a + b / w, of one player in a round.
 
-    w is the contest's weight times the player's delay.
+    w is the contest's weight times the player's delay factor.
     """
     n = n_rounds[row]
     w = weight * delay[n] if n < len(delay) else weight
@@ -49,10 +49,10 @@ def diffuse_rows(
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     mu_prior, sigma_prior, beta, n_before,
 ):  # fmt: skip
-    """Time passes for rows ``player[begin:end]``, and each is given the ``beta`` of its coming performance.
+    """Diffuse the beliefs of rows ``player[begin:end]`` and compute the ``beta`` of each performance.
 
-    Variance grows by gamma^2 (:func:`drift`); a share 1 - kappa^rho of every factor becomes normal at the mode
-    (section 4). ``slope`` is that of the function whose zero the mode is (:func:`mode`).
+    Variance grows by gamma^2 (:func:`drift`); a share 1 - kappa^rho of every factor becomes normal at the mode (section
+    4). ``slope`` is the slope, at the mode, of the function whose zero is the mode (:func:`mode`).
     """
     gamma2, variance = np.zeros(_CHUNK), np.ones(_CHUNK)
     kappa, kept, lost = np.empty(_CHUNK), np.empty(_CHUNK), np.empty(_CHUNK)
@@ -72,7 +72,7 @@ def diffuse_rows(
             lost[i] = one_minus_exp(y)
         for i in range(size):
             row = player[chunk + i]
-            if forgets or kept[i] * kappa[i] < 1e-300:  # nothing of the history remains: one normal factor
+            if forgets or kept[i] * kappa[i] < 1e-300:  # no history remains: one normal factor
                 normal_mu[row] = mu[row]
                 normal_weight[row] = 1.0 / (variance[i] + gamma2[i])
                 slope[row] = normal_weight[row]
@@ -103,14 +103,14 @@ def absorb_rows(
 ):  # fmt: skip
     """Multiply performances into the beliefs of rows ``player[begin:end]``.
 
-    ``claimed`` is where the pool places begin that were claimed for these rows (:func:`.beliefs.places_needed`).
-    ``history_len`` is the most logistic factors kept, or 0: then a factor joins the normal one when its weight has
-    fallen below the rounding of the total.
+    ``claimed`` is the first pool place allocated for these rows (:func:`.beliefs.places_needed`). ``history_len`` is
+    the maximum number of logistic factors, or 0: then a factor is merged into the normal one when its weight is below
+    the rounding of the total.
 
     Returns
     -------
     int
-        -1, or the first index whose mode was not found.
+        -1, or the first index without a mode.
     """
     guess, deviation = np.zeros(_CHUNK), np.ones(_CHUNK)
     before, spread = np.zeros(_CHUNK), np.ones(_CHUNK)
@@ -120,7 +120,7 @@ def absorb_rows(
     moved = np.zeros(_CHUNK, dtype=np.bool_)
     for chunk in range(begin, end, _CHUNK):
         size = min(_CHUNK, end - chunk)
-        for i in range(chunk + _CHUNK, min(chunk + 2 * _CHUNK, end)):  # whose histories will be needed next
+        for i in range(chunk + _CHUNK, min(chunk + 2 * _CHUNK, end)):  # prefetch the next chunk's histories
             row = player[i]
             for k in range(start[row], start[row] + length[row], _LINE):
                 for part in range(3):
@@ -134,7 +134,7 @@ def absorb_rows(
             deviation[i] = 1.0 / math.sqrt(precision)
             q = 0.5 * C3 / noise[i]
             x = before[i] + (shown[i] - before[i]) / (noise[i] * noise[i] * precision)
-            for _ in range(_GUESSES):  # the old belief as a parabola of its own slope
+            for _ in range(_GUESSES):  # models the old belief as a parabola with its slope
                 e = exp((x - shown[i]) * (-2.0 * q))
                 t = (1.0 - e) / (1.0 + e)
                 x -= ((x - before[i]) * steep[i] + 2.0 * q * t) / (steep[i] + 2.0 * q * q * (1.0 - t * t))
@@ -193,7 +193,7 @@ def absorb_rows(
 
 @inner_exact
 def _clear(row, start, length, capacity, pool):
-    """Forget a row's logistic factors."""
+    """Delete a row's logistic factors."""
     for part in range(3):
         first = start[row] + part * capacity[row]
         for k in range(first, first + length[row]):
@@ -205,7 +205,7 @@ def _clear(row, start, length, capacity, pool):
 def _push(
     row, p, beta, history_len, deviation, normal_mu, normal_weight, shrink, start, length, capacity, pool
 ):  # fmt: skip
-    """Append a factor, after merging those that are due into the normal one by weight.
+    """Append a factor, after merging the oldest ones that are due into the normal one by weight.
 
     Returns
     -------
@@ -242,9 +242,9 @@ def _push(
 def mode(x, lower, upper, normal_mu, normal_weight, shrink, pool, perf, force, inverse_width, length):
     """The zero of w_0 (x - p_0) + sum_k w_k beta_k^2 / b_k tanh((x - p_k) / 2 b_k) between two bounds, and the slope.
 
-    The search sets out from ``x``; NaN if it finds nothing. ``perf``, ``force`` and ``inverse_width`` are the places in
-    the pool where the factors' performances, forces and inverse widths begin.
-    Halley's method, safeguarded: with f', f'' at hand the cube of the error costs no more than its square.
+    The search starts at ``x``; returns NaN if it fails. ``perf``, ``force`` and ``inverse_width`` are the first pool
+    places of the factors' performances, forces and inverse widths. Safeguarded Halley's method: f' and f'' are
+    available, so cubic convergence costs no more than quadratic.
     """
     x = min(max(x, lower), upper)
     width = upper - lower
@@ -274,7 +274,7 @@ def _pull(x, pool, perf, force, inverse_width, length):
     """Taylor series of the factors' pull, sum of force tanh((x - perf) inverse_width), and the largest inverse width.
 
     The derivatives of tanh are polynomials in t = tanh: T_1 = 1 - t^2, T_(n+1) = T_n' T_1; coefficient n is T_n / n!.
-    The factors are given as places in the pool: slices would count references, which costs more than the sum.
+    The factors are given as places in the pool: reference counting of slices would cost more than the sum.
     """
     f0 = f1 = f2 = f3 = f4 = f5 = f6 = f7 = 0.0
     widest = np.int64(0)

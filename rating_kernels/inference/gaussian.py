@@ -1,4 +1,4 @@
-"""Gaussian performances: the level at which a place in the standings is the likeliest outcome, without pairwise work.
+"""Gaussian performances: the level at which a place in the standings is most likely, without pairwise sums.
 
 Source: Ebtekar and Liu, arXiv:2101.00400, section 3.1. With delta_j the standard deviation of a performance around
 mu_j, z = (p - mu_j) / delta_j and H = phi / (1 - Phi), the performance of a tie group is the one zero of the decreasing
@@ -7,9 +7,9 @@ mu_j, z = (p - mu_j) / delta_j and H = phi / (1 - Phi), the performance of a tie
 
 with d_j = -z / delta_j where ties are full, (H(-z) - H(z)) / (2 delta_j) where they are split.
 
-A round is tabulated once (:mod:`.gaussian_field`): each block of ranks gets a series for what all other blocks make of
-a level. Each group's zero is found on its block's series plus the block's own few terms (:func:`solve`); fields too
-small for a table are one block.
+A round is tabulated once (:mod:`.gaussian_field`): each block of ranks has a series for the sum over all other blocks.
+Each group's zero is found from its block's series plus the terms of the block itself (:func:`solve`); fields too small
+for a table are one block.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from ..fields.gaussian_field import (
 
 __all__ = ["performances", "solve", "solve_round"]
 
-SLAB = 32  # edges summed at a time: bounds the memory
-PARTS, PART_PANELS = 64, 4096  # partial sums a round, at most; and times panels
+SLAB = 32  # edges summed at a time: limits memory
+PARTS, PART_PANELS = 64, 4096  # maximum number of partial sums a round, alone and times panels
 CONVERGED = 3e-5  # of the smallest delta: Halley's next error is about the cube of its last step
-_SLACK = 0.01  # half-widths that a root may lie beyond its block's panels, as rounding may put it on the wrong one
+_SLACK = 0.01  # half-widths that a root may lie outside of its block's panels because of rounding
 _STEPS = 200
 
 
@@ -51,7 +51,7 @@ def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) 
     Parameters
     ----------
     mu, rate : float64[n]
-        Mean and inverse standard deviation of everybody's performance before the round, best first.
+        Mean and inverse standard deviation of each prior performance, best place first.
     first : int64[groups + 1]
         As :func:`.performance.group_starts`.
     split
@@ -64,11 +64,11 @@ def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) 
 
     Notes
     -----
-    :func:`solve_round` is the same on one thread, for kernels.
+    :func:`solve_round` is the single-threaded equivalent for kernels.
     """
     low, half_width, panels, blocks = layout(mu, rate, first)
     count, field, grid = len(blocks) - 1, (blocks, first, mu, rate), (low, half_width)
-    parts = min(PARTS, count, max(PART_PANELS // max(panels, 1), 1))  # fixed by the round: no bit hangs on the hands
+    parts = min(PARTS, count, max(PART_PANELS // max(panels, 1), 1))  # independent of workers
     starts = np.arange(parts + 1) * count // parts
     crossing, ends = np.zeros(panels + 1, dtype=np.int64), np.array([0, panels - 1])
     sums = np.empty((count, 2, min(SLAB, panels)))
@@ -104,7 +104,7 @@ def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) 
 
 @inner_kernel
 def _lane_sum(p, lanes, mu, rate, win, loss, next_win, next_loss):
-    """Sum over a block of win_j H(-z) - loss_j H(z), and its first two derivatives; the sum for the next group."""
+    """Sum over a block of win_j H(-z) - loss_j H(z), its first two derivatives, and the sum for the next group."""
     value = 0.0
     following = 0.0
     slope = 0.0
@@ -120,8 +120,8 @@ def _lane_sum(p, lanes, mu, rate, win, loss, next_win, next_loss):
 
 
 @inner_exact
-def _pass(start, stop, split, scale, win, loss):
-    """Rows ``start`` to ``stop - 1`` of a block go from below to tied."""
+def _move_to_tied(start, stop, split, scale, win, loss):
+    """Change rows ``start`` to ``stop - 1`` of a block from below to tied."""
     for k in range(start, stop):
         win[k] = loss[k] = 0.5 * scale[k] if split else 0.0
 
@@ -164,7 +164,7 @@ def solve(
     for b in range(start, stop):
         head, tail = blocks[b], blocks[b + 1]
         row, n = first[head], first[tail] - first[head]
-        alone = tail - head == 1 and panels > 0  # then its own terms are in the series, where they are no polynomial
+        alone = tail - head == 1 and panels > 0  # then the series includes its own terms, which are not polynomials
         lanes = 0 if alone else (n + LANES - 1) // LANES * LANES
         for k in range(lanes):
             at[k], scale[k] = (mu[row + k], rate[row + k]) if k < n else (low, 0.0)
@@ -186,12 +186,12 @@ def solve(
             for j in range(row, row + n):
                 narrowest = max(narrowest, rate[j])
             unit = CONVERGED / narrowest
-        _pass(np.int64(0), 0 if alone else first[head + 1] - row, split, scale, next_win, next_loss)
+        _move_to_tied(np.int64(0), 0 if alone else first[head + 1] - row, split, scale, next_win, next_loss)
         for g in range(head, tail):
             a, end, after = first[g], first[g + 1], first[min(g + 2, tail)]
             if not alone:
-                _pass(a - row, end - row, split, scale, win, loss)
-                _pass(end - row, after - row, split, scale, next_win, next_loss)
+                _move_to_tied(a - row, end - row, split, scale, win, loss)
+                _move_to_tied(end - row, after - row, split, scale, next_win, next_loss)
                 for k in range(a - row, end - row):
                     next_win[k], next_loss[k] = 0.0, scale[k]
             pull, moment = (0.0, 0.0) if split else _own(a, end, mu, rate)
@@ -227,7 +227,7 @@ def solve(
             perf[g] = p
             for k in range(a - row, end - row if lanes > 0 else 0):
                 win[k], loss[k] = 0.0, scale[k]
-            if end < after:  # the next root, seen from where this one was
+            if end < after:  # first guess of the next root, from the last point
                 p -= step
                 q = value + (following + (next_moment - (p - mu[end]) * next_pull))
                 step = _halley(q, slope + pull - next_pull, bend)

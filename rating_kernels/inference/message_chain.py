@@ -1,15 +1,15 @@
-"""Expectation propagation along a chain of levels: what a ranking says about everybody's performance.
+"""Expectation propagation along a chain of levels: messages from a ranking to all performances.
 
 Source: Herbrich, Minka and Graepel, "TrueSkill: A Bayesian Skill Rating System" (NIPS 2006), section 3; levels as in
-Nikolenko and Sirotkin, "Extensions of the TrueSkill rating system" (2010). A level stands for one player, or for one
-place: then its members performed at it, give or take ``window``. Neighbouring levels are known to differ by more than
-``gap`` or, where they tie, by at most that.
+Nikolenko and Sirotkin, "Extensions of the TrueSkill rating system" (2010). A level stands for one player or for one
+place; the performances of a place's members are within ``window`` of its level. Neighbouring levels differ by more than
+``gap``, or by at most ``gap`` if they tie.
 
-A message is a normal law told by precision and pull (precision times mean), so that a pair of zeros says nothing.
-Messages run down the chain and up again; each step replaces one truncated law by the normal law of its moments. Were
-the truncations' messages known, one sweep would be exact; only these have to settle, and the error falls by a factor of
-ten to a thousand a sweep however long the chain. Steps are damped only where that fails: windows of many standard
-deviations between players who do not fit in can make the messages jump from one edge to the other for ever.
+A message is a normal law given by precision and pull (precision times mean); two zeros mean no information. Messages
+are passed down the chain and up again; each step replaces one truncated law by the normal law with its moments. With
+known messages of the truncations one sweep would be exact. Only these messages have to converge, and the error falls by
+a factor of ten to a thousand a sweep regardless of the length of the chain. Steps are damped only if that fails: with
+windows of many standard deviations messages can otherwise alternate between both edges without end.
 """
 
 from __future__ import annotations
@@ -25,44 +25,44 @@ __all__ = ["TOLERANCE", "propagate"]
 
 TOLERANCE = 1e-12  # largest relative change of a mean or a variance in the last sweep
 _STAGES, _SWEEPS = 6, 32  # sweeps with full steps; each later stage halves the steps and doubles the sweeps
-_CREEPING = 512  # sweeps, all with full steps, where truncated laws are sharpened
+_CREEPING = 512  # sweeps, all with full steps, if truncated laws are sharpened
 
 
 @inner_exact
 def propagate(mu, variance, lo, first, window, gap, sharpen, message, pull):
-    """Find what the standings say about each performance.
+    """Compute the messages from the standings to each performance.
 
     Parameters
     ----------
     mu, variance : float64[n]
-        Of performances before the round, best first.
+        Prior means and variances of performances, best place first.
     lo : int32[n]
-        As in standings: levels whose first members share it are tied.
+        As in standings: levels whose first members have equal ``lo`` are tied.
     first : int64[levels + 1]
         First row of each level, and the number of rows.
     window : float
-        How far members may be from their level, rating points; 0 if each level is one member's performance.
+        Largest distance of members from their level, rating points; 0 if each level is one player's performance.
     gap : float
         Bound on the difference of neighbouring levels, > 0 rating points.
     sharpen : float
-        Truncated laws are given this many times their precision. 1 is right; otherwise even a bound that binds nobody
-        tells something, such hearsay fades as slowly as 1 / sweeps, and what is left of it in the end has to do.
+        Factor on the precision of truncated laws. 1 is exact. With other values even bounds without effect send
+        messages, which decay as slowly as 1 / sweeps; the result then keeps a rest of them.
     message, pull : float64[n]
         Filled: precision of the message to each performance, and its pull at ``mu``, precision (mean - mu).
 
     Returns
     -------
     int
-        Sweeps taken, each down and up; negative if the messages had not settled by then.
+        Number of sweeps, each down and up; negative if the messages did not converge.
     """
     n, levels = len(mu), len(first) - 1
     prior, prior_pull, size = np.empty(n), np.empty(n), 0.0
     for j in range(n):
-        at = mu[j] - mu[0]  # ratings from the first one's: a shift of all costs no digits
+        at = mu[j] - mu[0]  # relative to the first rating: a common shift costs no digits
         size = max(size, abs(at))
         prior[j], prior_pull[j] = 1.0 / variance[j], at / variance[j]
     members = n if window > 0.0 else 0
-    site, site_pull = np.full(members, 3.0 / (window * window)), np.zeros(members)  # an even law in the window
+    site, site_pull = np.full(members, 3.0 / (window * window)), np.zeros(members)  # a uniform law in the window
     later, later_pull = np.empty(members), np.empty(members)
     own, own_pull = np.zeros(levels), np.zeros(levels)
     for g in range(levels):
@@ -87,7 +87,7 @@ def propagate(mu, variance, lo, first, window, gap, sharpen, message, pull):
                 if members == 0:
                     message[g], pull[g] = outer, outer_pull
                 else:
-                    moved, own[g], own_pull[g] = _meet(
+                    moved, own[g], own_pull[g] = _exchange(
                         first[g], first[g + 1], outer, outer_pull, prior, prior_pull, window, sharpen, step, size,
                         site, site_pull, later, later_pull, message, pull,
                     )  # fmt: skip
@@ -131,19 +131,19 @@ def _larger(moved, change):
 
 
 @inner_exact
-def _meet(
+def _exchange(
     begin, end, outer, outer_pull, prior, prior_pull, window, sharpen, step, size,
     site, site_pull, later, later_pull, message, pull,
 ):  # fmt: skip
     """Exchange messages between one level and its members ``begin`` to ``end - 1``, one after the other.
 
-    What a member meets is the sum over all others: messages before it are new, those after it old, and nothing is
-    taken off a sum that it was added to.
+    A member receives the sum over all others: new messages of the members before it, old ones of those after it. No
+    term is subtracted from a sum that contains it.
 
     Returns
     -------
     change, own, own_pull
-        How far members moved (:func:`_truncate`); what they together say about their level.
+        Largest movement of members (:func:`_truncate`); their common message to the level.
     """
     p, q = 0.0, 0.0
     for j in range(end - 1, begin - 1, -1):
@@ -173,8 +173,8 @@ def _truncate(tied, precision, pull, edge, sharpen, step, size, site, site_pull)
     Returns
     -------
     moved, site, site_pull
-        How far the difference's truncated law is from the one that the old message meant, in standard deviations and
-        relative to all ratings, so that rounding alone is no movement; the new message.
+        Distance of the truncated law from the one of the old message, in standard deviations and relative to all
+        ratings, so that rounding is not a movement; the new message.
     """
     if tied:
         mean, variance = within(sharpen * precision, sharpen * pull, edge)

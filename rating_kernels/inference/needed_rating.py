@@ -1,21 +1,22 @@
-"""The level that a place asks for, in Codeforces' rule and in its generalisation.
+"""The needed rating for a place, in Codeforces' rule and in its generalisation.
 
 Sources: Mirzayanov, "Open Codeforces Rating System" (codeforces.com/blog/entry/20762, October 2015), and the program
 it links to; Ebtekar and Liu's engine, which calls its form cfsys. With P(j beats x) = logistic((mu_j - x) rate),
 
-    seed_i = 1 + sum over j != i of P(j beats i)           the place that was expected of i
-    m_i    = sqrt(place_i seed_i)                          between it and the place reached
-    need_i = the level x with   base + sum over j of P(j beats x) = m_i
+    seed_i = 1 + sum over j != i of P(j beats i)           expected place of i
+    m_i    = sqrt(place_i seed_i)                          between expected and actual place
+    need_i = the rating x with   base + sum over j of P(j beats x) = m_i
 
-Three conventions are in use, told apart by ``base`` and by how often i's own former rating counts in the last sum:
+Three conventions are in use. They differ in ``base`` and in ``own``, the weight of i's own prior rating in the last
+sum:
 
-    base = 1,   own = 0    Codeforces' text: the others alone
-    base = 1,   own = 1    Codeforces' program: everybody
-    base = 1/2, own = 1    cfsys: everybody, where oneself is half a loss
+    base = 1,   own = 0    Codeforces' text: the other players
+    base = 1,   own = 1    Codeforces' program: all players
+    base = 1/2, own = 1    cfsys: all players, oneself as half a loss
 
 With the first and the third need_i = mu_i if place_i = seed_i.
 
-All sums of a round are one function of the level (:mod:`.field`), but for one's own term.
+All sums of a round are one function of the level (:mod:`.field`), except for the player's own term.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from .performance import TOLERANCE
 
 __all__ = ["HIGHEST_NEED", "TIE_SHARE", "needed_ratings", "read_rows", "solve_directly", "write_rows"]
 
-TIE_SHARE = {"max": 1.0, "avg": 0.5, "min": 0.0}  # a tie group's place: where between its first and its last position
-EQUAL = 1e-12  # of a sum: two that are closer are equal but for rounding
+TIE_SHARE = {"max": 1.0, "avg": 0.5, "min": 0.0}  # place of a tie group between its first and its last position
+EQUAL = 1e-12  # of a sum: smaller differences are rounding
 LOWEST_NEED, HIGHEST_NEED = 1.0, 7999.0  # the program searches whole numbers in [1, 8000)
 
-_DOUBT = 1e-9  # of a sum: a root that is as near as that to a whole number is decided there
-_ALONE = 0.2  # only the first and the last of all ask for less; there one's own term in the table would cancel
-_PANELS_EACH, _PANELS = 4.0, 65_536.0  # a player, and in all: with more a table costs more than it saves
-_MARGIN = 0.01  # of a scale: no root lies on the edge of its bracket
+_DOUBT = 1e-9  # of a sum: a root this near to a whole number is decided by the sum at that number
+_ALONE = 0.2  # smaller sums are computed without a table, where the player's own term would cancel
+_PANELS_EACH, _PANELS = 4.0, 65_536.0  # maximum number a player, and in total, for which a table pays
+_MARGIN = 0.01  # of a scale: keeps roots off the edges of their brackets
 _TINY = 1e-300
 _STEPS = 200
 _NO_TABLE = np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 0)), np.empty((0, 0))
@@ -50,7 +51,7 @@ _NO_TABLE = np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(
 def needed_ratings(
     mu: Floats, lo: Ints, hi: Ints, tie_share: float, rate: float, base: float, own: float, whole: bool, map: Map
 ) -> tuple[Floats, Floats]:
-    """What place was expected of everybody, and the level that the place reached asks for.
+    """The expected place and the needed rating of each participant.
 
     Parameters
     ----------
@@ -59,12 +60,12 @@ def needed_ratings(
     tie_share
         One of :data:`TIE_SHARE`.
     rate
-        1 / scale of the probability to win, per rating point.
+        1 / scale of the win probability, per rating point.
     base, own
         The convention, as above.
     whole
-        Search among the whole numbers 1 to 7999, as Codeforces' program does: the largest at which a place no better
-        than m is expected, or 1.
+        Search the whole numbers 1 to 7999, as Codeforces' program does: the largest rating with an expected place no
+        better than m, or 1.
 
     Returns
     -------
@@ -78,12 +79,12 @@ def needed_ratings(
 
     Notes
     -----
-    O(n), unless ratings lie so far apart that a table would have more panels than there are players: then O(n^2).
+    O(n); O(n^2) if ratings are so far apart that a table would have more panels than players.
     """
     n = len(mu)
     shape = field_shape(mu, rate)
     low, high, mean, _ = shape
-    reach = (math.log(n / _ALONE) + _MARGIN) / rate  # beyond the field by so much, no sum is above _ALONE
+    reach = (math.log(n / _ALONE) + _MARGIN) / rate  # at this distance from the field no sum is above _ALONE
     panels = (high - low + 2.0 * reach) * rate / (2.0 * HALF_WIDTH)
     tabulated = panels < min(_PANELS_EACH * n, _PANELS)
     table: tuple[Any, ...] = low, high, mean, rate, *_NO_TABLE
@@ -105,10 +106,10 @@ def needed_ratings(
 
 @exact
 def field_shape(mu, rate):
-    """Lowest and highest rating, the mean, and how many times wider than one logistic law the field's sum is.
+    """Lowest and highest rating, mean, and width of the field's sum in widths of one logistic law.
 
-    A normal law of variance v, seen through a logistic one of variance u = pi^2 / (3 rate^2), is about logistic with
-    variance u + v: that tells searches without a table where to begin.
+    A normal law of variance v, seen through a logistic one of variance u = pi^2 / (3 rate^2), is approximately logistic
+    with variance u + v: the start of searches without a table.
     """
     low, high, total, squares = mu[0], mu[0], 0.0, 0.0
     for i in range(len(mu)):
@@ -122,9 +123,9 @@ def field_shape(mu, rate):
 
 @inner_kernel
 def _direct(p, side, i, own, mu, rate):
-    """How many are expected to beat ``p`` (``side`` +1) or to lose to it (-1), and how fast that changes with ``p``.
+    """Expected number of players above ``p`` (``side`` +1) or below it (-1), and its slope.
 
-    Row ``i`` counts ``own`` times.
+    Row ``i`` has weight ``own``.
     """
     value = 0.0
     slope = 0.0
@@ -138,7 +139,7 @@ def _direct(p, side, i, own, mu, rate):
 
 @inner_exact
 def _from_table(p, side, i, own, mu, rate, middle, half_width, panel, offset, series):
-    """What :func:`_direct` gives, for the side of the middle where ``p`` is."""
+    """The result of :func:`_direct` from the table, for the side of the middle where ``p`` is."""
     value, slope = table_sum(p, side, middle, half_width, panel, offset, series)
     q = 1.0 / (1.0 + exp(side * (p - mu[i]) * rate))
     return value - (1.0 - own) * q, abs(slope) - (1.0 - own) * rate * q * (1.0 - q)
@@ -149,16 +150,16 @@ def _level(
     i, above, below, own, whole, mu, rate, lowest, highest, mean, width,
     tabulated, low, high, middle, half_width, panel, offset, series, guesses,
 ):  # fmt: skip
-    """The level that ``above`` of the field are expected to beat, and ``below`` to lose to; NaN if it is not found.
+    """The rating with expected numbers ``above`` and ``below`` of better and worse players; NaN if it is not found.
 
-    Newton's method for the logarithm of the odds, which is nearly straight: at once in the tails too.
+    Newton's method for the logarithm of the odds, which is almost linear, also in the tails.
     """
     odds = math.log(above / below)
     lower, upper = lowest - (odds + _MARGIN) / rate, highest - (odds - _MARGIN) / rate
     p = mean - width * odds / rate
     if tabulated:
         p = table_start(above - below, low, high, guesses)
-        if own < 1.0:  # the table holds everybody
+        if own < 1.0:  # the table includes the player
             q = 1.0 / (1.0 + exp((p - mu[i]) * rate))
             p = table_start(above - below + (1.0 - own) * (2.0 * q - 1.0), low, high, guesses)
     p = min(max(p, lower), upper)
@@ -171,17 +172,17 @@ def _level(
         else:
             side = 1.0 if above <= below else -1.0
             value, slope = _direct(p, side, i, own, mu, rate)
-        wanted, rest = (above, below) if side > 0.0 else (below, above)
+        target, rest = (above, below) if side > 0.0 else (below, above)
         if deciding:
-            return p if side * (value - wanted) >= -EQUAL * wanted else p - 1.0
+            return p if side * (value - target) >= -EQUAL * target else p - 1.0
         value = max(value, _TINY)
-        others = max(wanted + rest - value, _TINY)
-        excess = side * math.log(value / wanted * (rest / others))
+        others = max(target + rest - value, _TINY)
+        excess = side * math.log(value / target * (rest / others))
         if excess > 0.0:
             lower = p
         else:
             upper = p
-        step = excess * value * others / (slope * (wanted + rest)) if slope > 0.0 else math.inf
+        step = excess * value * others / (slope * (target + rest)) if slope > 0.0 else math.inf
         newton = lower <= p + step <= upper and abs(step) <= 0.5 * last
         if not newton:
             step = 0.5 * (lower + upper) - p
@@ -191,7 +192,7 @@ def _level(
             if not whole:
                 return p
             nearest = math.floor(p + 0.5)
-            if abs(p - nearest) * slope > _DOUBT * wanted:
+            if abs(p - nearest) * slope > _DOUBT * target:
                 return math.floor(p)
             p, deciding = nearest, True
     return math.nan
@@ -220,12 +221,12 @@ def solve_rows(
         above = (place * losses + (place - base * base)) / (m + base)
         below = (end * end - place * n + place * wins) / (end + m)
         expected = (losses if above <= below else wins) + 0.5 * own
-        wanted = min(above, below)
+        target = min(above, below)
         p = mu[i]
-        if n > 1 and abs(expected - wanted) > EQUAL * wanted:  # else all is as expected: so too where the curve is flat
+        if n > 1 and abs(expected - target) > EQUAL * target:  # else mu itself, also where the curve is flat
             p = _level(
                 i, above, below, own, whole, mu, rate, lowest, highest, mean, width,
-                tabulated and wanted >= _ALONE,
+                tabulated and target >= _ALONE,
                 low, high, middle, half_width, panel, offset, series, guesses,
             )  # fmt: skip
         if not math.isfinite(p):
@@ -236,7 +237,7 @@ def solve_rows(
 
 @inner_exact
 def solve_directly(mu, lo, hi, tie_share, rate, base, own, whole, seed, need):
-    """The same for all rows of a small round, without a table."""
+    """Needed ratings of all rows of a small round, without a table."""
     zero, no_table = np.int64(0), np.bool_(False)
     low, high, mean, width = field_shape(mu, rate)
     return solve_rows(
@@ -248,7 +249,7 @@ def solve_directly(mu, lo, hi, tie_share, rate, base, own, whole, seed, need):
 
 @exact
 def read_rows(begin, end, player, mu, sigma, n_rounds, mu_prior, sigma_prior, n_before):
-    """Step 1 of systems in which nothing drifts: beliefs as they were left."""
+    """Step 1 of systems without drift: read the beliefs."""
     for i in range(begin, end):
         row = player[i]
         mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
@@ -256,7 +257,7 @@ def read_rows(begin, end, player, mu, sigma, n_rounds, mu_prior, sigma_prior, n_
 
 @exact
 def write_rows(begin, end, player, time_seconds, mu_after, sigma_after, mu, sigma, n_rounds, last_time):
-    """Step 4 of such systems: beliefs as the round leaves them."""
+    """Step 4 of these systems: write the beliefs."""
     for i in range(begin, end):
         row = player[i]
         mu[row], sigma[row] = mu_after[i], sigma_after[i]

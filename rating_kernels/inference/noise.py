@@ -1,8 +1,8 @@
-"""Noise that leaves a mode where it is: how Elo-R's beliefs widen before a round.
+"""Noise that keeps the mode: widens Elo-R's beliefs before a round.
 
 Source: "Elo-R Competition Rating System" (2015, revised 2020); the search is ours. A belief is a normal factor and
 logistic ones of centres ``mu_k`` and widths ``tau_k``; below ``y`` is 1 / tau and ``a`` a factor's distance from the
-mode. Noise divides all pulls at the mode by one kappa^2, which keeps it the mode, and picks that kappa^2 for which the
+mode. Noise divides all pulls at the mode by the same kappa^2, which keeps the mode. kappa^2 is chosen so that the
 weights y^2 add up to ``target``:
 
     normal    y'^2 = x y^2                          x = 1 / kappa^2
@@ -10,12 +10,12 @@ weights y^2 add up to ``target``:
     together  F(x) = sum y'^2 = target
 
 The middle equation reads u' tanh u' = x v with u = a y and v = u tanh u. So the inverse g of u tanh u, a function of
-one variable, solves it for every factor, and there is only ``x`` to search for:
+one variable, solves it for every factor, and only ``x`` is unknown:
 
     y'^2 = w x psi(x v),   w = y^2 / psi(v),   psi(v) = g(v)^2 / v = v + zeta(v),   zeta(v) = 2 g / sinh 2 g
 
-zeta falls from 1 at 0 to 0: near the mode y'^2 goes as x and far out as x^2. Hence F(x) lies between F(1) x^2 and
-F(1) x, and ``x`` between target / F(1) and its root. With q = y'^2, v taken at ``x`` and D = 1 + zeta(v),
+zeta falls from 1 at 0 to 0: near the mode y'^2 is proportional to x, far from it to x^2. Hence F(x) lies between F(1)
+x^2 and F(1) x, and ``x`` between target / F(1) and its root. With q = y'^2, v taken at ``x`` and D = 1 + zeta(v),
 
     x q' = 2 q / D,   x^2 q'' = 2 q (1 - zeta + 2 v zeta) / D^3,   slope of a pull at the mode = w x zeta
 """
@@ -33,10 +33,10 @@ from .factors import mode
 
 __all__ = ["noise_rows"]
 
-_GUESSES = 3  # Newton steps on the cubic that gives the first guess
+_GUESSES = 3  # Newton steps on the cubic of the first guess
 _CONVERGED = 1e-5  # of x: Halley's next error is at most a quarter of the cube of its last step
 _STEPS = 200
-_AHEAD = 4  # rows whose histories are asked for before they are needed
+_AHEAD = 4  # rows whose histories are prefetched
 _LINE = 8  # float64 a cache line
 
 
@@ -47,12 +47,12 @@ def noise_rows(
 ):  # fmt: skip
     """Add the variance ``eta2`` to the beliefs of rows ``player[begin:end]``.
 
-    ``simple`` noise divides all weights by one number; then the mode has to be found again.
+    ``simple`` noise divides all weights by one number; then a new mode is computed.
 
     Returns
     -------
     int
-        -1, or the first index whose noise or mode was not found.
+        -1, or the first index without a noise or a mode.
     """
     longest = np.int64(0)
     for i in range(begin, end):
@@ -98,8 +98,8 @@ def _widen_alike(x, r, row, normal_mu, normal_weight, pool, perf, inverse_tau, l
 def _share(target, normal_weight, total, rise, bend, curve, force, length):
     """The root of F(x) = target, given F(1), F'(1) and F''(1) of the logistic factors; NaN if it is not found.
 
-    The cubic that has these values, and F(0) = 0, misses the root by 1e-6 of it in ordinary rounds. Halley's method
-    goes on from there; where it leaves the bracket or slows down, the bracket is halved on a logarithmic scale.
+    The root of the cubic with these values and F(0) = 0 has a relative error of 1e-6 in ordinary rounds. Halley's
+    method continues from there; if it leaves the bracket or slows down, the bracket is halved on a logarithmic scale.
     """
     total += normal_weight
     rise += normal_weight

@@ -1,14 +1,14 @@
-"""Every pair of a round as one game: what each player's games tell, for all of Glicko's kin.
+"""Every pair of a round as one game: sums over each player's games, for the Glicko systems.
 
 Source: Glickman, "The Glicko system" (glicko.net/glicko/glicko.pdf), step 2; the same sums are in Glicko-2. A player
-who scored S_ij (1, 1/2 or 0) against opponents j, when E_ij was expected, is told by them
+with scores S_ij (1, 1/2 or 0) against opponents j and expected scores E_ij has
 
     surprise    = sum_j g_j (S_ij - E_ij)           E_ij = logistic(q g_j (mu_i - mu_j))
     information = sum_j g_j^2 E_ij (1 - E_ij)       g_j = 1 / sqrt(1 + 3 q^2 sigma_j^2 / pi^2)
 
-where q turns rating points into natural units. In a contest both are sums over the whole field that depend on ``mu_i``
-alone (:mod:`.field`, with weight g_j and rate q g_j) and the weight of those ranked above and below, so that a round
-costs O(n). Nobody plays against oneself: that term is 0 in the first sum and g_i^2 / 4 in the second.
+where q converts rating points into natural units. In a contest both depend on sums over the whole field at ``mu_i``
+(:mod:`.field`, with weight g_j and rate q g_j) and on the weights of players ranked above and below, so a round costs
+O(n). The term against oneself is excluded: it is 0 in the first sum and g_i^2 / 4 in the second.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ __all__ = [
     "sum_games",
 ]
 
-SMALL = 256  # participants up to which comparing every pair beats a table
+SMALL = 256  # participants up to which all pairs are faster than a table
 _DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
 class GameSums:
-    """What a contest tells every participant.
+    """Sums over the games of each participant of a contest.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class GameSums:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """What the single games of a rating period tell those who played.
+    """Sums over the single games of a rating period.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Period:
 
 
 def pairwise_sums(mu: Floats, sigma: Floats, lo: Ints, q: float, map: Map) -> GameSums:
-    """All pairs of one contest, by way of the tabulated field.
+    """Sums over all pairs of one contest, from the tabulated field.
 
     Parameters
     ----------
@@ -101,15 +101,15 @@ def pairwise_sums(mu: Floats, sigma: Floats, lo: Ints, q: float, map: Map) -> Ga
 def gather_games(
     beliefs: Beliefs, a: npt.ArrayLike, b: npt.ArrayLike, score: npt.ArrayLike
 ) -> tuple[Period, Ints, Ints, Floats]:
-    """Who played the games, in order of first appearance, with sums still empty; and the games by place in that order.
+    """The players in order of first appearance, with zero sums, and the games with players as places in that order.
 
     Raises
     ------
     ValueError
-        Columns of unequal length, a player without a row or against oneself, a score outside [0, 1]; names the game.
+        Columns of unequal length, a player without a row, equal players, or a score outside [0, 1]; names the game.
     """
     one, other = _rows("a", a, len(beliefs)), _rows("b", b, len(beliefs))
-    # writable, though nobody writes: kernels would be compiled again for read-only arrays
+    # writable although never written: kernels would be compiled again for read-only arrays
     scores = np.require(score, np.float64, ["C_CONTIGUOUS", "WRITEABLE"])
     if not one.shape == other.shape == scores.shape:
         raise ValueError(f"games need as many a as b and scores, got shapes {one.shape}, {other.shape}, {scores.shape}")
@@ -136,13 +136,13 @@ def _rows(name: str, given: npt.ArrayLike, n_players: int) -> Ints:
 
 @inner_exact
 def days_since(last_time, time_seconds):
-    """Days from the last contest to this one: 0 if there was none at a known time, or if it ended later."""
+    """Days from the last contest to this one; 0 if there was none or it ended later."""
     return max(time_seconds - last_time, 0) / _DAY if last_time != NEVER else 0.0
 
 
 @inner_exact
 def _certainty(q, sigma):
-    """g: how much a game counts against an opponent known this well; 1 if exactly."""
+    """g: weight of a game against an opponent with this sigma; 1 if sigma is 0."""
     spread = q / C3 * sigma
     return 1.0 / math.sqrt(1.0 + spread * spread)
 
@@ -151,8 +151,8 @@ def _certainty(q, sigma):
 def _score(g, q, first, over, under, above, below, slope, surprise, information):
     """Turn the field's sums into surprise and information.
 
-    ``over`` and ``under`` are the weights of all who are placed above and below a tie group, ``above`` and ``below``
-    what the field expects there: of the two differences the one with the small numbers is taken.
+    ``over`` and ``under`` are the weights of all players placed above and below a tie group, ``above`` and ``below``
+    the expectations of the field. The surprise is the difference of the smaller numbers.
     """
     for group in range(len(over)):
         tied = 0.0
@@ -166,43 +166,43 @@ def _score(g, q, first, over, under, above, below, slope, surprise, information)
 
 @inner_kernel
 def pairwise_sums_directly(begin, end, lo, hi, q, mu, sigma, g, surprise, information):
-    """All pairs of the contest in rows ``begin`` to ``end - 1``, one by one; ``g`` has room for one contest."""
+    """All pairs of the contest in rows ``begin`` to ``end - 1``, term by term; ``g`` has room for one contest."""
     n = end - begin
     for k in range(n):
         g[k] = _certainty(q, sigma[begin + k])
     for k in range(n):
         i = begin + k
         own = g[k]
-        g[k] = 0.0  # nobody plays against oneself
+        g[k] = 0.0  # excludes the term against oneself
         first, last, p = lo[i], hi[i], mu[i]
-        told = 0.0
-        known = 0.0
+        surprise_sum = 0.0
+        information_sum = 0.0
         for j in range(n):
             e = exp((mu[begin + j] - p) * q * g[j])
             expected = 1.0 / (1.0 + e)
             scored = 0.5 if j >= first else 0.0
             scored = 1.0 if j > last else scored
-            told += g[j] * (scored - expected)
-            known += g[j] * g[j] * (e * expected) * expected
-        surprise[i], information[i] = told, known
+            surprise_sum += g[j] * (scored - expected)
+            information_sum += g[j] * g[j] * (e * expected) * expected
+        surprise[i], information[i] = surprise_sum, information_sum
         g[k] = own
 
 
 @exact
 def _number(a, b, place):
-    """Players in order of first appearance, and games by these numbers; ``place`` is zero for every row of a store."""
+    """Players in order of first appearance, and games with these numbers; ``place`` is zero for every row."""
     player = np.empty(min(2 * len(a), len(place)), dtype=np.int32)
     one, other = np.empty_like(a), np.empty_like(b)
-    found = 0
+    count = 0
     for i in range(len(a)):
         for side, numbered in ((a, one), (b, other)):
             row = side[i]
             if place[row] == 0:
-                player[found] = row
-                found += 1
-                place[row] = found
+                player[count] = row
+                count += 1
+                place[row] = count
             numbered[i] = place[row] - 1
-    return player[:found].copy(), one, other
+    return player[:count].copy(), one, other
 
 
 @exact

@@ -1,4 +1,4 @@
-"""Logistic performances: the level at which a place in the standings is the likeliest outcome.
+"""Logistic performances: the level at which a place in the standings is most likely.
 
 Source: Ebtekar and Liu, arXiv:2101.00400, section 3.1 and Algorithm 2. With S the field's weight above ``p``
 (:mod:`ranklake.rating_kernels.fields.field`), M its mirror and F_j the prior cdf of a tied player's performance, the
@@ -7,8 +7,8 @@ performance of a tie group is the one zero of the decreasing function
     full ties :  Q(p) = S(p) - W_above - sum_tied omega_j F_j(p)        = W_below - M(p) + sum_tied omega_j (1 - F_j(p))
     split ties:  Q(p) = S(p) - W_above - W_tied / 2                     = W_below - M(p) + W_tied / 2
 
-Every member of a tie group shares it. The left form is used above the field's middle, the right one below: neither
-subtracts large numbers.
+All members of a tie group have the same performance. The left form is used above the field's middle, the right one
+below: neither subtracts large numbers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def group_starts(lo):
 
 @exact
 def weigh_groups(omega, first):
-    """Per tie group the weight of all strictly above and strictly below it.
+    """Total weight strictly above and strictly below each tie group.
 
     ``above`` is summed from the top and ``below`` from the bottom, so that both ends keep their digits.
     """
@@ -67,8 +67,8 @@ def bracket(mu, omega, first, above, below, split):
 
     With e a group's own weight (half of it when ties are split) and L = ln((W_below + e) / (W_above + e)), its root is
     between min_j mu_j + b_j min(0, L) and max_j mu_j + b_j max(0, L), where b_j = 1 / omega_j: there every F_j is on
-    the far side of logistic(L). L falls with the place, so the first and the last group decide. A hundredth of a scale
-    is added, so that no root lies on the edge.
+    the far side of logistic(L). L falls with the place, so the first and the last group decide. A margin of a hundredth
+    of a scale keeps roots off the edges.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def solve_groups(
         -1, or the first group whose root was not found.
     """
     zero = np.int64(0)
-    p = mu[0]  # without a table the last root starts the next search: such fields are solved in one piece
+    p = mu[0]  # without a table each search starts at the last root: such fields are not divided
     for g in range(start, stop):
         a, b = first[g], first[g + 1]
         tied = 0.0

@@ -1,12 +1,12 @@
-"""Beliefs as queues of past performances: push one, let the oldest go, find the mode.
+"""Beliefs as queues of past performances: append one, merge the oldest, find the mode.
 
 Source: "Elo-R Competition Rating System" (2015, revised 2020). A belief is one normal factor of centre ``mu_0`` and
 width ``tau_0`` and logistic ones, oldest first; the mode is the zero of
 
     (s - mu_0) / tau_0^2 + sum_k tanh((s - mu_k) / tau_k) / tau_k
 
-A factor that leaves the queue joins the normal one with the weight w = tanh(a / tau) / (a tau) that it has at the
-mode, a its distance from there: the mode stays, and 1 / sigma^2 = sum 1 / tau^2 loses what w falls short of 1 / tau^2.
+A factor that leaves the queue is merged into the normal one with its weight at the mode, w = tanh(a / tau) / (a tau),
+where a is its distance from the mode. The mode does not change, and 1 / sigma^2 = sum 1 / tau^2 falls by 1 / tau^2 - w.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .factors import mode
 
 __all__ = ["absorb_rows"]
 
-_GUESSES = 3  # Newton steps on the model that gives the first guess
-_SMALL_SHARE = 2.0**-30  # of the weight: over 64 sigma such a factor is normal, but for 1e-12 sigma of the mode
-_SMALL_ANGLE = 2.0**-9  # a / tau of such a factor whose centre lies within these 64 sigma
-_AHEAD = 4  # rows whose histories are asked for before they are needed
+_GUESSES = 3  # Newton steps on the model of the first guess
+_SMALL_SHARE = 2.0**-30  # of the weight: within 64 sigma such a factor is normal up to 1e-12 sigma of the mode
+_SMALL_ANGLE = 2.0**-9  # a / tau of such a factor with its centre within these 64 sigma
+_AHEAD = 4  # rows whose histories are prefetched
 _LINE = 8  # float64 a cache line
 
 
@@ -33,16 +33,16 @@ def absorb_rows(
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, start, length, capacity, pool,
     mu_after, sigma_after,
 ):  # fmt: skip
-    """Push performances of width ``gamma`` into the beliefs of rows ``player[begin:end]``.
+    """Append performances of width ``gamma`` to the beliefs of rows ``player[begin:end]``.
 
-    ``claimed`` is where the pool places begin that were claimed for these rows (:func:`.beliefs.places_needed`).
-    ``max_len`` is the most factors kept, the normal one among them, or 0: then a factor leaves when its pull has become
-    that of a normal one.
+    ``claimed`` is the first pool place allocated for these rows (:func:`.beliefs.places_needed`). ``max_len`` is the
+    maximum number of factors including the normal one, or 0: then a factor is merged when its pull equals that of a
+    normal one.
 
     Returns
     -------
     int
-        -1, or the first index whose mode was not found.
+        -1, or the first index without a mode.
     """
     y = 1.0 / gamma
     for i in range(begin, end):
@@ -65,7 +65,7 @@ def absorb_rows(
         pool[perf + n], pool[inverse_tau + n] = shown, y
         length[row] = n + 1
         x = before + (shown - before) * (y * y / precision)
-        for _ in range(_GUESSES):  # the old belief as a parabola of its own slope
+        for _ in range(_GUESSES):  # models the old belief as a parabola with its slope
             e = exp((x - shown) * (-2.0 * y))
             t = (1.0 - e) / (1.0 + e)
             x -= ((x - before) * slope[row] + y * t) / (slope[row] + y * y * (1.0 - t * t))
@@ -84,7 +84,7 @@ def absorb_rows(
 
 @inner_exact
 def _shorten(row, r, precision, max_len, normal_mu, normal_weight, start, length, capacity, pool):
-    """Merge the factors that are due into the normal one; tells whether there were any."""
+    """Merge the factors that are due into the normal one; returns whether there were any."""
     perf, inverse_tau, n = start[row], start[row] + capacity[row], length[row]
     merged = 0
     while merged < n:

@@ -1,8 +1,8 @@
-"""Moments of a normal law cut off on one side or on both, with all their digits wherever the cut lies.
+"""Moments of a normal law truncated on one side or on both, with full precision for every cut.
 
-A law N(m, v) is given as ``precision`` = 1 / v and ``pull`` = m / v, so that one of which nothing is known (both zero)
-is as good as any. Textbook formulas subtract nearly equal numbers when the cut is far out in a tail or the window
-narrow; here everything is measured from the edge of the cut, where the law is concentrated, and nothing cancels.
+A law N(m, v) is given as ``precision`` = 1 / v and ``pull`` = m / v, so that a law without information (both zero)
+needs no special case. Textbook formulas subtract nearly equal numbers if the cut is far out in a tail or the window is
+narrow. Here all quantities are relative to the edge of the cut, where the law is concentrated, and nothing cancels.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..core.numerics import exp, hazard
 
 __all__ = ["beyond", "tail", "within"]
 
-_TILT, _WIDTH = 3.0, 1.2  # up to which the quadrature of a window is exact to rounding
+_TILT, _WIDTH = 3.0, 1.2  # limits up to which the quadrature of a window is exact to rounding
 _HALF = 6
 _RIGHT, _MASS = (rule[_HALF:] for rule in np.polynomial.legendre.leggauss(2 * _HALF))
 _NODES, _WEIGHTS = np.concatenate((_RIGHT, -_RIGHT)), np.concatenate((_MASS, _MASS))
@@ -26,10 +26,10 @@ _NODES, _WEIGHTS = np.concatenate((_RIGHT, -_RIGHT)), np.concatenate((_MASS, _MA
 def tail(a: float) -> tuple[float, float, float]:
     """Means of z and of z - a and variance, for standard normal z > a up to 1e15. Relative errors below 2e-15.
 
-    With H the hazard they are H, H - a and 1 - H (H - a). Above 0 all come from E in Laplace's continued fraction
-    H = a + 1 / (a + E), E = 2 / (a + 3 / (a + ...)): E is taken as the rational function of degrees 10 and 11 that is
-    nearest to it on [0, inf), which leaves 6e-17. All its coefficients are positive. Below 0 rounding of the hazard's
-    exponent adds to the relative error of H, which is then small itself.
+    With H the hazard they are H, H - a and 1 - H (H - a). Above 0 all come from E in Laplace's continued fraction H = a
+    + 1 / (a + E), E = 2 / (a + 3 / (a + ...)): E is taken as the rational function of degrees 10 and 11 that is nearest
+    to it on [0, inf), with an error of 6e-17. All its coefficients are positive. Below 0 rounding of the hazard's
+    exponent adds to the relative error of H, which is then small.
     """
     if a < 0.0:
         h = hazard(a)
@@ -89,8 +89,8 @@ def _inside(tilt, bend):
 def within(precision: float, pull: float, reach: float) -> tuple[float, float]:
     """Mean and variance of the law between ``-reach`` and ``reach``.
 
-    Windows of up to three standard deviations and moderate tilt are integrated by quadrature. A wider one is what
-    remains of the tail beyond its near edge without the tail beyond the far one, of which the share ``rho`` is small.
+    Narrow windows with moderate tilt are integrated by quadrature. A wider window is the tail beyond its near edge
+    minus the tail beyond the far edge, which has the small share ``rho``.
     """
     tilt, width = abs(pull) * reach, reach * math.sqrt(precision)
     if tilt <= _TILT and width <= _WIDTH:

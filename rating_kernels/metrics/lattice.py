@@ -1,9 +1,9 @@
 """Sums of a smooth function of the difference of two ratings over all opponents of another place, in linear time.
 
-Both ratings are interpolated on one lattice: every row is spread over the 16 lattice points about it, the points are
-convolved with the function, and every row gathers its 16 points again; large tie groups are taken out the same way.
-With ratings in units of the logistic law the functions here have their nearest singularity at pi i; a lattice of five
-points a unit holds them to 1e-12. Few rows, or rows that lie very far apart, are summed directly.
+Both ratings are interpolated on one lattice: each row is distributed over the 16 nearest lattice points, the points are
+convolved with the function, and each row interpolates from its 16 points. Large tie groups are subtracted in the same
+way. With ratings in units of the logistic law the nearest singularity of the functions is at pi i; a lattice of five
+points a unit has an error of 1e-12. Few rows, or rows very far apart, are summed directly.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ..core.jit import inner_exact, inner_kernel
 __all__ = ["sum_opponents"]
 
 _STEP = 0.2  # units of the logistic law
-_POINTS = 16  # a row is spread over
-_FEW = 16  # rows up to which every pair costs less than a lattice
-_CHEAPER = 4.0  # lattice points a row up to which the lattice costs less than every pair
+_POINTS = 16  # over which a row is distributed
+_FEW = 16  # rows up to which all pairs are faster than a lattice
+_CHEAPER = 4.0  # lattice points a row up to which the lattice is faster than all pairs
 _BARYCENTRIC = np.array([(-1.0) ** k * math.comb(_POINTS - 1, k) for k in range(_POINTS)])
 
 
 @inner_exact
 def sum_opponents(x, lo, hi, logistic, log_cosh):
-    """Of each row, sums over all rows ``j`` of another tie group.
+    """Sums over all rows ``j`` of other tie groups, for each row.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def sum_opponents(x, lo, hi, logistic, log_cosh):
     lo, hi : int32[n]
         First and last row of the tie group.
     logistic, log_cosh : float64[n]
-        Written: sum of logistic(x_j - x_i), and of ln(2 cosh((x_j - x_i) / 2)).
+        Output: sum of logistic(x_j - x_i), and of ln(2 cosh((x_j - x_i) / 2)).
     """
     n, low, high = len(x), x.min(), x.max()
     logistic[:], log_cosh[:] = 0.0, 0.0
@@ -43,7 +43,7 @@ def sum_opponents(x, lo, hi, logistic, log_cosh):
             _add_pairs(x, i, 0, lo[i], 1.0, logistic, log_cosh)
             _add_pairs(x, i, hi[i] + 1, n, 1.0, logistic, log_cosh)
         return
-    first = low - (_POINTS // 2 - 1) * _STEP  # of the lattice: every row has half its points on either side
+    first = low - (_POINTS // 2 - 1) * _STEP  # of the lattice: each row has half of its points on either side
     spread, at = np.empty((n, _POINTS)), np.empty(n, np.int64)
     for i in range(n):
         at[i] = _spread((x[i] - first) / _STEP, spread[i])
@@ -61,7 +61,7 @@ def sum_opponents(x, lo, hi, logistic, log_cosh):
 
 @inner_kernel
 def _add_pairs(x, i, begin, end, sign, logistic, log_cosh):
-    """To the sums of row ``i`` its pairs with some rows."""
+    """Add the pairs of row ``i`` with some rows to its sums."""
     one, other = 0.0, 0.0
     for j in range(begin, end):
         a, b = _pair(x[j] - x[i])
@@ -80,7 +80,7 @@ def _pair(d):
 
 @inner_exact
 def _spread(t, spread):
-    """Lagrange's weights of the points about ``t`` (in steps from the lattice's first); gives the first of them."""
+    """Lagrange's weights of the points around ``t`` (in steps from the lattice's first); returns the first of them."""
     at = int(t) - (_POINTS // 2 - 1)
     total = 0.0
     for k in range(_POINTS):
@@ -100,7 +100,7 @@ def _spread(t, spread):
 
 @inner_kernel
 def _add_by_lattice(spread, at, sign, logistic, log_cosh):
-    """To the sums of each row those of all rows, one of them spread over the lattice and one gathered from it."""
+    """Add the pairs of all rows to their sums, with one row distributed over the lattice and one interpolated."""
     low = at.min()
     m = at.max() - low + _POINTS
     weight, logistic_sums, log_cosh_sums = np.zeros(m), np.empty(m), np.empty(m)

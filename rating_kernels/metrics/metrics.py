@@ -1,14 +1,14 @@
-"""How well ratings before a round predicted its places.
+"""Measures of how well ratings before a round predicted its places.
 
 Sources: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400), section 6: pair
 inversion, rank deviation, the filters. "An Elo-based rating system for TopCoder SRM": the log2 rank error. Kendall's
-tau-b, Spearman's rho and cross-entropy as usual. First the rows that count are chosen and their places closed up
-(:func:`keep`), then every one is scored against the others (:func:`score`); a round costs O(n log n).
+tau-b, Spearman's rho and cross-entropy as usual. First the relevant rows are selected and their places renumbered
+(:func:`keep`), then each row is scored against the others (:func:`score`); a round costs O(n log n).
 
-Means are per participation: a round counts with the number of rows kept. Equal ratings predict a pair of places either
-way as the paper's engine has it, which rewards coarse ratings: rounding them to integers wins 0.06 points of pair
-inversion on Codeforces. ``pair_inversion_equal_half`` gives such a pair half a point and is neutral. Likewise a stable
-sort leaves equal ratings in the order of the standings, which favours the prediction of rank deviation.
+Means are per participation: a round has the number of its selected rows as weight. As in the paper's engine, a pair of
+equal ratings counts as predicted correctly, which rewards coarse ratings: rounding to integers gains 0.06 points of
+pair inversion on Codeforces. ``pair_inversion_equal_half`` counts such a pair as half and is neutral. Likewise a stable
+sort keeps equal ratings in the order of the standings, which improves rank deviation.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ __all__ = ["FILTERS", "HIGHER_IS_BETTER", "PER_ROW", "Filter", "Kept", "Scores",
 
 PER_ROW = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation", "log2_rank_error", "cross_entropy")
 HIGHER_IS_BETTER = frozenset({"pair_inversion", "pair_inversion_equal_half", "kendall_tau_b", "spearman_rho"})
-SCALE = 400.0  # rating points by which ten to one is predicted
+SCALE = 400.0  # rating points that predict odds of ten to one
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Whose places are to be predicted.
+    """Participations whose places are predicted.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Name of the filter.
     least : int
-        Rounds rated before; 0 takes newcomers, too, at the rating they begin with.
+        Minimum number of rounds rated before; 0 includes newcomers at their initial rating.
     top : int or None
-        Of these, only places before this one; a tie group that straddles it is kept whole.
+        Of these, only places before this one; a tie group across the limit is included completely.
     """
 
     name: str
@@ -49,21 +49,21 @@ class Filter:
     top: int | None = None
 
 
-FILTERS = {one.name: one for one in (Filter("everyone"), Filter("experienced", 5), Filter("top100", top=100))}
+FILTERS = {filter.name: filter for filter in (Filter("everyone"), Filter("experienced", 5), Filter("top100", top=100))}
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The rows that count of consecutive rounds; a round with fewer than two, or in which all tie, has none.
+    """The selected rows of consecutive rounds; a round with fewer than two rows, or in which all tie, has none.
 
     Attributes
     ----------
     offsets : int64[r + 1]
-        Round ``i`` owns the rows ``offsets[i]:offsets[i + 1]``; their number is its weight.
+        Round ``i`` has the rows ``offsets[i]:offsets[i + 1]``; their number is its weight.
     rows : int64[n]
-        Which of the given rows they are.
+        Indices of the selected rows.
     lo, hi : int32[n]
-        Places among those kept.
+        Places among the selected rows.
     """
 
     offsets: Longs
@@ -73,18 +73,19 @@ class Kept:
 
     @property
     def weight(self) -> Longs:
-        """Rows of each round."""
+        """Number of rows of each round."""
         return np.diff(self.offsets)
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What :func:`score` finds; one entry a row kept, but the last two, one a round (NaN where there is no variation).
+    """Results of :func:`score`: one entry a row; in the last two one a round (NaN without variation).
 
     Attributes
     ----------
     pair_inversion, pair_inversion_equal_half, rank_deviation : float64[n]
-        Percent: opponents predicted correctly; the same, equal ratings counting half; places amiss, of those there are.
+        Percent: opponents predicted correctly; the same with equal ratings as half; distance between predicted and
+        actual place, of the largest possible.
     log2_performance : float64[n]
         log2 of the expected over the actual rank; the log2 rank error is its absolute value.
     cross_entropy : float64[n]
@@ -103,19 +104,19 @@ class Scores:
 
     @property
     def log2_rank_error(self) -> Floats:
-        """How far off the rank was, in doublings."""
+        """Error of the rank, in doublings."""
         return np.abs(self.log2_performance)
 
 
 def keep(offsets: npt.NDArray[np.integer], lo: Ints, counts: npt.NDArray[np.bool_], top: int | None = None) -> Kept:
-    """Choose rows, and close their places up.
+    """Select rows and renumber their places.
 
     Parameters
     ----------
     offsets, lo
         Rounds as in :class:`.Rounds`.
     counts : bool[n]
-        Rows to be kept.
+        Mask of the rows to select.
     top
         Of these, only the first places; see :class:`Filter`.
     """
@@ -135,19 +136,19 @@ def score(kept: Kept, mu: Floats, scale: float = SCALE, *, places: bool = True, 
     mu : float64[n]
         Rating of each row kept, before the round.
     scale
-        Of expected ranks and cross-entropy: a difference of so many points is ten to one.
+        Scale of expected ranks and cross-entropy: this difference in points means odds of ten to one.
     places, probabilities
-        Whether to compute what compares orders, and what compares expected ranks and win probabilities; NaN if not.
+        Whether to compute the measures of order, and those of expected ranks and win probabilities; NaN if not.
 
     Raises
     ------
     ValueError
-        ``mu`` is no finite number, or not one a row kept.
+        ``mu`` is not finite or does not have one entry for each selected row.
     """
     if len(mu) != len(kept.rows):
-        raise ValueError(f"mu must have one entry a row kept, {len(kept.rows)}, got {len(mu)}")
+        raise ValueError(f"mu must have one entry for each selected row, {len(kept.rows)}, got {len(mu)}")
     if len(mu) and not np.isfinite(mu).all():
-        raise ValueError(f"ratings must be finite to predict anything, got {mu[~np.isfinite(mu)][0]}")
+        raise ValueError(f"ratings must be finite, got {mu[~np.isfinite(mu)][0]}")
     n, r = len(mu), len(kept.offsets) - 1
     inversion, half, deviation = np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan)
     tau, rho = np.full(r, np.nan), np.full(r, np.nan)
@@ -172,7 +173,7 @@ def _keep(offsets, lo, counts, top, rows, kept_lo, kept_hi, ends):
                     break
                 rows[done], kept_lo[done] = i, place
                 done += 1
-        if place <= 0 or kept_lo[done - 1] == 0:  # nobody, or nobody told apart
+        if place <= 0 or kept_lo[done - 1] == 0:  # no rows, or all tied
             done = begin
         last = done - 1
         for i in range(done - 1, begin - 1, -1):
@@ -195,22 +196,22 @@ def _score_places(offsets, lo, hi, mu, inversion, half, deviation, tau, rho):
 
 @inner_exact
 def _score_round(lo, hi, mu, inversion, half, deviation):
-    """Compare the order of ratings with the places of one round; gives tau and rho."""
+    """Compare the order of ratings with the places of one round; returns tau and rho."""
     n = len(mu)
     order = np.argsort(-mu, kind="mergesort")  # stable
-    # level 1 has the highest rating; ``higher`` rows are above a level, ``alike`` on it
-    level, higher, alike, levels = np.empty(n, np.int64), np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64), 0
+    # level 1 has the highest rating; ``higher`` rows are above a level, ``equal_rows`` on it
+    level, higher, equal_rows, levels = np.empty(n, np.int64), np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64), 0
     for position in range(n):
         i = order[position]
         if position == 0 or mu[i] < mu[order[position - 1]]:
             levels += 1
             higher[levels] = position
         level[i] = levels
-        alike[levels] += 1
+        equal_rows[levels] += 1
         off = position - min(max(position, lo[i]), hi[i])
         deviation[i] = 100.0 * abs(off) / (n - 1)
 
-    tree, seen = np.zeros(levels + 1, np.int64), np.zeros(levels + 1, np.int64)  # rows placed so far, by level
+    tree, seen = np.zeros(levels + 1, np.int64), np.zeros(levels + 1, np.int64)  # rows processed so far, by level
     wrong_pairs, equal_pairs, tied_pairs, first = 0, 0, 0, 0
     while first < n:
         stop = hi[first] + 1
@@ -226,28 +227,28 @@ def _score_round(lo, hi, mu, inversion, half, deviation):
                 at += at & -at
         for i in range(first, stop):
             one = level[i]
-            wrong = inversion[i] + higher[one] - _up_to(tree, one - 1)  # and worse places with a higher one
-            equal = alike[one] - (seen[one] - half[i])  # of another place
+            wrong = inversion[i] + higher[one] - _up_to(tree, one - 1)  # and worse places with a higher rating
+            equal = equal_rows[one] - (seen[one] - half[i])  # of another place
             wrong_pairs += wrong
             equal_pairs += equal
             inversion[i] = 100.0 * (n - 1 - wrong) / (n - 1)
             half[i] = inversion[i] - 50.0 * equal / (n - 1)
         first = stop
 
-    alike_pairs, covariance, spread_places, spread_ratings = 0, 0.0, 0.0, 0.0
+    equal_rating_pairs, covariance, spread_places, spread_ratings = 0, 0.0, 0.0, 0.0
     for one in range(1, levels + 1):
-        alike_pairs += alike[one] * (alike[one] - 1)
+        equal_rating_pairs += equal_rows[one] * (equal_rows[one] - 1)
     for i in range(n):
         place = lo[i] + hi[i] - (n - 1.0)
-        rank = 2.0 * higher[level[i]] + alike[level[i]] - n
+        rank = 2.0 * higher[level[i]] + equal_rows[level[i]] - n
         covariance += place * rank
         spread_places += place * place
         spread_ratings += rank * rank
     if levels == 1:
         return math.nan, math.nan
     pairs = float(n) * (n - 1.0)
-    untied, unlike = pairs - tied_pairs, pairs - alike_pairs
-    tau = (untied - equal_pairs - 2.0 * wrong_pairs) / (math.sqrt(untied) * math.sqrt(unlike))
+    untied, distinct = pairs - tied_pairs, pairs - equal_rating_pairs
+    tau = (untied - equal_pairs - 2.0 * wrong_pairs) / (math.sqrt(untied) * math.sqrt(distinct))
     return tau, covariance / (math.sqrt(spread_places) * math.sqrt(spread_ratings))
 
 

@@ -1,7 +1,7 @@
-"""The log2 rank error by experience, division and half: the rows of the EloSRM tables.
+"""The log2 rank error by experience, division and half, as in the EloSRM tables.
 
 Source: "An Elo-based rating system for TopCoder SRM", Tables 1 and 3. E = |P|, P = log2 of the expected over the actual
-rank with the ratings before the round, over everybody in it, newcomers at the rating they begin with.
+rank with the ratings before the round, over all participants, newcomers at their initial rating.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RANK_ERROR_ROWS = ("all", *_EXPERIENCE, "existing", "existing, division 1", "exi
 
 
 class RankErrors(NamedTuple):
-    """One row of the table: participations, and the means of the rating's change, of P and of E."""
+    """One row of the table: participations and the means of the change of the rating, of P and of E."""
 
     name: str
     participations: int
@@ -40,17 +40,17 @@ class RankErrors(NamedTuple):
 def rank_errors(kept: Kept, n_before: Ints, division: Longs, performance: Floats, gain: Floats) -> Floats:
     """Sums of each round for every row of the table.
 
-    Existing players are those rated before. A half is the upper one up to the middle of the division,
-    r <= (n + 1) / 2 with tie-averaged ranks: the document does not say whose the middle is.
+    Existing players have been rated before. The upper half of a division is r <= (n + 1) / 2 with tie-averaged ranks;
+    the document does not define the middle.
 
     Parameters
     ----------
     n_before : int32[n]
-        Rounds rated before, of each row kept.
+        Number of rounds rated before, of each selected row.
     division : int64[r]
-        1 or 2, of each round; 0 if it has none.
+        Division of each round, 1 or 2; 0 if it has none.
     performance, gain : float64[n]
-        P, and by how much the round changed the rating, points.
+        P, and the change of the rating in points.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def rank_errors(kept: Kept, n_before: Ints, division: Longs, performance: Floats
 
 
 def total(sums: Floats) -> list[RankErrors]:
-    """The table of all rounds; means of rows that nobody belongs to are NaN."""
+    """The table of all rounds; means of empty rows are NaN."""
     added = sums.sum(axis=0)
     with np.errstate(invalid="ignore"):
         means = added[:, 1:] / added[:, :1]

@@ -31,7 +31,7 @@ from ..inference.win_probability import normal_win_probability
 __all__ = ["SYSTEM", "Field", "TopCoder", "competition_factor", "step_size"]
 
 SMALL = 512  # participants up to which sums term by term are faster than a table
-VETERANS, EVERYBODY = 0, 1  # the two fields of a round
+VETERANS, ALL = 0, 1  # the two fields of a round
 NORMAL = KINDS["normal"]
 LEAST = 1e-300  # variance; below it the win probability against an equal is 0 / 0
 
@@ -151,8 +151,8 @@ def summarise(params: TopCoder, prior: Prior, round: Rounds, map: Map) -> Field:
     mu, sigma, first = prior.mu, prior.sigma, group_starts(round.lo)
     counts = _count(first, prior.n_before)
     apart = bool(params.two_phase and 0 < counts[-1, VETERANS] < len(mu))
-    variance, everybody = sigma * sigma / round.weight[0], np.ones(len(mu))
-    factor = np.full(2, competition_factor(mu, sigma, everybody))
+    variance, ones = sigma * sigma / round.weight[0], np.ones(len(mu))
+    factor = np.full(2, competition_factor(mu, sigma, ones))
     (better,) = pair_sums(["normal"], mu, variance, map)
     if apart:
         veteran = prior.n_before > 0
@@ -225,7 +225,7 @@ def _count(first, n_before):
         veterans = counts[g, VETERANS]
         for i in range(first[g], first[g + 1]):
             veterans += n_before[i] > 0
-        counts[g + 1, VETERANS], counts[g + 1, EVERYBODY] = veterans, first[g + 1]
+        counts[g + 1, VETERANS], counts[g + 1, ALL] = veterans, first[g + 1]
     return counts
 
 
@@ -247,12 +247,12 @@ def competition_factor(mu, sigma, member):
 def _perform_groups(start, stop, first, counts, factor, better, mu, n_before, apart, ceiling, perf):
     size, reached = counts[-1], np.empty(2)
     for g in range(start, stop):
-        for field in range(VETERANS if apart else EVERYBODY, 2):
+        for field in range(VETERANS if apart else ALL, 2):
             n, middle = size[field], 0.5 * (counts[g, field] + counts[g + 1, field])
             if counts[g + 1, field] > counts[g, field]:
                 reached[field] = normal_quantile((n - middle) / n, middle / n)
         for i in range(first[g], first[g + 1]):
-            field = VETERANS if apart and n_before[i] > 0 else EVERYBODY
+            field = VETERANS if apart and n_before[i] > 0 else ALL
             n = size[field]
             expected = normal_quantile((n - better[i]) / n, better[i] / n)
             perf[i] = min(mu[i] + factor[field] * (reached[field] - expected), ceiling)
@@ -308,10 +308,10 @@ def _rate_small(
         for k in range(n):
             variance[k] = spread[k] * spread[k] / weight[r]
             member[VETERANS, k] = 1.0 if played[k] > 0 else 0.0
-        for field in range(VETERANS if apart else EVERYBODY, 2):
+        for field in range(VETERANS if apart else ALL, 2):
             factor[field] = competition_factor(before, spread, member[field, :n])
         for k in range(n):
-            field = VETERANS if apart and played[k] > 0 else EVERYBODY
+            field = VETERANS if apart and played[k] > 0 else ALL
             direct_sums(NORMAL, k, k + 1, before, variance[:n], member[field], better)
         _perform_groups(
             zero, len(first) - 1, first, counts, factor, better, before, played, apart, perf_ceiling[r], perf[i:j]

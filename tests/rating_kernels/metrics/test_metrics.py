@@ -184,11 +184,11 @@ def test_score__of_expected_ranks_goes_with_the_scale() -> None:
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
-def test_score__refuses_ratings_that_foretell_nothing(wrong: float) -> None:
-    with pytest.raises(ValueError, match=f"must be finite to predict anything, got {wrong}"):
+def test_score__refuses_ratings_that_are_not_finite(wrong: float) -> None:
+    with pytest.raises(ValueError, match=f"must be finite, got {wrong}"):
         scored([(1500.0, 0, 0), (wrong, 1, 1)])
     kept = keep(np.array([0, 2]), np.array([0, 1], np.int32), np.array([True, True]))
-    with pytest.raises(ValueError, match="one entry a row kept, 2, got 3"):
+    with pytest.raises(ValueError, match="one entry for each selected row, 2, got 3"):
         score(kept, np.zeros(3))
 
 
