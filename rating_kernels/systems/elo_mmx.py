@@ -23,7 +23,7 @@ from ..inference.factors import drift
 from ..inference.gaussian import performances, solve_round
 from ..inference.performance import group_starts
 from ..inference.win_probability import normal_win_probability
-from .elo_mmr import check_rates, delta, rates, sigma_limit
+from .elo_mm import check_rates, delta, rates, sigma_limit
 
 __all__ = ["SYSTEM", "EloMMX"]
 
