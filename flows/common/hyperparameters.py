@@ -71,14 +71,17 @@ def describe(system: System) -> Description:
     """The description of a system: the docstring of its module, the fields and the docstring of its parameter class."""
     page = inspect.cleandoc(sys.modules[system.params.__module__].__doc__ or "")
     source = re.search(r"^Source: (.+?)(?:\.\s+(?=[A-Z])|\.?\n\n|\.?\Z)", page, re.MULTILINE | re.DOTALL)
-    texts, built = _attributes(system.params), system.params()
+    built, own = system.params(), system.params.__annotations__  # without inherited ones, which come last
+    texts: dict[str, str] = {}
+    for kind in reversed(system.params.__mro__[:-1]):
+        texts |= _attributes(kind)
     hints = typing.get_type_hints(system.params)
     parameters = tuple(
         Parameter(
             field.name, getattr(built, field.name), types.NoneType in typing.get_args(hints[field.name]),
             limits_of(field), texts.get(field.name, ""),
         )
-        for field in dataclasses.fields(system.params)
+        for field in sorted(dataclasses.fields(system.params), key=lambda field: field.name not in own)
     )  # fmt: skip
     text = page.partition("\n\n")[0].rstrip(".")
     return Description(system.name, _plain(text), _plain(source[1]) if source else "", parameters)

@@ -1,4 +1,4 @@
-"""Drift and spread of performances in Elo-MMR and Elo-MMchi, from the limits or from beta and gamma.
+"""Hyperparameters of Elo-MMR and Elo-MMchi, and the drift and spread of performances that follow from them.
 
 Source: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400), and their engine.
 All ratings in rating points.
@@ -7,57 +7,75 @@ All ratings in rating points.
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from ..core.limits import POINTS, choice, finite, non_negative, positive
 from ..core.standings import Floats
 from ..core.system import Prior, check_limits
 
-__all__ = ["Rates", "check_rates", "delta", "rates", "sigma_limit"]
+__all__ = ["EloMMParams", "delta", "rates", "sigma_limit"]
 
 
-class Rates(Protocol):
-    """Hyperparameters of drift and of the spread of performances, shared with Elo-MMchi."""
+@dataclass(frozen=True, slots=True)
+class EloMMParams:
+    """Hyperparameters that Elo-MMR and Elo-MMchi share.
 
-    @property
-    def tie_mode(self) -> str: ...
-    @property
-    def weight_limit(self) -> float: ...
-    @property
-    def sig_limit(self) -> float: ...
-    @property
-    def beta(self) -> float | None: ...
-    @property
-    def gamma(self) -> float | None: ...
-    @property
-    def noob_delay(self) -> tuple[float, ...]: ...
-    @property
-    def drift_per_day(self) -> float: ...
-    @property
-    def mu_init(self) -> float: ...
-    @property
-    def sigma_init(self) -> float: ...
+    Either ``weight_limit`` and ``sig_limit`` (the engine's form: after many rounds sigma tends to ``sig_limit``, and a
+    round moves a normal belief by weight_limit / (1 + weight_limit) of the surprise) or the paper's ``beta`` and
+    ``gamma``.
+
+    Attributes
+    ----------
+    tie_mode : str
+        "full": ties are exact coincidences of performance; "split": half a win and half a loss.
+    weight_limit : float
+        After many rounds, a round of weight 1 moves a rating by weight_limit / (1 + weight_limit) of the surprise.
+    sig_limit : float
+        Limit of sigma of an active player; smaller values mean slower drift of skills.
+    beta : float or None
+        Standard deviation of a performance around skill; together with ``gamma`` instead of the two limits.
+    gamma : float or None
+        Standard deviation of the drift of a skill from round to round; together with ``beta``.
+    noob_delay : tuple of float
+        Factors on the weight of a player's first rounds, in order; () for none.
+    drift_per_day : float
+        Variance added by idle time, squared points a day.
+    mu_init : float
+        Rating of a newcomer.
+    sigma_init : float
+        Standard deviation of a newcomer's skill around ``mu_init``.
+    """
+
+    tie_mode: str = field(default="full", metadata=choice("full", "split"))
+    weight_limit: float = field(default=0.2, metadata=positive())
+    sig_limit: float = field(default=80.0, metadata=non_negative(POINTS))
+    beta: float | None = field(default=None, metadata=positive(POINTS))
+    gamma: float | None = field(default=None, metadata=non_negative(POINTS))
+    noob_delay: tuple[float, ...] = field(default=(), metadata=positive())
+    drift_per_day: float = field(default=0.0, metadata=non_negative("squared rating points a day"))
+    mu_init: float = field(default=1500.0, metadata=finite(POINTS))
+    sigma_init: float = field(default=350.0, metadata=positive(POINTS))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noob_delay", tuple(float(v) for v in self.noob_delay))
+        check_limits(self)
+        if (self.beta is None) != (self.gamma is None):
+            raise ValueError(f"beta and gamma go together, got beta={self.beta}, gamma={self.gamma}")
+        if self.beta is not None and self.gamma is not None:
+            if self.drift_per_day:
+                raise ValueError(
+                    f"drift_per_day goes with weight_limit and sig_limit, not beta and gamma; got {self.drift_per_day}"
+                )
+            if (self.weight_limit, self.sig_limit) != (0.2, 80.0):
+                raise ValueError("give beta and gamma, or weight_limit and sig_limit, not both")
+        elif self.sig_limit == 0.0 and self.drift_per_day == 0.0:
+            raise ValueError("sig_limit must be > 0 rating points unless drift_per_day is, got 0")
 
 
-def check_rates(params: Rates) -> None:
-    """Raise ``ValueError`` unless these hyperparameters are consistent; integers become floats."""
-    object.__setattr__(params, "noob_delay", tuple(float(v) for v in params.noob_delay))
-    check_limits(params)
-    if (params.beta is None) != (params.gamma is None):
-        raise ValueError(f"beta and gamma go together, got beta={params.beta}, gamma={params.gamma}")
-    if params.beta is not None and params.gamma is not None:
-        if params.drift_per_day:
-            raise ValueError(
-                f"drift_per_day goes with weight_limit and sig_limit, not beta and gamma; got {params.drift_per_day}"
-            )
-        if (params.weight_limit, params.sig_limit) != (0.2, 80.0):
-            raise ValueError("give beta and gamma, or weight_limit and sig_limit, not both")
-    elif params.sig_limit == 0.0 and params.drift_per_day == 0.0:
-        raise ValueError("sig_limit must be > 0 rating points unless drift_per_day is, got 0")
-
-
-def sigma_limit(params: Rates) -> float:
+def sigma_limit(params: EloMMParams) -> float:
     """Limit of sigma after many rounds of weight 1 without idle time."""
     if params.beta is None or params.gamma is None:
         return params.sig_limit
@@ -65,7 +83,7 @@ def sigma_limit(params: Rates) -> float:
     return math.sqrt((math.sqrt(g2 * g2 + 4.0 * params.beta**2 * g2) - g2) / 2.0)
 
 
-def rates(params: Rates) -> tuple[Any, ...]:
+def rates(params: EloMMParams) -> tuple[Any, ...]:
     """a, b, c, d and the delays on w: beta^2 = a + b / w and gamma^2 = c w + d days in a round of weight w."""
     delay = np.array(params.noob_delay, dtype=np.float64)
     if params.beta is not None and params.gamma is not None:
@@ -74,7 +92,7 @@ def rates(params: Rates) -> tuple[Any, ...]:
     return s2, (s2 + params.drift_per_day) / u, u * s2, params.drift_per_day, delay
 
 
-def delta(params: Rates, weight: Any, prior: Prior) -> Floats:
+def delta(params: EloMMParams, weight: Any, prior: Prior) -> Floats:
     """Standard deviation of performances around the prior ``mu``: sqrt(sigma^2 + beta^2)."""
     a, b, _, _, delay = rates(params)
     factor = np.concatenate((delay, [1.0]))[np.minimum(prior.n_before, len(delay))]

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.beliefs import Beliefs, History, places_needed
 from ..core.jit import exact
-from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
+from ..core.limits import non_negative, whole
 from ..core.numerics import C3
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, Prior, System
@@ -25,7 +25,7 @@ from ..fields.field import DIRECT, NODES, Plan, Table, accumulate, check_width, 
 from ..inference.factors import absorb_rows, diffuse_rows
 from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
 from ..inference.win_probability import logistic_win_probability
-from .elo_mm import check_rates, delta, rates, sigma_limit
+from .elo_mm import EloMMParams, delta, rates, sigma_limit
 
 __all__ = ["SYSTEM", "EloMMR"]
 
@@ -33,53 +33,19 @@ SMALL = 1024  # participants up to which a second thread does not pay
 
 
 @dataclass(frozen=True, slots=True)
-class EloMMR:
+class EloMMR(EloMMParams):
     """Hyperparameters of Elo-MMR.
-
-    Either ``weight_limit`` and ``sig_limit`` (the engine's form: after many rounds sigma tends to ``sig_limit``, and a
-    round moves a normal belief by weight_limit / (1 + weight_limit) of the surprise) or the paper's ``beta`` and
-    ``gamma``.
 
     Attributes
     ----------
     rho : float
         Transfer rate, 0 to inf: how fast logistic factors become normal. 0: never, inf: immediately (memoryless).
-    tie_mode : str
-        "full": ties are exact coincidences of performance; "split": half a win and half a loss.
-    weight_limit : float
-        After many rounds, a round of weight 1 moves a rating by weight_limit / (1 + weight_limit) of the surprise.
-    sig_limit : float
-        Limit of sigma of an active player; smaller values mean slower drift of skills.
-    beta : float or None
-        Standard deviation of a performance around skill; together with ``gamma`` instead of the two limits.
-    gamma : float or None
-        Standard deviation of the drift of a skill from round to round; together with ``beta``.
-    noob_delay : tuple of float
-        Factors on the weight of a player's first rounds, in order; () for none.
-    drift_per_day : float
-        Variance added by idle time, squared points a day.
     history_len : int or None
         Maximum number of separate past performances; None keeps all above rounding error (all, if skills never drift).
-    mu_init : float
-        Rating of a newcomer.
-    sigma_init : float
-        Standard deviation of a newcomer's skill around ``mu_init``.
     """
 
     rho: float = field(default=1.0, metadata=non_negative(infinite=True))
-    tie_mode: str = field(default="full", metadata=choice("full", "split"))
-    weight_limit: float = field(default=0.2, metadata=positive())
-    sig_limit: float = field(default=80.0, metadata=non_negative(POINTS))
-    beta: float | None = field(default=None, metadata=positive(POINTS))
-    gamma: float | None = field(default=None, metadata=non_negative(POINTS))
-    noob_delay: tuple[float, ...] = field(default=(), metadata=positive())
-    drift_per_day: float = field(default=0.0, metadata=non_negative("squared rating points a day"))
     history_len: int | None = field(default=None, metadata=whole(1, unit="performances"))
-    mu_init: float = field(default=1500.0, metadata=finite(POINTS))
-    sigma_init: float = field(default=350.0, metadata=positive(POINTS))
-
-    def __post_init__(self) -> None:
-        check_rates(self)
 
 
 def state(params: EloMMR, mu: Floats, sigma: Floats) -> dict[str, Floats]:
