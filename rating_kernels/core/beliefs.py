@@ -87,6 +87,11 @@ class Beliefs:
     def __len__(self) -> int:
         return len(self._records)
 
+    @property
+    def arrays(self) -> tuple[Floats, Floats, Ints, Longs]:
+        """``mu``, ``sigma``, ``n_rounds`` and ``last_time``, in the order of the kernels' arguments."""
+        return self.mu, self.sigma, self.n_rounds, self.last_time
+
     def resize(self, n_players: int) -> None:
         """Grow the store to at least ``n_players`` rows; new rows are newcomers."""
         old = len(self._records)
@@ -180,7 +185,7 @@ class History:
 
     @property
     def arrays(self) -> tuple[Longs, Ints, Ints, Floats]:
-        """The arrays in the order in which kernels take them."""
+        """The arrays in the order of the kernels' arguments."""
         return self.start, self.length, self.capacity, self.pool
 
     def places_needed(self, start: int, stop: int, rows: Ints) -> int:

@@ -173,7 +173,7 @@ def absorb(
     _absorb_rows(
         start, stop, summary.first[-1], round.player, round.time_seconds[0], *_rules(params, round.weight[0]),
         params.kappa, prior.mu, prior.sigma, summary.won, summary.lost, summary.info,
-        beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time, outcome.mu, outcome.sigma,
+        *beliefs.arrays, outcome.mu, outcome.sigma,
     )  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def rate_small(params: BAR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) 
     """All four steps for many small rounds in sequence, in one kernel call."""
     _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, params.sig_drift,
-        *_rules(params), params.kappa, beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time,
+        *_rules(params), params.kappa, *beliefs.arrays,
         outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
 

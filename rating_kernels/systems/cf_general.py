@@ -126,22 +126,18 @@ def absorb(
 ) -> None:
     """Step 4: copy the ratings to the store."""
     outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
-    write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *_store(beliefs))
+    write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *beliefs.arrays)
 
 
 def rate_small(params: CFGeneral, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-        params.beta, params.weight, *_store(beliefs),
+        params.beta, params.weight, *beliefs.arrays,
         outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no performance found")
-
-
-def _store(beliefs: Beliefs) -> tuple[Any, ...]:
-    return beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time
 
 
 @exact

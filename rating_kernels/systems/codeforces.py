@@ -166,7 +166,7 @@ def absorb(
 ) -> None:
     """Step 4: copy the ratings to the store."""
     outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
-    write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *_store(beliefs))
+    write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *beliefs.arrays)
 
 
 def rate_small(params: Codeforces, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
@@ -174,7 +174,7 @@ def rate_small(params: Codeforces, beliefs: Beliefs, rounds: Rounds, outcome: Ou
     _check_whole(params, beliefs, rounds.player)
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, TIE_SHARE[params.tie_rank],
-        *params.convention, _RULES[params.rule], params.lone_player == "literal", *_store(beliefs),
+        *params.convention, _RULES[params.rule], params.lone_player == "literal", *beliefs.arrays,
         outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
     if failed >= 0:
@@ -190,10 +190,6 @@ def _check_whole(params: Codeforces, beliefs: Beliefs, player: Ints) -> None:
                 f"player {player[wrong[0]]} comes with rating {mu[wrong[0]]}; arithmetic 'integer' needs whole "
                 "numbers: round the beliefs, or choose arithmetic 'real'"
             )
-
-
-def _store(beliefs: Beliefs) -> tuple[Any, ...]:
-    return beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time
 
 
 @inner_exact

@@ -155,7 +155,7 @@ def _history(beliefs: Beliefs) -> History:
 def _store(beliefs: Beliefs) -> tuple[Any, ...]:
     history, state = _history(beliefs), beliefs.state
     return (
-        beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time,
+        *beliefs.arrays,
         state["normal_mu"], state["normal_weight"], state["slope"], state["shrink"],
         *history.arrays,
     )  # fmt: skip

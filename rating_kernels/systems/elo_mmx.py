@@ -56,7 +56,7 @@ def win_probability(params: EloMMX, weight: Any, one: Prior, other: Prior) -> Fl
 def prior(params: EloMMX, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: variance grows; compute each performance's beta."""
     _diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], *rates(params), *_store(beliefs),
+        start, stop, round.player, round.time_seconds[0], round.weight[0], *rates(params), *beliefs.arrays,
         prior.mu, prior.sigma, prior.beta, prior.n_before,
     )  # fmt: skip
 
@@ -96,7 +96,7 @@ def absorb(
     """Step 4: the mean of belief and performance, weighted by their precisions (section 3.2)."""
     _absorb_rows(
         start, stop, round.player, round.time_seconds[0], prior.mu, prior.sigma, prior.beta, outcome.perf,
-        *_store(beliefs), outcome.mu, outcome.sigma,
+        *beliefs.arrays, outcome.mu, outcome.sigma,
     )  # fmt: skip
 
 
@@ -104,15 +104,11 @@ def rate_small(params: EloMMX, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-        params.ceiling_gaussian, *rates(params), params.tie_mode == "split", *_store(beliefs), outcome.perf,
+        params.ceiling_gaussian, *rates(params), params.tie_mode == "split", *beliefs.arrays, outcome.perf,
         outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no performance found")
-
-
-def _store(beliefs: Beliefs) -> tuple[Any, ...]:
-    return beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time
 
 
 @exact

@@ -208,7 +208,7 @@ def _history(beliefs: Beliefs) -> History:
 def _store(beliefs: Beliefs) -> tuple[Any, ...]:
     state = beliefs.state
     return (
-        beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time,
+        *beliefs.arrays,
         state["normal_mu"], state["normal_weight"], state["slope"], *_history(beliefs).arrays,
     )  # fmt: skip
 

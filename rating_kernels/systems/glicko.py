@@ -51,7 +51,6 @@ __all__ = [
     "rate_games",
     "sit_out",
     "state",
-    "store",
 ]
 
 Q = math.log(10.0) / 400.0  # natural units a rating point
@@ -105,7 +104,7 @@ def win_probability(params: Glicko, weight: Any, one: Prior, other: Prior) -> Fl
 def prior(params: Glicko, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: sigma grows with the periods since the last contest."""
     diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], *_drift(params), *store(beliefs),
+        start, stop, round.player, round.time_seconds[0], *_drift(params), *beliefs.arrays,
         prior.mu, prior.sigma, prior.n_before,
     )  # fmt: skip
 
@@ -132,7 +131,7 @@ def absorb(
     """Step 2: the new rating and its deviation."""
     absorb_rows(
         start, stop, round.player, round.time_seconds[0], Q, prior.mu, prior.sigma,
-        summary.surprise, summary.information, *store(beliefs), outcome.mu, outcome.sigma,
+        summary.surprise, summary.information, *beliefs.arrays, outcome.mu, outcome.sigma,
     )  # fmt: skip
 
 
@@ -140,7 +139,7 @@ def rate_small(params: Glicko, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     """Both steps for many small rounds in sequence, in one kernel call."""
     rate_each(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, Q, False,
-        *_drift(params), *store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
+        *_drift(params), *beliefs.arrays, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
         outcome.n_before,
     )  # fmt: skip
 
@@ -183,11 +182,11 @@ def rate_games(
     m = len(games.player)
     mu_prior, sigma_prior, mu, sigma = np.empty((4, m))
     diffuse_rows(
-        0, m, games.player, now, *_drift(params), *store(beliefs), mu_prior, sigma_prior, np.empty(m, np.int32)
+        0, m, games.player, now, *_drift(params), *beliefs.arrays, mu_prior, sigma_prior, np.empty(m, np.int32)
     )
     sum_games(one, other, scores, Q, mu_prior, sigma_prior, games.surprise, games.information)
     absorb_rows(
-        0, m, games.player, now, Q, mu_prior, sigma_prior, games.surprise, games.information, *store(beliefs),
+        0, m, games.player, now, Q, mu_prior, sigma_prior, games.surprise, games.information, *beliefs.arrays,
         mu, sigma,
     )  # fmt: skip
     return games
@@ -229,11 +228,6 @@ def check_idle(period_days: float | None, periods: float) -> None:
     check_value("periods", periods, non_negative()["limits"])
     if period_days is not None:
         raise ValueError(f"sit_out must not be used where idle time counts (period_days = {period_days})")
-
-
-def store(beliefs: Beliefs) -> tuple[Any, ...]:
-    """The store in the order in which kernels take it."""
-    return beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time
 
 
 def _drift(params: Glicko) -> tuple[float, float, bool, float]:

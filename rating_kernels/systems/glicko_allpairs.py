@@ -25,7 +25,7 @@ from ..core.standings import Floats, Rounds
 from ..core.system import Map, Outcome, Prior, System, check_limits
 from ..inference.pairwise import SMALL, GameSums, pairwise_sums
 from ..inference.win_probability import glicko_win_probability
-from .glicko import Q, absorb_rows, diffuse_rows, idle_variance, perform, rate_each, state, store
+from .glicko import Q, absorb_rows, diffuse_rows, idle_variance, perform, rate_each, state
 
 __all__ = ["SYSTEM", "GlickoAllPairs"]
 
@@ -75,7 +75,7 @@ def win_probability(params: GlickoAllPairs, weight: Any, one: Prior, other: Prio
 def prior(params: GlickoAllPairs, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: sigma grows."""
     diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], *_drift(params), *store(beliefs),
+        start, stop, round.player, round.time_seconds[0], *_drift(params), *beliefs.arrays,
         prior.mu, prior.sigma, prior.n_before,
     )  # fmt: skip
 
@@ -100,7 +100,7 @@ def absorb(
     """Step 4: the new rating and its deviation."""
     absorb_rows(
         start, stop, round.player, round.time_seconds[0], _natural(params, round), prior.mu, prior.sigma,
-        summary.surprise, summary.information, *store(beliefs), outcome.mu, outcome.sigma,
+        summary.surprise, summary.information, *beliefs.arrays, outcome.mu, outcome.sigma,
     )  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def rate_small(params: GlickoAllPairs, beliefs: Beliefs, rounds: Rounds, outcome
     """All four steps for many small rounds in sequence, in one kernel call."""
     rate_each(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, C3 / params.beta, True,
-        *_drift(params), *store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
+        *_drift(params), *beliefs.arrays, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
         outcome.n_before,
     )  # fmt: skip
 

@@ -182,7 +182,7 @@ def absorb(
     _absorb_rows(
         start, stop, round.player, round.time_seconds[0], round.weight[0], *_constants(params),
         prior.mu, prior.sigma, prior.n_before, outcome.perf,
-        beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time, outcome.mu, outcome.sigma,
+        *beliefs.arrays, outcome.mu, outcome.sigma,
     )  # fmt: skip
 
 
@@ -190,7 +190,7 @@ def rate_small(params: TopCoder, beliefs: Beliefs, rounds: Rounds, outcome: Outc
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-        params.two_phase, *_constants(params), beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time,
+        params.two_phase, *_constants(params), *beliefs.arrays,
         outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
     if failed >= 0:

@@ -127,7 +127,7 @@ def win_probability(params: TrueSkill, weight: Any, one: Prior, other: Prior) ->
 def prior(params: TrueSkill, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: variance grows by tau^2."""
     _diffuse_rows(
-        start, stop, round.player, round.weight[0], *_noise(params), *_store(beliefs),
+        start, stop, round.player, round.weight[0], *_noise(params), *beliefs.arrays,
         prior.mu, prior.sigma, prior.beta, prior.n_before,
     )  # fmt: skip
 
@@ -186,7 +186,7 @@ def absorb(
     """Step 4: multiply the message to the performance, widened by beta, into the belief about the skill."""
     _absorb_rows(
         start, stop, round.player, round.time_seconds[0], prior.mu, prior.sigma, prior.beta,
-        summary.precision, summary.pull, *_store(beliefs), outcome.mu, outcome.sigma,
+        summary.precision, summary.pull, *beliefs.arrays, outcome.mu, outcome.sigma,
     )  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def rate_small(params: TrueSkill, beliefs: Beliefs, rounds: Rounds, outcome: Out
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, *_noise(params),
-        *_bounds(params), *_store(beliefs),
+        *_bounds(params), *beliefs.arrays,
         outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
     if failed >= 0:
@@ -215,10 +215,6 @@ def _bounds(params: TrueSkill) -> tuple[float, float, float]:
 def _given(value: float | None) -> float:
     assert value is not None  # set at construction
     return value
-
-
-def _store(beliefs: Beliefs) -> tuple[Any, ...]:
-    return beliefs.mu, beliefs.sigma, beliefs.n_rounds, beliefs.last_time
 
 
 @exact
