@@ -14,6 +14,7 @@ from twins.elo_r import Factor, Player, Twin
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds
+from ranklake.rating_kernels.core.ragged import Ragged
 
 __all__ = ["package", "params_of", "queue", "remember", "twin"]
 
@@ -108,7 +109,7 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
 
 
 def _kappa2(params: Any, beliefs: Beliefs, round: Rounds) -> Any:
-    """What the round's noise does to everybody's normal factor: it is the same kappa^2 for all of a belief."""
+    """The effect of the round's noise on all normal factors: kappa^2 is the same for all factors of a belief."""
     copy = SYSTEM.newcomers(params, len(beliefs))
     copy.restore(beliefs.columns())
     SYSTEM.prior(params, copy, round, 0, round.n_rows, Outcome.empty(round.n_rows).prior)
@@ -116,17 +117,19 @@ def _kappa2(params: Any, beliefs: Beliefs, round: Rounds) -> Any:
 
 
 def remember(beliefs: Beliefs, people: Mapping[int, Player]) -> None:
-    """Believe of these rows what their queues say, and of all others that they are newcomers."""
+    """Set the beliefs of these rows to their queues; all other rows are newcomers."""
     columns: dict[str, Any] = beliefs.columns()
     queues: list[Sequence[Factor]] = [people[row].queue[1:] if row in people else [] for row in range(len(beliefs))]
     for row, player in people.items():
         normal_mu, normal_tau = player.queue[0]
-        told = {"mu": player.r, "sigma": player.sigma, "n_rounds": player.n}
-        for name, value in (told | {"normal_mu": normal_mu, "normal_weight": normal_tau**-2}).items():
+        state = {"mu": player.r, "sigma": player.sigma, "n_rounds": player.n}
+        for name, value in (state | {"normal_mu": normal_mu, "normal_weight": normal_tau**-2}).items():
             columns[name][row] = value
-    offsets = np.cumsum([0, *map(len, queues)])
-    columns["history_perf"] = offsets, np.array([mu for one in queues for mu, _ in one], dtype=float)
-    columns["history_inverse_tau"] = offsets, np.array([1 / tau for one in queues for _, tau in one], dtype=float)
+    lengths = np.array([len(factors) for factors in queues])
+    perf = np.array([mu for factors in queues for mu, _ in factors], dtype=float)
+    inverse_tau = np.array([1 / tau for factors in queues for _, tau in factors], dtype=float)
+    columns["history_perf"] = Ragged.from_lengths(lengths, perf)
+    columns["history_inverse_tau"] = Ragged.from_lengths(lengths, inverse_tau)
     beliefs.restore(columns)
 
 

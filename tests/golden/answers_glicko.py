@@ -75,11 +75,13 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     of_games = {"glicko": glicko, "glicko2": glicko2}
     answers: Answers = []
     for contest in vector["contests"]:
-        told: Any = None
+        period: Any = None
         if "games" in contest:
             a, b, score = zip(*contest["games"], strict=True)
-            told = of_games[name].rate_games(params, beliefs, [rows[one] for one in a], [rows[one] for one in b], score)
-            rated = told.player.tolist()
+            period = of_games[name].rate_games(
+                params, beliefs, [rows[one] for one in a], [rows[one] for one in b], score
+            )
+            rated = period.player.tolist()
             idle = [rows[player] for player in contest.get("idle", [])]
             of_games[name].sit_out(params, beliefs, np.array(idle, dtype=np.int64))
         else:
@@ -90,15 +92,15 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
             if step_by_step:
                 summaries: list[Any] = []
                 four_steps(_watched(system, summaries), params, beliefs, round)
-                told = summaries[0]
+                period = summaries[0]
             else:
                 rate_rounds(system, params, beliefs, round, Serial())
         answer = {row: {"mu": float(beliefs.mu[row]), "sig": float(beliefs.sigma[row])} for row in rated + idle}
         for column, values in beliefs.state.items():
             for row in answer:
                 answer[row][column] = float(values[row])
-        if told is not None and name == "glicko2":
-            for row, surprise, information in zip(rated, told.surprise, told.information, strict=True):
+        if period is not None and name == "glicko2":
+            for row, surprise, information in zip(rated, period.surprise, period.information, strict=True):
                 answer[row] |= {"v": 1.0 / information, "delta": surprise / information}
         names = {row: player for player, row in rows.items()}
         answers.append({names[row]: values for row, values in answer.items()})

@@ -31,7 +31,7 @@ def twin(vector: Vector) -> Answers:
         rows = [(mu, lo, hi) for _, mu, lo, hi, _ in contest]
         for one in _filters(vector):
             kept = [rows[i] for i in slow.keep(rows, [_counts(n, one) for *_, n in contest], one.top)]
-            answers[-1][one.name] = {"weight": len(kept)} | (_told(slow.score(kept)) if kept else {})
+            answers[-1][one.name] = {"weight": len(kept)} | (_with_means(slow.score(kept)) if kept else {})
     return answers
 
 
@@ -45,25 +45,25 @@ def _score(contests: list[Any], vector: Vector) -> Answers:
         scores = score(kept, mu[kept.rows])
         for i, answer in enumerate(answers):
             rows_of_round = slice(*kept.offsets[i : i + 2].tolist())
-            told: dict[str, Any] = {
+            values: dict[str, Any] = {
                 name: getattr(scores, name)[rows_of_round].tolist()
                 for name in (*MEANS, "log2_performance", "cross_entropy")
             }
             for name in ("kendall_tau_b", "spearman_rho"):
                 value = float(getattr(scores, name)[i])
-                told[name] = None if np.isnan(value) else value
+                values[name] = None if np.isnan(value) else value
             weight = int(kept.weight[i])
-            answer[one.name] = {"weight": weight} | (_told(told) if weight else {})
+            answer[one.name] = {"weight": weight} | (_with_means(values) if weight else {})
     return answers
 
 
-def _told(scores: dict[str, Any]) -> dict[str, Any]:
+def _with_means(scores: dict[str, Any]) -> dict[str, Any]:
     """Scores in the vectors' spelling, with their means."""
     n = len(scores["log2_performance"])
-    told = scores | {f"{name}_mean": sum(scores[name]) / n for name in MEANS}
-    told["log2_rank_error_mean"] = sum(map(abs, scores["log2_performance"])) / n
-    told["cross_entropy"] = sum(scores["cross_entropy"]) / n
-    return told
+    values = scores | {f"{name}_mean": sum(scores[name]) / n for name in MEANS}
+    values["log2_rank_error_mean"] = sum(map(abs, scores["log2_performance"])) / n
+    values["cross_entropy"] = sum(scores["cross_entropy"]) / n
+    return values
 
 
 def _contests(vector: Vector) -> list[Any]:

@@ -51,7 +51,7 @@ class Case:
 def cases(folders: Iterable[Path] | None = None) -> list[Case]:
     """All vector files of ``folders``: by default this one and those that ``RANKLAKE_VECTORS`` names.
 
-    Equal files in two folders are one case. Different files of one id are two; the later one's name tells its folder.
+    Equal files in two folders are one case. Different files of one id are two cases, the second named by its folder.
     """
     if folders is None:
         named = os.environ.get("RANKLAKE_VECTORS", "").split(os.pathsep)

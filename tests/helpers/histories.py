@@ -13,6 +13,7 @@ from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
+from ranklake.rating_kernels.core.ragged import Ragged
 
 __all__ = [
     "C3",
@@ -84,14 +85,14 @@ def show(params: Any, beliefs: Beliefs, row: int, *performances: float, time: in
 
 
 def know(system: System, params: Any, beliefs: Beliefs, rows: Any, mu: Any, sigma: Any, n_rounds: Any) -> None:
-    """Believe of ``rows`` what their ratings alone say: no history, and rounds at no known time."""
+    """Set the ratings of ``rows``: no history, and rounds at unknown times."""
     beliefs.mu[rows], beliefs.sigma[rows], beliefs.n_rounds[rows] = mu, sigma, n_rounds
     for name, column in system.state(params, beliefs.mu[rows], beliefs.sigma[rows]).items():
         beliefs.state[name][rows] = column
 
 
 def store_of(params: Any, people: Mapping[str, Belief], pool: Sequence[Any] = POOL) -> Beliefs:
-    """A store with a row for each of ``pool``, of whom ``people`` are known."""
+    """A store with a row for each of ``pool``, with the beliefs ``people``."""
     beliefs = SYSTEM.newcomers(params, len(pool))
     for row, name in enumerate(pool):
         if name in people:
@@ -121,9 +122,9 @@ def store(
     columns |= {"normal_mu": np.array([normal_mu]), "normal_weight": np.array([normal_share / sigma**2])}
     steep = [0.5 * C3**2 * weight / math.cosh((mu - p) * C3 / (2 * beta)) ** 2 for p, beta in past]
     columns["slope"] = columns["normal_weight"] + math.fsum(steep)  # of the pull at mu, from which searches set out
-    columns["history_perf"] = offsets, np.array([p for p, _ in past])
-    columns["history_force"] = offsets, np.array([weight * beta * C3 for _, beta in past])
-    columns["history_inverse_width"] = offsets, np.array([0.5 * C3 / beta for _, beta in past])
+    columns["history_perf"] = Ragged(offsets, np.array([p for p, _ in past]))
+    columns["history_force"] = Ragged(offsets, np.array([weight * beta * C3 for _, beta in past]))
+    columns["history_inverse_width"] = Ragged(offsets, np.array([0.5 * C3 / beta for _, beta in past]))
     beliefs.restore(columns)
     return beliefs
 

@@ -18,7 +18,7 @@ Field = tuple[Any, Any, Any]  # mu, sigma, lo
 
 
 def believed(system: System, params: Any, people: Mapping[str, Belief]) -> Beliefs:
-    """A store with a row for each of :data:`strategies.POOL`, of whom ``people`` are known."""
+    """A store with a row for each of :data:`strategies.POOL`, with the beliefs ``people``."""
     beliefs = system.newcomers(params, len(POOL))
     for name, known in people.items():
         know(system, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
@@ -59,7 +59,7 @@ def round_of(lo: Any) -> Rounds:
 
 
 def direct_pairwise_sums(field: Field, q: float) -> tuple[Any, Any]:
-    """Surprise and information of everybody, pair by pair."""
+    """Surprise and information of all players, pair by pair."""
     mu, sigma, lo = field
     n = len(mu)
     g = 1 / np.sqrt(1 + 3 * (q * sigma / np.pi) ** 2)
@@ -68,8 +68,8 @@ def direct_pairwise_sums(field: Field, q: float) -> tuple[Any, Any]:
         z = np.clip(q * g * (mu[i] - mu), -700, 700)
         expected = 1 / (1 + np.exp(-z))
         scored = np.where(lo > lo[i], 1.0, np.where(lo < lo[i], 0.0, 0.5))
-        told = g * np.where(scored == 1.0, 1 / (1 + np.exp(z)), scored - expected)
+        scores = g * np.where(scored == 1.0, 1 / (1 + np.exp(z)), scored - expected)
         known = g * g / ((1 + np.exp(z)) * (1 + np.exp(-z)))
-        told[i] = known[i] = 0.0
-        surprise[i], information[i] = told.sum(), known.sum()
+        scores[i] = known[i] = 0.0
+        surprise[i], information[i] = scores.sum(), known.sum()
     return surprise, information

@@ -123,7 +123,7 @@ class CodeforcesTwin:
         return float(left), 0.0
 
     def _inflate(self, ratings: Sequence[float], raw: Sequence[float]) -> list[float]:
-        """Take from everybody what keeps the sum, and the strongest, from growing."""
+        """Subtract the corrections that keep the sum and the ratings of the strongest from growing."""
         n, deltas = len(ratings), list(raw)
         s = min(n, 4 * math.floor(math.sqrt(n) + 0.5))
         top = sorted(range(n), key=lambda i: -ratings[i])[:s]  # a stable sort: equals in the order of the standings

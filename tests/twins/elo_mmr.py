@@ -102,7 +102,7 @@ class Twin:
     def rate(
         self, standings: Sequence[Standing], time: float = 0, weight: float = 1.0, perf_ceiling: float = math.inf
     ) -> list[Outcome]:
-        """One contest, from places: diffuse everybody, solve for performances, update everybody."""
+        """One contest, from places: diffuse all participants, solve for performances, update all."""
         names = [name for name, _, _ in standings]
         betas = self._diffuse_all(names, time, weight)
         field_ = [(self.players[name].mu, math.hypot(self.players[name].sigma, betas[name])) for name in names]

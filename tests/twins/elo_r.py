@@ -79,7 +79,7 @@ class Twin:
             self.players[name] = Player(_mode(queue), _sigma(queue), queue, int(state.get("n", 0)))
 
     def rate(self, standings: Sequence[Standing], weight: float = 1.0, perf_ceiling: float = math.inf) -> list[Outcome]:
-        """One contest, from places: noise for everybody, solve for performances, update everybody."""
+        """One contest, from places: noise for all participants, solve for performances, update all."""
         kappas = self._noise_all([name for name, _, _ in standings], weight)
         gamma = self.contest_gamma(weight)
         field_ = [(p.r, math.hypot(p.sigma, gamma)) for p in (self.players[name] for name, _, _ in standings)]

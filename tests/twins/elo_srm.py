@@ -79,6 +79,6 @@ class Twin:
 
     @staticmethod
     def _beats(one: float, other: float) -> float:
-        """Probability that somebody rated ``one`` finishes before somebody rated ``other``."""
+        """Probability that a player rated ``one`` finishes before a player rated ``other``."""
         power = 10.0 ** (-abs(one - other) / 400)
         return 1 / (1 + power) if one >= other else power / (1 + power)

@@ -106,7 +106,7 @@ class Glicko:
         return player.mu, min(math.sqrt(player.sigma**2 + self.sig_drift**2 * t), self.max_rd)
 
     def periods(self, player: Player, time: float | None) -> float:
-        """Periods since the player's last one; nobody is widened who has never been rated."""
+        """Periods since the player's last one; 0 for newcomers."""
         if self.period_days is None:
             return 1.0 if player.n > 0 else 0.0
         if player.last_time is None:

@@ -15,7 +15,7 @@ Row = tuple[float, int, int]
 
 
 def keep(rows: Sequence[Row], counts: Sequence[bool], top: int | None = None) -> list[int]:
-    """Which rows count; none if nobody among them is told apart."""
+    """Rows that count; none if all of them tie."""
     kept = [i for i, counted in enumerate(counts) if counted]
     if top is not None:
         kept = [i for i in kept if sum(rows[j][1] < rows[i][1] for j in kept) < top]

@@ -128,7 +128,7 @@ class Twin:
 
 
 def places_among(standings: Sequence[Standing], names: set[str]) -> list[Standing]:
-    """The standings that ``names`` have when nobody else took part."""
+    """The standings of ``names`` without the other participants."""
     left = [(name, lo) for name, lo, _ in standings if name in names]
     los = [lo for _, lo in left]
     return [(name, los.index(lo), len(los) - 1 - los[::-1].index(lo)) for name, lo in left]

@@ -57,24 +57,25 @@ class Comparison:
     low: float
     high: float
     sharpen: float
-    told: Normal = field(default_factory=Normal)  # the truncation's message to d
+    message: Normal = field(default_factory=Normal)  # the truncation's message to d
 
     def pass_messages(self, step: float) -> float:
         """Once around; returns how far the law of the difference moved."""
         upper, lower = self.upper.without(self), self.lower.without(self)
         d = upper.plus(lower, -1.0)
         if d.pi == 0.0 and math.isinf(self.high):
-            return math.inf  # the level below has not been told of its members yet
+            return math.inf  # the level below has no messages from its members yet
         mean, variance = truncated(d, self.low, self.high, self.sharpen)
-        told = Normal(max(1.0 / variance - d.pi, 0.0), mean / variance - d.tau)
-        far = abs((told.tau - self.told.tau) - mean * (told.pi - self.told.pi)) * variance
+        message = Normal(max(1.0 / variance - d.pi, 0.0), mean / variance - d.tau)
+        far = abs((message.tau - self.message.tau) - mean * (message.pi - self.message.pi)) * variance
         wide = math.inf if d.pi == 0.0 else abs(d.tau / d.pi) + d.pi**-0.5
-        moved = max(far / wide, abs(told.pi - self.told.pi) * variance)
-        self.told = Normal(
-            self.told.pi + step * (told.pi - self.told.pi), self.told.tau + step * (told.tau - self.told.tau)
+        moved = max(far / wide, abs(message.pi - self.message.pi) * variance)
+        self.message = Normal(
+            self.message.pi + step * (message.pi - self.message.pi),
+            self.message.tau + step * (message.tau - self.message.tau),
         )
-        self.upper.messages[self] = lower.plus(self.told)
-        self.lower.messages[self] = upper.plus(self.told, -1.0)
+        self.upper.messages[self] = lower.plus(self.message)
+        self.lower.messages[self] = upper.plus(self.message, -1.0)
         return moved
 
 

@@ -1,4 +1,4 @@
-"""What makes places valid, and how what is not is told."""
+"""Validation of places, and its error messages."""
 
 from __future__ import annotations
 

@@ -185,8 +185,8 @@ def test_sums__agree_with_direct_ones_at_any_scale(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums__of_nobody_and_of_one(kind: str) -> None:
-    nobody = np.empty(0)
-    assert pair_sums([kind, "normal"], nobody, nobody, MAP).shape == (2, 0)
+    empty = np.empty(0)
+    assert pair_sums([kind, "normal"], empty, empty, MAP).shape == (2, 0)
     alone = {"normal": 0.5, "logistic": 0.5 / 4.0, "spread2": 0.25 / 16.0, "spread3": 0.25 / 64.0}[kind]
     assert pair_sums([kind], np.array([1500.0]), np.array([8.0]), MAP)[0, 0] == pytest.approx(alone, rel=1e-15)
 
@@ -238,14 +238,14 @@ def test_cost__is_linear(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("ratio", [1.001, 2.0, 8.0, 40.0, 128.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_nodes__hold_terms_of_every_variance(kind: str, ratio: float, cut: float) -> None:
-    """At all distances, against the opponents of whom the term is the least smooth."""
+    """At all distances, against the opponents with the least smooth terms."""
     nodes = Nodes.between(np.array([KINDS[kind]]), 1.0, cut, cut * ratio)
     distances = np.append(np.linspace(0, 6, 40), np.geomspace(6, 40 * math.sqrt(ratio * cut), 40))
     worst = 0.0
     for band, opponent in ((0, 1.0), (0, cut), (0, cut * ratio), (1, cut)):
         own = slice(nodes.offset[band], nodes.offset[band + 1])
         if own.start == own.stop:
-            assert (band, cut) == (1, 1.0)  # nobody is sharp
+            assert (band, cut) == (1, 1.0)  # there are no sharp players
             continue
         v = np.linspace(*((cut, cut * ratio) if band == 0 else (1.0, cut)), 60)
         u = (np.log(v + nodes.shift[band]) - nodes.middle[band]) * nodes.inverse_half[band]

@@ -1,4 +1,4 @@
-"""Sums over everybody placed worse against exact sums."""
+"""Sums over all worse places against exact sums."""
 
 from __future__ import annotations
 

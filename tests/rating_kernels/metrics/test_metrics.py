@@ -36,7 +36,7 @@ def rounds(draw: st.DrawFn, max_size: int = 30) -> list[tuple[float, int, int]]:
 
 
 def scored(*contests: list[tuple[float, int, int]], **options: Any) -> Scores:
-    """Scores of everybody in rounds given as lists of (mu, lo, hi)."""
+    """Scores of all participants of rounds given as lists of (mu, lo, hi)."""
     rows = [row for contest in contests for row in contest]
     offsets = np.cumsum([0, *map(len, contests)])
     mu, lo = np.array([row[0] for row in rows]), np.array([row[1] for row in rows], dtype=np.int32)
@@ -137,7 +137,7 @@ def test_score__means_are_those_of_pairs_and_of_shifted_ratings(contest: list[tu
     mirrored = scored([(-mu, lo, hi) for mu, lo, hi in contest])
     tied = sum(hi - lo for _, lo, hi in contest)
     both = scores.pair_inversion_equal_half.mean() + mirrored.pair_inversion_equal_half.mean()
-    assert both == pytest.approx(100 * (1 + tied / (n * (n - 1))), abs=1e-9)  # the neutral rule favours nobody
+    assert both == pytest.approx(100 * (1 + tied / (n * (n - 1))), abs=1e-9)  # the neutral rule is neutral
     assert mirrored.kendall_tau_b == pytest.approx(-scores.kendall_tau_b, abs=1e-12, nan_ok=True)
 
 
@@ -219,9 +219,9 @@ def test_rank_errors__have_the_rows_of_the_table() -> None:
     for name, which in members.items():
         at = list(which)
         assert rows[name] == (name, len(at), gain[at].mean(), p[at].mean(), abs(p[at]).mean()), name
-    nobody = total(sums[2:])
-    assert nobody[1].participations == 0
-    assert math.isnan(nobody[1].error)
+    empty = total(sums[2:])
+    assert empty[1].participations == 0
+    assert math.isnan(empty[1].error)
 
 
 def test_names__of_means_are_scores() -> None:

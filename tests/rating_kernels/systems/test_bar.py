@@ -39,7 +39,7 @@ paper_form = st.fixed_dictionaries(
 
 
 def believed(params: BAR, mu: Any, sigma: Any) -> Beliefs:
-    """Players 0, 1, 2, ... of whom this is known."""
+    """Players 0, 1, 2, ... with these beliefs."""
     beliefs = SYSTEM.newcomers(params, len(mu))
     know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
     return beliefs

@@ -228,7 +228,7 @@ def test_promise__of_not_being_overtaken_is_kept_where_everybody_counts_in_needs
 @given(RATINGS, places(8))
 @repeatable(60)
 def test_inflation_step__of_2015_leaves_the_strongest_what_they_had_together(mu, spots) -> None:
-    """With eight participants the strongest are everybody."""
+    """With eight participants the strongest are all participants."""
     outcome = shown(SYSTEM.params(rule="oct2015", arithmetic="real"), mu, eight(spots))
     assert outcome.mu.sum() == pytest.approx(np.sum(mu), abs=1e-8)
 

@@ -174,7 +174,7 @@ def test_performance__better_place_is_strictly_higher_and_ties_share_one(rows, p
 @given(standings(min_size=2), populations(), TIE_MODES, st.data())
 @repeatable(100)
 def test_performance__rises_with_the_own_rating(rows, people, tie_mode, data) -> None:
-    """And, by no more than the rating does, with everybody's."""
+    """It also increases with all ratings, by no more than the rating does."""
     name, _, _ = data.draw(st.sampled_from(rows))
     rise = data.draw(st.floats(1, 500))
     before = people.get(name, Belief(1500.0, 350.0, 0))
@@ -256,7 +256,7 @@ def transplanted(body: Beliefs, head: Beliefs, row: int, params: Any) -> Beliefs
 @given(histories(max_rounds=6, min_size=2), elo_mmr_params(), st.data())
 @repeatable(60)
 def test_rating__is_never_lowered_later_by_a_better_place_now(contests, chosen, data) -> None:
-    """Incentive alignment: with everybody else's ratings and order given, no one gains by doing worse."""
+    """Incentive alignment: with the other players' ratings and order fixed, a worse place is no gain."""
     params = SYSTEM.params(**chosen)
     first = contests[0].standings
     row = data.draw(st.integers(0, len(first) - 1))

@@ -33,14 +33,14 @@ POINTS = 1e-9  # what a root may be off
 
 
 def believed(params: EloMMX, mu: Any, sigma: Any) -> Beliefs:
-    """A store of players 0, 1, 2, ... of whom this is known."""
+    """A store of players 0, 1, 2, ... with these beliefs."""
     beliefs = SYSTEM.newcomers(params, len(mu))
     know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
     return beliefs
 
 
 def still(**chosen: Any) -> EloMMX:
-    """Parameters without drift between rounds: what a test believes is what the round meets."""
+    """Parameters without drift between rounds: the test's beliefs are the priors."""
     return EloMMX(**{"beta": 200.0, "gamma": 0.0} | chosen)
 
 
@@ -173,7 +173,7 @@ def field(n: int, beta: float, sigmas: tuple[float, float], kind: str, tied: flo
 
 
 def direct(mu: Any, rate: Any, first: Any, split: bool) -> Any:
-    """All roots from sums over everybody, term by term."""
+    """All roots from direct sums over all players."""
     low, half_width, panels, _ = gaussian_field.layout(mu, rate, first)
     one, perf = np.array([0, len(first) - 1]), np.empty(len(first) - 1)
     none = np.zeros(1, dtype=np.int64)
@@ -226,7 +226,7 @@ def test_performances__do_without_a_table_where_it_had_more_panels_than_roots() 
     assert gaussian_field.layout(mu, rate, first)[2] == 0
     perf = np.empty(200)
     assert gaussian.solve_round(mu, rate, first, False, perf) == -1
-    assert np.abs(perf - mu).max() <= POINTS  # nobody is near: all did what they were expected to
+    assert np.abs(perf - mu).max() <= POINTS  # ratings are far apart: all results are as expected
 
 
 # --- laws ---

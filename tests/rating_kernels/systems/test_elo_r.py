@@ -51,7 +51,7 @@ def twin_of(people: dict[str, Belief], params: dict[str, Any]) -> Twin:
 
 
 def store_of(params: EloR, players: dict[str, Player]) -> Beliefs:
-    """A store with a row for each of the pool, who believe what the twin's players do."""
+    """A store with a row for each of the pool, with the beliefs of the twin's players."""
     beliefs = SYSTEM.newcomers(params, len(POOL))
     remember(beliefs, {row: players[name] for row, name in enumerate(POOL) if name in players})
     return beliefs
@@ -72,7 +72,7 @@ def walk(params: EloR, beliefs: Beliefs, performances: list[float], weight: floa
 
 
 def noised(params: EloR, beliefs: Beliefs, weight: float = 1.0) -> Outcome:
-    """Step 1 alone, for everybody in the store, in place."""
+    """Step 1 only, for all players of the store, in place."""
     n = len(beliefs)
     outcome = Outcome.empty(n)
     SYSTEM.prior(params, beliefs, ladder(*[1] * n, weight=weight), 0, n, outcome.prior)

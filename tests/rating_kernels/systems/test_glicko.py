@@ -32,7 +32,7 @@ both = pytest.mark.parametrize("system", [GLICKO, ALLPAIRS], ids=lambda system: 
 
 
 def known_as(system: Any, params: Any, mu: Any, sigma: Any, n_rounds: int = 1) -> Beliefs:
-    """Players 0, 1, 2, ... of whom this is known."""
+    """Players 0, 1, 2, ... with these beliefs."""
     beliefs = system.newcomers(params, len(mu))
     know(system, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), n_rounds)
     return beliefs
@@ -45,11 +45,11 @@ def test_games__of_the_paper_give_what_it_prints() -> None:
     """Glickman 1995, the example of step 2: 1500/200 beats 1400/30 and loses to 1550/100 and 1700/300."""
     params = Glicko()
     beliefs = known_as(GLICKO, params, [1500, 1400, 1550, 1700], [200, 30, 100, 300], n_rounds=0)
-    told = glicko.rate_games(params, beliefs, [0, 0, 0], [1, 2, 3], [1, 0, 0])
+    period = glicko.rate_games(params, beliefs, [0, 0, 0], [1, 2, 3], [1, 0, 0])
     assert beliefs.mu[0] == pytest.approx(1464, abs=0.5)
     assert beliefs.sigma[0] == pytest.approx(151.4, abs=0.05)
-    assert told.player.tolist() == [0, 1, 2, 3]
-    assert 1 / (Q**2 * told.information[0]) == pytest.approx(53670.85, rel=5e-4)  # d^2 from g and E of 3 or 4 digits
+    assert period.player.tolist() == [0, 1, 2, 3]
+    assert 1 / (Q**2 * period.information[0]) == pytest.approx(53670.85, rel=5e-4)  # d^2 from g and E of 3 or 4 digits
     assert beliefs.n_rounds.tolist() == [1, 1, 1, 1]
 
 
@@ -126,9 +126,9 @@ def test_games__agree_with_the_twin(periods, people, chosen) -> None:
     for week, played in enumerate(periods):
         a, b, score = zip(*played, strict=True)
         at = 7 * DAY * week
-        told = glicko.rate_games(params, beliefs, [POOL.index(x) for x in a], [POOL.index(x) for x in b], score, at)
+        period = glicko.rate_games(params, beliefs, [POOL.index(x) for x in a], [POOL.index(x) for x in b], score, at)
         expected = {one.player: one for one in twin.rate_games(played, at)}
-        assert {POOL[row] for row in told.player} == set(expected)
+        assert {POOL[row] for row in period.player} == set(expected)
         for name, one in expected.items():
             assert beliefs.mu[POOL.index(name)] == pytest.approx(one.mu, abs=POINTS)
             assert beliefs.sigma[POOL.index(name)] == pytest.approx(one.sigma, rel=1e-12)
@@ -166,7 +166,7 @@ def test_pairwise_sums__by_table_agree_with_sums_pair_by_pair(q: float) -> None:
 
 
 def test_pairwise_sums__of_a_lone_favourite_keep_their_digits() -> None:
-    """Far above everybody the expected score of the others is tiny, and one's own term must not be left in it."""
+    """Far above all others the expected score of the others is tiny and must not include the own term."""
     mu = np.r_[4000.0, np.full(999, 1500.0)]
     sigma, lo = np.full(1000, 50.0), np.arange(1000, dtype=np.int32)
     found = pairwise.pairwise_sums(mu, sigma, lo, Q, Serial().map)
@@ -268,7 +268,7 @@ def test_sit_out__widens_as_many_periods_up_to_the_limit() -> None:
 
 
 def test_league__by_hand_and_by_the_clock_is_one() -> None:
-    """Whoever rests one week in three is told to sit out, or the clock tells."""
+    """Players rest one week in three, with sit_out or with idle time."""
     by_hand, by_clock = Glicko(sig_drift=40.0), Glicko(sig_drift=40.0, period_days=7.0)
     one, other = GLICKO.newcomers(by_hand, 6), GLICKO.newcomers(by_clock, 6)
     draw = np.random.default_rng(2)
@@ -278,7 +278,7 @@ def test_league__by_hand_and_by_the_clock_is_one() -> None:
         a, b, score = draw.permutation(play), draw.permutation(play), draw.integers(0, 3, 4) / 2
         a, b, score = np.r_[a, play[:-1]], np.r_[b, play[1:]], np.r_[score, 1, 0, 1]
         a, b, score = (column[a != b] for column in (a, b, score))
-        if week:  # before, nobody has a sigma that could grow
+        if week:  # no sigma can grow before
             glicko.sit_out(by_hand, one, rest[one.n_rounds[rest] > 0])
         glicko.rate_games(by_hand, one, a, b, score)
         glicko.rate_games(by_clock, other, a, b, score, DAY * 7 * week)
@@ -457,8 +457,8 @@ def test_games__that_cannot_be_are_refused_and_change_nothing(a, b, score, messa
 
 def test_games__of_nobody_are_no_games() -> None:
     beliefs = GLICKO.newcomers(Glicko(), 3)
-    told = glicko.rate_games(Glicko(), beliefs, [], [], [])
-    assert len(told.player) == 0
+    period = glicko.rate_games(Glicko(), beliefs, [], [], [])
+    assert len(period.player) == 0
     assert beliefs.n_rounds.tolist() == [0, 0, 0]
 
 

@@ -28,7 +28,7 @@ PRINTED, EXACT = 173.7178, 400 / math.log(10)
 
 
 def known_as(params: Glicko2, mu: Any, sigma: Any, n_rounds: int = 1) -> Beliefs:
-    """Players 0, 1, 2, ... of whom this is known."""
+    """Players 0, 1, 2, ... with these beliefs."""
     beliefs = SYSTEM.newcomers(params, len(mu))
     know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), n_rounds)
     return beliefs
@@ -42,9 +42,9 @@ def test_games__of_the_paper_give_what_it_prints(scale: str) -> None:
     """Glickman 2012: 1500/200/0.06 beats 1400/30, loses to 1550/100 and 1700/300; tau 0.5. It rounds as it goes."""
     params = Glicko2(tau=0.5, scale=scale)
     beliefs = known_as(params, [1500, 1400, 1550, 1700], [200, 30, 100, 300])
-    told = glicko2.rate_games(params, beliefs, [0, 0, 0], [1, 2, 3], [1, 0, 0])
-    assert 1 / told.information[0] == pytest.approx(1.7785, abs=1e-3)
-    assert told.surprise[0] / told.information[0] == pytest.approx(-0.4834, abs=1e-3)
+    period = glicko2.rate_games(params, beliefs, [0, 0, 0], [1, 2, 3], [1, 0, 0])
+    assert 1 / period.information[0] == pytest.approx(1.7785, abs=1e-3)
+    assert period.surprise[0] / period.information[0] == pytest.approx(-0.4834, abs=1e-3)
     assert beliefs.mu[0] == pytest.approx(1464.06, abs=0.02)
     assert beliefs.sigma[0] == pytest.approx(151.52, abs=0.01)
     assert beliefs.state["vol"][0] == pytest.approx(0.05999, abs=1e-5)
@@ -81,7 +81,7 @@ def test_clock__adds_a_period_for_every_one_that_was_missed(days: float, sigma: 
     """The period in which a contest falls is its own: playing every week is never to be idle."""
     params = Glicko2(period_days=7.0)
     beliefs = known_as(params, [1500.0, 1500.0, 1500.0], [200.0] * 3)
-    beliefs.last_time[:2] = 100 * DAY  # the third was rated, but nobody knows when
+    beliefs.last_time[:2] = 100 * DAY  # the third was rated at an unknown time
     round = Rounds.from_columns([0, 3], range(3), range(3), range(3), [int((100 + days) * DAY)])
     outcome = rate_rounds(SYSTEM, params, beliefs, round, Serial())
     assert outcome.sigma_prior == pytest.approx([sigma, sigma, 200.0], rel=1e-14)
@@ -143,10 +143,10 @@ def test_games__agree_with_the_twin(periods, people, chosen) -> None:
     for week, played in enumerate(periods):
         a, b, score = zip(*played, strict=True)
         at = 21 * DAY * week
-        told = glicko2.rate_games(params, beliefs, [POOL.index(x) for x in a], [POOL.index(x) for x in b], score, at)
+        period = glicko2.rate_games(params, beliefs, [POOL.index(x) for x in a], [POOL.index(x) for x in b], score, at)
         expected = {one.player: one for one in twin.rate_games(played, at)}
-        assert {POOL[row] for row in told.player} == set(expected)
-        for row, information in zip(told.player, told.information, strict=True):
+        assert {POOL[row] for row in period.player} == set(expected)
+        for row, information in zip(period.player, period.information, strict=True):
             one = expected[POOL[row]]
             assert beliefs.mu[row] == pytest.approx(one.mu, abs=POINTS)
             assert beliefs.sigma[row] == pytest.approx(one.sigma, rel=1e-11)

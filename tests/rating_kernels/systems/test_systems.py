@@ -39,7 +39,7 @@ def scale(params: Any) -> float:
 
 
 def crowd(system: System, params: Any, n: int, seed: int = 3) -> tuple[Beliefs, Rounds]:
-    """``n`` players about whom something is known, and a round in which a third tie with the one before."""
+    """``n`` players with histories, and a round in which a third tie with the one before."""
     draw = np.random.default_rng(seed)
     unit = scale(params)
     mu = params.mu_init + unit * draw.normal(0, 350, n)
@@ -85,7 +85,7 @@ def test_system__can_rate_a_player_alone(system: System) -> None:
     mu = params.mu_init + 100 * scale(params)
     beliefs = believed(system, params, [mu], [200 * scale(params)])
     outcome = rate_rounds(system, params, beliefs, ladder(1), Serial())
-    if system.name != "elo-srm":  # whose rounds lift everybody a little, by design
+    if system.name != "elo-srm":  # its rounds raise all ratings slightly, by design
         assert outcome.mu.tolist() == pytest.approx([mu], rel=1e-12)
     assert np.isfinite([*outcome.mu, *outcome.sigma]).all()
     assert beliefs.n_rounds.tolist() == [6]
@@ -118,7 +118,7 @@ def test_system__does_not_care_what_players_are_called(system: System) -> None:
     moved = {}
     for name, column in columns.items():
         if isinstance(column, tuple):
-            assert not len(column[1])  # nobody has a history yet
+            assert not len(column[1])  # there are no histories yet
             moved[name] = column
         else:
             moved[name] = np.empty_like(column)

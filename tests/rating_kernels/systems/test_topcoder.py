@@ -24,7 +24,7 @@ from ranklake.rating_kernels.fields import pair_field
 from ranklake.rating_kernels.systems.topcoder import SMALL, step_size
 
 SYSTEM = SYSTEMS["topcoder"]
-POINTS = 1e-8  # rounding of chances to win, times competition factors of thousands of points
+POINTS = 1e-8  # rounding of win probabilities, times competition factors of thousands of points
 
 forms = st.fixed_dictionaries(
     {name: st.booleans() for name in ("vol_after_cap", "two_phase", "published_constants")},
@@ -39,7 +39,7 @@ forms = st.fixed_dictionaries(
 
 
 def believed(mu: Any, sigma: Any, n_rounds: Any = 5, params: TopCoder | None = None) -> Beliefs:
-    """Players 0, 1, 2, ... of whom this is known."""
+    """Players 0, 1, 2, ... with these beliefs."""
     params = params or TopCoder()
     beliefs = SYSTEM.newcomers(params, len(mu))
     know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), n_rounds)
@@ -100,7 +100,7 @@ def test_step_size__falls_at_2000_and_2500(mu: float, engine: float, published: 
 
 
 def crowd(n: int, sigmas: tuple[float, float], kind: str, newcomers: float) -> tuple[Beliefs, Rounds]:
-    """``n`` players of whom a share has never been rated, and a round in which a third tie with the one before."""
+    """``n`` players, a share of them newcomers, and a round in which a third tie with the one before."""
     draw = np.random.default_rng(n)
     mu = draw.normal(1500, 400, n)
     if kind == "gap":
@@ -162,7 +162,7 @@ FARMED = range(128, 346)
 
 @pytest.fixture(scope="module")
 def seasons() -> dict[str, list[Rounds]]:
-    """Player 0 as honest as everybody else, and losing every contest of 128 to 345 that he enters above 2975 points."""
+    """Player 0 always honest, and losing on purpose in contests 128 to 345 when above 2975 points."""
     draw = np.random.default_rng(2021)
     skill = draw.normal(1800, 450, PLAYERS)
     skill[0] = 3100.0
@@ -328,7 +328,7 @@ def test_topcoder__equals_who_all_tie_keep_their_ratings(n: int) -> None:
 
 @pytest.mark.parametrize("n", [2, 30, SMALL + 200])
 def test_topcoder__handles_sigmas_next_to_nothing(n: int) -> None:
-    """Chances to win are then certainties: whoever did as expected stays, and sigma measures the others' surprise."""
+    """Win probabilities are then 0 or 1: expected results change nothing, sigma measures the other surprises."""
     mu = np.linspace(2000, 1000, n)
     expected = rated(TopCoder(), believed(mu, np.full(n, 1e-6)), ladder(*[1] * n))
     assert expected.mu == pytest.approx(mu, abs=1e-5)

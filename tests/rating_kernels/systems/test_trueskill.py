@@ -34,7 +34,7 @@ EXACT = MODELS[:4]
 
 
 def believed(params: TrueSkill, mu: Any, sigma: Any) -> Beliefs:
-    """A store of players 0, 1, 2, ... of whom this is known."""
+    """A store of players 0, 1, 2, ... with these beliefs."""
     beliefs = SYSTEM.newcomers(params, len(mu))
     know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
     return beliefs
@@ -49,7 +49,7 @@ def shown(params: TrueSkill, mu: Any, sigma: Any, round: Rounds, steps: bool = F
 
 
 def still(params: TrueSkill, **chosen: Any) -> TrueSkill:
-    """The same system without drift: what a test believes is what the round meets."""
+    """The same system without drift: the test's beliefs are the priors."""
     return dataclasses.replace(params, tau=0.0, **chosen)
 
 
@@ -333,7 +333,7 @@ def test_chain__needs_no_more_sweeps_when_it_is_longer() -> None:
 
 
 def test_chain__in_which_full_steps_jump_for_ever_is_damped() -> None:
-    """Ties of players whom a wide window holds together against their ratings: it pulls now at one edge, now at both.
+    """Ties that contradict the ratings, with a wide window: messages alternate between one edge and both.
 
     No p_draw below 1 makes a window of eight deviations, so the chain is run by itself; the mirrored one settles at the
     same messages.
@@ -356,7 +356,7 @@ def test_chain__in_which_full_steps_jump_for_ever_is_damped() -> None:
 
 
 def test_convention__of_the_engine_is_taken_as_it_is_when_its_messages_creep() -> None:
-    """A bound that binds nobody still tells something there, and that only wears off with the number of sweeps."""
+    """There, bounds without effect still send messages, which decay only with the number of sweeps."""
     params = TrueSkill(model="place", convention="half_variance", eps=1000, beta=10, tau=0)
     known = [1000.0, 0.0], [1.0, 1.0], ladder(2)  # their window is a hundred deviations wider than need be
     assert sweeps(params, *known) == 512
