@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from golden.runner import ABOUT, Answers, Vector, known
-from helpers.histories import know
+from helpers.histories import set_ratings
 from twins.codeforces import CFTwin, CodeforcesTwin, Outcome
 
 from ranklake.flows.engines.serial import Serial
@@ -39,7 +39,7 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     names = sorted({row[0] for contest in vector["contests"] for row in contest["standings"]} | set(ratings))
     beliefs = system.newcomers(params, len(names))
     for name, mu in ratings.items():
-        know(system, params, beliefs, [names.index(name)], mu, params.sigma_init, 0)
+        set_ratings(system, params, beliefs, [names.index(name)], mu, params.sigma_init, 0)
     answers = []
     for contest in vector["contests"]:
         players, lo, hi = zip(*contest["standings"], strict=True)

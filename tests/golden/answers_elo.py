@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from golden.runner import ABOUT, Answers, Vector, known
-from helpers.histories import four_steps, know
+from helpers.histories import four_steps, set_ratings
 from twins.elo import Twin
 
 from ranklake.flows.engines.serial import Serial
@@ -55,7 +55,7 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     rows = {name: row for row, name in enumerate(names)}
     beliefs = SYSTEM.newcomers(params, len(names))
     for name, mu in ratings.items():
-        know(SYSTEM, params, beliefs, [rows[name]], mu, 0.0, 0)
+        set_ratings(SYSTEM, params, beliefs, [rows[name]], mu, 0.0, 0)
     play = _play_round if step_by_step else _play
     return [
         {

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from golden.runner import ABOUT, Answers, Vector, known
-from helpers.histories import factors, four_steps, know
+from helpers.histories import factors, four_steps, set_ratings
 from twins.elo_mmr import Twin
 
 from ranklake.flows.engines.serial import Serial
@@ -76,7 +76,7 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     rows = {name: row for row, name in enumerate(sorted(_names(vector) | set(state)))}
     beliefs = system.newcomers(params, len(rows))
     for name, known_as in state.items():
-        know(system, params, beliefs, [rows[name]], *(known_as[key] for key in ("mu", "sig", "n")))
+        set_ratings(system, params, beliefs, [rows[name]], *(known_as[key] for key in ("mu", "sig", "n")))
     answers = []
     for contest in vector["contests"]:
         shown = "performances" in contest

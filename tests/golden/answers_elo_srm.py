@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from golden.runner import ABOUT, Answers, Vector, known
-from helpers.histories import four_steps, know
+from helpers.histories import four_steps, set_ratings
 from twins.elo_srm import Twin
 
 from ranklake.flows.engines.serial import Serial
@@ -60,7 +60,7 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     rows = {name: row for row, name in enumerate(sorted(names | set(state)))}
     beliefs = SYSTEM.newcomers(params, len(rows))
     for name, (mu, n_rounds) in state.items():
-        know(SYSTEM, params, beliefs, [rows[name]], mu, 0.0, n_rounds)
+        set_ratings(SYSTEM, params, beliefs, [rows[name]], mu, 0.0, n_rounds)
     answers: Answers = []
     for event, contest in enumerate(vector["contests"]):
         answers.append({})

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from golden.runner import ABOUT, Answers, Vector, known
-from helpers.histories import four_steps, know
+from helpers.histories import four_steps, set_ratings
 from twins.glicko import AllPairs, Glicko
 from twins.glicko2 import Glicko2
 
@@ -69,7 +69,7 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     rows = {player: row for row, player in enumerate(sorted(_players(vector) | set(state)))}
     beliefs = system.newcomers(params, len(rows))
     for player, (mu, sigma, *vol, n) in state.items():
-        know(system, params, beliefs, [rows[player]], mu, sigma, n)
+        set_ratings(system, params, beliefs, [rows[player]], mu, sigma, n)
         if vol:
             beliefs.state["vol"][rows[player]] = vol[0]
     of_games = {"glicko": glicko, "glicko2": glicko2}

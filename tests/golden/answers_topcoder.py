@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from golden.runner import ABOUT, Answers, Vector, known
-from helpers.histories import know
+from helpers.histories import set_ratings
 from twins.topcoder import Twin
 
 from ranklake.flows.engines.serial import Serial
@@ -55,7 +55,7 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     rows = {name: row for row, name in enumerate(sorted(names | set(given)))}
     beliefs = SYSTEM.newcomers(params, len(rows))
     for name, (mu, sigma, n) in given.items():
-        know(SYSTEM, params, beliefs, [rows[name]], mu, sigma, n)
+        set_ratings(SYSTEM, params, beliefs, [rows[name]], mu, sigma, n)
     answers = []
     for contest in vector["contests"]:
         names, lo, hi = zip(*contest["standings"], strict=True)

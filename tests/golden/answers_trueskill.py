@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from golden.runner import ABOUT, Answers, Vector, known
-from helpers.histories import four_steps, know
+from helpers.histories import four_steps, set_ratings
 from twins.trueskill import Twin
 
 from ranklake.flows.engines.serial import Serial
@@ -52,7 +52,7 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     rows = {name: row for row, name in enumerate(sorted(names | set(state)))}
     beliefs = system.newcomers(params, len(rows))
     for name, belief in state.items():
-        know(system, params, beliefs, [rows[name]], belief["mu"], belief["sig"], 0)
+        set_ratings(system, params, beliefs, [rows[name]], belief["mu"], belief["sig"], 0)
     answers: Answers = []
     for contest in vector["contests"]:
         players, lo, hi = zip(*contest["standings"], strict=True)

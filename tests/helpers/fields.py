@@ -1,4 +1,4 @@
-"""Fields of many players, their tables, and the sums that tables stand for."""
+"""Fields of many players, their tables, and exact sums."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Places:
 
 
 def groups(lo: np.ndarray[Any, np.dtype[np.int32]], rate: Floats) -> Places:
-    """What places say of a field whose weights are its rates."""
+    """Tie groups of a field with rates as weights."""
     first = group_starts(lo)
     return Places(first, *weigh_groups(rate, first))
 
@@ -94,7 +94,7 @@ class Table:
 
 
 def slowly(p: float, side: float, mu: Floats, rate: Floats) -> tuple[float, float]:
-    """What :meth:`Table.at` should say: exact sums of logistic terms."""
+    """The expected result of :meth:`Table.at`: exact sums of logistic terms."""
     value, slope = [], []
     for m, r in zip(mu.tolist(), rate.tolist(), strict=True):
         q = 1.0 / (1.0 + math.exp(min(side * (p - m) * r, 700.0)))

@@ -1,4 +1,4 @@
-"""Histories of :mod:`strategies` handed to the kernels, and beliefs taken apart again."""
+"""Conversion between the histories of :mod:`strategies` and the kernels' arrays."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = [
     "SYSTEM",
     "factors",
     "four_steps",
-    "know",
     "ladder",
     "pull",
     "rate",
     "same_bits",
+    "set_ratings",
     "show",
     "store",
     "store_of",
@@ -61,7 +61,7 @@ def ladder(*sizes: int, weight: float = 1.0, perf_ceiling: float = math.inf) -> 
 def four_steps(
     system: System, params: Any, beliefs: Beliefs, round: Rounds, performances: Sequence[float] | None = None
 ) -> Outcome:
-    """One round as large ones are rated, whatever its size; given ``performances`` take the place of the shown ones."""
+    """One round of any size in four steps, like a large one; given ``performances`` replace the computed ones."""
     n = round.n_rows
     outcome = Outcome.empty(n)
     prior, summary = outcome.prior, None
@@ -78,13 +78,13 @@ def four_steps(
 
 
 def show(params: Any, beliefs: Beliefs, row: int, *performances: float, time: int = 0) -> None:
-    """Rounds in which ``row`` alone took part, with these performances."""
+    """Rounds with ``row`` as the only participant, with these performances."""
     for performance in performances:
         round = Rounds.from_columns([0, 1], [row], [0], [0], [time])
         four_steps(SYSTEM, params, beliefs, round, [performance])
 
 
-def know(system: System, params: Any, beliefs: Beliefs, rows: Any, mu: Any, sigma: Any, n_rounds: Any) -> None:
+def set_ratings(system: System, params: Any, beliefs: Beliefs, rows: Any, mu: Any, sigma: Any, n_rounds: Any) -> None:
     """Set the ratings of ``rows``: no history, and rounds at unknown times."""
     beliefs.mu[rows], beliefs.sigma[rows], beliefs.n_rounds[rows] = mu, sigma, n_rounds
     for name, column in system.state(params, beliefs.mu[rows], beliefs.sigma[rows]).items():
@@ -97,7 +97,7 @@ def store_of(params: Any, people: Mapping[str, Belief], pool: Sequence[Any] = PO
     for row, name in enumerate(pool):
         if name in people:
             known = people[name]
-            know(SYSTEM, params, beliefs, [row], known.mu, known.sigma, known.n)
+            set_ratings(SYSTEM, params, beliefs, [row], known.mu, known.sigma, known.n)
             show(params, beliefs, row, *known.performances)
     return beliefs
 
@@ -105,7 +105,7 @@ def store_of(params: Any, people: Mapping[str, Belief], pool: Sequence[Any] = PO
 def rate(
     params: Any, contests: Iterable[Contest], people: Mapping[str, Belief] | None = None, engine: Engine | None = None
 ) -> tuple[Beliefs, Outcome]:
-    """A history over :data:`strategies.POOL`: the beliefs that it leaves, and every participation."""
+    """A history over :data:`strategies.POOL`: final beliefs, and the outcome of all participations."""
     beliefs = store_of(params, people or {})
     return beliefs, rate_rounds(SYSTEM, params, beliefs, to_rounds(contests), engine or Serial())
 
@@ -113,9 +113,10 @@ def rate(
 def store(
     params: Any, mu: float, sigma: float, normal_mu: float, normal_share: float, past: Sequence[tuple[float, float]]
 ) -> Beliefs:
-    """One player whose logistic factors ``(performance, beta)`` share what the normal one leaves of 1 / sigma^2."""
+    """One player with logistic factors ``(performance, beta)`` that share 1 / sigma^2 minus the normal factor's
+    weight."""
     beliefs = SYSTEM.newcomers(params, 1)
-    know(SYSTEM, params, beliefs, [0], mu, sigma, len(past))
+    set_ratings(SYSTEM, params, beliefs, [0], mu, sigma, len(past))
     weight = (1.0 - normal_share) / sigma**2 / max(len(past), 1)
     offsets = np.array([0, len(past)])
     columns: dict[str, Any] = beliefs.columns()

@@ -1,4 +1,4 @@
-"""What the tests of Glicko and of Glicko-2 share: beliefs by name, fields near and far, games."""
+"""Helpers of the Glicko and Glicko-2 tests: beliefs by name, fields, games."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from helpers.histories import know
+from helpers.histories import set_ratings
 from helpers.strategies import POOL, Belief
 from hypothesis import strategies as st
 
@@ -21,7 +21,7 @@ def believed(system: System, params: Any, people: Mapping[str, Belief]) -> Belie
     """A store with a row for each of :data:`strategies.POOL`, with the beliefs ``people``."""
     beliefs = system.newcomers(params, len(POOL))
     for name, known in people.items():
-        know(system, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
+        set_ratings(system, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
     return beliefs
 
 
@@ -33,7 +33,7 @@ def games() -> st.SearchStrategy[list[tuple[str, str, float]]]:
 
 
 def crowd(n: int, sigmas: tuple[float, float] = (30.0, 350.0), seed: int = 5) -> Field:
-    """Players in order of a skill that their ratings tell of, a third of them tied with the one before."""
+    """Players in the order of a skill correlated with their ratings; a third tie with the one before."""
     draw = np.random.default_rng(seed)
     mu, sigma = draw.normal(1500, 400, n), draw.uniform(*sigmas, n)
     order = np.argsort(-mu - draw.normal(0, 300, n))
@@ -42,7 +42,7 @@ def crowd(n: int, sigmas: tuple[float, float] = (30.0, 350.0), seed: int = 5) ->
 
 
 def thrown(n: int, reach: float, sigma_reach: float, seed: int = 7) -> Field:
-    """A crowd of which one in six stands anywhere up to ``reach`` away, and some of these are hardly known."""
+    """A field in which one in six players is up to ``reach`` away, some of these with a large sigma."""
     mu, sigma, lo = crowd(n, seed=seed)
     draw = np.random.default_rng(seed)
     far = np.flatnonzero(draw.random(n) < 1 / 6)

@@ -1,4 +1,4 @@
-"""BAR again, slowly: plain Python, pairwise sums, one player after the other.
+"""Reference implementation of BAR in plain Python: pairwise sums, one player at a time.
 
 Source: Weng and Lin, "A Bayesian Approximation Method for Online Ranking" (JMLR 12, 2011), Algorithm 1 (Bradley-Terry,
 full pair) with one player a team, and the variant of it in the engine of the authors of Elo-MMR (arXiv:2101.00400).
@@ -24,7 +24,7 @@ DEFAULTS = {
 
 @dataclass
 class Player:
-    """What is believed about one player."""
+    """The belief about one player."""
 
     mu: float
     sigma: float
@@ -44,7 +44,7 @@ class Outcome:
 
 @dataclass
 class Twin:
-    """The system and all it has learned. Parameters as in the specification; None is the variant's default.
+    """The system and its state. Parameters as in the specification; None is the variant's default.
 
     ``initial_state`` maps players to ``[mu, sigma, n]``.
     """
@@ -65,7 +65,7 @@ class Twin:
         self.players = {name: Player(mu, sigma, int(n)) for name, (mu, sigma, n) in self.initial_state.items()}
 
     def rate(self, standings: Sequence[Standing], time: float = 0, weight: float = 1.0) -> list[Outcome]:
-        """One contest; nothing depends on when it was."""
+        """One contest; time has no effect."""
         assert self.mu_init is not None
         assert self.sigma_init is not None
         assert self.beta is not None
@@ -101,7 +101,7 @@ class Twin:
         return one.mu + math.fsum(omega), one.sigma * math.sqrt(max(1 - math.fsum(delta), self.kappa))
 
     def _engine(self, one: Player, rest: Sequence[tuple[float, Player]], beta2: float) -> tuple[float, float]:
-        """The mean over all participants, oneself among them; what opponents tell about sigma is not used."""
+        """The mean over all participants, including oneself; the opponents' information about sigma is not used."""
         omega = []
         for s, other in rest:
             c = math.sqrt(one.sigma**2 + other.sigma**2 + 2 * beta2)

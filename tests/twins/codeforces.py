@@ -1,4 +1,4 @@
-"""Codeforces' rule and its generalisation by the authors of Elo-MMR again, slowly: plain Python, pairwise sums.
+"""Reference implementation of Codeforces' rule and of its generalisation by Elo-MMR's authors in plain Python.
 
 Sources: Mirzayanov, "Open Codeforces Rating System" (codeforces.com/blog/entry/20762, October 2015), and the program it
 links to; the second version of the inflation step is the one in use since round 327. Ebtekar and Liu's engine for what
@@ -45,7 +45,7 @@ class Outcome:
 
 @dataclass
 class CodeforcesTwin:
-    """Codeforces and all it has learned. Parameters as in the specification, ratings in points."""
+    """Codeforces and its state. Parameters as in the specification, ratings in points."""
 
     rule: str = "r327"
     arithmetic: str = "real"
@@ -146,7 +146,7 @@ class CodeforcesTwin:
 
 @dataclass
 class CFTwin:
-    """The engine's cfsys and all it has learned; ``sigma`` is carried along."""
+    """The engine's cfsys and its state; ``sigma`` does not change."""
 
     beta: float = 400.0 * C3 / math.log(10.0)
     weight: float = 1.0
@@ -232,7 +232,7 @@ def _level(field_: Sequence[float], scale: float, target: Decimal) -> tuple[floa
 
 
 def _bisect(increasing: Callable[[float], float], low: float, high: float) -> float:
-    """The zero of an increasing function between two signs, to the last bit that it can tell."""
+    """The zero of an increasing function between two signs, to the last bit."""
     while True:
         middle = low + (high - low) / 2
         if not low < middle < high:

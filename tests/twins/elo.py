@@ -1,4 +1,4 @@
-"""Elo again, slowly: plain Python, one game after the other, one opponent after the other.
+"""Reference implementation of Elo in plain Python: one game and one opponent at a time.
 
 Source: "The Math Behind ELO" for the curve, the change and K by importance; FIDE's tiers of K. Nothing is shared with
 the kernels: sums are exact (:func:`math.fsum`), powers of ten are taken as printed, decimals are rounded as decimals.
@@ -109,7 +109,7 @@ class Twin:
         return 1 / (1 + power) if x >= 0 else power / (1 + power)
 
     def k_of(self, player: Player) -> float:
-        """How far this player's next game counts."""
+        """K of the player's next game."""
         if player.k is not None:
             return player.k
         if self.k_rule == "fixed":

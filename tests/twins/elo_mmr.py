@@ -1,4 +1,4 @@
-"""Elo-MMR(rho) and Elo-MMchi again, slowly: plain Python, pairwise sums, one player after the other.
+"""Reference implementation of Elo-MMR(rho) and Elo-MMchi in plain Python: pairwise sums, one player at a time.
 
 Source: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400), with the
 parametrisation by limits, the delays and the drift of the authors' engine. Nothing is shared with the fast kernels: no
@@ -21,7 +21,7 @@ C3 = math.pi / math.sqrt(3.0)  # a logistic law of standard deviation s has scal
 
 @dataclass
 class Player:
-    """What is believed about one player: a normal factor times logistic ones, oldest first, each [p, w, beta]."""
+    """The belief about one player: a normal factor times logistic ones, oldest first, each [p, w, beta]."""
 
     mu: float
     sigma: float
@@ -34,7 +34,7 @@ class Player:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One participation: the belief before (diffused) and after, and what was shown in between.
+    """One participation: the belief before (diffused) and after, and the performance.
 
     ``factors`` are the logistic ones after the round, [performance, weight], oldest first; always empty for Elo-MMchi.
     """
@@ -52,7 +52,7 @@ class Outcome:
 
 @dataclass
 class Twin:
-    """A rating system and all it has learned. Parameters as in the specification, ratings in points.
+    """A rating system and its state. Parameters as in the specification, ratings in points.
 
     ``beta`` and ``gamma`` together replace ``weight_limit`` and ``sig_limit``; the drift belongs to the limits alone,
     and a delay acts as part of the contest's weight either way. ``initial_state`` maps players to
@@ -239,7 +239,7 @@ def _diffuse(player: Player, gamma2: float, rho: float) -> None:
 
 
 def _merge(player: Player, p: float, w: float) -> None:
-    """Take a factor into the normal one, by weight."""
+    """Merge a factor into the normal one by weight."""
     total = player.normal_weight + w
     player.normal_mu = (player.normal_weight * player.normal_mu + w * p) / total
     player.normal_weight = total
@@ -285,7 +285,7 @@ def _hazard(x: float) -> float:
 
 
 def _bisect(increasing: Callable[[float], float], low: float, high: float) -> float:
-    """The zero of an increasing function between two signs, to the last bit that it can tell."""
+    """The zero of an increasing function between two signs, to the last bit."""
     while True:
         middle = low + (high - low) / 2
         if not low < middle < high:

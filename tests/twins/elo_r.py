@@ -1,4 +1,4 @@
-"""Elo-R again, slowly: plain Python, pairwise sums, one player after the other.
+"""Reference implementation of Elo-R in plain Python: pairwise sums, one player at a time.
 
 Source: "Elo-R Competition Rating System" (2015, revised 2020), with all standard deviations in its barred units.
 Nothing is shared with the fast kernels: no tables, no arrays, no series, no Newton. Sums are exact (:func:`math.fsum`)
@@ -20,7 +20,7 @@ Factor = tuple[float, float]  # centre and width: mu_k, tau_k
 
 @dataclass
 class Player:
-    """What is believed about one player: a queue of factors, the first normal, the others logistic, oldest first."""
+    """The belief about one player: a queue of factors, the first normal, the others logistic, oldest first."""
 
     r: float
     sigma: float
@@ -30,7 +30,7 @@ class Player:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One participation: the belief before (with noise) and after, and what was shown in between."""
+    """One participation: the belief before (with noise) and after, and the performance."""
 
     player: str
     performance: float
@@ -45,7 +45,7 @@ class Outcome:
 
 @dataclass
 class Twin:
-    """The rating system and all it has learned. Parameters as in the specification, ratings in points.
+    """The rating system and its state. Parameters as in the specification, ratings in points.
 
     A contest of weight w has the gamma that widens gamma^2 - sigma*^2 by 1/w, so that its noise eta^2 is w times the
     usual one and sigma* stays the fixed point. ``initial_state`` maps players to ``{"factors": [[mu, tau], ...]}`` or
@@ -100,7 +100,7 @@ class Twin:
     # --- 1: noise ---
 
     def _noise_all(self, names: Sequence[str], weight: float) -> dict[str, float]:
-        """Let every participant's skill drift; return their kappa^2."""
+        """Let all skills drift; returns kappa^2 of each participant."""
         if not weight > 0:
             raise ValueError(f"weight must be > 0, got {weight}")
         # 1 / (1 / sigma*^2 - 1 / gamma^2) - sigma*^2 with the contest's gamma, multiplied out
@@ -211,7 +211,7 @@ def _sigma(queue: Sequence[Factor]) -> float:
 
 
 def _mode(queue: Sequence[Factor]) -> float:
-    """Where the factors' pulls cancel."""
+    """The zero of the sum of the factors' pulls."""
     (mu_0, tau_0), *logistic = queue
     centres = [mu for mu, _ in queue]
 
@@ -235,7 +235,7 @@ def _tanh_terms(p: float, r: float, delta: float) -> tuple[list[float], list[flo
 
 
 def _bisect(increasing: Callable[[float], float], low: float, high: float) -> float:
-    """The zero of an increasing function between two signs, to the last bit that it can tell."""
+    """The zero of an increasing function between two signs, to the last bit."""
     while True:
         middle = low + (high - low) / 2
         if not low < middle < high:

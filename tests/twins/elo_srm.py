@@ -1,4 +1,4 @@
-"""EloSRM again, slowly: plain Python, pairwise sums, one player after the other.
+"""Reference implementation of EloSRM in plain Python: pairwise sums, one player at a time.
 
 Source: "An Elo-based rating system for TopCoder SRM", text and appendix. Nothing is shared with the kernels: no tables,
 no arrays; sums are exact (:func:`math.fsum`).
@@ -19,7 +19,7 @@ K0 = 400 * math.log10(2)
 
 @dataclass(frozen=True)
 class Outcome:
-    """One participation, with the figures in between as the document calls them."""
+    """One participation, with intermediate values named as in the document."""
 
     player: str
     mu_prior: float
@@ -34,7 +34,7 @@ class Outcome:
 
 @dataclass
 class Twin:
-    """All ratings, and what the next new player gets. ``initial_state`` maps players to rating and earlier rounds."""
+    """All ratings, and the rating of the next newcomer. ``initial_state`` maps players to rating and earlier rounds."""
 
     k: float = 600.0
     c: float = 4.0

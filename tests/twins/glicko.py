@@ -1,4 +1,4 @@
-"""Glicko and the engine's all-pairs variant again, slowly: plain Python, one game after the other.
+"""Reference implementation of Glicko and the engine's all-pairs variant in plain Python: one game at a time.
 
 Sources: Glickman, "The Glicko system" (glicko.net/glicko/glicko.pdf), steps 1 and 2; for :class:`AllPairs` the Glicko
 of the engine published with Ebtekar and Liu, arXiv:2101.00400. Sums are exact (:func:`math.fsum`).
@@ -22,7 +22,7 @@ DAY = 86400
 
 @dataclass
 class Player:
-    """What is believed about one player, from how many contests, and when the last one was."""
+    """The belief about one player, number of contests and time of the last one."""
 
     mu: float
     sigma: float
@@ -55,7 +55,7 @@ def logistic(x: float) -> float:
 
 @dataclass
 class Glicko:
-    """All that the 1995 system has learned. Ratings in points; ``initial_state`` maps players to mu, sigma and n."""
+    """The state of the 1995 system. Ratings in points; ``initial_state`` maps players to mu, sigma and n."""
 
     sig_drift: float = 35.0
     max_rd: float = 350.0
@@ -80,7 +80,7 @@ class Glicko:
         return self.rate_period(played, time)
 
     def sit_out(self, name: str, periods: float = 1.0) -> Player:
-        """Step 1 alone, for periods without games."""
+        """Step 1 only, for periods without games."""
         player = self.players[name]
         player.sigma = min(math.sqrt(player.sigma**2 + self.sig_drift**2 * periods), self.max_rd)
         return player
@@ -130,7 +130,7 @@ class Glicko:
 
 @dataclass
 class AllPairs(Glicko):
-    """The engine's variant: the mean over all participants, oneself among them, counts as one game at even odds."""
+    """The engine's variant: the mean over all participants, including oneself, counts as one game at even odds."""
 
     beta: float = 400 * math.pi / math.sqrt(3) / math.log(10)
     max_rd: float = math.inf

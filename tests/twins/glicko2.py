@@ -1,4 +1,4 @@
-"""Glicko-2 again, slowly: plain Python, one game after the other, the volatility by the procedure of the paper.
+"""Reference implementation of Glicko-2 in plain Python: one game at a time, volatility by the paper's procedure.
 
 Source: Glickman, "Example of the Glicko-2 system" (2012, glicko.net/glicko/glicko2.pdf), steps 1 to 8.
 """
@@ -18,7 +18,7 @@ SCALES = {"printed": 173.7178, "exact": 400 / math.log(10)}
 
 @dataclass
 class Player:
-    """What is believed about one player, from how many contests, and when the last one was."""
+    """The belief about one player, number of contests and time of the last one."""
 
     mu: float
     sigma: float
@@ -43,7 +43,7 @@ class Outcome:
 
 @dataclass
 class Glicko2:
-    """All that the system has learned. Ratings in points; ``initial_state`` maps players to mu, sigma, vol and n."""
+    """The state of the system. Ratings in points; ``initial_state`` maps players to mu, sigma, vol and n."""
 
     tau: float = 0.5
     scale: str = "printed"
@@ -70,7 +70,7 @@ class Glicko2:
         return self.rate_period(played, time)
 
     def sit_out(self, name: str, periods: float = 1.0) -> Player:
-        """Step 6 alone, for each period without games."""
+        """Step 6 only, for each period without games."""
         player = self.players[name]
         player.sigma = self.points * math.sqrt((player.sigma / self.points) ** 2 + player.vol**2 * periods)
         return player

@@ -1,4 +1,4 @@
-"""Prediction metrics in slow plain Python, every pair by itself, as their definitions read.
+"""Reference implementation of the prediction metrics in plain Python: every pair, as in the definitions.
 
 Rows are ``(mu, lo, hi)`` in standing order. Sources as in ``rating_kernels/metrics/metrics.py``.
 """

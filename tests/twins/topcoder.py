@@ -1,4 +1,4 @@
-"""TopCoder's rule again, slowly: plain Python, pairwise sums, one player after the other.
+"""Reference implementation of TopCoder's rule in plain Python: pairwise sums, one player at a time.
 
 Source: "Algorithm Competition Rating System" as TopCoder publishes it, and the form that the authors of Elo-MMR
 (arXiv:2101.00400) give it in their engine: contest weights, a ceiling, two weights as parameters. Nothing is shared
@@ -18,7 +18,7 @@ Standing = tuple[str, int, int]  # player, lo, hi
 
 @dataclass
 class Player:
-    """What is believed about one player: rating, volatility, rated events."""
+    """The belief about one player: rating, volatility, rated events."""
 
     mu: float
     sigma: float
@@ -27,7 +27,7 @@ class Player:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One participation, with every number that the rule prints on its way."""
+    """One participation, with all intermediate values of the rule."""
 
     player: str
     performance: float
@@ -43,7 +43,7 @@ class Outcome:
 
 @dataclass
 class Twin:
-    """The rule and all it has learned. Parameters as in the specification, ratings in points.
+    """The rule and its state. Parameters as in the specification, ratings in points.
 
     ``initial_state`` maps players to ``[mu, sigma, n]``.
     """
@@ -68,7 +68,7 @@ class Twin:
     def rate(
         self, standings: Sequence[Standing], time: float = 0, weight: float = 1.0, perf_ceiling: float = math.inf
     ) -> list[Outcome]:
-        """One contest; nothing depends on when it was."""
+        """One contest; time has no effect."""
         if not weight > 0:
             raise ValueError(f"weight must be > 0, got {weight}")
         assert self.mu_init is not None
@@ -92,7 +92,7 @@ class Twin:
     def _rate_among(
         self, standings: Sequence[Standing], names: Iterable[str], weight: float, perf_ceiling: float
     ) -> dict[str, Outcome]:
-        """What happens to ``names``, from ratings before the contest, when ``standings`` is all there is."""
+        """Results of ``names``, from ratings before the contest, with ``standings`` only."""
         place = {name: (lo, hi) for name, lo, hi in standings}
         coders = [self.players[name] for name in place]
         factor = competition_factor(coders) if coders else math.nan
@@ -135,7 +135,7 @@ def places_among(standings: Sequence[Standing], names: set[str]) -> list[Standin
 
 
 def competition_factor(coders: Sequence[Player]) -> float:
-    """How widely ratings in the contest are spread."""
+    """Spread of the ratings in the contest."""
     n = len(coders)
     mean = math.fsum(one.mu for one in coders) / n
     between = math.fsum((one.mu - mean) ** 2 for one in coders) / (n - 1) if n > 1 else 0.0

@@ -1,4 +1,4 @@
-"""TrueSkill again, slowly: plain Python, a factor graph of objects, one message after the other.
+"""Reference implementation of TrueSkill in plain Python: a factor graph of objects, one message at a time.
 
 Source: Herbrich, Minka and Graepel, "TrueSkill: A Bayesian Skill Rating System" (NIPS 2006), figure 1 and table 1, with
 the draw margin of its section 2; for levels Nikolenko and Sirotkin, "Extensions of the TrueSkill rating system" (2010).
@@ -20,7 +20,7 @@ SETTLED, SWEEPS, UNDAMPED = 1e-13, 1000, 60
 
 @dataclass(frozen=True)
 class Normal:
-    """A normal law or message: precision pi = 1 / variance and tau = precision * mean; zeros say nothing."""
+    """A normal law or message: precision pi = 1 / variance and tau = precision * mean; zeros mean no information."""
 
     pi: float = 0.0
     tau: float = 0.0
@@ -60,7 +60,7 @@ class Comparison:
     message: Normal = field(default_factory=Normal)  # the truncation's message to d
 
     def pass_messages(self, step: float) -> float:
-        """Once around; returns how far the law of the difference moved."""
+        """Update all messages once; returns the movement of the law of the difference."""
         upper, lower = self.upper.without(self), self.lower.without(self)
         d = upper.plus(lower, -1.0)
         if d.pi == 0.0 and math.isinf(self.high):
@@ -81,7 +81,7 @@ class Comparison:
 
 @dataclass
 class Player:
-    """What is believed about one player."""
+    """The belief about one player."""
 
     mu: float
     sigma: float
@@ -101,7 +101,7 @@ class Outcome:
 
 @dataclass
 class Twin:
-    """A rating system and all it has learned; parameters as in the specification, None for the model's default."""
+    """A rating system and its state; parameters as in the specification, None for the model's default."""
 
     model: str = "adjacent"
     convention: str = "exact"
@@ -150,7 +150,7 @@ class Twin:
         return outcomes
 
     def _settle(self, performances: Sequence[Variable], standings: Sequence[Standing]) -> None:
-        """Sweep down and up until nothing moves."""
+        """Sweep down and up until convergence."""
         chain = (
             self._adjacent(performances, standings)
             if self.model == "adjacent"

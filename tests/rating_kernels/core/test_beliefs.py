@@ -1,4 +1,4 @@
-"""The store: it grows, it is stored and restored, and a restored one rates on as if nothing had happened."""
+"""The store: growth, export and restore; a restored store gives the same results."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_history__stretches_double_and_outgrown_ones_are_left_behind() -> None:
 
 
 def test_history__pool_grows_when_it_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a pool of a few places, results have the bits that they have from a large one."""
+    """Results from a small initial pool have the same bits as from a large one."""
     params, rounds = SYSTEM.params(rho=0.04), rounds_of(60, 12, 5, seed=3)
     roomy = SYSTEM.newcomers(params, 12)
     expected = rated(params, rounds, roomy)
@@ -170,7 +170,7 @@ def test_restore__is_the_inverse_of_columns(remembered: tuple[str, ...]) -> None
     ids=str,
 )
 def test_restore__then_rating_on_gives_the_bits_of_never_having_stopped(chosen: dict[str, float]) -> None:
-    """The promise behind resuming: after 130 rounds each, old factors merge all the time."""
+    """Resuming depends on this. After 130 rounds each, old factors are merged in every round."""
     params, rounds = SYSTEM.params(**chosen), rounds_of(180, 9, 7, seed=5)
     through = SYSTEM.newcomers(params, 9)
     expected = rated(params, rounds, through)
@@ -225,7 +225,7 @@ def test_history__bound_is_kept_and_the_oldest_go_first() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_put__of_what_was_taken_gives_another_store_the_same_future(seed: int) -> None:
-    """Some players' beliefs go to a store in which they have other rows and others a past, and come back in the end."""
+    """Beliefs are copied to a store with other rows and other histories, and back."""
     params, draw = SYSTEM.params(), np.random.default_rng(seed)
     whole, home = (SYSTEM.newcomers(params, 60) for _ in range(2))
     away = SYSTEM.newcomers(params, 90)

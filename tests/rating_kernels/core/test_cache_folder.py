@@ -1,4 +1,4 @@
-"""Compiled kernels are kept in the user's cache folder, one subfolder a release; only private folders are trusted."""
+"""The cache of compiled kernels: one subfolder of the user's cache folder a release; only private folders are used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DAY = 86400.0
 
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """A user without NUMBA_CACHE_DIR, whose home and temporary folder are below ``tmp_path``."""
+    """No NUMBA_CACHE_DIR; home and temporary folder are below ``tmp_path``."""
 
     def forget() -> None:
         for remembered in (cache_folder._folders, cache_folder._warn_once, cache_folder._note_use):
@@ -44,7 +44,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def unusable(folder: Path) -> None:
-    """A folder that not even the superuser can make: a file is in its place."""
+    """A folder that not even the superuser can create: a file has its name."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.write_bytes(b"")
 

@@ -1,4 +1,4 @@
-"""The kernels stand alone: beside numpy and numba, and what these bring, nothing is imported."""
+"""The kernels import numpy, numba and their dependencies only."""
 
 from __future__ import annotations
 

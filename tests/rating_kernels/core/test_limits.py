@@ -1,4 +1,4 @@
-"""Ranges of hyperparameters and of the numbers of contests, and what ratings on other scales need."""
+"""Ranges of hyperparameters and of the numbers of contests, for ratings on different scales."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_hyperparameter__out_of_its_range_is_refused_with_range_and_value(build:
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("scale", [1e-3, 1e6])
 def test_hyperparameter__is_allowed_on_scales_from_a_thousandth_to_a_million(name: str, scale: float) -> None:
-    """All that is in rating points, or their squares, for users whose ratings are about 1 or about 10^9."""
+    """All parameters in rating points or their squares, for ratings of about 1 and of about 10^9."""
     system = SYSTEMS[name]
     usual = system.params()
     settings = {}

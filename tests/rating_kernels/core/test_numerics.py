@@ -22,7 +22,7 @@ def exactly(function: Callable[[Decimal], Decimal], x: float) -> Decimal:
 
 
 def loop(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
-    """The function where it is used: inside a compiled loop, several numbers at once."""
+    """The function in a compiled, vectorised loop."""
 
     @numba.njit
     def over(x):
@@ -99,7 +99,7 @@ def test_numerics__is_exact_at_zero_and_has_limits() -> None:
 
 @pytest.mark.parametrize("function", [exp, log1p, one_minus_exp])
 def test_numerics__never_falls_where_it_should_rise(function) -> None:
-    """Over steps of some 1e-13, across the joints of the pieces that the functions are made of."""
+    """In steps of about 1e-13, across the joints between the pieces of the functions."""
     joints = {exp: 0.5 * math.log(2), log1p: 2**0.5 - 1, one_minus_exp: 0.35}
     x = joints[function] * (1.0 + 1e-12 * np.arange(-200, 200))
     values = loop(function)(x)

@@ -1,4 +1,4 @@
-"""Sums over pairs, read off tables, against exact sums; the laws they obey; their cost."""
+"""Sums over pairs from tables: against exact sums, general properties, cost."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_sums__of_few_are_right_to_rounding(shape: str, kind: str, n: int) -> No
 @pytest.mark.parametrize("ratio", [1.0, 1.1, 4.0, 40.0, 127.0, 129.0, 1e4])
 @pytest.mark.parametrize("kind", KINDS)
 def test_table__holds_a_crowd_in_one_spot_wherever_it_stands_between_grid_points(kind: str, ratio: float) -> None:
-    """The worst case of the interpolation: all terms are as steep as terms can be, and equally wrong."""
+    """The worst case of the interpolation: all terms have the steepest slope and the same error."""
     crowd, n = 400, 1100
     reach = 12 * math.sqrt(2.0 * ratio)
     for place in (0.25, 0.5):
@@ -201,7 +201,7 @@ def test_sums__need_positive_variances(n: int, wrong: float) -> None:
 
 
 def work(monkeypatch: pytest.MonkeyPatch, mu: Floats, variance: Floats) -> int:
-    """Terms summed one by one, and what tables cost in these."""
+    """Number of direct terms, and the cost of tables in terms."""
     done = []
 
     def count(name: str, cost: Callable[..., int]) -> None:

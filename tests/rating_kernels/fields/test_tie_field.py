@@ -1,4 +1,4 @@
-"""Sums over tie groups of any size are those of all their pairs."""
+"""Sums over tie groups of any size against sums over all their pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZES = [1, 1, 5, DIRECT, 1, DIRECT + 1, 700, BLOCK + 100, 2, BLOCK]
 
 
 def groups(ratio: float = 1.0):
-    """Ratings, rates that differ by ``ratio``, weights, and where the tie groups begin."""
+    """Ratings, rates with ratio ``ratio``, weights, and first rows of tie groups."""
     draw = np.random.default_rng(2)
     n = sum(SIZES)
     rate = 0.006 * ratio ** -draw.random(n)

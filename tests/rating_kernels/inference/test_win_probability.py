@@ -68,7 +68,7 @@ def test_win_probability__on_elos_normal_curve_is_the_one_of_its_author() -> Non
 
 
 @pytest.mark.parametrize("u", [-12.0, -3.0, -0.5, 0.3, 1.0, 8.0])
-def test_logistic_duel__of_equal_scales_has_its_closed_form(u: float) -> None:
+def test_logistic_win_probability__of_equal_scales_has_its_closed_form(u: float) -> None:
     """With u the gap in scales: 1 / (1 - e^-u) - u e^-u / (1 - e^-u)^2, by integrating the logistic law by parts."""
     rest = -math.expm1(-u)
     expected = 1.0 / rest - u * math.exp(-u) / rest**2
@@ -77,7 +77,7 @@ def test_logistic_duel__of_equal_scales_has_its_closed_form(u: float) -> None:
 
 @pytest.mark.parametrize("ratio", [1.0, 1.7, 5.0, 40.0, 1e6])
 @pytest.mark.parametrize("gap", [0.0, 35.0, -400.0, 2500.0])
-def test_logistic_duel__is_the_integral_it_stands_for(ratio: float, gap: float) -> None:
+def test_logistic_win_probability__is_the_integral_it_stands_for(ratio: float, gap: float) -> None:
     """A fine sum over the law of the first player's performance, a hundred times denser than the rule's."""
     q = np.arange(-60.0, 60.0, 0.005)
     e = np.exp(-np.abs(q))

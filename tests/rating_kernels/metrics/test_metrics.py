@@ -1,4 +1,4 @@
-"""Prediction metrics against plain Python, and against what must hold of them whatever the ratings."""
+"""Prediction metrics against plain Python, and their general properties."""
 
 from __future__ import annotations
 

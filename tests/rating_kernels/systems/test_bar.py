@@ -1,4 +1,4 @@
-"""BAR against its plain-Python twin, against its own table, and in what its two variants owe."""
+"""BAR against its plain-Python twin, table against direct sums, and properties of its two variants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from golden.answers_bar import package, twin
-from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
 from helpers.strategies import POOL, histories, places, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,7 +41,7 @@ paper_form = st.fixed_dictionaries(
 def believed(params: BAR, mu: Any, sigma: Any) -> Beliefs:
     """Players 0, 1, 2, ... with these beliefs."""
     beliefs = SYSTEM.newcomers(params, len(mu))
-    know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
+    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
     return beliefs
 
 
@@ -60,7 +60,7 @@ def test_bar__agrees_with_the_twin(contests, people, chosen) -> None:
     stores = [SYSTEM.newcomers(params, len(POOL)) for _ in range(2)]
     for beliefs in stores:
         for name, (mu, sigma, n) in known.items():
-            know(SYSTEM, params, beliefs, [POOL.index(name)], mu, sigma, n)
+            set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], mu, sigma, n)
     rounds = to_rounds(contests)
     outcome = rate_rounds(SYSTEM, params, stores[0], rounds, Serial())
     expected = [one for c in contests for one in twin.rate(c.standings, c.time, c.weight)]
@@ -168,7 +168,7 @@ def test_bar__players_of_equal_sigma_win_what_others_lose(spots, mu, params) -> 
 )
 @repeatable(60)
 def test_bar__a_better_place_raises_mu_and_leaves_sigma_alone(spots, mu, at, params) -> None:
-    """Sigma depends on who took part and not on who won: in one round nothing is gained by losing."""
+    """Sigma depends on the participants and not on the result: losing gains nothing in one round."""
     lo, hi = zip(*spots, strict=True)
     sigma = np.linspace(60, 350, 8)
     before = rated(params, mu, sigma, Rounds.from_columns([0, 8], np.arange(8), lo, hi))
@@ -183,7 +183,7 @@ def test_bar__a_better_place_raises_mu_and_leaves_sigma_alone(spots, mu, at, par
 
 
 def test_bar__a_better_rating_stays_better_after_the_same_result_but_not_in_the_papers_form() -> None:
-    """The paper's sum moves a rating n times as far as one opponent would: against a crowd it overshoots."""
+    """The paper's sum moves a rating n times as far as one opponent: in a large field it overshoots."""
     n = 300
     mu = np.r_[1600.0, np.full(n - 1, 1500.0)]
     for params, keeps in ((BAR(), True), (dataclasses.replace(CROWDED, sig_drift=0.0), False)):

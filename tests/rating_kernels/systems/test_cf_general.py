@@ -1,4 +1,4 @@
-"""The generalised Codeforces rule against its plain-Python twin, and against what follows from its definition."""
+"""The generalised Codeforces rule against its plain-Python twin, and consequences of its definition."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
 from helpers.strategies import POOL, histories, places, ratings, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,9 +22,9 @@ POINTS = 1e-9  # what a root may be off
 
 
 def believed(params: CFGeneral, mu: Any, sigma: Any = 100.0) -> Beliefs:
-    """A store of players 0, 1, 2, ... who have these ratings."""
+    """A store of players 0, 1, 2, ... with these ratings."""
     beliefs = SYSTEM.newcomers(params, len(mu))
-    know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), sigma, 5)
+    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), sigma, 5)
     return beliefs
 
 
@@ -63,7 +63,7 @@ def test_history__agrees_with_the_twin(large: bool, data, contests, chosen) -> N
     params, twin = SYSTEM.params(**chosen), CFTwin(**chosen, initial_ratings=known)
     beliefs = SYSTEM.newcomers(params, len(POOL))
     for name, mu in known.items():
-        know(SYSTEM, params, beliefs, [POOL.index(name)], mu, 100.0, 0)
+        set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], mu, 100.0, 0)
     sigma = beliefs.sigma.copy()
     for contest in contests:
         expected = twin.rate(contest.standings, contest.weight, contest.perf_ceiling)
@@ -166,13 +166,13 @@ def test_ceiling__caps_the_performance_before_it_pulls() -> None:
 
 
 def test_rule__is_that_of_codeforces_but_for_oneself() -> None:
-    """With the default beta the curve is Elo's; in a large field it hardly matters how one counts oneself."""
+    """With the default beta the curve is Elo's; in a large field the own term has little effect."""
     n = 5000
     mu = np.random.default_rng(5).normal(1500, 300, n)
     codeforces = SYSTEMS["codeforces"]
     params = Codeforces(rule="none", tie_rank="avg", arithmetic="real")
     beliefs = codeforces.newcomers(params, n)
-    know(codeforces, params, beliefs, np.arange(n), mu, 0.0, 5)
+    set_ratings(codeforces, params, beliefs, np.arange(n), mu, 0.0, 5)
     other = rate_rounds(codeforces, params, beliefs, ladder(*[5] * 1000), Serial())
     one = shown(SYSTEM.params(), mu, ladder(*[5] * 1000))
     inner = slice(100, n - 100)

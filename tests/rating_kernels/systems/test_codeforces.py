@@ -1,4 +1,4 @@
-"""Codeforces' rating against its plain-Python twin, and against what its author says of it."""
+"""Codeforces' rating against its plain-Python twin, and properties that its author states."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
 from helpers.strategies import POOL, histories, places, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,9 +28,9 @@ RATE = math.log(10.0) / 400.0
 
 
 def believed(params: Codeforces, mu: Any) -> Beliefs:
-    """A store of players 0, 1, 2, ... who have these ratings."""
+    """A store of players 0, 1, 2, ... with these ratings."""
     beliefs = SYSTEM.newcomers(params, len(mu))
-    know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), 0.0, 5)
+    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), 0.0, 5)
     return beliefs
 
 
@@ -66,7 +66,7 @@ def test_history__agrees_with_the_twin(large: bool, data, contests, chosen) -> N
     params, twin = SYSTEM.params(**chosen), CodeforcesTwin(**chosen, initial_ratings=known)
     beliefs = SYSTEM.newcomers(params, len(POOL))
     for name, mu in known.items():
-        know(SYSTEM, params, beliefs, [POOL.index(name)], mu, 0.0, 0)
+        set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], mu, 0.0, 0)
     for contest in contests:
         expected = twin.rate(contest.standings)
         round = to_rounds([contest])
@@ -162,7 +162,7 @@ def test_engines__agree_to_the_bit_where_the_ends_are_summed_directly(excludes: 
 
 @pytest.mark.parametrize("large", [False, True], ids=["small", "four-steps"])
 def test_need__that_is_a_whole_number_exactly_is_found(large: bool) -> None:
-    """99 newcomers, each counting: the second place asks for m = sqrt(2 * 50) = 10 = 1 + 99 / (1 + 10)."""
+    """99 newcomers: the second place needs m = sqrt(2 * 50) = 10 = 1 + 99 / (1 + 10)."""
     params = SYSTEM.params(arithmetic="integer", need_excludes_self=False)
     assert shown(params, np.full(99, 1500.0), ladder(*[1] * 99), large).perf[1] == 1900.0
 
@@ -171,7 +171,7 @@ def test_need__that_is_a_whole_number_exactly_is_found(large: bool) -> None:
 @pytest.mark.parametrize("arithmetic", ["real", "integer"])
 @pytest.mark.parametrize("gap", [0.0, 100.0, 600.0, 5000.0, 60_000.0])
 def test_need__of_somebody_who_does_as_expected_is_their_rating(gap: float, arithmetic: str, large: bool) -> None:
-    """In a symmetric field where all tie the middle one is placed as expected, on however flat a curve."""
+    """In a symmetric field where all tie, the middle player has the expected place, also on a flat curve."""
     params = SYSTEM.params(rule="none", arithmetic=arithmetic, tie_rank="avg")
     for mu in ([2000 - gap, 2000, 2000 + gap], [2000 - 2 * gap, 2000 - gap, 2000, 2000 + gap, 2000 + 2 * gap]):
         outcome = shown(params, mu, ladder(len(mu)), large)
@@ -299,7 +299,7 @@ def test_lone_player__is_left_alone_unless_the_rule_is_taken_literally(arithmeti
 @pytest.mark.parametrize("large", [False, True], ids=["small", "four-steps"])
 @pytest.mark.parametrize("excludes", [True, False], ids=["text", "program"])
 def test_round__of_0_against_5000_keeps_its_digits(excludes: bool, large: bool) -> None:
-    """Near certainties are known by how much they lack: with 1 - p they would be right to a tenth of a point."""
+    """Probabilities near 1 are computed from 1 - p; otherwise the error would be a tenth of a point."""
     chosen = {"need_excludes_self": excludes, "rule": "none", "arithmetic": "real"}
     params = SYSTEM.params(**chosen)
     for mu in ([5000.0, 0.0], [0.0, 5000.0]):

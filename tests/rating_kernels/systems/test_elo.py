@@ -1,4 +1,4 @@
-"""Elo against printed tables, against its plain-Python twin, and against what the rules promise."""
+"""Elo against printed tables, against its plain-Python twin, and properties of the rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from golden.answers_elo import package, twin
 from golden.runner import FOLDER
-from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
 from helpers.strategies import POOL, histories, places, ratings, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +32,7 @@ POINTS = 1e-9
 def believed(params: Elo, mu: Any, **state: Any) -> Beliefs:
     """A store of players 0, 1, 2, ... with these ratings."""
     beliefs = SYSTEM.newcomers(params, len(mu))
-    know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), 0.0, 0)
+    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), 0.0, 0)
     for name, values in state.items():
         beliefs.state[name][:] = values
     return beliefs
@@ -50,7 +50,7 @@ def game(params: Elo, a: float, b: float, score: float = 1.0, k: float | None = 
 
 
 def test_blog__table_of_four_games_comes_out_row_by_row(capsys: pytest.CaptureFixture[str]) -> None:
-    """The printed rows, but for one misprint: the last leaves Cindy at 1162, where the rule takes 17 points."""
+    """The printed rows except for one misprint: the last row has Cindy at 1162, but the rule subtracts 17 points."""
     names = ["Amy", "Brad", "Cindy", "Dirk"]
     params = Elo(k=40, mu_init=1200, round_digits=0, round_what="change")
     beliefs = SYSTEM.newcomers(params, 4)

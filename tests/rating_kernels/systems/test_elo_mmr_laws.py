@@ -1,4 +1,4 @@
-"""What the paper proves of Elo-MMR (arXiv:2101.00400, Theorems 4.1 and 5.2 to 5.7), and the edges of its domain."""
+"""Properties that the paper proves for Elo-MMR (arXiv:2101.00400, Theorems 4.1 and 5.2 to 5.7), and edge cases."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from helpers.histories import (
     SYSTEM,
     factors,
     four_steps,
-    know,
     ladder,
     pull,
     rate,
     same_bits,
+    set_ratings,
     show,
     store,
     store_of,
@@ -151,7 +151,7 @@ def test_diffusion__weighs_without_looking_at_performances(sigma, gamma, surpris
 def perfs(
     people: dict[str, Belief], contest: Contest, tie_mode: str, steps: bool = False, **chosen: Any
 ) -> dict[str, float]:
-    """Who showed what in one round, through the path of small rounds or that of large ones."""
+    """Performances in one round, by the path of small rounds or that of large ones."""
     params = SYSTEM.params(tie_mode=tie_mode, **chosen)
     beliefs = store_of(params, people)
     round = to_rounds([contest])
@@ -199,7 +199,7 @@ def test_performance__rises_with_the_own_place(rows, people, tie_mode, data) -> 
 
 
 def moved_up(rows: list[tuple[Any, int, int]], row: int) -> list[tuple[Any, int, int]]:
-    """The same standings, but one player (not of the first group) stands alone just above the group ahead of it."""
+    """The same standings with one player (not of the first group) moved alone just above the group ahead."""
     groups: list[list[Any]] = []
     for name, lo, _ in rows:
         if lo == sum(map(len, groups)):
@@ -240,7 +240,7 @@ def test_rating__rises_with_every_past_performance(shown, data, rho, history_len
 
 
 def transplanted(body: Beliefs, head: Beliefs, row: int, params: Any) -> Beliefs:
-    """A copy of ``body`` in which everything about player ``row`` is as in ``head``."""
+    """A copy of ``body`` with the belief about player ``row`` from ``head``."""
     columns, other = body.columns(), head.columns()
     for name, column in columns.items():
         if isinstance(column, tuple):
@@ -357,9 +357,9 @@ def test_order__inside_a_tie_group_changes_nothing_but_rounding(rows, people, ti
 
 
 def outcome_of(params: Any, round: Rounds, mu: Any = 1500.0, sigma: Any = 80.0) -> Outcome:
-    """One round among veterans of these ratings; checked to be numbers."""
+    """One round of veterans with these ratings; all results are checked to be finite."""
     beliefs = SYSTEM.newcomers(params, round.n_rows)
-    know(SYSTEM, params, beliefs, slice(None), mu, sigma, 9)
+    set_ratings(SYSTEM, params, beliefs, slice(None), mu, sigma, 9)
     outcome = rate_rounds(SYSTEM, params, beliefs, round, Serial())
     for name in ("perf", "mu", "sigma"):
         assert np.all(np.isfinite(getattr(outcome, name)))

@@ -1,4 +1,4 @@
-"""The kernels against the plain-Python twin, which shares nothing with them.
+"""The kernels against the plain-Python twin, which shares no code with them.
 
 What a difference may be: a performance is a zero of Q, which sums numbers of size W in double precision, and so is
 known to about eps W over its slope there; between far apart crowds that slope is e^-20 of W or less. A rating is an
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.fields import KINDS, Table, field, groups, plan_for
-from helpers.histories import C3, SYSTEM, factors, four_steps, know, rate, to_rounds
+from helpers.histories import C3, SYSTEM, factors, four_steps, rate, set_ratings, to_rounds
 from helpers.strategies import POOL, Belief, Contest, elo_mmr_params, histories, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,7 +106,7 @@ def test_long_career__agrees_with_the_twin(performances, rho, tie_mode) -> None:
 @pytest.mark.parametrize("tie_mode", ["full", "split"])
 @pytest.mark.parametrize("n", [95, 96, 97, 120])
 def test_round_of_a_hundred__agrees_with_the_twin(n: int, tie_mode: str) -> None:
-    """On both sides of where the table takes over from direct sums."""
+    """On both sides of the switch from direct sums to the table."""
     draw = np.random.default_rng(n)
     names = [f"p{i}" for i in range(n)]
     state = {
@@ -117,7 +117,7 @@ def test_round_of_a_hundred__agrees_with_the_twin(n: int, tie_mode: str) -> None
     }
     params, twin = SYSTEM.params(tie_mode=tie_mode), Twin(tie_mode=tie_mode, initial_state=state)
     beliefs = SYSTEM.newcomers(params, n)
-    know(
+    set_ratings(
         SYSTEM, params, beliefs, slice(None), *([known[key] for known in state.values()] for key in ("mu", "sig", "n"))
     )
     lo = np.sort(draw.integers(0, n, n))
@@ -131,7 +131,7 @@ def test_round_of_a_hundred__agrees_with_the_twin(n: int, tie_mode: str) -> None
 
 
 def _small(params: Any, beliefs: Any, rounds: Any) -> Any:
-    """The round as small ones are rated, on a copy."""
+    """The round on the path of small rounds, on a copy."""
     copy = SYSTEM.newcomers(params, 0)
     copy.restore(beliefs.columns())
     return rate_rounds(SYSTEM, params, copy, rounds, Serial())

@@ -1,4 +1,4 @@
-"""Elo-MMchi against numbers from outside, against its plain-Python twin, and against what the paper proves of it."""
+"""Elo-MMchi against external numbers, against its plain-Python twin, and properties that the paper proves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from golden.answers_elo_mmr import params_of as vector_params
 from golden.runner import FOLDER
-from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
 from helpers.strategies import POOL, Belief, Contest, elo_mmr_params, histories, places, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +35,7 @@ POINTS = 1e-9  # what a root may be off
 def believed(params: EloMMX, mu: Any, sigma: Any) -> Beliefs:
     """A store of players 0, 1, 2, ... with these beliefs."""
     beliefs = SYSTEM.newcomers(params, len(mu))
-    know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
+    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
     return beliefs
 
 
@@ -114,7 +114,7 @@ def test_vector__is_answered(path: Path, large: bool) -> None:
     names = sorted({name for c in vector["contests"] for name, _, _ in c["standings"]} | set(known))
     beliefs = SYSTEM.newcomers(params, len(names))
     for name, state in known.items():
-        know(SYSTEM, params, beliefs, [names.index(name)], state["mu"], state["sig"], state["n"])
+        set_ratings(SYSTEM, params, beliefs, [names.index(name)], state["mu"], state["sig"], state["n"])
     for contest, expected in zip(vector["contests"], vector["expected"], strict=True):
         how = {"time": contest.get("time", 0), "weight": contest.get("weight", 1.0)}
         round = to_rounds([Contest(contest["standings"], **how)], {name: i for i, name in enumerate(names)})
@@ -152,7 +152,7 @@ def test_history__agrees_with_the_twin(contests, people, chosen, ceiling_gaussia
 def _pool(params: EloMMX, people: dict[str, Belief]) -> Beliefs:
     beliefs = SYSTEM.newcomers(params, len(POOL))
     for name, known in people.items():
-        know(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
+        set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
     return beliefs
 
 
@@ -160,7 +160,7 @@ def _pool(params: EloMMX, people: dict[str, Belief]) -> Beliefs:
 
 
 def field(n: int, beta: float, sigmas: tuple[float, float], kind: str, tied: float) -> tuple[Any, Any, Any]:
-    """Means, inverse deviations and first rows of groups, in order of what was shown."""
+    """Means, inverse deviations and first rows of groups, in order of performance."""
     draw = np.random.default_rng(n + int(beta))
     mu = draw.normal(1500, 500, n)
     if kind == "gap":
@@ -268,7 +268,7 @@ def test_history__shifting_all_ratings_shifts_all_results(contests, chosen, shif
 
 @pytest.mark.parametrize("n", [7, 300, 1500])
 def test_round__scaling_all_ratings_scales_all_results_to_the_bit(n: int) -> None:
-    """By a power of two: nothing in the arithmetic knows how long a point is."""
+    """By a power of two: the arithmetic has no absolute scale."""
     draw = np.random.default_rng(3)
     mu, sigma = draw.normal(0, 400, n), draw.uniform(80, 350, n)
     round = ladder(*([1] * n))

@@ -1,4 +1,4 @@
-"""Elo-R against the figures its report prints, its plain-Python twin and the laws that noise, merges and ties obey."""
+"""Elo-R against the figures of its report, its plain-Python twin, and properties of noise, merges and ties."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from golden.answers_elo_r import queue, remember
-from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
 from helpers.strategies import POOL, Belief, histories, places, populations, ratings, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,9 +58,9 @@ def store_of(params: EloR, players: dict[str, Player]) -> Beliefs:
 
 
 def veteran(params: EloR, rating: float = 1000.0, rounds: int = 40) -> Beliefs:
-    """One player who has always shown the same, with sigma = sigma* from the beginning."""
+    """One player with constant performances and sigma = sigma* from the beginning."""
     beliefs = SYSTEM.newcomers(params, 1)
-    know(SYSTEM, params, beliefs, [0], rating, params.sigma_star, 0)
+    set_ratings(SYSTEM, params, beliefs, [0], rating, params.sigma_star, 0)
     walk(params, beliefs, [rating] * rounds)
     return beliefs
 
@@ -297,7 +297,7 @@ def test_performances__of_two_thousand_agree_with_pairwise_sums(tie_mode: str) -
     params, twin = EloR(tie_mode=tie_mode), Twin(tie_mode=tie_mode)
     n, draw = 2000, np.random.default_rng(7)
     beliefs = SYSTEM.newcomers(params, n)
-    know(SYSTEM, params, beliefs, np.arange(n), draw.normal(1500, 400, n), draw.uniform(100, 350, n), 5)
+    set_ratings(SYSTEM, params, beliefs, np.arange(n), draw.normal(1500, 400, n), draw.uniform(100, 350, n), 5)
     round = ladder(1, 2, *[1] * 500, *[3] * 100, 1196, 1)
     prior = noised(params, _copy(beliefs, params))
     field = list(zip(prior.mu_prior.tolist(), np.hypot(prior.sigma_prior, 250.0).tolist(), strict=True))
@@ -318,7 +318,7 @@ def test_ties__share_a_performance_in_full_and_order_by_rating_in_half(spots, mu
     """Where all are known equally well: a player's own rating holds on to its performance, the tighter the surer."""
     params = SYSTEM.params(**chosen)
     beliefs = SYSTEM.newcomers(params, 8)
-    know(SYSTEM, params, beliefs, np.arange(8), np.array(mu), np.full(8, sigma), 5)
+    set_ratings(SYSTEM, params, beliefs, np.arange(8), np.array(mu), np.full(8, sigma), 5)
     lo, hi = zip(*spots, strict=True)
     perf = _rate(SYSTEM, params, beliefs, Rounds.from_columns([0, 8], np.arange(8), lo, hi)).perf
     for i in range(8):
@@ -336,7 +336,7 @@ def test_round__order_inside_a_tie_group_changes_nothing() -> None:
     outcomes = []
     for order in ([0, 1, 2, 3, 4, 5], [1, 0, 5, 3, 2, 4]):
         beliefs = SYSTEM.newcomers(EloR(), 6)
-        know(SYSTEM, EloR(), beliefs, np.arange(6), mu, sigma, 5)
+        set_ratings(SYSTEM, EloR(), beliefs, np.arange(6), mu, sigma, 5)
         _rate(SYSTEM, EloR(), beliefs, Rounds.from_columns([0, 6], order, [0, 0, 2, 2, 2, 2], [1, 1, 5, 5, 5, 5]))
         outcomes.append(beliefs.mu.copy())
     assert outcomes[0] == pytest.approx(outcomes[1], abs=POINTS)

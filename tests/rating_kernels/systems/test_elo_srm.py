@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, know, ladder, same_bits
+from helpers.histories import four_steps, ladder, same_bits, set_ratings
 from helpers.strategies import POOL, places, ratings, repeatable, standings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +31,7 @@ Events = list[list[list[tuple[str, int, int]]]]  # events of divisions of standi
 def believed(params: EloSRM, mu: Any, n_rounds: Any = 3) -> Beliefs:
     """A store of players 0, 1, 2, ... who have been rated before."""
     beliefs = SYSTEM.newcomers(params, len(mu))
-    know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), 0.0, n_rounds)
+    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), 0.0, n_rounds)
     return beliefs
 
 
@@ -137,7 +137,7 @@ def test_history__of_events_and_divisions_agrees_with_the_twin(events, chosen, p
     small, large = SYSTEM.newcomers(params, len(POOL)), SYSTEM.newcomers(params, len(POOL))
     for name, (mu, n_rounds) in people.items():
         for store in (small, large):
-            know(SYSTEM, params, store, [rows[name]], mu, 0.0, n_rounds)
+            set_ratings(SYSTEM, params, store, [rows[name]], mu, 0.0, n_rounds)
     outcome = rate_rounds(SYSTEM, params, small, rounds, Serial())
     for i in range(len(rounds)):
         four_steps(SYSTEM, params, large, rounds.part(i, i + 1))

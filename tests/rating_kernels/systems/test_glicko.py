@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
 from helpers.leagues import Field, believed, crowd, direct_pairwise_sums, games, round_of, thrown
 from helpers.strategies import DAY, POOL, histories, places, populations, repeatable
 from hypothesis import given
@@ -34,7 +34,7 @@ both = pytest.mark.parametrize("system", [GLICKO, ALLPAIRS], ids=lambda system: 
 def known_as(system: Any, params: Any, mu: Any, sigma: Any, n_rounds: int = 1) -> Beliefs:
     """Players 0, 1, 2, ... with these beliefs."""
     beliefs = system.newcomers(params, len(mu))
-    know(system, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), n_rounds)
+    set_ratings(system, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), n_rounds)
     return beliefs
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
 from helpers.leagues import believed, crowd, games, round_of, thrown
 from helpers.strategies import DAY, POOL, histories, populations, repeatable
 from hypothesis import assume, given
@@ -30,7 +30,7 @@ PRINTED, EXACT = 173.7178, 400 / math.log(10)
 def known_as(params: Glicko2, mu: Any, sigma: Any, n_rounds: int = 1) -> Beliefs:
     """Players 0, 1, 2, ... with these beliefs."""
     beliefs = SYSTEM.newcomers(params, len(mu))
-    know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), n_rounds)
+    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), n_rounds)
     return beliefs
 
 

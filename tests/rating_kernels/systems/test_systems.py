@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, know, ladder, same_bits
+from helpers.histories import four_steps, ladder, same_bits, set_ratings
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
@@ -24,7 +24,7 @@ def believed(system: System, params: Any, mu: Any, sigma: Any) -> Beliefs:
     """Players known by their ratings alone; ``sigma`` is left to systems that know one."""
     beliefs = system.newcomers(params, len(mu))
     sigma = sigma if params.sigma_init > 0 else 0.0
-    know(system, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
+    set_ratings(system, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
     return beliefs
 
 

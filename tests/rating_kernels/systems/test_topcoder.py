@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from golden.answers_topcoder import package, twin
-from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
 from helpers.strategies import POOL, histories, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +42,7 @@ def believed(mu: Any, sigma: Any, n_rounds: Any = 5, params: TopCoder | None = N
     """Players 0, 1, 2, ... with these beliefs."""
     params = params or TopCoder()
     beliefs = SYSTEM.newcomers(params, len(mu))
-    know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), n_rounds)
+    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), n_rounds)
     return beliefs
 
 
@@ -61,7 +61,7 @@ def test_topcoder__agrees_with_the_twin(contests, people, chosen) -> None:
     stores = [SYSTEM.newcomers(params, len(POOL)) for _ in range(2)]
     for beliefs in stores:
         for name, (mu, sigma, n) in known.items():
-            know(SYSTEM, params, beliefs, [POOL.index(name)], mu, sigma, n)
+            set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], mu, sigma, n)
     rounds = to_rounds(contests)
     outcome = rated(params, stores[0], rounds)
     expected = [one for c in contests for one in twin.rate(c.standings, c.time, c.weight, c.perf_ceiling)]
@@ -215,7 +215,7 @@ def test_topcoder__moves_no_rating_further_than_its_cap(contests, people, chosen
     params = TopCoder(**chosen)
     beliefs = SYSTEM.newcomers(params, len(POOL))
     for name, known in people.items():
-        know(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
+        set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
     rounds = to_rounds(contests)
     outcome = rated(params, beliefs, rounds)
     weight = np.repeat(rounds.weight, np.diff(rounds.offsets))
@@ -270,7 +270,7 @@ def test_two_phases__veterans_are_rated_as_if_newcomers_had_not_come(contests, p
     for standings in (contest.standings, alone):
         beliefs = SYSTEM.newcomers(params, len(POOL))
         for name, known in veterans.items():
-            know(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
+            set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
         outcomes.append(
             (beliefs, rated(params, beliefs, to_rounds([dataclasses.replace(contest, standings=standings)])))
         )
@@ -286,7 +286,7 @@ def test_two_phases__newcomers_are_rated_against_everybody_at_once(contests, peo
     for params in (TopCoder(), TopCoder(two_phase=True)):
         beliefs = SYSTEM.newcomers(params, len(POOL))
         for name, known in people.items():
-            know(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
+            set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
         outcomes.append(rated(params, beliefs, to_rounds(contests)))
     new = outcomes[0].n_before == 0
     assert same_bits(outcomes[0].mu[new], outcomes[1].mu[new])

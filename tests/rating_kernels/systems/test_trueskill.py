@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, know, ladder, same_bits, to_rounds
+from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
 from helpers.strategies import POOL, Belief, histories, places, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,7 +36,7 @@ EXACT = MODELS[:4]
 def believed(params: TrueSkill, mu: Any, sigma: Any) -> Beliefs:
     """A store of players 0, 1, 2, ... with these beliefs."""
     beliefs = SYSTEM.newcomers(params, len(mu))
-    know(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
+    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
     return beliefs
 
 
@@ -172,7 +172,7 @@ def compare(contests: Any, people: dict[str, Belief], chosen: dict[str, Any]) ->
     beliefs, stepwise = SYSTEM.newcomers(params, len(POOL)), SYSTEM.newcomers(params, len(POOL))
     for store in (beliefs, stepwise):
         for name, known in people.items():
-            know(SYSTEM, params, store, [POOL.index(name)], known.mu, known.sigma, known.n)
+            set_ratings(SYSTEM, params, store, [POOL.index(name)], known.mu, known.sigma, known.n)
     rounds = to_rounds(contests)
     outcome = rate_rounds(SYSTEM, params, beliefs, rounds, Serial())
     steps = [four_steps(SYSTEM, params, stepwise, rounds.part(i, i + 1)) for i in range(len(rounds))]
