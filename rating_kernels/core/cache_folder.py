@@ -92,8 +92,7 @@ def _preferred() -> Path | None:
 
 
 def _fallback() -> Path | None:
-    """A folder below the temporary folder, if the preferred one is not writable; None if there is no temporary
-    folder."""
+    """A folder below the temporary folder, for use if the preferred one is not writable; None if there is none."""
     user = os.getuid() if hasattr(os, "getuid") else "kernels"  # elsewhere the temporary folder is the user's own
     try:
         return Path(tempfile.gettempdir(), f"ranklake-{user}")

@@ -44,8 +44,7 @@ def tied_sums(mu: Floats, rate: Floats, weight: Floats, first: Longs, map: Map) 
 
 @inner_exact
 def sum_ties(start, stop, mu, rate, weight, tied, below, slope):
-    """Write the sums of one tie group, rows ``start`` to ``stop - 1``, term by term; the last two arguments are
-    scratch."""
+    """Write the sums of tie group ``start`` to ``stop - 1``, term by term; ``below`` and ``slope`` are scratch."""
     if stop - start == 1:
         tied[start] = 0.5 * weight[start]
     else:

@@ -167,8 +167,7 @@ def _rate_small(
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
-    """Rate from round ``r`` on; returns the next round and the pool places to reserve for it, or -1 if it has no
-    root."""
+    """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root."""
     zero, parts = np.int64(0), np.int64(3)
     beta, omega = np.empty(SMALL), np.empty(SMALL)
     while r < len(offsets) - 1:

@@ -243,8 +243,7 @@ def _rate_small(
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, start, length, capacity, pool,
     performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
-    """Rate from round ``r`` on; returns the next round and the pool places to reserve for it, or -1 if it has no
-    root."""
+    """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root."""
     zero, parts, no = np.int64(0), np.int64(2), np.bool_(False)
     none, no_table, no_panels = np.empty(0), np.empty((0, 0)), np.empty(0, dtype=np.int64)
     while r < len(offsets) - 1:
