@@ -16,7 +16,7 @@ from typing import Any
 from ranklake.rating_kernels import System
 from ranklake.rating_kernels.core.limits import Limits, limits_of
 
-__all__ = ["Description", "Parameter", "describe", "near_names"]
+__all__ = ["Description", "Parameter", "describe", "near_names", "own_fields_first"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def describe(system: System) -> Description:
     """The description of a system: the docstring of its module, the fields and the docstring of its parameter class."""
     page = inspect.cleandoc(sys.modules[system.params.__module__].__doc__ or "")
     source = re.search(r"^Source: (.+?)(?:\.\s+(?=[A-Z])|\.?\n\n|\.?\Z)", page, re.MULTILINE | re.DOTALL)
-    built, own = system.params(), system.params.__annotations__  # without inherited ones, which come last
+    built = system.params()
     texts: dict[str, str] = {}
     for kind in reversed(system.params.__mro__[:-1]):
         texts |= _attributes(kind)
@@ -81,10 +81,16 @@ def describe(system: System) -> Description:
             field.name, getattr(built, field.name), types.NoneType in typing.get_args(hints[field.name]),
             limits_of(field), texts.get(field.name, ""),
         )
-        for field in sorted(dataclasses.fields(system.params), key=lambda field: field.name not in own)
+        for field in own_fields_first(system.params)
     )  # fmt: skip
     text = page.partition("\n\n")[0].rstrip(".")
     return Description(system.name, _plain(text), _plain(source[1]) if source else "", parameters)
+
+
+def own_fields_first(kind: type[Any]) -> list[dataclasses.Field[Any]]:
+    """The fields of a dataclass, its own ones before inherited ones."""
+    own = kind.__annotations__
+    return sorted(dataclasses.fields(kind), key=lambda field: field.name not in own)
 
 
 def near_names(name: str, names: typing.Iterable[str]) -> list[str]:

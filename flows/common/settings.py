@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any
 
 from ranklake.rating_kernels import SYSTEMS, System
+
+from .hyperparameters import near_names, own_fields_first
 
 __all__ = ["build_params", "convert_fields", "find_system", "parse_settings"]
 
@@ -22,8 +23,6 @@ def find_system(name: str) -> System:
         There is no such system; the message lists all names.
     """
     if name not in SYSTEMS:
-        from .hyperparameters import near_names
-
         near = near_names(name, SYSTEMS)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
         raise ValueError(f"system must be one of {', '.join(SYSTEMS)}, got {name!r}{meant}")
@@ -50,7 +49,7 @@ def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> 
         An unknown name, or a value of the wrong kind; the message names the ``owner`` of the fields.
     """
     hints = typing.get_type_hints(kind)
-    known = [field.name for field in dataclasses.fields(kind)]
+    known = [field.name for field in own_fields_first(kind)]
     for name in settings:
         if name not in known:
             raise ValueError(f"{owner} has no parameter {name!r}; it has {', '.join(known)}")

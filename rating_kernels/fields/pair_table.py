@@ -223,7 +223,7 @@ def _degrees(variance, cut, shift, middle, inverse_half, offset, degree):
 
 @exact
 def _spread(start, stop, mu, variance, weight, low, step, cut, shift, middle, inverse_half, offset, grid):
-    """Distribute players ``start`` to ``stop - 1`` over grid points by cardinal functions, over variances as moments."""
+    """Distribute players ``start`` to ``stop - 1`` over grid points by cardinal functions, over moments of variance."""
     nodes = grid.shape[1]
     share, degree = np.empty(ORDER), np.empty(nodes)
     for j in range(start, stop):
