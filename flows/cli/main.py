@@ -9,8 +9,8 @@ import click
 
 from ..common.interrupts import interruptible
 from .group import LazyGroup
-from .terminal.messages import escape_logs, say_traceback, say_usage
-from .terminal.terminal import say, speak_utf8
+from .terminal.messages import escape_logs, print_traceback, print_usage
+from .terminal.terminal import print_line, write_utf8
 
 __all__ = ["cli", "main"]
 
@@ -75,17 +75,17 @@ _INTERRUPTED = "interrupted; what was committed stays, the same command goes on 
 
 def main() -> None:
     """Run a command; exit with 0 done, 1 failed, 2 wrong use. A traceback only with ``--debug``."""
-    speak_utf8()
+    write_utf8()
     try:
         with interruptible(_INTERRUPTED):
             cli.main(standalone_mode=False)
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except click.UsageError as error:
-        say_usage(error)
+        print_usage(error)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
-        say(_INTERRUPTED, err=True)
+        print_line(_INTERRUPTED, err=True)
         sys.exit(1)
     except Exception as error:
         from ..scheduling.expected_errors import expected
@@ -93,7 +93,7 @@ def main() -> None:
         # Behind the command, words are its own.
         asked = itertools.takewhile(lambda word: word.startswith("-"), sys.argv[1:])
         if "--debug" in asked or not expected(error):
-            say_traceback(error)
+            print_traceback(error)
             sys.exit(1)
-        say(f"Error: {error}", err=True)
+        print_line(f"Error: {error}", err=True)
         sys.exit(getattr(error, "exit_code", 1))

@@ -63,8 +63,8 @@ class Description:
 
     def to_json(self, parameters: bool = True) -> dict[str, Any]:
         """As JSON can hold it."""
-        told: dict[str, Any] = {"name": self.name, "description": self.text, "source": self.source}
-        return told | ({"parameters": [one.to_json() for one in self.parameters]} if parameters else {})
+        document: dict[str, Any] = {"name": self.name, "description": self.text, "source": self.source}
+        return document | ({"parameters": [one.to_json() for one in self.parameters]} if parameters else {})
 
 
 def describe(system: System) -> Description:

@@ -37,7 +37,7 @@ def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
         yield
         return
     interrupted = False
-    waiting, told = os.pipe()  # a handler can do little more than write: any lock may be held by what it interrupts
+    waiting, wake = os.pipe()  # a handler can do little more than write: any lock may be held by what it interrupts
 
     def end_by_force() -> None:
         os.write(2, f"{last_words}\n".encode())
@@ -54,7 +54,7 @@ def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
         if interrupted:
             end_by_force()
         interrupted = True
-        os.write(told, b"!")
+        os.write(wake, b"!")
         raise KeyboardInterrupt
 
     threading.Thread(target=watch, name="ranklake-interrupts", daemon=True).start()
@@ -70,4 +70,4 @@ def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
         if not interrupted:
             for one, handler in before.items():
                 signal.signal(one, signal.SIG_DFL if handler is None else handler)  # none of Python's: it stays unknown
-            os.close(told)
+            os.close(wake)

@@ -57,11 +57,11 @@ def win_rates(one: Evaluation, other: Evaluation) -> Iterator[WinRate]:
     classes |= {f"{name} players": rounds for name, rounds in one.sizes()}
     for filter in one.filters:
         for metric in METRICS:
-            points, told = _points(one, other, filter, metric)
+            points, scored = _points(one, other, filter, metric)
             for name, rounds in classes.items():
-                n = int(np.count_nonzero(rounds & told))
+                n = int(np.count_nonzero(rounds & scored))
                 if n:
-                    yield WinRate(filter, metric, name, n, 100.0 * float(points[rounds & told].sum()) / n)
+                    yield WinRate(filter, metric, name, n, 100.0 * float(points[rounds & scored].sum()) / n)
 
 
 def _points(

@@ -106,7 +106,7 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the single rounds; what is not a finite number is null."""
-        told: dict[str, Any] = finite_json(
+        document: dict[str, Any] = finite_json(
             {
                 "run": self.run,
                 "rounds": len(self),
@@ -119,7 +119,7 @@ class Evaluation:
                 "rank_errors": [row._asdict() for row in self.rank_errors()],
             }
         )
-        return told
+        return document
 
 
 def evaluate(
@@ -205,7 +205,7 @@ def rounds_to_skip(lake: Lake, name: str, share: float) -> int:
 
 
 def division_of(name: str) -> int:
-    """Division 1 or 2, if a contest's name tells one and no other; else 0."""
+    """Division 1 or 2, if a contest's name has exactly one of them; else 0."""
     found = {int(number) for number in _DIVISION.findall(name)}
     return found.pop() if len(found) == 1 and not _BOTH.search(name) else 0
 

@@ -38,7 +38,7 @@ class RoundScores:
     Attributes
     ----------
     weight : int64[r]
-        Participations kept; 0 for a round that tells nothing.
+        Participations kept; 0 for a round without a score.
     sums : dict of str to float64[r]
         Of the metrics ``PER_ROW``, summed over the participations of each round.
     values : dict of str to float64[r]
@@ -81,18 +81,18 @@ class RoundScores:
         return len(self.weight)
 
     def per_round(self, metric: str) -> Floats:
-        """A metric of each round; NaN where a round tells nothing."""
+        """A metric of each round; NaN for a round without a score."""
         if metric in self.values:
             return self.values[metric]
         with np.errstate(invalid="ignore"):
             return np.asarray(self.sums[metric] / self.weight)
 
     def mean(self, metric: str, rounds: Mask | slice = slice(None)) -> float:
-        """A metric over some rounds: per participation, tau and rho per round; NaN if nothing was told."""
+        """A metric over some rounds: per participation, tau and rho per round; NaN without a scored round."""
         if metric in self.values:
-            told = self.values[metric][rounds]
-            told = told[~np.isnan(told)]
-            return float(told.sum() / len(told)) if len(told) else float("nan")
+            values = self.values[metric][rounds]
+            values = values[~np.isnan(values)]
+            return float(values.sum() / len(values)) if len(values) else float("nan")
         weight = int(self.weight[rounds].sum())
         return float(self.sums[metric][rounds].sum() / weight) if weight else float("nan")
 

@@ -51,8 +51,8 @@ def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
         marker = {"marker": "o", "markersize": 3.0} if len(x) <= 40 else {}
         axes.plot(x, columns["rating"], color=colour, linewidth=1.4, label=label, zorder=3, **marker)
         if spread.any():
-            told = f"mu ± {_SIGMAS:.0f} sigma" if alone else None
-            axes.fill_between(x, mu - spread, mu + spread, color=colour, alpha=0.15, linewidth=0, label=told, zorder=2)
+            shade = f"mu ± {_SIGMAS:.0f} sigma" if alone else None
+            axes.fill_between(x, mu - spread, mu + spread, color=colour, alpha=0.15, linewidth=0, label=shade, zorder=2)
         low = min(low, columns["rating"].min(), (mu - spread).min())
         high = max(high, columns["rating"].max(), (mu + spread).max())
         perf = history.rows.column("perf").to_numpy(zero_copy_only=False)
@@ -96,8 +96,8 @@ def distribution_figure(
     dated = moments.column("time_seconds").null_count == 0
     x = _dates(moments.column("time_seconds").to_numpy()) if dated else moments.column("round_index").to_numpy()
     bands = {name: moments.column(name).to_numpy() for name in _names()}
-    for (a, b), alpha, told in ((("q05", "q95"), 0.15, "5 % to 95 %"), (("q25", "q75"), 0.30, "25 % to 75 %")):
-        left.fill_between(x, bands[a], bands[b], color=SERIES[0], alpha=alpha, linewidth=0, label=told, zorder=2)
+    for (a, b), alpha, label in ((("q05", "q95"), 0.15, "5 % to 95 %"), (("q25", "q75"), 0.30, "25 % to 75 %")):
+        left.fill_between(x, bands[a], bands[b], color=SERIES[0], alpha=alpha, linewidth=0, label=label, zorder=2)
     left.plot(x, bands["q50"], color=SERIES[0], linewidth=1.6, label="median", zorder=3)
     left.plot(x, bands["q99"], color=SERIES[1], linewidth=1.0, label="99 %", zorder=3)
     low, high = left.get_ylim()
@@ -147,9 +147,9 @@ def _walk(
             if dated:
                 counted &= builder.last_time_seconds > now - YEAR
             quantiles = np.quantile(builder.rating[counted], QUANTILES)
-            told = dict(zip(_names(), quantiles.tolist(), strict=True))
+            columns = dict(zip(_names(), quantiles.tolist(), strict=True))
             when = {"round_index": last_round, "time_seconds": now if dated else None}
-            rows.append({**when, "players": int(np.count_nonzero(counted)), **told})
+            rows.append({**when, "players": int(np.count_nonzero(counted)), **columns})
     kinds = {"round_index": pa.int32(), "time_seconds": pa.int64(), "players": pa.int64()}
     schema = pa.schema([*kinds.items(), *((name, pa.float64()) for name in _names())])
     ladder = titles_of(run, dataset, display.params.mu_init, titles)

@@ -356,14 +356,14 @@ def test_names__of_lakes_made_before_stay_usable(invoke: Command, tmp_path: Path
 def test_output__to_a_pipe_is_utf8_whatever_the_locale_says(encoding: str, tmp_path: Path) -> None:
     import io
 
-    from ranklake.flows.cli.terminal.terminal import speak_utf8
+    from ranklake.flows.cli.terminal.terminal import write_utf8
 
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding, newline="\r\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONIOENCODING", raising=False)
         patch.setattr(sys, "stdout", stream)
-        speak_utf8()
+        write_utf8()
         print("Жанна 東 é")
         stream.flush()
     assert raw.getvalue() == "Жанна 東 é\n".encode()

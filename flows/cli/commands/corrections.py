@@ -13,11 +13,11 @@ from ..terminal.terminal import (
     check_safe,
     dataset_option,
     lake_option,
+    print_freshness,
+    print_line,
     print_table,
+    print_wait,
     safe_option,
-    say,
-    tell_freshness,
-    tell_wait,
     usage,
     wide_option,
     write_rows,
@@ -46,8 +46,8 @@ def remove(contests: tuple[str, ...], dataset: str, why: str, lake: LakeAddress)
     with _changing(lake, dataset) as ingest:
         for contest in distinct:
             ingest.remove(contest, why)
-    say(f"data set {dataset}: {count(len(distinct), 'contest')} removed")
-    _tell_runs(lake, dataset)
+    print_line(f"data set {dataset}: {count(len(distinct), 'contest')} removed")
+    _print_freshness(lake, dataset)
 
 
 @click.command()
@@ -74,8 +74,8 @@ def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why:
             if undo:
                 ingest.reinstate(contest, handle, why)
             elif not ingest.disqualify(contest, handle, why):
-                say(f"contest {contest}: {handle!r} is out already")
-    _tell(lake, dataset, ingest)
+                print_line(f"contest {contest}: {handle!r} is out already")
+    _print_changes(lake, dataset, ingest)
 
 
 @click.command()
@@ -105,8 +105,8 @@ def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str
     with _changing(lake, dataset) as ingest:
         known = ingest.alias(old, new, since, why)
     if not known:
-        say(f"{old!r} is {new!r} already")
-    _tell(lake, dataset, ingest)
+        print_line(f"{old!r} is {new!r} already")
+    _print_changes(lake, dataset, ingest)
 
 
 @click.command()
@@ -118,7 +118,7 @@ def unalias(old: str, dataset: str, why: str, lake: LakeAddress) -> None:
     """Take an alias back: what was played as OLD is OLD's own again."""
     with _changing(lake, dataset) as ingest:
         ingest.unalias(old, why)
-    _tell(lake, dataset, ingest)
+    _print_changes(lake, dataset, ingest)
 
 
 @click.command()
@@ -150,22 +150,22 @@ def _changing(lake: LakeAddress, dataset: str) -> AbstractContextManager[Ingest]
     """A data set that must be there, to be changed in full or not at all."""
     from ranklake.storage import Dataset
 
-    return Dataset.ingest(_open(lake, dataset).lake, dataset, on_wait=tell_wait)
+    return Dataset.ingest(_open(lake, dataset).lake, dataset, on_wait=print_wait)
 
 
-def _tell(lake: LakeAddress, dataset: str, ingest: Ingest) -> None:
+def _print_changes(lake: LakeAddress, dataset: str, ingest: Ingest) -> None:
     n = ingest.recomputed
-    say(f"data set {dataset}: {count(n, 'contest')} changed")
+    print_line(f"data set {dataset}: {count(n, 'contest')} changed")
     if n:
-        _tell_runs(lake, dataset)
+        _print_freshness(lake, dataset)
 
 
-def _tell_runs(lake: LakeAddress, dataset: str) -> None:
+def _print_freshness(lake: LakeAddress, dataset: str) -> None:
     """Which runs no longer hold, each with the command that rates them again."""
     from ranklake.storage import Run
 
     opened = lake.open()
-    tell_freshness(opened, *Run.names_over_dataset(opened, dataset))
+    print_freshness(opened, *Run.names_over_dataset(opened, dataset))
 
 
 def _list_amendments(dataset: Dataset, contest: str) -> None:
@@ -178,7 +178,7 @@ def _list_amendments(dataset: Dataset, contest: str) -> None:
     if not entries and contest not in ids:
         raise LakeError(f"no contest {contest!r} in data set {dataset.name}, and nothing on record about it")
     if not entries:
-        say(f"contest {contest}: nothing on record")
+        print_line(f"contest {contest}: nothing on record")
         return
     states = [_state(dataset.log(), entry) for entry in entries]
     if contest in ids:

@@ -15,10 +15,10 @@ from ..parameters import RUN, LakeAddress
 from ..terminal.terminal import (
     dataset_option,
     lake_option,
+    print_freshness,
+    print_line,
     print_table,
     progress,
-    say,
-    tell_freshness,
     usage,
     wide_option,
     write_json,
@@ -100,16 +100,16 @@ def evaluate(
             raise ValueError("--pairs compares runs; give at least two --run")
         check_value("--scale", scale, positive(POINTS)["limits"])
     opened = lake.open()
-    tell_freshness(opened, *runs)
+    print_freshness(opened, *runs)
     skips = [skip_rounds or 0 if skip_share is None else rounds_to_skip(opened, run, skip_share) for run in runs]
     n_threads = workers or available_cpus()
     found: list[Evaluation] = []
-    with progress("scoring") as tell:
+    with progress("scoring") as update:
         for run, skip in zip(runs, skips, strict=True):
-            on_progress = partial(_tell, tell, run)
+            on_progress = partial(_report, update, run)
             one = score_run(opened, run, skip, workers=n_threads, scale=scale, on_progress=on_progress)
             if one.damage:
-                say(f"run {run}: scored up to round {skip + len(one) - 1:,}; {one.damage}", err=True)
+                print_line(f"run {run}: scored up to round {skip + len(one) - 1:,}; {one.damage}", err=True)
             if found:
                 check_comparable(found[0], one)
             found.append(one)
@@ -121,9 +121,9 @@ def evaluate(
 
         pq.write_table(pa.concat_tables([one.to_table() for one in found]), output)
     if form == "json":
-        told = [one.to_json() for one in found]
+        documents = [one.to_json() for one in found]
         several = {
-            "runs": told,
+            "runs": documents,
             "win_rates": [
                 {"run": one, "other": other, **finite_json(rate._asdict())}
                 for one, other, some in rates
@@ -132,7 +132,7 @@ def evaluate(
             "differences": [finite_json(one._asdict()) for one in differences(found, FILTERS)],
             "confidence": CONFIDENCE,
         }
-        write_json(told[0] if len(told) == 1 else several)
+        write_json(documents[0] if len(documents) == 1 else several)
         return
     shown = [filter for filter in FILTERS if filter in (chosen or (FILTERS if len(found) == 1 else FILTERS[:1]))]
     if len(found) == 1:
@@ -187,22 +187,24 @@ def search(
         config = SearchConfig(dataset, filter=players, **choices)
         proposals = config.proposals()
         task_pool = open_task_pool(workers, scheduler)
-    with task_pool, progress("searching", "trials") as tell:
-        report = run_search(lake.open(), config, task_pool, proposals, best, tell)
+    with task_pool, progress("searching", "trials") as update:
+        report = run_search(lake.open(), config, task_pool, proposals, best, update)
     failed = [trial for trial in report.trials if trial.error]
     stopped = sum(trial.stopped for trial in report.trials)
     print_table(search_table(report, config.metric))
-    told = (
+    summary = (
         f"search {config.name}: {len(report.trials):,} trials, {report.n_new:,} of them now in {report.seconds:.1f} s"
     )
-    told += f"; {stopped:,} given up" if stopped else ""
-    told += f"; {len(failed):,} failed, the first with: {failed[0].error}" if failed else ""
-    say(told)
+    summary += f"; {stopped:,} given up" if stopped else ""
+    summary += f"; {len(failed):,} failed, the first with: {failed[0].error}" if failed else ""
+    print_line(summary)
     if not report.best:
         raise ArithmeticError("no trial came to an end; search another --space")
     words = [word for pair in report.best[0].settings.items() for word in ("--set", "=".join(pair))]
-    say(shlex.join(["ranklake", "rate", "--dataset", dataset, "--system", config.system, *words, "--lake", lake]))
+    print_line(
+        shlex.join(["ranklake", "rate", "--dataset", dataset, "--system", config.system, *words, "--lake", lake])
+    )
 
 
-def _tell(tell: Callable[[int, int | None, str], None], run: str, done: int, total: int) -> None:
-    tell(done, total, f"run {run}")
+def _report(update: Callable[[int, int | None, str], None], run: str, done: int, total: int) -> None:
+    update(done, total, f"run {run}")

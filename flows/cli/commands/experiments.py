@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..parameters import LAKE, LakeAddress
-from ..terminal.terminal import print_table, progress, say, usage, wide_option
+from ..terminal.terminal import print_line, print_table, progress, usage, wide_option
 from .file_options import read_options, table_options
 
 if TYPE_CHECKING:
@@ -81,15 +81,15 @@ def experiment(
     from ...plotting.figures import drawing
 
     Path(output).mkdir(parents=True, exist_ok=True)  # where it cannot be written to, better known now
-    with drawing("an experiment's report"), _telling(name) as tell:
-        report = found.run(ExperimentContext(histories, seed, tell))
-    told = (
+    with drawing("an experiment's report"), _step_progress(name) as update:
+        report = found.run(ExperimentContext(histories, seed, update))
+    used = (
         "Data: " + "; ".join(f"{one.name}, {one.n_contests:,} contests" for one in histories)
         if histories
         else ("No data")
     )
-    page = write_report(found, report, Path(output), f"{told}; seed {seed}")
-    say(f"wrote {page} and {len(report.tables)} tables")
+    page = write_report(found, report, Path(output), f"{used}; seed {seed}")
+    print_line(f"wrote {page} and {len(report.tables)} tables")
 
 
 def _list() -> None:
@@ -99,7 +99,7 @@ def _list() -> None:
     from ..terminal.tables import TEXT, WHOLE, new_table
 
     table = new_table({"experiment": WHOLE, "what it shows": TEXT, "source": TEXT, "data": TEXT}, ("source",))
-    told = {
+    inputs = {
         "none": "none",
         "optional": "none, and given",
         "instead": "given, else made up",
@@ -108,7 +108,7 @@ def _list() -> None:
     }
     for name in EXPERIMENTS:
         one = find_experiment(name)
-        table.add_row(name, Text(one.title), Text(one.source), told[one.data])
+        table.add_row(name, Text(one.title), Text(one.source), inputs[one.data])
     print_table(table)
 
 
@@ -164,14 +164,14 @@ def _histories(
 
 
 @contextmanager
-def _telling(name: str) -> Iterator[Callable[[str], None]]:
-    """A function that tells what is being done."""
+def _step_progress(name: str) -> Iterator[Callable[[str], None]]:
+    """A function that shows the current step."""
     steps = 0
-    with progress(name, "steps") as tell:
+    with progress(name, "steps") as update:
 
         def step(what: str) -> None:
             nonlocal steps
-            tell(steps, None, what)
+            update(steps, None, what)
             steps += 1
 
         yield step

@@ -14,10 +14,10 @@ from ..terminal.terminal import (
     check_safe,
     deviations_option,
     lake_option,
+    print_line,
     progress,
     run_option,
     safe_option,
-    say,
     titles_option,
     usage,
 )
@@ -76,6 +76,6 @@ def export(
         except BrokenPipeError:  # the reader has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
-    with progress("exporting", "rows") as tell, atomic_file(Path(output)) as file:
-        n = write_export(rows, what, form, file, lambda done: tell(done, None, what), safe)
-    say(f"wrote {output}: {n:,} rows, {Path(output).stat().st_size / 1e6:,.1f} MB")
+    with progress("exporting", "rows") as update, atomic_file(Path(output)) as file:
+        n = write_export(rows, what, form, file, lambda done: update(done, None, what), safe)
+    print_line(f"wrote {output}: {n:,} rows, {Path(output).stat().st_size / 1e6:,.1f} MB")

@@ -13,7 +13,7 @@ import click
 
 from ...common.interrupts import interruptible
 from ..parameters import SPAN, LakeAddress
-from ..terminal.terminal import SWITCH_SECONDS, engine_options, lake_option, progress, replace_option, say, usage
+from ..terminal.terminal import SWITCH_SECONDS, engine_options, lake_option, print_line, progress, replace_option, usage
 from .ingest import file_options
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ def _follow_once(sources: Sequence[str], follow_source: Callable[[str], FollowRe
     for _, result in _results(sources, follow_source):
         if not isinstance(result, Exception):
             for line in result.lines():
-                say(line)
+                print_line(line)
         elif len(sources) == 1:
             raise result
         else:
-            say(f"Error: {result}", err=True)
+            print_line(f"Error: {result}", err=True)
             succeeded = False
     return succeeded
 
@@ -142,7 +142,7 @@ def _follow_repeatedly(sources: Sequence[str], follow_source: Callable[[str], Fo
                 while (left := due - time.monotonic()) > 0.0:
                     time.sleep(min(left, 1.0))  # on Windows, Ctrl-Break does not end a sleep
     except KeyboardInterrupt:
-        say(stopped)
+        print_line(stopped)
 
 
 def _results(
@@ -161,4 +161,4 @@ def _results(
 
 
 def _log(line: str, err: bool = False) -> None:
-    say(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC {line}", err=err)
+    print_line(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC {line}", err=err)

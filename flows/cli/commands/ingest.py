@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..parameters import DATASET, LakeAddress
-from ..terminal.terminal import dataset_option, lake_option, progress, say, steal_option, tell_wait, usage
+from ..terminal.terminal import dataset_option, lake_option, print_line, print_wait, progress, steal_option, usage
 from .file_options import read_options, table_options
 
 if TYPE_CHECKING:
@@ -239,12 +239,19 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
             parse_time(since)
         if not Path(base_url).is_dir():
             raise ValueError(f"--base-url must be a folder, got {base_url!r}")
-    with progress("kaggle") as tell:
+    with progress("kaggle") as update:
         opened = lake.open(create=True)
         report = ingest_source(
-            opened, "kaggle", dataset, since=since, base_url=base_url, steal=steal, on_wait=tell_wait, on_progress=tell
+            opened,
+            "kaggle",
+            dataset,
+            since=since,
+            base_url=base_url,
+            steal=steal,
+            on_wait=print_wait,
+            on_progress=update,
         )
-    _tell(report)
+    _print_report(report)
 
 
 @click.command()
@@ -261,14 +268,14 @@ def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake
 
     with usage():
         find_site(source)
-    with progress("reading", "responses") as tell:
-        how: dict[str, Any] = {"rewrite": rewrite, "steal": steal, "on_progress": tell, "on_wait": tell_wait}
+    with progress("reading", "responses") as update:
+        how: dict[str, Any] = {"rewrite": rewrite, "steal": steal, "on_progress": update, "on_wait": print_wait}
         report = normalise_source(lake.open(), source, dataset, **how)
-    _tell(report)
+    _print_report(report)
 
 
 def _ingest_site(source: str, *, lake: LakeAddress, dataset: str | None, since: str | None, **choices: Any) -> None:
-    """Bring a data set up to date with a site, and tell what came of it."""
+    """Bring a data set up to date with a site, and print the counts."""
 
     from ...common.times import parse_time
     from ...ingestion.sites import ingest_source, open_client
@@ -276,22 +283,22 @@ def _ingest_site(source: str, *, lake: LakeAddress, dataset: str | None, since: 
 
     with usage():
         beside = {name: value for name, value in choices.items() if name not in ("again", "steal")}
-        client = open_client(find_site(source, **beside), lambda why: say(why, err=True))
+        client = open_client(find_site(source, **beside), lambda why: print_line(why, err=True))
         if since is not None:
             parse_time(since)
-    with client, progress(source, "responses") as tell:
+    with client, progress(source, "responses") as update:
         opened = lake.open(create=True)
         report = ingest_source(
-            opened, source, dataset, since=since, on_progress=tell, on_wait=tell_wait, client=client, **choices
+            opened, source, dataset, since=since, on_progress=update, on_wait=print_wait, client=client, **choices
         )
-    _tell(report)
+    _print_report(report)
 
 
-def _tell(report: SourceReport) -> None:
+def _print_report(report: SourceReport) -> None:
     *details, counts = report.lines()
     for line in details:
-        say(line, err=True)
-    say(f"data set {report.dataset}: {counts}")
+        print_line(line, err=True)
+    print_line(f"data set {report.dataset}: {counts}")
 
 
 def _ingest(
@@ -302,17 +309,17 @@ def _ingest(
     order: IngestOrder = "source",
     **how: Any,
 ) -> None:
-    """Add contests to a data set, all or none, and tell what came of it."""
+    """Add contests to a data set, all or none, and print the counts."""
 
     from ...ingestion.files import FILES, ingest_contests
     from ...ingestion.report import FilesReport, counted
 
     opened, taken = lake.open(create=True), FilesReport(FILES, dataset, read=report)
-    with progress("ingesting") as tell:
-        ingest_contests(opened, contests, taken, order, on_wait=tell_wait, on_progress=tell, **how)
+    with progress("ingesting") as update:
+        ingest_contests(opened, contests, taken, order, on_wait=print_wait, on_progress=update, **how)
     for line in report.lines():
-        say(line, err=line.startswith(("time", "left", "column", "duplicate")))
+        print_line(line, err=line.startswith(("time", "left", "column", "duplicate")))
     kinds = ("new", "corrected", "removed", "unchanged")
-    told = counted({kind: getattr(taken, kind) for kind in kinds}, "contest")
-    told += f"; {taken.moved:,} of them moved" if taken.moved else ""
-    say(f"data set {dataset}: {told or 'nothing came in'}")
+    counts = counted({kind: getattr(taken, kind) for kind in kinds}, "contest")
+    counts += f"; {taken.moved:,} of them moved" if taken.moved else ""
+    print_line(f"data set {dataset}: {counts or 'nothing came in'}")

@@ -12,7 +12,16 @@ import click
 
 from ...common.text import count
 from ..parameters import DATASET, RUN, LakeAddress
-from ..terminal.terminal import lake_option, print_table, say, steal_option, tell_wait, usage, wide_option, write_json
+from ..terminal.terminal import (
+    lake_option,
+    print_line,
+    print_table,
+    print_wait,
+    steal_option,
+    usage,
+    wide_option,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from ...maintenance.verify import Verifier
@@ -43,11 +52,11 @@ def runs(form: str, lake: LakeAddress) -> None:
         print_table(table)
     problems = [dataset.problem for dataset in found.datasets] + [run.problem for run in found.runs]
     for problem in filter(None, problems):
-        say(problem)
+        print_line(problem)
     for run in found.runs:
         if run.stale_because:
             command = update_command(run.run, run.dataset, lake)
-            say(f"run {run.run} is {run.state} ({run.stale_because}): `{command}` brings it up to date")
+            print_line(f"run {run.run} is {run.state} ({run.stale_because}): `{command}` brings it up to date")
 
 
 @click.command()
@@ -82,11 +91,11 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: LakeA
             n_problems = _print_each(compute_again(verifier.lake, run, first, last, engine))
         again = f"; rounds {first} to {last}, computed again, are the same to the bit"
     for note in verifier.notes:
-        say(f"note: {note}", err=True)
+        print_line(f"note: {note}", err=True)
     if n_problems:
-        say(f"{count(n_problems, 'problem')} in {verifier.line()}", err=True)
+        print_line(f"{count(n_problems, 'problem')} in {verifier.line()}", err=True)
         sys.exit(1)
-    say(f"all is well: {verifier.line()}{again}")
+    print_line(f"all is well: {verifier.line()}{again}")
 
 
 @click.command()
@@ -109,18 +118,18 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
         _check_one(run, dataset)
 
     def on_removed(path: str) -> None:
-        say(f"{path}: damaged or of other rounds, removed", err=True)
+        print_line(f"{path}: damaged or of other rounds, removed", err=True)
 
     errors = []
-    how: dict[str, Any] = {"steal": steal, "on_wait": tell_wait, "on_removed": on_removed}
+    how: dict[str, Any] = {"steal": steal, "on_wait": print_wait, "on_removed": on_removed}
     for result in compact_lake(lake.open(), run, dataset, rows, **how):
         if isinstance(result, Compaction):
             files = "standings files" if result.kind == "data set" else "segments"
-            say(f"{result.kind} {result.name}: {files}: {result.before:,} before, now {result.after:,}")
+            print_line(f"{result.kind} {result.name}: {files}: {result.before:,} before, now {result.after:,}")
         else:
             errors.append(result)
     for error in errors[:-1]:
-        say(f"Error: {error}", err=True)
+        print_line(f"Error: {error}", err=True)
     if errors:
         raise errors[-1]
 
@@ -176,19 +185,19 @@ def delete(
         raise LakeError(f"no {what} in {lake}, nor anything left of one; `ranklake runs` lists what there is")
     _confirm(to_delete, yes)
     for name in runs:
-        delete_run(opened, name, with_published, steal=steal, on_wait=tell_wait)
-        say(f"run {name}: deleted")
+        delete_run(opened, name, with_published, steal=steal, on_wait=print_wait)
+        print_line(f"run {name}: deleted")
         if name in published and not with_published:
-            say(f"published/{name} stays; `ranklake delete --run {name} --with-published` deletes it", err=True)
+            print_line(f"published/{name} stays; `ranklake delete --run {name} --with-published` deletes it", err=True)
     if dataset is not None:
-        delete_dataset(opened, dataset, steal=steal, on_wait=tell_wait)
-        say(f"data set {dataset}: deleted")
+        delete_dataset(opened, dataset, steal=steal, on_wait=print_wait)
+        print_line(f"data set {dataset}: deleted")
 
 
 def _print_each(problems: Iterator[str]) -> int:
     n_problems = 0
     for problem in problems:
-        say(problem)
+        print_line(problem)
         n_problems += 1
     return n_problems
 
@@ -220,7 +229,7 @@ def _confirm(to_delete: list[str], yes: bool) -> None:
     from ranklake.storage import LakeError
 
     for part in to_delete:
-        say(part, err=True)
+        print_line(part, err=True)
     if yes:
         return
     try:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from ..parameters import LakeAddress
-from ..terminal.terminal import deviations_option, lake_option, run_option, say, tell_freshness, titles_option, usage
+from ..terminal.terminal import (
+    deviations_option,
+    lake_option,
+    print_freshness,
+    print_line,
+    run_option,
+    titles_option,
+    usage,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +59,7 @@ def player(
 
         found = [player_history(lake.open(), run, handle, deviations, titles) for handle in handles]
         for note in filter(None, (history.note for history in found)):
-            say(note, err=True)
+            print_line(note, err=True)
         return players_figure(list({history.handle: history for history in found}.values()), run)
 
     _write(lake, run, output, draw)
@@ -86,7 +94,7 @@ def _write(lake: LakeAddress, run: str, output: str, draw: Callable[[], Figure])
         if not Path(output).absolute().parent.is_dir():
             raise ValueError(f"there is no folder {str(Path(output).parent)!r} for {Path(output).name}")
     with drawing("drawing"):
-        tell_freshness(lake.open(), run)
+        print_freshness(lake.open(), run)
         figure = encode(draw(), form)
     Path(output).write_bytes(figure)
-    say(f"wrote {output}, {len(figure) / 1000:,.0f} kB")
+    print_line(f"wrote {output}, {len(figure) / 1000:,.0f} kB")

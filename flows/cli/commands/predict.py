@@ -11,11 +11,11 @@ from ..terminal.terminal import (
     check_safe,
     deviations_option,
     lake_option,
+    print_freshness,
+    print_line,
     print_table,
     run_option,
     safe_option,
-    say,
-    tell_freshness,
     usage,
     wide_option,
     write_rows,
@@ -88,17 +88,17 @@ def predict(
         if len(named) + newcomers < 2:
             raise ValueError("name at least two entrants, as arguments, in a --field FILE or as --newcomers N")
         opened = lake.open()
-        tell_freshness(opened, run)
+        print_freshness(opened, run)
         prediction, names = predict_run(opened, run, named, newcomers, time_seconds, weight, deviations)
     if player is not None:
-        _tell_places(prediction, names[player], target, form, safe)
+        _print_places(prediction, names[player], target, form, safe)
     elif pairs:
-        _tell_pairs(prediction, form, safe)
+        _print_pairs(prediction, form, safe)
     else:
-        _tell_entrants(prediction, form, safe)
+        _print_entrants(prediction, form, safe)
 
 
-def _tell_entrants(prediction: Prediction, form: str, safe: bool) -> None:
+def _print_entrants(prediction: Prediction, form: str, safe: bool) -> None:
     import pyarrow as pa
 
     if form == "table":
@@ -110,7 +110,7 @@ def _tell_entrants(prediction: Prediction, form: str, safe: bool) -> None:
         write_rows(pa.Table.from_pandas(rows, preserve_index=False), form, safe)
 
 
-def _tell_pairs(prediction: Prediction, form: str, safe: bool) -> None:
+def _print_pairs(prediction: Prediction, form: str, safe: bool) -> None:
     import numpy as np
     import pyarrow as pa
 
@@ -126,7 +126,7 @@ def _tell_pairs(prediction: Prediction, form: str, safe: bool) -> None:
         write_rows(rows, form, safe)
 
 
-def _tell_places(prediction: Prediction, player: str, target: float | None, form: str, safe: bool) -> None:
+def _print_places(prediction: Prediction, player: str, target: float | None, form: str, safe: bool) -> None:
     import numpy as np
     import pyarrow as pa
 
@@ -139,12 +139,12 @@ def _tell_places(prediction: Prediction, player: str, target: float | None, form
         if form == "table":
             if needed:
                 place = "the first place" if needed == 1 else f"place {needed:,} or better"
-                told = f"needs {place} of {n:,} for a rating of {target:g}"
+                answer = f"needs {place} of {n:,} for a rating of {target:g}"
             else:
                 best = prediction.outcomes(player, [1])["rating"].iloc[0]
                 most = prediction.format.rating(best)
-                told = f"does not come to a rating of {target:g} in this round: the first place leads to {most}"
-            say(f"{player!r} {told}")
+                answer = f"does not come to a rating of {target:g} in this round: the first place leads to {most}"
+            print_line(f"{player!r} {answer}")
             return
         places = np.array([] if needed is None else [needed], dtype=np.int64)
     rows = prediction.outcomes(player, places.tolist())

@@ -10,10 +10,10 @@ from ..parameters import LakeAddress
 from ..terminal.terminal import (
     deviations_option,
     lake_option,
+    print_freshness,
+    print_line,
     run_option,
-    say,
     steal_option,
-    tell_freshness,
     titles_option,
 )
 
@@ -48,5 +48,5 @@ def publish(
 
     opened = lake.open()
     report = publish_run(opened, run, deviations, maintain, steal, rebuild, titles)
-    tell_freshness(opened, run)
-    say(f"run {run}: {report.line()}")
+    print_freshness(opened, run)
+    print_line(f"run {run}: {report.line()}")

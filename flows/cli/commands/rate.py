@@ -14,9 +14,9 @@ from ..terminal.terminal import (
     SWITCH_SECONDS,
     engine_options,
     lake_option,
+    print_line,
     progress,
     replace_option,
-    say,
     steal_option,
     usage,
 )
@@ -49,7 +49,7 @@ __all__ = ["rate"]
 @click.option("--include", multiple=True, metavar="CONTEST", help="Take an exclusion back; repeatable.")
 @click.option("--from", "start", type=click.IntRange(min=0), metavar="ROUND",
               help="Rate again from this round on, whatever is on record.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Only tell what would be rated again and why; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be rated again and why; write nothing.")
 @click.option("--titles", type=TITLES,
               help="Record the titles of the run's players in the run; auto removes the record.")  # fmt: skip
 @steal_option
@@ -92,25 +92,25 @@ def rate(
         opened_engine = open_engine(engine, workers, scheduler)
     configs = [dataclasses.replace(config, exclude=exclude, include=include, titles=titles) for config in configs]
     sys.setswitchinterval(SWITCH_SECONDS)
-    with opened_engine, progress("rating") as tell:
+    with opened_engine, progress("rating") as update:
         if isinstance(opened_engine, DistributedEngine):
-            say(opened_engine.describe(), err=True)
+            print_line(opened_engine.describe(), err=True)
 
         def on_progress(runs: ManyProgress) -> None:
             total = runs.total
-            tell(total.rounds, total.n_rounds, f"{total.rows / max(total.seconds, 1e-9):,.0f} rows/s")
+            update(total.rounds, total.n_rounds, f"{total.rows / max(total.seconds, 1e-9):,.0f} rows/s")
 
         def on_compile(systems: Sequence[str], kernels: int) -> None:
             if sys.stderr.isatty():
-                tell(0, None, f"compiling {', '.join(systems)} (once per machine): {kernels} kernels")
+                update(0, None, f"compiling {', '.join(systems)} (once per machine): {kernels} kernels")
             else:
                 announce(systems, kernels)
 
         for config, report in rate_many(
             opened, configs, opened_engine, max_rounds, on_progress, steal, dry_run, start, on_compile
         ):
-            say(f"run {config.run}: {report.line()}")
+            print_line(f"run {config.run}: {report.line()}")
             if report.drift:
-                say(f"run {config.run}: {report.drift}", err=True)
+                print_line(f"run {config.run}: {report.drift}", err=True)
             if report.phases:
-                say(report.phases_line(), err=True)
+                print_line(report.phases_line(), err=True)

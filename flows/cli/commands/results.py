@@ -11,11 +11,11 @@ from ..terminal.terminal import (
     check_safe,
     deviations_option,
     lake_option,
+    print_freshness,
+    print_line,
     print_table,
     run_option,
     safe_option,
-    say,
-    tell_freshness,
     titles_option,
     usage,
     wide_option,
@@ -57,7 +57,7 @@ def leaderboard(
     with usage():
         check_safe(safe, form)
     opened = lake.open()
-    tell_freshness(opened, run)
+    print_freshness(opened, run)
     table = of_run(opened, run, deviations, titles)
     shown = table if everybody else table.slice(0, top)
     if form == "table":
@@ -87,10 +87,10 @@ def player(
     with usage():
         check_safe(safe, form)
     opened = lake.open()
-    tell_freshness(opened, run)
+    print_freshness(opened, run)
     history = player_history(opened, run, handle, deviations, titles)
     if history.note:
-        say(history.note, err=True)
+        print_line(history.note, err=True)
     if form == "table":
         from ..terminal.show import player_table
 

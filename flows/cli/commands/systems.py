@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..terminal.terminal import print_table, say, usage, write_json
+from ..terminal.terminal import print_line, print_table, usage, write_json
 
 if TYPE_CHECKING:
     from ...common.hyperparameters import Description, Parameter
@@ -65,8 +65,8 @@ def _show(one: Description) -> None:
     table.add_column("meaning", ratio=1)
     for parameter in one.parameters:
         table.add_row(parameter.name, _value(parameter.default), Text(_range(parameter)), Text(parameter.text))
-    say(f"{one.name}: {one.text}.")
-    say(f"Source: {one.source}.")
+    print_line(f"{one.name}: {one.text}.")
+    print_line(f"Source: {one.source}.")
     print_table(table)
 
 

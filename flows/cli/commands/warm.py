@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from ..terminal.terminal import progress, say, usage
+from ..terminal.terminal import print_line, progress, usage
 
 __all__ = ["warm"]
 
@@ -32,13 +32,13 @@ def warm(systems: tuple[str, ...]) -> None:
     folder = cache_folder.folders()[1]
     if missing and folder is None:
         raise OSError("no folder for compiled kernels can be written to; set NUMBA_CACHE_DIR to one")
-    with progress("compiling", "kernels") as tell:
+    with progress("compiling", "kernels") as update:
 
         def on_compile(systems: Sequence[str], kernels: int) -> None:
-            tell(kernels, None, f"of {', '.join(systems)}" if len(systems) <= 3 else f"of {len(systems)} systems")
+            update(kernels, None, f"of {', '.join(systems)}" if len(systems) <= 3 else f"of {len(systems)} systems")
 
         seconds = compile_parts(missing, on_compile)
     done = {part.partition(".")[0] for part in missing}
     for name in [*names, SCORES]:
-        say(f"{name}: {'compiled' if name in done else 'was compiled before'}")
-    say(f"{len(done)} compiled in {seconds:.1f} s; kept in {folder or cache_folder.folders()[0][0]}")
+        print_line(f"{name}: {'compiled' if name in done else 'was compiled before'}")
+    print_line(f"{len(done)} compiled in {seconds:.1f} s; kept in {folder or cache_folder.folders()[0][0]}")

@@ -8,26 +8,26 @@ from typing import Any
 import click
 
 from ...common.text import message
-from .terminal import say
+from .terminal import print_line
 
-__all__ = ["escape_logs", "say_traceback", "say_usage"]
+__all__ = ["escape_logs", "print_traceback", "print_usage"]
 
 
-def say_usage(error: click.UsageError) -> None:
+def print_usage(error: click.UsageError) -> None:
     """What is wrong with a command, with click's lines about its use around it."""
     error.message = message(error.message)  # type: ignore[misc]  # line breaks in it are not click's
     text = io.StringIO()
     error.show(text)
     for line in text.getvalue().removesuffix("\n").split("\n"):
-        say(line.replace("\t", "    "), err=True)
+        print_line(line.replace("\t", "    "), err=True)
 
 
-def say_traceback(error: BaseException) -> None:
+def print_traceback(error: BaseException) -> None:
     """An error that is a fault of ours, or any with ``--debug``, as Python shows it."""
     import traceback
 
     for line in "".join(traceback.format_exception(error)).removesuffix("\n").split("\n"):
-        say(line, err=True)
+        print_line(line, err=True)
 
 
 def escape_logs() -> None:

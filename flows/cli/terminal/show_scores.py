@@ -112,8 +112,8 @@ def search_table(report: SearchReport, metric: str) -> Table:
     table = new_table(columns, title=f"best {_HEADS[metric]}, {share}")
     for place, found in enumerate(report.best, 1):
         scores = [part.get(name) for part in (found.train, found.test) for name in ("pair_inversion", "rank_deviation")]
-        told = ["diverged" if score is None else f"{score:.3f}" for score in scores]
-        table.add_row(str(place), " ".join(f"{name}={value}" for name, value in found.settings.items()), *told)
+        values = ["diverged" if score is None else f"{score:.3f}" for score in scores]
+        table.add_row(str(place), " ".join(f"{name}={value}" for name, value in found.settings.items()), *values)
     return table
 
 

@@ -30,21 +30,21 @@ __all__ = [
     "deviations_option",
     "engine_options",
     "lake_option",
+    "print_freshness",
+    "print_line",
     "print_table",
+    "print_wait",
     "progress",
     "replace_option",
     "run_option",
     "safe_option",
-    "say",
-    "speak_utf8",
     "steal_option",
-    "tell_freshness",
-    "tell_wait",
     "titles_option",
     "usage",
     "wide_option",
     "write_json",
     "write_rows",
+    "write_utf8",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -124,18 +124,18 @@ def progress(what: str, units: str = "contests") -> Iterator[Callable[[int, int 
         columns = (texts[0], BarColumn(), MofNCompleteColumn(), texts[1])
         with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("", total=None)
-            yield lambda done, total, told: bar.update(task, completed=done, total=total, description=visible(told))
+            yield lambda done, total, text: bar.update(task, completed=done, total=total, description=visible(text))
         return
     log = ProgressLog(what, units)
 
-    def tell(done: int, total: int | None, told: str) -> None:
-        if line := log.line(done, total, told):
-            say(line, err=True)
+    def update(done: int, total: int | None, text: str) -> None:
+        if line := log.line(done, total, text):
+            print_line(line, err=True)
 
-    yield tell
+    yield update
 
 
-def speak_utf8() -> None:
+def write_utf8() -> None:
     """Write UTF-8 with plain line ends to files and pipes on every platform; a terminal keeps its encoding.
 
     Characters that a terminal does not have are spelled out. An encoding set by ``PYTHONIOENCODING`` stays.
@@ -151,17 +151,17 @@ def speak_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
-def tell_freshness(lake: Lake, *runs: str) -> None:
+def print_freshness(lake: Lake, *runs: str) -> None:
     """One line on stderr for each run that is stale or behind: what is read of it is not of all contests there are."""
     from ...maintenance.freshness import note
 
     for line in filter(None, (note(lake, run) for run in runs)):
-        say(line, err=True)
+        print_line(line, err=True)
 
 
-def tell_wait(by: LeaseHolder) -> None:
+def print_wait(by: LeaseHolder) -> None:
     """Say whose end is waited for."""
-    say(f"waiting for {by.owner} to end", err=True)
+    print_line(f"waiting for {by.owner} to end", err=True)
 
 
 def print_table(table: Any) -> None:
@@ -172,7 +172,7 @@ def print_table(table: Any) -> None:
     print_fitted(table, wide=context is not None and context.meta.get(_WIDE, False))
 
 
-def say(line: str, err: bool = False) -> None:
+def print_line(line: str, err: bool = False) -> None:
     """One line for people, on stdout or stderr: nothing in it acts on a terminal, and its length is bounded.
 
     Everything that a command prints goes through this function, :func:`print_table`, :func:`write_rows` or

@@ -1,7 +1,7 @@
 """What a search tries next: a grid, random draws, or what Optuna proposes; always the same for one seed.
 
-Proposals come in batches of a size that does not depend on the number of workers. A Bayesian search is told a batch
-before it proposes the next, so that it goes the same way however many work at it and however often it was interrupted.
+Proposals come in batches of a size that does not depend on the number of workers. A Bayesian search receives
+the scores of a batch before it proposes the next: neither the number of workers nor interruptions change its course.
 """
 
 from __future__ import annotations
@@ -136,5 +136,5 @@ class _Bayes:
             value = trial.scores.get(self._metric)
             if value is None:
                 self._study.tell(asked, state=self._states.FAIL)
-            else:  # also of one that was stopped: what it had come to tells where not to look
+            else:  # also of a pruned trial: its scores so far show where not to look
                 self._study.tell(asked, value)

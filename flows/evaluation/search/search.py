@@ -89,10 +89,10 @@ class SearchConfig:
         if self.trials is not None and self.trials < 1:
             raise ValueError(f"trials must be >= 1, got {self.trials}")
         if not self.name:
-            told = {key: value for key, value in self.asked().items() if key not in ("dataset", "system")}
-            name = default_run(self.dataset, f"{self.system}-{self.method}", told)
+            values = {key: value for key, value in self.asked().items() if key not in ("dataset", "system")}
+            name = default_run(self.dataset, f"{self.system}-{self.method}", values)
             object.__setattr__(self, "name", name)
-        layout.search_file(self.name)  # a name that no folder can have is told at once
+        layout.search_file(self.name)  # raises for a name that no folder can have
         layout.contests_file(self.dataset)
 
     def asked(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def search(
     Parameters
     ----------
     proposals
-        ``config.proposals()``, made before the lake is opened so that what is impossible is told at once.
+        ``config.proposals()``, made before the lake is opened, so that impossible spaces are refused at once.
     best
         How many to test.
     on_progress
@@ -209,7 +209,7 @@ def _try_all(
                 for at, trial in task_pool.run(run_trial, train, jobs):
                     done[missing[at]] = trial
                     on_progress(
-                        len(trials) + len(done), proposals.total, _told([*trials, *done.values()], config.metric)
+                        len(trials) + len(done), proposals.total, _best_so_far([*trials, *done.values()], config.metric)
                     )
                     if time.monotonic() - saved > _SAVE_SECONDS:
                         saved = time.monotonic()
@@ -278,8 +278,8 @@ class _Record:
     def save_test(self, key: str, scores: dict[str, float]) -> None:
         """Commit a test's scores."""
         self.tests[key] = scores
-        told = {key: {name: _or_none(value) for name, value in scores.items()} for key, scores in self.tests.items()}
-        text = json.dumps(told, indent=1, allow_nan=False)
+        values = {key: {name: _or_none(value) for name, value in scores.items()} for key, scores in self.tests.items()}
+        text = json.dumps(values, indent=1, allow_nan=False)
         self._lake.write_bytes(layout.search_tests_file(self._name), text.encode())
 
     def _read(self, path: str) -> Any:
@@ -357,6 +357,6 @@ def _limits(trials: Sequence[Trial], metric: str) -> tuple[float, ...] | None:
     return (*(statistics.median(rungs[at] for rungs in whole) for at in range(RUNGS - 1)), float("nan"))
 
 
-def _told(trials: Sequence[Trial], metric: str) -> str:
+def _best_so_far(trials: Sequence[Trial], metric: str) -> str:
     ranked = _ranked(trials, metric)
     return f"best {metric} {ranked[0].scores[metric]:.3f}" if ranked else ""

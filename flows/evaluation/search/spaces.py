@@ -85,7 +85,7 @@ def parse_space(system: System, texts: Sequence[str]) -> dict[str, Axis]:
 
 
 def check_settings(system: System, settings: Any) -> None:
-    """Raise ``ValueError`` if the system refuses any of the settings; tells which and why."""
+    """Raise ``ValueError`` if the system refuses any of the settings; names the settings and the reason."""
     for one in settings:
         try:
             build_params(system, one)

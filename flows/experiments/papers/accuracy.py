@@ -53,17 +53,17 @@ def _of_history(context: ExperimentContext, history: History, of_paper: str) -> 
         context.on_step(f"{history.name}: {one.label}")
         scores = _scores(history, one)
         rank = scores if one == other else _scores(history, other)
-        told = printed.get(one.system, (None, None)) if one.printed else (None, None)
+        in_paper = printed.get(one.system, (None, None)) if one.printed else (None, None)
         rows.append(
             {
                 "system": one.label,
                 "in the paper": NAMES[one.system] if one.printed else None,
                 "pair inversion, %": scores[0],
-                "pair inversion, printed": told[0],
-                "pair inversion, difference": None if told[0] is None else scores[0] - told[0],
+                "pair inversion, printed": in_paper[0],
+                "pair inversion, difference": None if in_paper[0] is None else scores[0] - in_paper[0],
                 "rank deviation, %": rank[1],
-                "rank deviation, printed": told[1],
-                "rank deviation, difference": None if told[1] is None else rank[1] - told[1],
+                "rank deviation, printed": in_paper[1],
+                "rank deviation, difference": None if in_paper[1] is None else rank[1] - in_paper[1],
                 "hyperparameters": _words(one) if one == other else f"{_words(one)}; {_words(other)}",
             }
         )
@@ -85,10 +85,10 @@ def _scores(history: History, one: Contender) -> tuple[float, float]:
 
 
 def _words(one: Contender) -> str:
-    told = (
+    settings = (
         f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in one.settings.items()
     )
-    return ", ".join(told) or "as it comes"
+    return ", ".join(settings) or "as it comes"
 
 
 def _figure(rows: list[dict[str, Any]]) -> Any:
@@ -99,8 +99,8 @@ def _figure(rows: list[dict[str, Any]]) -> Any:
     ):
         ours = np.array([row[name] for row in rows])
         panel.plot(ours, y, "o", color=SERIES[0], label="here", markersize=5)
-        told = np.array([np.nan if row[printed] is None else row[printed] for row in rows])
-        panel.plot(told, y, "x", color=SERIES[1], label="printed", markersize=6, markeredgewidth=1.6)
+        in_paper = np.array([np.nan if row[printed] is None else row[printed] for row in rows])
+        panel.plot(in_paper, y, "x", color=SERIES[1], label="printed", markersize=6, markeredgewidth=1.6)
         panel.set_title(name)
         panel.set_yticks(y, [row["system"] for row in rows])
     axes[1].legend(loc="best")

@@ -47,27 +47,27 @@ def _run(context: ExperimentContext) -> Report:
         "ratings and skills. Who orders players by the mean of their performances, which no system sees, is the "
         "bound."
     ]
-    for drift, told in ((DRIFT, "skills drift by 35 points a round"), (0.0, "skills stay")):
+    for drift, scenario in ((DRIFT, "skills drift by 35 points a round"), (0.0, "skills stay")):
         rounds, skills = league(context.seed, PLAYERS, ROUNDS, drift)
         order, error, sigma = {}, {}, {}
         for name in SYSTEMS:
-            context.on_step(f"{told}: {name}")
+            context.on_step(f"{scenario}: {name}")
             order[name], error[name], sigma[name] = _course(name, rounds, skills)
         slug = "drifting" if drift else "constant"
-        parts += [Picture.of(slug, f"Where {told}", _figure(order, error))]
+        parts += [Picture.of(slug, f"Where {scenario}", _figure(order, error))]
         for values, what, digits in ((order, "pairs rightly ordered, %", 2), (error, "error, points", 1)):
             columns: dict[str, Any] = {"system": list(values)}
             columns |= {f"after {n}": [float(course[n - 1]) for course in values.values()] for n in _TOLD}
             parts.append(
-                Table(f"{slug}-{what.partition(',')[0].replace(' ', '-')}", f"{told}: {what}", columns, digits)
+                Table(f"{slug}-{what.partition(',')[0].replace(' ', '-')}", f"{scenario}: {what}", columns, digits)
             )
         limits = [SYSTEMS[name].sigma_limit(SYSTEMS[name].params()) for name in sigma]
-        told_sigma: dict[str, list[Any]] = {
+        uncertainty: dict[str, list[Any]] = {
             "system": list(sigma),
             "sigma at the end, mean": [float(value) for value in sigma.values()],
             "its limit": [limit or None for limit in limits],
         }
-        parts.append(Table(f"{slug}-sigma", f"{told}: uncertainty", told_sigma, 2))
+        parts.append(Table(f"{slug}-sigma", f"{scenario}: uncertainty", uncertainty, 2))
     return Report(parts)
 
 

@@ -79,7 +79,7 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
     headings = ["row", *(heading for name in names for heading in (name, f"printed, {name}"))]
     columns = dict(zip(headings, zip(*rows, strict=True), strict=True))
     slug = slug_of(history.name)
-    told = f"{history.name}: {events:,} events, {rounds.n_rows:,} ratings"
+    caption = f"{history.name}: {events:,} events, {rounds.n_rows:,} ratings"
     digits = {heading: 4 for heading in headings if heading.endswith("error")}
     digits |= {heading: 4 for heading in breakdown if heading.endswith(("error", "mean P"))}
     figure, axes = new_figure(8.0, 3.8)
@@ -89,11 +89,11 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
     axes.set_ylabel("mean |log2 of expected over actual place|")
     axes.legend(loc="best")
     return [
-        Picture.of(slug, f"{told}: each refinement's error", figure),
-        Table(slug, f"{told}: the rows of Table 5", columns, digits),
+        Picture.of(slug, f"{caption}: each refinement's error", figure),
+        Table(slug, f"{caption}: the rows of Table 5", columns, digits),
         Table(
             f"{slug}-experience",
-            f"{told}: the rows of Tables 1 and 3, by rounds played, this one included",
+            f"{caption}: the rows of Tables 1 and 3, by rounds played, this one included",
             breakdown,
             digits,
         ),

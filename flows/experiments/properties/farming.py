@@ -36,7 +36,7 @@ _TARGETS: dict[str, tuple[str, dict[str, Any], str | None]] = {
 }
 _SHOWN = ("TopCoder", "Glicko-2, tau = 0.36", "Elo-MMR, rho = 1")
 
-_BEYOND = 1e5  # rating points: what leaves all bounds is told, not drawn
+_BEYOND = 1e5  # rating points: larger values are reported in the text, not drawn
 
 
 def check(history: History) -> None:
@@ -146,8 +146,8 @@ def _told(
     shown = [label for label in _SHOWN if np.max(np.abs(runs[label])) < _BEYOND]
     figure, axes = new_figure(3.7 * len(shown), 3.8, columns=len(shown), squeeze=False)
     for panel, label in zip(axes[0], shown, strict=True):
-        for values, colour, told in zip(runs[label], SERIES, ("honest", "attack"), strict=False):
-            panel.plot(np.arange(1, n + 1), values, color=colour, label=told, linewidth=1.2)
+        for values, colour, series in zip(runs[label], SERIES, ("honest", "attack"), strict=False):
+            panel.plot(np.arange(1, n + 1), values, color=colour, label=series, linewidth=1.2)
         for share in PHASES:
             panel.axvline(int(share * n) + 0.5, color="#999999", linewidth=0.8, linestyle=":")
         panel.set_title(label)

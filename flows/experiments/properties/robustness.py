@@ -88,7 +88,7 @@ def _run(context: ExperimentContext) -> Report:
         axes.set_ylabel("rating points")
     left.legend(loc="upper left", fontsize="small")
     six = curves["Elo-R, simple noise"][6]
-    told = Table(
+    table = Table(
         "after-six",
         "Elo-R with simple noise: the rating after six surprises",
         {"here": [float(six)], "printed": [_PRINTED_AFTER_SIX]},
@@ -100,7 +100,7 @@ def _run(context: ExperimentContext) -> Report:
             "memoryless one goes a fixed share of the way at once.",
             Picture.of("walk", "What it takes to believe a leap", figure),
             Table("rises", "Rise of the rating by each surprise, rating points", rows, 2),
-            told,
+            table,
             "The figure printed in the report is that of simple noise, not of the exact noise it recommends, and "
             "its rises are 48, 63, ..., 1875 after six and 566 at the seventh; where it says that the rise exceeds "
             "100 from the third on, the third is 87. Elo-MMR is drawn with its limits by default (0.2, 80), whose "
