@@ -263,3 +263,10 @@ def test_readme__a_site_is_followed_as_it_says(tmp_path: Path) -> None:
 def test_readme__sites_are_those_there_are() -> None:
     (table,) = re.findall(r"^\| site \| what .*?\n\n", TEXT, re.MULTILINE | re.DOTALL)
     assert re.findall(r"^\| `([a-z]+)` \|", table, re.MULTILINE) == [*SITES, "kaggle"]
+
+
+def test_systems__each_has_its_hyperparameters_on_a_page() -> None:
+    from ranklake.rating_kernels import SYSTEMS
+
+    text = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "systems").glob("*.md"))
+    assert sorted(re.findall(r"^```\{hyperparameters\} (\S+)$", text, re.MULTILINE)) == sorted(SYSTEMS)
