@@ -25,12 +25,12 @@ def open_rater(system: System, params: Any, n_players: int, engine: Engine) -> R
     """
     if not isinstance(engine, LocalEngine):
         from .partitioned import PartitionedRater
-        from .pinned import Apart, PinnedRater
+        from .pinned import PinnedPlacement, PinnedRater
 
-        apart = isinstance(engine, Apart)
-        cluster = engine.engine if isinstance(engine, Apart) else engine
+        pinned = isinstance(engine, PinnedPlacement)
+        cluster = engine.engine if isinstance(engine, PinnedPlacement) else engine
         assert isinstance(cluster, DistributedEngine)
-        if apart and n_players <= MAX_PINNED_PLAYERS:
+        if pinned and n_players <= MAX_PINNED_PLAYERS:
             return PinnedRater(system, params, n_players, cluster)
         return PartitionedRater(system, params, n_players, cluster)
     return LocalRater(system, params, n_players, engine)

@@ -1,10 +1,10 @@
-"""Whether the numbers that rounds produced are ratings at all, and an error that names the round where they are not.
+"""Check that the ratings of rounds are legal numbers; the error names the round where they are not.
 
-A rating that is infinite or no number would be the prior of all later rounds, and no table or JSON text has a place for
-it. It comes from hyperparameters, weights or histories that double precision does not hold. Which ratings are legal:
+An infinite rating or a NaN would be the prior of all later rounds, and tables and JSON cannot represent it. It results
+from hyperparameters, weights or histories that exceed double precision. Legal ratings:
 
-    mu_prior, mu, sigma_prior, sigma    finite, at most 1e60; sigma > 0 in systems that know uncertainty, else 0. A
-                                        player whose sigma is 0 beforehand is known for certain and stays so.
+    mu_prior, mu, sigma_prior, sigma    finite, at most 1e60; sigma > 0 in systems with uncertainty, else 0. A player
+                                        whose prior sigma is 0 keeps it.
     perf                                finite and at most 1e60 in systems that show performances; else NaN, null in
                                         tables. A sole winner has a finite performance, too: the participant's own
                                         expected score bounds the equation that it solves.
@@ -43,7 +43,7 @@ class RoundError(ConvergenceError):
     Attributes
     ----------
     round : int
-        The round among those that were given, from 0.
+        Number of the round among the given ones, from 0.
     player : int or None
         The participant's number, where one is known.
     """
@@ -61,14 +61,14 @@ class RoundError(ConvergenceError):
 
 @contextmanager
 def checked(system: System, params: Any, rounds: Rounds, outcome: Outcome, first: int = 0) -> Iterator[None]:
-    """Check what the block makes of rounds, whatever it was that went wrong.
+    """Check the ratings that the block writes, and locate the round of any arithmetic error.
 
     Parameters
     ----------
     outcome
         Of ``rounds``, NaN before the block.
     first
-        The number of the first of the rounds.
+        Number of the first round.
 
     Raises
     ------
@@ -98,18 +98,18 @@ def in_full(
     player: str | None,
     way: str,
 ) -> ConvergenceError:
-    """The error with all names.
+    """The error with the names of contest and player.
 
     Parameters
     ----------
     rounds
-        Those that the error was raised for.
+        The rounds for which the error was raised.
     contest, index
-        Name of the contest, and its round.
+        Name of the contest, and number of its round.
     player
         The participant's name.
     way
-        What to do about it.
+        What to do: the end of the message.
     """
     at = error.round
     fault = f"player {player!r} {error.rule}" if player is not None else error.rule

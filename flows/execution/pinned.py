@@ -24,20 +24,20 @@ from .outcomes import RoundError
 from .partition_worker import ActorState, writable
 from .rater import BeliefColumns
 
-__all__ = ["Apart", "BatchCache", "PinnedRater", "PinnedWorker"]
+__all__ = ["BatchCache", "PinnedPlacement", "PinnedRater", "PinnedWorker"]
 
 TRIP_BATCHES, TRIP_ROWS = 9, 200_000  # at most, rated by one call; one batch may have more rows
 CACHE_BYTES = 1 << 28  # of batches that a worker keeps for its other runs
 FIELDS = tuple(field.name for field in fields(Rounds))
 
 
-class Apart:
-    """A cluster, of which every run is to have one worker, the one that has least to do.
+class PinnedPlacement:
+    """A cluster on which each run is placed on one worker, the one with the fewest runs.
 
     Parameters
     ----------
     engine
-        The cluster; it is not ended with this.
+        The cluster. It stays open when this object is closed.
     """
 
     def __init__(self, engine: DistributedEngine) -> None:

@@ -49,7 +49,7 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
 
 
 def split_batches(system: System, rounds: Rounds) -> list[tuple[int, int, bool]]:
-    """Rounds cut into ``start, stop, large``: a large round is alone, small ones between two large ones together."""
+    """Cut rounds into ``start, stop, large``: each large round alone, consecutive small ones together."""
     cuts, done = [], 0
     for at in [*np.flatnonzero(np.diff(rounds.offsets) > system.small).tolist(), len(rounds)]:
         if at > done:

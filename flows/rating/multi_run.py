@@ -12,7 +12,7 @@ from ranklake.storage import Lake
 
 from ..compilation.compile import Announce, announce
 from ..engines.protocols import DistributedEngine, Engine
-from ..execution.pinned import Apart
+from ..execution.pinned import PinnedPlacement
 from .config import RunConfig
 from .rate import rate
 from .report import Progress, RateReport
@@ -62,7 +62,7 @@ def rate_many(
     at_a_time = 1
     if isinstance(engine, DistributedEngine):
         at_a_time = max(_AT_A_TIME, engine.workers)
-        engine = Apart(engine) if len(configs) > 1 else engine
+        engine = PinnedPlacement(engine) if len(configs) > 1 else engine
     progress: dict[str, Progress] = {}
     stop = Event()
 

@@ -26,7 +26,7 @@ from ranklake.flows.engines.protocols import DistributedEngine, Engine, RemoteCa
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.factory import open_rater
 from ranklake.flows.execution.partitioned import PartitionedRater
-from ranklake.flows.execution.pinned import Apart
+from ranklake.flows.execution.pinned import PinnedPlacement
 from ranklake.flows.execution.rater import Rater
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 
@@ -91,9 +91,9 @@ def _side_by_side(history: History, opened: Open) -> Iterator[Result]:
         began = time.perf_counter()
         expected = [rate(system, engine) for system in systems]
         spread = time.perf_counter() - began
-        apart = Apart(engine)
+        pinned = PinnedPlacement(engine)
         began = time.perf_counter()
-        found = list(drivers.map(lambda system: rate(system, apart), systems))
+        found = list(drivers.map(lambda system: rate(system, pinned), systems))
         seconds = time.perf_counter() - began
     yield Result(
         "cluster",

@@ -1,4 +1,4 @@
-"""A crew in this process whose orders travel as over a wire: pickled, their arrays out of band and read-only."""
+"""An engine in this process. Its calls are pickled as for a network, with arrays out of band and read-only."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["InProcessActorGroup", "InProcessEngine"]
 
 
 def travel(message: Any) -> Any:
-    """What arrives of a message."""
+    """A message after pickling and unpickling."""
     frames: list[pickle.PickleBuffer] = []
     data = pickle.dumps(message, protocol=5, buffer_callback=frames.append)
     return pickle.loads(data, buffers=[bytes(frame.raw()) for frame in frames])
 
 
 class InProcessActorGroup:
-    """Workers that sit on one bench."""
+    """Actors in this process."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class InProcessActorGroup:
             self._engine.asked += 1
             if self._engine.asked in self._engine.losses:
                 self.actors = []
-                raise WorkersLostError(f"a worker fell off the bench at order {self._engine.asked}")
+                raise WorkersLostError(f"a worker is lost at call {self._engine.asked}")
         return replies
 
     def close(self) -> None:
@@ -50,31 +50,31 @@ class InProcessActorGroup:
 
 
 class InProcessEngine:
-    """An engine of ``workers`` members on one bench.
+    """An engine of ``workers`` actors in this process.
 
     Parameters
     ----------
     losses
-        Orders, counted over all crews, upon which a member is lost: some of its crew have carried theirs out by then.
+        Calls, counted over all groups, after which an actor is lost. Other actors may have made theirs by then.
     then
-        Workers that are left after each loss; as before if there are no more of them.
+        Number of workers after each loss; the last number stays.
     """
 
     def __init__(self, workers: int, losses: Container[int] = (), then: Sequence[int] = ()) -> None:
         self.workers, self.losses, self._then = workers, losses, list(then)
-        self.asked, self.hired = 0, 0
+        self.asked, self.started = 0, 0
 
     def describe(self) -> str:
-        return f"a bench of {self.workers}"
+        return f"{self.workers} actors in this process"
 
     def start_actors(
         self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
     ) -> InProcessActorGroup:
-        if self.hired and self._then:
+        if self.started and self._then:
             self.workers = self._then.pop(0)
         if not self.workers:
-            raise EngineError("the bench has no workers")
-        self.hired += 1
+            raise EngineError("the engine has no workers")
+        self.started += 1
         return InProcessActorGroup(make, init_args, min(self.workers, max_workers or self.workers), self)
 
     def __enter__(self) -> Self:

@@ -1,6 +1,6 @@
-"""An engine of real processes over loopback sockets: what Dask's workers are to us, without Dask.
+"""An engine of real processes over loopback sockets: like Dask's workers, without Dask.
 
-Shares run here as they do there, in processes of their own that can be killed and stopped; only the road is another.
+Partitions run in processes of their own, which can be killed and stopped. Only the transport differs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Worker:
         self.sent += send(self.socket, (self._calls, *call))
 
     def receive(self, deadline: float) -> Any:
-        """The answer to the last call; one to an earlier call, for which nobody waited any more, is dropped."""
+        """The reply to the last call; late replies to earlier calls are dropped."""
         while True:
             self.socket.settimeout(max(deadline - time.monotonic(), 0.01))
             (number, answer), size = receive(self.socket)
@@ -63,7 +63,7 @@ class Worker:
 
 
 class ProcessActorGroup:
-    """The workers that are alive, with a new state each."""
+    """One actor on each live worker."""
 
     def __init__(self, engine: ProcessEngine, workers: Sequence[Worker]) -> None:
         self._engine, self._workers, self._sequence = engine, list(workers), 0
@@ -147,29 +147,29 @@ class ProcessEngine:
             worker.kill()
 
 
-def send(road: socket.socket, message: Any) -> int:
+def send(connection: socket.socket, message: Any) -> int:
     """Send a message, its arrays out of band; returns bytes."""
     frames: list[pickle.PickleBuffer] = []
     data = pickle.dumps(message, protocol=5, buffer_callback=frames.append)
     parts = [memoryview(data), *(frame.raw() for frame in frames)]
-    road.sendall(struct.pack(f"<q{len(parts)}q", len(parts), *(part.nbytes for part in parts)))
+    connection.sendall(struct.pack(f"<q{len(parts)}q", len(parts), *(part.nbytes for part in parts)))
     for part in parts:
-        road.sendall(part)
+        connection.sendall(part)
     return sum(part.nbytes for part in parts)
 
 
-def receive(road: socket.socket) -> tuple[Any, int]:
-    (count,) = struct.unpack("<q", _exactly(road, 8))
-    sizes = struct.unpack(f"<{count}q", _exactly(road, 8 * count))
-    data, *frames = [_exactly(road, size) for size in sizes]
+def receive(connection: socket.socket) -> tuple[Any, int]:
+    (count,) = struct.unpack("<q", _exactly(connection, 8))
+    sizes = struct.unpack(f"<{count}q", _exactly(connection, 8 * count))
+    data, *frames = [_exactly(connection, size) for size in sizes]
     return pickle.loads(data, buffers=frames), sum(sizes)
 
 
-def _exactly(road: socket.socket, size: int) -> bytearray:
+def _exactly(connection: socket.socket, size: int) -> bytearray:
     data = bytearray(size)
     view = memoryview(data)
     while view.nbytes:
-        got = road.recv_into(view)
+        got = connection.recv_into(view)
         if not got:
             raise ConnectionError("the other end is gone")
         view = view[got:]
@@ -177,16 +177,16 @@ def _exactly(road: socket.socket, size: int) -> bytearray:
 
 
 def serve(port: int) -> None:
-    """The life of a worker."""
+    """Serve the calls of one worker until the connection ends."""
     actor = WorkerActor()
-    with socket.create_connection(("127.0.0.1", port)) as road:
-        road.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         while True:
             try:
-                (number, method, given), _ = receive(road)
+                (number, method, given), _ = receive(connection)
             except ConnectionError:
                 return
-            send(road, (number, getattr(actor, method)(*given)))
+            send(connection, (number, getattr(actor, method)(*given)))
 
 
 if __name__ == "__main__":

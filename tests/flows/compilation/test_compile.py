@@ -18,7 +18,7 @@ from ranklake import predict
 from ranklake.flows.compilation import child_processes as processes
 from ranklake.flows.compilation import compile as compiling
 from ranklake.flows.compilation.compile import announced, compile_kernels, compile_parts, parts_for
-from ranklake.flows.execution.pinned import Apart
+from ranklake.flows.execution.pinned import PinnedPlacement
 from ranklake.flows.frames import prediction
 from ranklake.flows.rating import rate
 from ranklake.flows.rating.config import RunConfig
@@ -190,8 +190,8 @@ def test_cluster__local_one_compiles_in_the_driver_and_another_one_does_not(monk
     monkeypatch.setattr(compiling, "compile_parts", lambda parts, tell: asked.append(list(parts)) or 1.0)
     config = RunConfig("d", "r", "glicko", Glicko())
     for here, seconds in [(False, 0.0), (True, 1.0)]:
-        apart = Apart(SimpleNamespace(here=here))  # type: ignore[arg-type]
-        assert rate._compile(None, config, None, apart, compiling.announce) == seconds  # type: ignore[arg-type]
+        pinned = PinnedPlacement(SimpleNamespace(here=here))  # type: ignore[arg-type]
+        assert rate._compile(None, config, None, pinned, compiling.announce) == seconds  # type: ignore[arg-type]
     assert asked == [["glicko.large", PART]]
 
 

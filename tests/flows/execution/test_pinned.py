@@ -15,7 +15,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.factory import open_rater
 from ranklake.flows.execution.local import LocalRater
 from ranklake.flows.execution.partitioned import PartitionedRater
-from ranklake.flows.execution.pinned import Apart, BatchCache, PinnedRater
+from ranklake.flows.execution.pinned import BatchCache, PinnedPlacement, PinnedRater
 from ranklake.rating_kernels import SYSTEMS, Rounds, System
 
 ELO_MMR = SYSTEMS["elo-mmr"]
@@ -102,7 +102,7 @@ def test_pinned__takes_no_more_rows_along_than_a_trip_is_worth(
 
 
 def test_open_rater__a_worker_holds_no_more_players_than_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = Apart(InProcessEngine(2))
+    engine = PinnedPlacement(InProcessEngine(2))
     assert isinstance(open_rater(ELO_MMR, ELO_MMR.params(), 10, engine), PinnedRater)
     monkeypatch.setattr(ranklake.flows.execution.factory, "MAX_PINNED_PLAYERS", 9)
     assert isinstance(open_rater(ELO_MMR, ELO_MMR.params(), 10, engine), PartitionedRater)

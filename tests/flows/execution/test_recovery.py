@@ -48,10 +48,10 @@ def expected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.mark.parametrize("moment", range(1, 42, 4))
 def test_rate__goes_on_when_a_worker_is_lost_at_any_order(expected, tmp_path: Path, moment: int, caplog) -> None:
     system, other, before = expected
-    lake, bench = lake_of(tmp_path, CONTESTS), InProcessEngine(3, {moment}, then=[2])
+    lake, engine = lake_of(tmp_path, CONTESTS), InProcessEngine(3, {moment}, then=[2])
     with caplog.at_level(logging.WARNING):
-        report = rate_run(lake, engine=bench, system=system)
-    assert report.recoveries == len(caplog.messages) == (bench.hired - 1)
+        report = rate_run(lake, engine=engine, system=system)
+    assert report.recoveries == len(caplog.messages) == (engine.started - 1)
     assert same_tables(rated(lake), rated(other))
     assert same_beliefs(last_beliefs(lake), last_beliefs(other))
     counts = [(one.kept, one.rated, one.rows, one.skipped, one.excluded, one.violations) for one in (report, before)]
@@ -61,8 +61,8 @@ def test_rate__goes_on_when_a_worker_is_lost_at_any_order(expected, tmp_path: Pa
 @pytest.mark.slow
 def test_rate__goes_on_through_loss_upon_loss(tmp_path: Path) -> None:
     contests = synthetic(150)
-    lake, bench = lake_of(tmp_path, contests), InProcessEngine(3, range(20, 400, 20), then=[1, 4, 2, 3])
-    report = rate_run(lake, engine=bench)
+    lake, engine = lake_of(tmp_path, contests), InProcessEngine(3, range(20, 400, 20), then=[1, 4, 2, 3])
+    report = rate_run(lake, engine=engine)
     assert report.recoveries > ranklake.flows.rating.plan_runner.RECOVERIES  # there were new rounds in between
     other = lake_of(tmp_path / "other", contests)
     rate_run(other, engine=Serial())
@@ -83,7 +83,7 @@ def test_rate__gives_up_when_every_crew_is_lost_and_leaves_a_valid_beginning(tmp
 
 def test_rate__says_how_far_it_came_when_nobody_is_left(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
-    with pytest.raises(EngineError, match=r"run run: the bench has no workers; its first \d+ rounds are committed"):
+    with pytest.raises(EngineError, match=r"run run: the engine has no workers; its first \d+ rounds are committed"):
         rate_run(lake, engine=InProcessEngine(2, {25}, then=[0]))
     assert rate_run(lake, engine=InProcessEngine(2)).kept > 0
 
