@@ -22,7 +22,7 @@ __all__ = ["beliefs_frame", "build_store", "select_beliefs"]
 def build_store(
     system: System, params: Any, players: list[Any], beliefs: Mapping[Any, float] | pd.DataFrame | None
 ) -> tuple[Beliefs, list[Any]]:
-    """A store of all players, those of the results first, that believes what is given."""
+    """A store with the given beliefs, and all players in its order: ``players``, then the others of ``beliefs``."""
     if beliefs is None:
         return system.newcomers(params, len(players)), players
     if not isinstance(beliefs, Mapping | pd.Series | pd.DataFrame):
@@ -42,14 +42,14 @@ def build_store(
     row = np.array([number[player] for player in given.index], dtype=np.int64)
     mu = _number_column(given, "mu", np.full(len(given), np.nan), least=-np.inf)
     sigma = np.full(len(given), float(params.sigma_init))
-    if params.sigma_init > 0.0:  # otherwise the system knows no uncertainty
+    if params.sigma_init > 0.0:  # otherwise the system has no sigma
         sigma = _number_column(given, "sigma", sigma, least=1.0 / LARGEST)
     n_rounds = _number_column(given, "n_rounds", np.zeros(len(given)), least=-1.0, whole=True)
     columns = store.columns()
     state = system.state(params, mu, sigma)
     for name in state.keys() & set(given.columns):
         state[name] = _state_column(given, name, state[name])
-    if set(columns) <= {_stored_name(name) for name in given.columns}:  # as return_beliefs gives them: nothing is lost
+    if set(columns) <= {_stored_name(name) for name in given.columns}:  # from return_beliefs: restore all
         for name, column in columns.items():
             if isinstance(column, Ragged):
                 cells = [np.asarray(cell, dtype=np.float64) for cell in given[name]]
@@ -65,7 +65,7 @@ def build_store(
 def _number_column(
     given: pd.DataFrame, name: str, default: np.ndarray[Any, Any], least: float, whole: bool = False
 ) -> np.ndarray[Any, Any]:
-    """A column of numbers above ``least`` whose squares are still numbers."""
+    """A column of numbers above ``least``, small enough for their squares to be finite."""
     if name not in given.columns:
         return default
     values: np.ndarray[Any, Any] = pd.to_numeric(given[name], errors="coerce").to_numpy(dtype=np.float64)
@@ -82,7 +82,7 @@ def _number_column(
 
 
 def _state_column(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A state column, with the system's own value where there is none."""
+    """A state column, with the default of the system for missing values."""
     values = pd.to_numeric(given[name], errors="coerce")
     wrong = np.flatnonzero(values.isna() & given[name].notna())
     if len(wrong):
@@ -111,7 +111,7 @@ def _stored_name(name: str) -> str:
 def select_beliefs(
     system: System, params: Any, columns: Mapping[str, Column | Ragged], rows: npt.NDArray[np.int64]
 ) -> dict[str, Column | Ragged]:
-    """The beliefs about some players out of those about all; row -1, and any beyond the last, is a newcomer."""
+    """The beliefs in some rows of the columns; row -1, and any beyond the last, is a newcomer."""
     selected = system.newcomers(params, len(rows)).columns()
     known = (rows >= 0) & (rows < len(columns["mu"]))
     at = rows[known]

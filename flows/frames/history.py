@@ -1,4 +1,4 @@
-"""The notebook door: a table of results in, a table of ratings out, no lake needed."""
+"""Rate a data frame of results into a data frame of ratings, without a lake."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def rate_history(
         ``serial``, ``threads`` or ``dask``, and the number of workers; or a Dask client, to use its workers. The same
         bits in any case.
     beliefs
-        What is believed before the first contest, a mapping from player to ``mu``, or a frame indexed by player with
-        ``mu`` and optionally ``sigma``, ``n_rounds`` and what else the system keeps of a player; or what
-        ``return_beliefs`` gave, which loses nothing. Players who are not in it are newcomers.
+        Beliefs before the first contest: a mapping from player to ``mu``, or a frame indexed by player with ``mu`` and
+        optionally ``sigma``, ``n_rounds`` and the other columns of the system. A frame from ``return_beliefs`` resumes
+        exactly. All other players are newcomers.
     return_beliefs
-        Also return the final belief of every player, those of ``beliefs`` who did not play included.
+        Also return the final beliefs of all players, including players of ``beliefs`` without a contest.
     skip_uninformative
         None skips contests of one participant, and those of three or more in which all tie if the system's authors
         do so (elo-mmr, elo-mmx, elo-r). True skips the latter for any system; False rates every contest. A draw of two
@@ -75,18 +75,18 @@ def rate_history(
     Returns
     -------
     pd.DataFrame
-        One row a participation in rating order: ``round_index, contest, player, lo, hi, perf, mu_prior, sigma_prior,
+        One row per participation in rating order: ``round_index, contest, player, lo, hi, perf, mu_prior, sigma_prior,
         mu, sigma, n_before``, ``contest`` and ``player`` as given; ``attrs["skipped"]`` counts contests skipped,
         ``attrs["reasons"]`` by reason, ``attrs["violations"]`` violated invariants of the system, with counts.
 
     Raises
     ------
     ValueError
-        Results that no contest can have, a hyperparameter the system refuses, or beliefs that are none; names the
-        contest, the rows and the rule.
+        Invalid results (the message names the contest, the rows and the rule), a hyperparameter out of range, or
+        invalid beliefs.
     ConvergenceError
-        A round cannot be rated in double precision, or a rating is no number; names contest, player and what is likely
-        too extreme.
+        A round cannot be rated in double precision, or a rating is not a number; the message names the contest, the
+        player and the hyperparameters that are probably too extreme.
     """
     rating_system = find_system(system)
     params = build_params(rating_system, hyperparameters)
@@ -149,7 +149,7 @@ class _Results:
         Raises
         ------
         ValueError
-            Results that no contest can have; names the contest, the rows and the rule.
+            Invalid results; the message names the contest, the rows and the rule.
         """
         frame = _to_pandas(results)
         try:
@@ -201,7 +201,7 @@ def _open_engine(engine: Any, workers: int | None) -> Engine:
 def _rate_all(
     system: System, params: Any, store: Beliefs, rounds: Rounds, opened_engine: Engine
 ) -> tuple[Outcome, BeliefColumns]:
-    """Rate all rounds, from the start again whenever workers were lost; what is believed in the end."""
+    """Rate all rounds and return the final beliefs, too; begin again from the start when workers are lost."""
     for attempt in range(1, RECOVERIES + 2):
         try:
             rater = open_rater(system, params, len(store), opened_engine)
@@ -229,7 +229,7 @@ def _to_pandas(results: Any) -> pd.DataFrame:
 
 
 def _has_date_column(frame: pd.DataFrame) -> bool:
-    """Whether a column ``date`` is one of dates or datetimes: those can be nothing but times."""
+    """Whether the column ``date`` holds dates or datetimes, which can only be times."""
     if "date" not in frame.columns or frame["date"].ndim != 1:
         return False
     kind = pa.array(frame["date"].head(1), from_pandas=True).type

@@ -46,27 +46,27 @@ def predict(
     deviations: float | None = None,
     **hyperparameters: Any,
 ) -> Prediction:
-    """What to expect of a round among some players.
+    """Predict a round among some players.
 
     Parameters
     ----------
     beliefs
-        As :func:`ranklake.rate_history` gives them with ``return_beliefs=True``, or takes them.
+        Beliefs as :func:`ranklake.rate_history` returns them with ``return_beliefs=True``, or accepts them.
     players
-        Who takes part, at least two; those of whom nothing is believed are newcomers.
+        The entrants, at least two; players without beliefs are newcomers.
     system
         A key of ``ranklake.rating_kernels.SYSTEMS``; ``hyperparameters`` are its parameters.
     time_seconds
-        End of the round, UTC; by default that of the last round anybody was rated in.
+        End of the round, UTC; by default the end of the last rated round in the beliefs.
     weight, perf_ceiling
-        Of the round.
+        Weight and performance ceiling of the round.
     deviations
-        The rating shown is mu - deviations (sigma - its limit); by default as the system has it.
+        The display rating is mu - deviations (sigma - its limit); by default the system's own factor.
 
     Raises
     ------
     ValueError
-        Fewer than two players or one twice, beliefs that are none, a hyperparameter the system refuses.
+        Fewer than two players, a player twice, invalid beliefs, or a hyperparameter out of range.
     """
     rating_system = find_system(system)
     params = build_params(rating_system, hyperparameters)
@@ -92,14 +92,14 @@ class Prediction:
     players
         The entrants' names, all different.
     columns
-        What is believed of each, as ``Beliefs.columns`` gives it.
+        Beliefs about each entrant, as from ``Beliefs.columns``.
     time_seconds, event, weight, perf_ceiling
-        Of the round.
+        Properties of the round.
 
     Raises
     ------
     ValueError
-        There is nobody to play against, somebody takes part twice, or the weight is none.
+        Fewer than two players, a player twice, or an invalid weight.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Prediction:
             display.system.prior(display.params, store, self._round, 0, n, self._prior)
         _check_prior(self.players, self._prior)
         new = self.n_rounds == 0
-        self.mu[new] = self._prior.mu[new]  # some systems start whom they see late elsewhere
+        self.mu[new] = self._prior.mu[new]  # some systems start late newcomers at another mu
         self.rating: npt.NDArray[np.float64] = display.rating(self.mu, self.sigma, self.n_rounds)
 
     def __len__(self) -> int:
@@ -140,7 +140,7 @@ class Prediction:
 
     @property
     def format(self) -> RatingFormat:
-        """How ratings are written for people; without titles."""
+        """The format of the ratings, without titles."""
         return RatingFormat(NONE, self._display.decimals)
 
     def chance(self, one: Any, other: Any) -> float:
@@ -154,12 +154,12 @@ class Prediction:
         return self._beats(everybody, everybody)
 
     def expected_places(self) -> npt.NDArray[np.float64]:
-        """The place everybody is to expect, from 1; those of all add up to n (n + 1) / 2. O(n^2) time, O(n) memory."""
+        """The expected place of each entrant, from 1; they sum to n (n + 1) / 2. O(n^2) time, O(n) memory."""
         n, step = len(self), max(1, _PAIRS // len(self))
         places = np.empty(n)
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
-            places[rows] = 0.5 + (n - self._beats(rows, slice(0, n)).sum(axis=1))  # even with oneself
+            places[rows] = 0.5 + (n - self._beats(rows, slice(0, n)).sum(axis=1))  # 1/2 against oneself
         return places
 
     def table(self) -> pd.DataFrame:
@@ -169,17 +169,17 @@ class Prediction:
         return pd.DataFrame({**columns, "expected_place": self.expected_places()}, index=index)
 
     def outcomes(self, player: Any, places: Sequence[int] | None = None) -> pd.DataFrame:
-        """What each place would make of a player's rating.
+        """The rating of a player after each place.
 
         Parameters
         ----------
         places
-            From 1 to n; all of them by default. Each costs the rating of a whole round.
+            Places from 1 to n; default: all. Each place rates one round.
 
         Returns
         -------
         pd.DataFrame
-            ``place, mu, sigma, rating, change``: the rating shown after the round, and how much it changed.
+            ``place, mu, sigma, rating, change``: the display rating after the round and its change.
         """
         row = self._find(player)
         wanted = range(1, len(self) + 1) if places is None else list(places)
@@ -189,9 +189,9 @@ class Prediction:
         return pd.DataFrame({"place": wanted, "mu": mu, "sigma": sigma, "rating": rating, "change": change})
 
     def place_needed(self, player: Any, rating: float) -> int | None:
-        """The last place with which a player still comes to a rating; None if not even the first is enough.
+        """The last place that still gives a player ``rating``; None if the first does not.
 
-        Found by bisection: within its round, no system rates a better place lower.
+        Uses bisection: in one round, no system rates a better place lower.
         """
         if not math.isfinite(rating):
             raise ValueError(f"the rating aimed at must be a finite number, got {rating}")
@@ -208,7 +208,7 @@ class Prediction:
         return self._row[player]
 
     def _build_store(self) -> Beliefs:
-        """A store of the entrants as they are before the round."""
+        """A store of the entrants before the round."""
         store = self._display.system.newcomers(self._display.params, len(self))
         store.restore(self._columns)
         return store
@@ -223,7 +223,7 @@ class Prediction:
             return system.win_probability(self._display.params, weight, part((rows, None)), part((None, columns)))
 
     def _play(self, row: int, place: int) -> tuple[float, float]:
-        """mu and sigma of an entrant after the round in which it takes this place."""
+        """``mu`` and ``sigma`` of the entrant in ``row`` after finishing at ``place``."""
         if not 1 <= place <= len(self):
             raise ValueError(f"place must be from 1 to {len(self)}, got {place}")
         others = np.argsort(-self._prior.mu, kind="stable")
@@ -241,7 +241,7 @@ class Prediction:
 
 
 def _check_prior(players: Sequence[Any], prior: Prior) -> None:
-    """Raise ``ValueError`` if a player comes with numbers that no round can be predicted from."""
+    """Raise ``ValueError`` if the belief of a player is out of range."""
     bad = ~((np.abs(prior.mu) <= LARGEST) & (np.abs(prior.sigma) <= LARGEST))
     if bad.any():
         row = int(np.argmax(bad))

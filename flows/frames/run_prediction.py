@@ -30,14 +30,14 @@ def predict_run(
     weight: float = 1.0,
     deviations: float | None = None,
 ) -> tuple[Prediction, dict[str, str]]:
-    """What a run leads to expect of the next round; and for each handle, the name that its player goes by.
+    """Predict the next round of a run; also returns the rated name of the player of each handle.
 
-    Players of the data set who were never rated, and ``newcomers`` more, come as newcomers.
+    Unrated players of the data set, and ``newcomers`` more, enter as newcomers.
 
     Raises
     ------
     LakeError
-        There is no such run, it has no rounds or was interrupted, or the data set has no such player.
+        There is no such run, it has no ratings or was interrupted, or the data set has no such player.
     ValueError
         As for :class:`Prediction`.
     """

@@ -1,7 +1,8 @@
-"""The Prefect flows: what the commands do, with a schedule, retries of what goes over the network, and a page to read.
+"""The Prefect flows: the commands with a schedule, retries of network errors, and a page about the result.
 
-Tasks are whole stages and are handed names, never tables. Nothing is cached: the lake says what is done. A task is not
-retried inside its run, the run is rescheduled (:mod:`ranklake.flows.scheduling.flow_errors`).
+A task is a whole stage; its arguments are names and configurations, never tables. Nothing is cached: the lake records
+what is done. A task is not retried inside its run: the run is rescheduled, see
+:mod:`ranklake.flows.scheduling.flow_errors`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from .pages import best, ingested_page, run_page
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
 
-PROGRESS_SECONDS = 2.0  # between two updates of a progress bar; work that is done sooner has none
+PROGRESS_SECONDS = 2.0  # between two updates of a progress bar; shorter work has none
 
 
 def _check_engine(engine: str) -> str:
@@ -90,7 +91,7 @@ def rate_run(
     scheduler: str | None = None,
     replace: bool = False,
 ) -> None:
-    """Bring a run up to date with its data set; a run that is there goes on as it is, unless it is to be replaced."""
+    """Bring a run up to date with its data set; an existing run keeps its configuration, unless it is replaced."""
     with reschedules():
         choose_engine(engine, workers, scheduler)
         systems, settings = [system] if system else [], settings or []
@@ -125,7 +126,7 @@ def follow(
     scheduler: str | None = None,
     replace: bool = False,
 ) -> None:
-    """Ingest what is new of a source, and bring runs and their published tables up to date with it."""
+    """Ingest what is new in a source, and update runs and their published tables."""
     with reschedules():
         where = _where(source, since, base_url, path, file_options)
         choose_engine(engine, workers, scheduler)
@@ -145,20 +146,20 @@ def follow(
 def _where(
     source: str, since: str | None, base_url: str | None, path: str | None, file_options: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Where a source is and how it is read, checked."""
+    """The checked options of a source: its address and how to read it."""
     where = {"since": since, "base_url": base_url, "path": path, "file_options": file_options}
     check_source(source, since, base_url, path, file_options)
-    if path is not None and not os.path.isabs(path):  # a run is at work in a folder of its own
+    if path is not None and not os.path.isabs(path):  # each run has its own working folder
         raise ValueError(f"the path of {source} must be a full one on the machine of the worker, got {path!r}")
     return where
 
 
 def _open(lake: str, create: bool = False) -> Lake:
-    """The lake at an address that everybody may read: runs, their parameters and their pages are on show."""
+    """Open a lake. Its address must hold no secret: parameters and pages of runs are visible to all users."""
     if urlsplit(lake).password is not None:
         remedy = "set what its library reads instead, as AWS_SECRET_ACCESS_KEY, in the worker's environment"
         raise ValueError(f"the address of a lake must not hold a password; {remedy}")
-    if "://" not in lake and not os.path.isabs(lake):  # a run is at work in a folder of its own
+    if "://" not in lake and not os.path.isabs(lake):  # each run has its own working folder
         remedy = "set RANKLAKE_LAKE to one and deploy again"
         raise ValueError(f"the lake must be a full path or an address, got {lake!r}; {remedy}")
     return Lake.open(lake, create=create)
@@ -195,7 +196,7 @@ def _publish(lake: str, run: str, maintain: bool) -> PublishReport | None:
 
 
 def _show_run(lake: str, followed: Followed) -> None:
-    """A page about a run that has changed."""
+    """Create the page of a run that has changed."""
     opened = _open(lake)
     if followed.changed and has_ratings(opened, followed.run):
         page = run_page(opened, followed.run, followed.lines(), best(opened, followed.run))
@@ -204,7 +205,7 @@ def _show_run(lake: str, followed: Followed) -> None:
 
 @contextmanager
 def _shown(what: str, units: str) -> Iterator[Tell]:
-    """Progress of work that takes longer than :data:`PROGRESS_SECONDS`: a bar beside the run, and lines in its log."""
+    """Show work longer than :data:`PROGRESS_SECONDS` as a progress bar of the run and lines in its log."""
     shown_at = time.monotonic()
     log = ProgressLog(what, units)
     artifact: UUID | None = None
@@ -235,6 +236,6 @@ def _log(lines: Iterable[str]) -> None:
 
 
 def _key(what: str, name: str) -> str:
-    """A key for pages about something, of the letters that keys may have; no two names share one."""
+    """A unique key for the pages about a name, of the characters that keys may have."""
     key = re.sub(r"[^a-z0-9]+", "-", f"{what}-{name}".lower()).strip("-")
     return key if key == f"{what}-{name}" else f"{key}-{hashlib.blake2b(name.encode(), digest_size=4).hexdigest()}"

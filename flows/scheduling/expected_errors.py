@@ -1,4 +1,4 @@
-"""Which errors are told in one line, and which are bugs that show their traceback."""
+"""Which errors are shown as one line; all others are bugs and show a traceback."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ __all__ = ["expected"]
 
 
 def expected(error: Exception) -> bool:
-    """Whether an error was put into words for a person; any other is our bug and shows its traceback."""
+    """Whether an error has a message for users; any other error is a bug."""
     words = EngineError | LakeError | MissingExtraError | SourceError | ValueError | ArithmeticError | OSError
     return isinstance(error, words)

@@ -1,9 +1,9 @@
 """How a Prefect flow ends on an error: rescheduled if the error may pass, else failed with one message in its log.
 
 Prefect's own retries wait inside the process of the run, and the run keeps the concurrency slot of its deployment for
-as long. A run of a deployment is therefore given back to the server as ``AwaitingRetry``: its process ends, its slot is
-free for other runs, and a worker starts the same run again when its time has come. A flow that is called as a function
-has no deployment and no slot; its error goes to the caller at once.
+as long. A run of a deployment is therefore returned to the server as ``AwaitingRetry``: its process ends, its slot is
+free, and a worker starts the same run again at the scheduled time. A flow that is called as a function has no
+deployment and no slot; its error is raised at once.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from .expected_errors import expected
 
 __all__ = ["RETRY_SECONDS", "Rescheduled", "plain_errors", "reschedules"]
 
-RETRY_SECONDS = [60.0, 300.0, 900.0]  # the client of a site itself has tried again for a minute
-PASSING = (SourceError, LeaseHeldError)  # a site or a file may be mended, another writer comes to its end
+RETRY_SECONDS = [60.0, 300.0, 900.0]  # the HTTP client has retried for a minute before
+PASSING = (SourceError, LeaseHeldError)  # a site may recover, a file be repaired, another writer end
 _LOGGED = "_ranklake_logged"  # attribute of an error whose message is in the log of the run
 
 
 class Rescheduled(Abort):
-    """Ends the process of a run that the server has back; Prefect's engine takes ``state`` for the run's."""
+    """Ends the process of a rescheduled run; the engine of Prefect takes ``state`` as the state of the run."""
 
     def __init__(self, state: State[Any]) -> None:
         super().__init__("the run is rescheduled")
@@ -69,7 +69,7 @@ def reschedules() -> Iterator[None]:
 
 
 def _reschedule(error: Exception) -> None:
-    """Give the run back to the server and end it; do nothing if there is no deployment or no attempt left."""
+    """Return the run to the server and end it; do nothing without a deployment or an attempt left."""
     context = FlowRunContext.get()
     if context is None or context.flow_run is None or context.flow_run.deployment_id is None:
         return
@@ -83,7 +83,7 @@ def _reschedule(error: Exception) -> None:
             message=f"attempt {attempts} of {len(RETRY_SECONDS) + 1}: {reason}",
         )
         answer = client.set_flow_run_state(context.flow_run.id, state)
-        if answer.state is None or answer.state.name != state.name:  # it is being cancelled, for example
+        if answer.state is None or answer.state.name != state.name:  # for example, the run is being cancelled
             return
     get_run_logger().warning(
         "attempt %d of %d failed, the next one is in %.0f s; the run holds no concurrency slot until then",
@@ -95,11 +95,11 @@ def _reschedule(error: Exception) -> None:
 
 
 class _NoTraceback(logging.Filter):
-    """Prefect logs the error that ends a run with its traceback. Of an expected error the message is there already."""
+    """Drops the traceback that Prefect logs of an expected error, whose message is logged already."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        if isinstance(error, ParameterTypeError):  # raised before the body of the flow: only the engine can log it
+        if isinstance(error, ParameterTypeError):  # raised before the body of the flow, so it is not logged yet
             record.msg, record.args, record.exc_info = (
                 "\n".join(message(line) for line in str(error).splitlines()),
                 (),

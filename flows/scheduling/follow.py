@@ -1,7 +1,7 @@
-"""Follow a source: what is new there comes in, and the runs and published tables that are behind it catch up.
+"""Follow a source: ingest what is new, then update the runs and their published tables.
 
-Ingesting, rating and publishing each find out by themselves what is left to do, and do no more: so to follow is to do
-one after the other, and what an earlier one left undone, by a crash or a correction by hand, the next one does.
+Ingesting, rating and publishing are incremental: each does only what is left to do. To follow a source is to run the
+three in sequence; the next call completes what a crash left undone, and applies corrections made by hand.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ __all__ = [
 ]
 
 Tell = Callable[[int, int | None, str], None]
-Show = Callable[[str, str], AbstractContextManager[Tell]]  # what is being done, and the units it is counted in
+Show = Callable[[str, str], AbstractContextManager[Tell]]  # the work, and the units of its progress
 
 
 @contextmanager
 def unseen(what: str, units: str) -> Iterator[Tell]:
-    """Progress that nobody looks at; see :func:`ranklake.flows.cli.terminal.terminal.progress` for one that is seen."""
-    yield lambda done, total, told: None
+    """Progress that is not shown; see :func:`ranklake.flows.cli.terminal.terminal.progress` for a visible one."""
+    yield lambda done, total, text: None
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What became of one run.
+    """The report of one followed run.
 
     Attributes
     ----------
     run : str
-        Its name.
+        Name of the run.
     rated : RateReport
-        What was rated.
+        The report of its rating.
     published : PublishReport or None
-        What was published; None if that was not wanted, or nobody has been rated yet.
+        The report of its publication; None if it was not requested, or the run has no ratings.
     """
 
     run: str
@@ -69,12 +69,12 @@ class Followed:
 
     @property
     def changed(self) -> bool:
-        """Whether anything was behind."""
+        """Whether anything was out of date."""
         rated = self.rated.rated > 0 or bool(self.rated.why)
         return rated or (self.published is not None and bool(self.published.tables))
 
     def lines(self) -> Iterator[str]:
-        """The report for a person."""
+        """The lines of the report."""
         yield f"run {self.run}: {self.rated.line()}"
         if self.rated.drift:
             yield f"run {self.run}: {self.rated.drift}"
@@ -84,7 +84,7 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class FollowReport:
-    """What a follow did: what came in, and what became of each run; no run while a data set is empty."""
+    """The report of a follow: of the source, and of each run; no runs while the data set is empty."""
 
     ingested: SourceReport
     runs: tuple[Followed, ...]
@@ -92,29 +92,29 @@ class FollowReport:
 
     @property
     def changed(self) -> bool:
-        """Whether anything is other than before."""
+        """Whether anything has changed."""
         return self.ingested.changed or any(run.changed for run in self.runs)
 
     def details(self) -> Iterator[str]:
-        """What a person should know of the source beside the counts; it may be the same after the next follow."""
+        """Remarks on the source beside the counts; the next follow may repeat them."""
         for line in self.ingested.details():
             yield f"data set {self.ingested.dataset}: {line}"
 
     def summary(self) -> str:
         """One line for a follow that changed nothing."""
         n_contests = self.ingested.unchanged
-        told = f"data set {self.ingested.dataset}: nothing new, {count(n_contests, 'contest')}"
+        text = f"data set {self.ingested.dataset}: nothing new, {count(n_contests, 'contest')}"
         names = ", ".join(run.run for run in self.runs)
         runs = f"run{'' if len(self.runs) == 1 else 's'} {names} up to date" if names else "nothing to rate"
-        return f"{told}; {self.ingested.asked()}; {runs}"
+        return f"{text}; {self.ingested.asked()}; {runs}"
 
     def lines(self) -> Iterator[str]:
-        """The report for a person: details, then what changed."""
+        """The lines of the report: details, then changes."""
         yield from self.details()
         yield from self.changes()
 
     def changes(self) -> Iterator[str]:
-        """What came in, and what became of each run."""
+        """The changes of the source and of each run."""
         yield f"data set {self.ingested.dataset}: {self.ingested.line()}"
         for run in self.runs:
             yield from run.lines()
@@ -132,29 +132,29 @@ def follow(
     show: Show = unseen,
     **where: Any,
 ) -> FollowReport:
-    """Ingest what is new of a source, and bring runs and their published tables up to date with it.
+    """Ingest what is new in a source, and update runs and their published tables.
 
     Parameters
     ----------
     runs
-        At least one, all over the data set that the source goes into, as
-        :func:`~ranklake.flows.rating.resolve.resolve_runs` gives them.
+        At least one, all over the data set of the source, from
+        :func:`~ranklake.flows.rating.resolve.resolve_runs`.
     where
         ``since``, ``base_url``, ``path`` and ``file_options``, as :func:`ranklake.flows.ingestion.source_update.update`
         has them.
     publish
-        Publish each run, too.
+        Also publish each run.
     show
-        How progress is shown.
+        Shows the progress.
 
     Raises
     ------
     SourceError
-        The source cannot be reached or read, or sent what is no contest; nothing is rated then.
+        The source cannot be reached or read, or sent an invalid contest; nothing is rated.
     LakeError
-        Something is damaged, or somebody else writes the data set or a run; what was done before stays.
+        A file is damaged, or another writer holds a lease; the steps completed before stay.
     MissingExtraError
-        The package that publishing needs is not installed; nothing is done then.
+        The package for publishing is not installed; nothing is done.
     """
     began = time.perf_counter()
     if publish:
@@ -191,10 +191,10 @@ def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unsee
 
 
 def publish_rated(lake: Lake, run: str, maintain: bool = False) -> PublishReport | None:
-    """As :func:`~ranklake.flows.publication.publish.publish`; None if the run has rated nobody yet."""
+    """As :func:`~ranklake.flows.publication.publish.publish`; None if the run has no ratings."""
     return publish_run(lake, run, maintain=maintain) if has_ratings(lake, run) else None
 
 
 def has_ratings(lake: Lake, run: str) -> bool:
-    """Whether a run has rated anybody."""
+    """Whether a run has ratings."""
     return any(segment.n_rows > 0 for segment in Run.open(lake, run).segments().segments)

@@ -1,4 +1,4 @@
-"""What became of contests and ratings, as a Markdown page: names from outside stay text, whatever is in them."""
+"""Markdown pages about ingested contests and rated runs; names from outside are escaped."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ MOST = 50  # rejected contests that are listed
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; cells are escaped, and cut to a length a person reads."""
+    """A Markdown table; cells are escaped and shortened."""
     lines = [head, ["---"] * len(head)]
     lines += [[escape(cell(text)) for text in row] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def place(lake: Lake, path: str) -> str:
-    """Where something of a lake is; a link unless that is on a disk, which no page may link to."""
+    """The address of a path in the lake; a link unless it is on a disk, to which pages cannot link."""
     uri = lake.uri(path)
     return escape(uri) if lake.local else f"[{escape(uri)}]({quote(uri, safe=':/')})"
 
 
 def ingested_page(report: SourceReport) -> str:
-    """What came in, and what did not and why."""
+    """The page of an ingest: counts, and the rejected contests with reasons."""
     counts = [(kind, f"{getattr(report, kind):,}") for kind in ("new", "corrected", "removed", "unchanged")]
     parts = [f"## {escape(report.source)} to {escape(report.dataset)}", table(("contests", "number"), counts)]
     parts += [f"Compared with the data set before; {escape(message(report.asked()))}."]
@@ -50,7 +50,7 @@ def ingested_page(report: SourceReport) -> str:
 
 
 def run_page(lake: Lake, run: str, lines: Iterable[str], top: pa.Table) -> str:
-    """What became of a run, who is best now, and where its tables are."""
+    """The page of a run: its report, the best players, and the addresses of its tables."""
     form = rating_format(lake, run)
     rows = [
         (f"{row['place']:,}", row["handle"], form.rating(row["rating"]), form.belief(row["mu"]), f"{row['n_rounds']:,}")
@@ -65,12 +65,12 @@ def run_page(lake: Lake, run: str, lines: Iterable[str], top: pa.Table) -> str:
 
 
 def best(lake: Lake, run: str, n: int = 20) -> pa.Table:
-    """The first rows of the leaderboard: as it is published, if that is so.
+    """The first rows of the leaderboard, from the published table if there is one.
 
     Raises
     ------
     LakeError
-        There is no such run, or it has rated nobody yet.
+        There is no such run, or it has no ratings.
     """
     latest = f"{layout.published_folder(run)}/{LATEST}"
     if lake.exists(latest):
