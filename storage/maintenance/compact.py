@@ -1,4 +1,4 @@
-"""Fewer, larger files: segments of a run, standings of a data set. Who reads, reads the same at every moment."""
+"""Merging into fewer, larger files: segments of a run, standings of a data set. Readers see the same data."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ROWS = 200_000  # participations a file: a few megabytes, and a tenth of a secon
 def compact_run(run: Run, rows: int = ROWS) -> tuple[int, int]:
     """Merge neighbouring segments until each has about ``rows`` rows.
 
-    What was replaced stays for those who are reading, until the next ``rate`` or ``compact``.
+    The replaced files stay for running readers until the next ``rate`` or ``compact``.
 
     Returns
     -------
@@ -47,12 +47,12 @@ def compact_run(run: Run, rows: int = ROWS) -> tuple[int, int]:
     ValueError
         ``rows`` is not positive.
     DamagedError
-        A file is not what its manifest says; what was merged before it stays merged.
+        A file does not match its manifest; earlier merges stay.
     NoSpaceError
-        The disk has no space for all merged files; those that it has space for were written, the smallest first.
+        The disk has no space for all merged files; the smallest, as far as they fit, were written.
     """
     _check(rows)
-    chain = run.truncate(run.segments().stop_round)  # what an earlier merge replaced
+    chain = run.truncate(run.segments().stop_round)  # delete the files that an earlier merge replaced
     groups = list(_groups(chain.segments, [segment.n_rows for segment in chain.segments], rows))
     several = [group for group in groups if len(group) > 1]
     needs = run.sizes_of(several)
@@ -64,7 +64,7 @@ def compact_run(run: Run, rows: int = ROWS) -> tuple[int, int]:
 
 
 def remove_unusable_snapshots(run: Run) -> list[str]:
-    """Remove snapshots that are damaged or of other rounds than the run has; returns where they were."""
+    """Delete snapshots that are damaged or belong to other rounds than those of the run; returns their paths."""
     digests = [digest for segment in run.segments().segments for digest in segment.digests]
     removed = []
     for last_round in run.snapshots():
@@ -97,7 +97,7 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
     MissingError, DamagedError
         There is no such data set, a file is gone, or does not hold its contests; nothing has changed.
     NoSpaceError
-        The disk has no space for all merged files; those that it has space for were written, the smallest first.
+        The disk has no space for all merged files; the smallest, as far as they fit, were written.
     """
     _check(rows)
     dataset = Dataset.open(lake, name)
@@ -106,7 +106,7 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
     members = rows_of(contests).values()
     before = {row.file for row in members}
     stays = referenced(name, before, metadata)
-    collect_garbage(lake, name, stays, lease)  # first, as a full disk may have no space for anything else
+    collect_garbage(lake, name, stays, lease)  # first, because the disk may be full
     groups = [group for group in _by_year(members, rows) if not _is_one_file(group)]
     needs = _needs(lake, name, members, groups)
     chosen = affordable(lake, needs, also=sum(lake.sizes(layout.contests_folder(name)).values()))
@@ -146,7 +146,7 @@ def _by_year(members: Iterable[Row], rows: int) -> Iterator[list[Row]]:
 
 
 def _needs(lake: Lake, name: str, members: Iterable[Row], groups: Iterable[Sequence[Row]]) -> list[int]:
-    """About how many bytes the merged file of each group takes: the group's share of the files that hold it now."""
+    """Estimated bytes of the merged file of each group: the group's share of its present files."""
     sizes, rows_of_file = lake.sizes(layout.standings_folder(name)), Counter[str]()
     for row in members:
         rows_of_file[row.file] += row.n_rows
@@ -157,20 +157,20 @@ def _needs(lake: Lake, name: str, members: Iterable[Row], groups: Iterable[Seque
 
 
 def _check_all(lake: Lake, folder: str, needs: Sequence[int], chosen: Sequence[int]) -> None:
-    """Refuse to end as if all was merged where the disk had no space for some of it."""
+    """Raise if the disk had no space for some of the merged files."""
     if len(chosen) < len(needs):
         needed = sum(needs) - sum(map(needs.__getitem__, chosen))
         raise NoSpaceError(no_space_to_merge(folder, needed, lake.uri("")), path=folder)
 
 
 def _is_one_file(group: Sequence[Row]) -> bool:
-    """Whether contests lie one after the other in a file of their own already, as far as its beginning tells."""
+    """Whether contests already follow each other from the beginning of one file."""
     starts = np.cumsum([0, *(row.n_rows for row in group[:-1])]).tolist()
     return len({row.file for row in group}) == 1 and [row.row_start for row in group] == starts
 
 
 def _gather(lake: Lake, name: str, group: Sequence[Row]) -> pa.Table:
-    """Standings of contests from wherever they lie, each compared with its digest."""
+    """Standings of contests, from all their files, each compared with its digest."""
     paths = {row.file: layout.standings_file(name, row.file) for row in group}
     tables = [table.replace_schema_metadata() for table in lake.read_tables(list(paths.values()), "standings")]
     base = dict(zip(paths, np.cumsum([0, *(table.num_rows for table in tables)]).tolist(), strict=False))
@@ -191,7 +191,7 @@ def _gather(lake: Lake, name: str, group: Sequence[Row]) -> pa.Table:
 
 
 def _groups(items: Sequence[T], sizes: Sequence[int], rows: int) -> Iterator[list[T]]:
-    """Neighbours, together of at most ``rows`` rows unless one alone has more."""
+    """Groups of neighbours with at most ``rows`` rows together; an item with more rows is alone."""
     group: list[T] = []
     total = 0
     for item, size in zip(items, sizes, strict=True):

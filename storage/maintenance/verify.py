@@ -1,4 +1,4 @@
-"""Reads everything there is and says what is not as it must be: digests, schemas, order, what refers to what."""
+"""Verification of all files of a run or a data set: digests, schemas, order, references."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["verify_dataset", "verify_rows", "verify_run"]
 
 
 def verify_run(run: Run) -> Iterator[str]:
-    """What is wrong with a run, one line each that names the file and what mends it; nothing if all is well.
+    """Problems of a run, one line each with the file and its remedy; empty if there are none.
 
-    Every segment's bytes are compared with its manifest's digest and its rows with the rounds they claim to be; every
-    snapshot with its own digests and with the run's chain.
+    Every segment's bytes are compared with the digest in its manifest, and its rows with the rounds in the manifest;
+    every snapshot is compared with its own digests and with the run's chain.
     """
     chain = run.segments()
     if chain.rest:
@@ -38,7 +38,7 @@ def verify_run(run: Run) -> Iterator[str]:
         except LakeError as error:
             yield str(error)
             continue
-        yield from (str(damaged(path, what)) for what in _misfits(segment, table))
+        yield from (str(damaged(path, what)) for what in _segment_problems(segment, table))
     digests = [digest for segment in chain.segments for digest in segment.digests]
     for last_round in run.snapshots():
         try:
@@ -51,7 +51,7 @@ def verify_run(run: Run) -> Iterator[str]:
 
 
 def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
-    """Where the rounds of a run before ``stop`` are not of the players and places that its data set has."""
+    """Segments before ``stop`` whose players or places differ from those in the data set, one line each."""
     for segment in run.segments().segments:
         last = min(segment.stop_round, stop)
         if segment.first_round >= last:
@@ -60,7 +60,7 @@ def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
             table = run.read_segment(segment).slice(0, sum(segment.rows[: last - segment.first_round]))
             parts = list(dataset.standings(segment.first_round, last))
         except LakeError:
-            continue  # told by those who look at the file itself
+            continue  # verify_run and verify_dataset report it
         n_rows = np.concatenate([np.diff(part.offsets) for part in parts])
         rated = np.isin(np.arange(segment.first_round, last), segment.skipped, invert=True)
         counts = np.repeat(rated, n_rows)
@@ -72,10 +72,10 @@ def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
 
 
 def verify_dataset(dataset: Dataset) -> Iterator[str]:
-    """What is wrong with a data set, one line each that names the file and what mends it; nothing if all is well.
+    """Problems of a data set, one line each with the file and its remedy; empty if there are none.
 
-    Each contest's digest is computed again from the standings on record, as its source gave them and as corrections
-    make them; handles are compared with the index of players.
+    Each contest's digest is computed again from the stored standings, as given by its source and after corrections.
+    Handles are compared with the index of players.
     """
     table = layout.contests_file(dataset.name)
     rows = list(rows_of(dataset.contests).values())
@@ -107,15 +107,15 @@ def verify_dataset(dataset: Dataset) -> Iterator[str]:
             sound = False
             yield str(error)
             continue
-        for what in _misplaced(standings, members, handles):
+        for what in _standings_problems(standings, members, handles):
             sound = False
             yield str(damaged(path, what))
     if sound and handles is not None and log is not None:
-        yield from (f"{table}: {what}; {remedy_for(table)}" for what in _unsettled(dataset, rows))
+        yield from (f"{table}: {what}; {remedy_for(table)}" for what in _outdated_digests(dataset, rows))
 
 
-def _misfits(segment: Segment, table: pa.Table) -> Iterator[str]:
-    """How a segment's rows are not the rounds of its manifest."""
+def _segment_problems(segment: Segment, table: pa.Table) -> Iterator[str]:
+    """Differences between a segment's rows and the rounds of its manifest."""
     rounds = np.repeat(np.arange(segment.first_round, segment.stop_round), segment.rows)
     if not np.array_equal(table.column("round_index").to_numpy(), rounds):
         yield "its rows are not of the rounds its manifest says"
@@ -131,8 +131,8 @@ def _misfits(segment: Segment, table: pa.Table) -> Iterator[str]:
             yield f"{name} is not a number somewhere"
 
 
-def _misplaced(table: pa.Table, members: list[Row], handles: pa.StringArray | None) -> Iterator[str]:
-    """How a standings file does not hold its contests."""
+def _standings_problems(table: pa.Table, members: list[Row], handles: pa.StringArray | None) -> Iterator[str]:
+    """Differences between a standings file and the contests that refer to it."""
     starts = np.array([row.row_start for row in members], np.int64)
     sizes = np.array([row.n_rows for row in members], np.int64)
     if np.any(starts + sizes > table.num_rows) or np.any(starts < 0) or np.any(sizes < 0):
@@ -160,8 +160,8 @@ def _misplaced(table: pa.Table, members: list[Row], handles: pa.StringArray | No
             yield f"contest {row.contest_id} is not what its digest says"
 
 
-def _unsettled(dataset: Dataset, rows: list[Row]) -> Iterator[str]:
-    """Contests whose size and digest are not those of the standings that count."""
+def _outdated_digests(dataset: Dataset, rows: list[Row]) -> Iterator[str]:
+    """Contests whose size or digest is not that of their standings after corrections."""
     if not dataset.corrected:
         wrong = [r for r in rows if (r.n_players, r.content_digest) != (r.n_rows, r.source_digest)]
         yield from (f"contest {row.contest_id} has a digest of corrections that there are not" for row in wrong)
@@ -190,5 +190,5 @@ def _in_order(lo: npt.NDArray[np.int32], hi: npt.NDArray[np.int32], sizes: Longs
     )
 
 
-def _equal(one: pa.Array | pa.ChunkedArray, other: pa.Array | pa.ChunkedArray) -> bool:
-    return len(one) == len(other) and pc.all(pc.equal(one, other)).as_py() is not False
+def _equal(left: pa.Array | pa.ChunkedArray, right: pa.Array | pa.ChunkedArray) -> bool:
+    return len(left) == len(right) and pc.all(pc.equal(left, right)).as_py() is not False

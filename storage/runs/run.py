@@ -1,4 +1,4 @@
-"""Runs: rated rounds committed segment by segment, data first and manifest last, always a valid prefix."""
+"""Changing a run: rounds are committed by segments, data first and manifest last, always a valid prefix."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Run(StoredRun):
     Attributes
     ----------
     config : dict
-        What the run computes, as JSON holds it.
+        The configuration, as in ``run.json``.
     lease : Lease or None
-        The writer's: who has lost it commits nothing more.
+        The lease of the writer; after its loss nothing is committed.
     """
 
     def __init__(
@@ -49,42 +49,42 @@ class Run(StoredRun):
 
     @classmethod
     def create(cls, lake: Lake, name: str, config: Mapping[str, Any], lease: Lease | None = None) -> Run:
-        """A new run with no rounds, under the lease of its writer if there may be others.
+        """A new run without rounds, under the lease of its writer if other processes may write.
 
         Raises
         ------
         LakeError
-            There is a run of that name.
+            A run of that name exists.
         ValueError
-            ``config`` is not what JSON can hold (spell infinity "inf"), or has a key ``format``.
+            JSON cannot hold ``config`` (spell infinity "inf"), or it has a key ``format``.
         """
         path = layout.run_file(name)
         data, version = read_root(lake, path)
         if data is not None:
             raise LakeError(f"run {name!r} exists already in {lake.url}; choose another name", path=path)
         run = cls(lake, name, {"epoch": begin_epoch(lease, 0)}, version, lease)
-        run.truncate(0)  # what is left of one that was being deleted
+        run.truncate(0)  # files of a run whose deletion was interrupted
         run.configure(config)
         return run
 
     @classmethod
     def take_over(cls, lake: Lake, name: str, lease: Lease) -> None:
-        """Begin an epoch of a run in an object store if a writer of it may come back; see
-        ``ranklake.storage.leases.roots``.
+        """Begin an epoch of a run in an object store if an old writer may come back.
 
-        Its rounds and its newest sound snapshot are copied to where that writer does not write.
+        The rounds and the newest valid snapshot are copied to folders in which that writer does not write; see
+        ``ranklake.storage.leases.roots``.
 
         Raises
         ------
         DamagedError
-            A file is not what its manifest says.
+            A file does not match its manifest.
         """
         if lease.predecessor < 0:
             return
         try:
             old = cls.open(lake, name)
         except MissingError:
-            return  # whoever creates it begins an epoch
+            return  # the creation of the run begins an epoch
         epoch = begin_epoch(lease, old._epoch)
         if epoch == old._epoch:
             return
@@ -105,7 +105,7 @@ class Run(StoredRun):
         new._remove_folders(lambda folder: not folder.endswith(layout.epoch_suffix(epoch)))
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        """Replace the configuration. The rounds stay; their digests tell which of them still hold.
+        """Replace the configuration. The rounds stay; their digests show which of them are still valid.
 
         Raises
         ------
@@ -124,12 +124,12 @@ class Run(StoredRun):
             del self.config[key]
 
     def append(self, table: pa.Table, entries: Sequence[RoundEntry], parent_digest: str) -> Segment:
-        """Commit consecutive rounds as one segment. They exist when this returns, and not before.
+        """Commit consecutive rounds as one segment. They exist once this returns, and not before.
 
         Parameters
         ----------
         table
-            Rows of all the rounds, in order; see ``schemas.ROUNDS``. It may have none.
+            Rows of all the rounds, in order; see ``schemas.ROUNDS``. May be empty.
         entries
             The rounds, at least one, without a gap.
         parent_digest
@@ -158,15 +158,15 @@ class Run(StoredRun):
         return segment
 
     def truncate(self, first_round: int) -> Chain:
-        """Keep the valid segments that end before ``first_round``; remove all else, newest first.
+        """Keep the valid segments that end before ``first_round``; delete all others, newest first.
 
-        Snapshots that are not older than the removed rounds go too, and so does what a crash left behind. At every
+        Snapshots that are not older than the deleted rounds are deleted, too, as are files left by a crash. At every
         moment the run is a valid prefix.
 
         Returns
         -------
         Chain
-            What is left; its ``stop_round`` may be less than ``first_round``, which may lie inside a segment.
+            The segments kept; ``stop_round`` is less than ``first_round`` if that lies inside a segment.
         """
         self._check_lease()
         kept = tuple(segment for segment in self.segments().segments if segment.stop_round <= first_round)
@@ -180,19 +180,19 @@ class Run(StoredRun):
             if name not in needed and (number is not None or name.startswith(layout.TEMPORARY_PREFIX)):
                 to_delete.append((-1 if number is None else number, name.endswith(MANIFEST), name))
         for _, _, name in sorted(to_delete, reverse=True):  # of one segment, the manifest goes first
-            self._check_lease()  # each time: who was suspended must not go on removing what his successor wrote
+            self._check_lease()  # each time: a writer that was suspended must not delete files of its successor
             self._writer.delete(f"{self._rounds}/{name}")
         return chain
 
     def merge(self, segments: Sequence[Segment]) -> Segment:
-        """Put one segment in the place of several that follow each other, in one step.
+        """Replace several consecutive segments by one, in one step.
 
-        What it replaces stays until the next :meth:`truncate`, so that whoever is reading can read on.
+        The replaced files stay until the next :meth:`truncate`, so that running readers can finish.
 
         Raises
         ------
         DamagedError
-            A file is not what its manifest says.
+            A file does not match its manifest.
         """
         tables = [table.replace_schema_metadata() for table in self._read_tables(segments, None, verify=True)]
         first, last = segments[0].first_round, segments[-1].stop_round - 1
@@ -204,10 +204,11 @@ class Run(StoredRun):
         return merged
 
     def delete(self) -> None:
-        """Remove the run, or what is left of one.
+        """Delete the run, or the rest of one whose deletion was interrupted.
 
-        From the first moment on there is no such run; what a crash leaves is removed by the next who delete or create
-        it. Its lease stays: it tells writers apart, whatever is made under that name next.
+        The first step deletes ``run.json``: the run no longer exists. Files left by a crash are deleted by the next
+        deletion or creation of a run with this name. The lease stays: its number distinguishes writers of a later run
+        with this name.
         """
         if self.lease is None:
             self.lake.delete(layout.run_file(self.name))
@@ -222,31 +223,31 @@ class Run(StoredRun):
         snapshots.write_snapshot(self.lake, folder, last_round, columns, digest, self._writer)
 
     def prune_snapshots(self, keep: int, rows: Sequence[int] | Longs | None = None, gap: int = 0) -> None:
-        """Remove all but ``keep`` snapshots: the newest, and others evenly spread over the history.
+        """Delete all but ``keep`` snapshots: the newest stay, and others evenly spread over the history.
 
         Parameters
         ----------
         rows
-            Participations until the end of each round; by default rounds are alike.
+            Participations until the end of each round; by default each round counts as one.
         gap
-            Also remove those without which no two of the others are farther apart than so many.
+            Also delete a snapshot if its neighbours are at most this far apart.
         """
         if keep < 0:
             raise ValueError(f"keep must be >= 0 snapshots, got {keep}")
-        found = self.snapshots()
-        at = found if rows is None else [int(rows[number]) for number in found]
-        for index in snapshots.snapshots_to_remove(at, keep, gap):
-            self.remove_snapshot(found[index])
+        numbers = self.snapshots()
+        positions = numbers if rows is None else [int(rows[number]) for number in numbers]
+        for index in snapshots.snapshots_to_remove(positions, keep, gap):
+            self.remove_snapshot(numbers[index])
 
     def remove_snapshot(self, last_round: int) -> None:
-        """Remove the snapshot after ``last_round``, sound or not."""
+        """Delete the snapshot after ``last_round``, damaged or not."""
         self._check_lease()
         folder = self.path_of_snapshot(last_round)
         self._writer.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
         self._writer.delete_folder(folder)
 
     def _remove_folders(self, which: Callable[[str], bool]) -> None:
-        """Remove the folders of some epochs, snapshots first."""
+        """Delete the folders of segments and snapshots that ``which`` selects, snapshots first."""
         folder = layout.run_folder(self.name)
         for name in sorted(self.lake.list(folder), reverse=True):
             if name.partition("-")[0] in ("snapshots", "rounds") and which(name):

@@ -1,4 +1,4 @@
-"""Segments of a run: what a manifest says, and how far a chain of them reaches."""
+"""Segments of a run: their manifests, and the valid chain of segments from round 0."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MANIFEST = ".json"
 
 
 class RoundEntry(NamedTuple):
-    """One rated round, as its writer describes it.
+    """One rated round, for :meth:`ranklake.storage.runs.run.Run.append`.
 
-    ``rows`` is how many rows of the segment's table are its own; ``digest`` its chain digest, hex; ``skipped`` whether
-    it was passed over because it tells nobody apart.
+    ``rows`` is its number of rows in the segment's table; ``digest`` its chain digest, hex; ``skipped`` whether it was
+    skipped because its result contains no information.
     """
 
     round_index: int
@@ -46,7 +46,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False, tag_field="format", tag=FOR
     contest_ids, rows, digests : tuple
         One entry a round: its contest, its number of rows, its chain digest in hex.
     skipped : tuple of int
-        Indices of the rounds that were passed over.
+        Indices of the rounds that were skipped.
     parent : str
         Chain digest of the round before the first; empty at round 0.
     n_rows : int
@@ -54,7 +54,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False, tag_field="format", tag=FOR
     file : str
         Name of the Parquet file: its first round's number, or the first and the last one where segments were merged.
     file_size, file_digest
-        Its bytes, and their BLAKE2b-128 in hex.
+        Size of the file in bytes, and its BLAKE2b-128 in hex.
 
     Raises
     ------
@@ -89,7 +89,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False, tag_field="format", tag=FOR
 
     @classmethod
     def merged(cls, segments: Sequence[Segment], written: Written) -> Segment:
-        """One segment in place of several that follow each other."""
+        """One segment in place of several consecutive ones."""
         first = segments[0]
         contest_ids, rows, digests, skipped = (
             tuple(chain.from_iterable(getattr(segment, name) for segment in segments))
@@ -115,16 +115,16 @@ class Segment(msgspec.Struct, frozen=True, gc=False, tag_field="format", tag=FOR
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """How far a run reaches.
+    """The committed rounds of a run.
 
     Attributes
     ----------
     segments : tuple of Segment
-        The valid prefix: from round 0, without a gap, each continuing the digest of the one before.
+        The valid prefix: from round 0, without a gap, each with the last digest of its predecessor as parent.
     rest : tuple of int
-        First rounds of the manifests that are not part of it.
+        First rounds of the manifests that are not part of the prefix.
     reason : str
-        Why the prefix ends there, one line; empty if there is no rest.
+        Why the prefix ends, one line; empty if ``rest`` is.
     """
 
     segments: tuple[Segment, ...]
@@ -143,14 +143,14 @@ class Chain:
 
 
 def merged_file(first_round: int, last_round: int) -> str:
-    """Name of the data of merged segments: another than any of theirs, so that both are there while one is replaced."""
+    """Name of the data of merged segments: differs from all their names, so that both can exist."""
     return f"{numbered(first_round)}-{numbered(last_round, DATA)}"
 
 
 def read_chain(lake: Lake, folder: str) -> Chain:
     """The valid prefix of the segments in ``folder``, from one listing and the manifests.
 
-    Manifests inside the range of one before them are what a merge replaced; they are passed over.
+    A manifest inside the range of an earlier one was replaced by a merge; it is skipped.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def read_chain(lake: Lake, folder: str) -> Chain:
 def read_newest(lake: Lake, folder: str) -> Segment | None:
     """The segment of the newest manifest in ``folder``, from one listing and one read; None if there is none.
 
-    The segments before it are not looked at. What a merge replaced ends no later than what replaced it.
+    The segments before it are not checked. A replaced segment ends no later than the merged one.
 
     Raises
     ------

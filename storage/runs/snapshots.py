@@ -28,7 +28,7 @@ SNAPSHOT_MANIFEST = "manifest.json"
 
 _PART_PLAYERS = 1 << 16
 _AT_ONCE = 2  # parts: encoding and hashing take longer than writing
-_NEWEST = 2  # snapshots that stay in any case: should one be damaged, the other is near
+_NEWEST = 2  # newest snapshots that always stay: if one is damaged, the other is close to it
 _INT32_MAX = np.iinfo(np.int32).max
 
 
@@ -92,7 +92,7 @@ def write_snapshot(
 
     writer = writer or lake
     if lake.exists(folder):
-        # Without its manifest first, the old one would vouch for new parts.
+        # The manifest goes first: the old one must not stand beside new parts.
         writer.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
         writer.delete_folder(folder)
 
@@ -118,11 +118,11 @@ def read_snapshot(lake: Lake, folder: str, last_round: int) -> tuple[dict[str, C
     Raises
     ------
     MissingError
-        There is none.
+        The snapshot does not exist.
     DamagedError
-        A file of it is gone or has changed.
+        One of its files is missing or has changed.
     FormatError
-        It is of another format.
+        The snapshot is of another format.
     """
     manifest = _read_manifest(lake, folder)
     if manifest.last_round != last_round:
@@ -144,29 +144,30 @@ def read_digest(lake: Lake, folder: str) -> str:
     return _read_manifest(lake, folder).digest
 
 
-def snapshots_to_remove(at: Sequence[int], keep: int, gap: int = 0) -> list[int]:
-    """Which of some snapshots may go, so that those that stay are spread evenly; the newest stay.
+def snapshots_to_remove(positions: Sequence[int], keep: int, gap: int = 0) -> list[int]:
+    """Select snapshots to delete, so that the others are spread evenly; the newest stay.
 
     Parameters
     ----------
-    at
-        How much history lies before each, ascending.
+    positions
+        Amount of history before each snapshot, ascending.
     keep
-        How many may stay.
+        Maximum number of snapshots that stay.
     gap
-        Those may go, too, without which the others are no farther apart than this.
+        A snapshot is also deleted if its neighbours are at most this far apart.
 
     Returns
     -------
     list of int
-        Indices into ``at``, the least useful first.
+        Indices into ``positions``, the least useful first.
     """
     if keep < _NEWEST:
-        return list(range(len(at) - keep))
-    stay, gone = list(range(len(at))), []
+        return list(range(len(positions) - keep))
+    stay, gone = list(range(len(positions))), []
     while len(stay) > _NEWEST:
-        before = [0, *(at[index] for index in stay)]
-        apart = [at[stay[i + 1]] - before[i] for i in range(len(stay) - _NEWEST)]  # its neighbours without it
+        before = [0, *(positions[index] for index in stay)]
+        # The distance between the neighbours of each snapshot.
+        apart = [positions[stay[i + 1]] - before[i] for i in range(len(stay) - _NEWEST)]
         least = min(range(len(apart)), key=apart.__getitem__)
         if len(stay) <= keep and apart[least] > gap:
             break
@@ -203,7 +204,7 @@ def _part_name(number: int) -> str:
 
 def _encode(table: pa.Table) -> pa.Buffer:
     # Half the time of Parquet to write and a quarter to read: lists need no repetition levels. The doubles hardly
-    # shrink; LZ4 passes over them at the speed of no compression at all and still packs what is alike.
+    # shrink; LZ4 skips them at the speed of no compression and still packs repeated values.
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     with pa.ipc.new_file(sink, table.schema, options=options) as writer:

@@ -1,4 +1,4 @@
-"""A run as far as it is committed: its configuration, its segments and their rows, its snapshots."""
+"""Reading a run as far as it is committed: its configuration, its segments and their rows, its snapshots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["StoredRun"]
 
 
 class StoredRun:
-    """What is in the lake of a run; reads only. See :class:`ranklake.storage.runs.run.Run`."""
+    """The committed part of a run, read-only. See :class:`ranklake.storage.runs.run.Run`."""
 
     def __init__(self, lake: Lake, name: str, config: dict[str, Any], version: str = "") -> None:
         self.lake = lake
@@ -40,7 +40,7 @@ class StoredRun:
         Raises
         ------
         MissingError
-            There is none; names those that exist.
+            The run does not exist; names the existing runs.
         """
         path = layout.run_file(name)
         data, read = read_root(lake, path)
@@ -76,11 +76,11 @@ class StoredRun:
         return found
 
     def segments(self) -> Chain:
-        """The rounds committed so far: the valid prefix, and what is there beyond it."""
+        """The rounds committed so far: the valid prefix, and the manifests beyond it."""
         return read_chain(self.lake, self._rounds)
 
     def newest_segment(self) -> Segment | None:
-        """The segment committed last, without a look at those before it; None if there is none."""
+        """The segment committed last, without a check of the earlier ones; None if there is none."""
         return read_newest(self.lake, self._rounds)
 
     def iter_segments(
@@ -94,12 +94,12 @@ class StoredRun:
     ) -> Iterator[tuple[Segment, pa.Table]]:
         """Committed segments with rounds from ``start`` to ``stop``, each with its rows of those rounds.
 
-        ``verify`` compares each file with the digest in its manifest; ``chain`` spares reading the manifests again.
+        ``verify`` compares each file with the digest in its manifest; with ``chain`` the manifests are not read again.
 
         Raises
         ------
         DamagedError
-            A file is not what its manifest says.
+            A file does not match its manifest.
         """
         chosen = [
             segment
@@ -125,16 +125,16 @@ class StoredRun:
         Raises
         ------
         MissingError, DamagedError
-            The file is gone, or not what its manifest says.
+            The file does not exist, or does not match its manifest.
         """
         return next(self._read_tables([segment], None, verify=True))
 
     def path_of(self, segment: Segment) -> str:
-        """Where a segment's rows are, inside the lake."""
+        """Path of a segment's data, inside the lake."""
         return f"{self._rounds}/{segment.file}"
 
     def sizes_of(self, groups: Iterable[Sequence[Segment]]) -> list[int]:
-        """Bytes of the files of each of several groups of segments, data and manifests, in one listing."""
+        """Size in bytes of each group of segments, data and manifests, from one listing."""
         sizes = self.lake.sizes(self._rounds)
         return [
             sum(
@@ -146,7 +146,7 @@ class StoredRun:
         ]
 
     def path_of_snapshot(self, last_round: int) -> str:
-        """Where a snapshot is, inside the lake."""
+        """Folder of a snapshot, inside the lake."""
         return layout.snapshot_folder(self.name, last_round, self._epoch)
 
     def read_snapshot(self, last_round: int) -> tuple[dict[str, Column], str]:
