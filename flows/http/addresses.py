@@ -1,4 +1,4 @@
-"""Addresses of the web: their parts, and whether two are of one host."""
+"""Web addresses: their parts, and whether two have the same host."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def split_url(url: str) -> SplitResult | None:
-    """The parts of an address of the web; None if it is none."""
+    """The parts of an http or https address; None for any other text."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -20,9 +20,9 @@ def split_url(url: str) -> SplitResult | None:
     return parts if parts.scheme in _DEFAULT_PORTS and parts.hostname else None
 
 
-def same_host(one: str, other: str) -> bool:
-    """Whether ``other`` is at the host of ``one``, at the same port, or safer than that."""
-    a, b = split_url(one), split_url(other)
+def same_host(url: str, other: str) -> bool:
+    """Whether ``other`` has the host of ``url`` and the same port, or upgrades it from http to https."""
+    a, b = split_url(url), split_url(other)
     if a is None or b is None or a.hostname != b.hostname or b.username is not None:
         return False
     ports = [(parts.scheme, parts.port or _DEFAULT_PORTS[parts.scheme]) for parts in (a, b)]
@@ -30,7 +30,7 @@ def same_host(one: str, other: str) -> bool:
 
 
 def is_loopback(hostname: str) -> bool:
-    """Whether a name or an address is of this machine."""
+    """Whether a host name or IP address is that of this machine."""
     try:
         return ip_address(hostname).is_loopback
     except ValueError:

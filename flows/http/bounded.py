@@ -1,9 +1,9 @@
-"""Sockets with a deadline and a limit of bytes for a whole exchange, whatever protocol is spoken over them.
+"""Sockets with a deadline and a byte limit for a whole exchange, whatever the protocol above them.
 
-A read timeout bounds one read. A site that sends one byte before each timeout can prolong a response without an end: in
-a header line, in informational responses, in chunk extensions, in trailers or in records of TLS. Here every read and
-write at the socket takes at most the time that is left of the exchange, and every byte that arrives is counted. So no
-loop above the socket can outlive the deadline, because each turn of it needs bytes.
+A read timeout bounds one read. A site that sends one byte before each timeout can prolong a response for ever: in a
+header line, in informational responses, in chunk extensions, in trailers or in records of TLS. Here every read and
+write at the socket takes at most the remaining time of the exchange, and every byte received is counted. So no loop
+above the socket can outlive the deadline, because each iteration needs bytes.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ _RECORD_BYTES = 1 << 14  # the largest plaintext of a TLS record
 
 
 class DeadlineError(Exception):
-    """The time of an exchange is over."""
+    """The deadline of an exchange has passed."""
 
 
 class ByteLimitError(Exception):
-    """More bytes arrived than an exchange may have."""
+    """An exchange received more bytes than its limit."""
 
 
 class Budget:
-    """The time and the bytes that the current exchange may still use; without a limit until :meth:`start`.
+    """The remaining time and bytes of the current exchange; unlimited until :meth:`start`.
 
     Parameters
     ----------
     monotonic
-        Seconds since some moment.
+        A monotonic clock, seconds.
 
     Attributes
     ----------
     n_bytes : int
-        How many arrived since :meth:`start`.
+        Bytes received since :meth:`start`.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
@@ -51,26 +51,26 @@ class Budget:
         self.n_bytes = 0
 
     def start(self, seconds: float, n_bytes: int) -> None:
-        """Begin an exchange of at most ``seconds``, in which at most ``n_bytes`` arrive."""
+        """Begin an exchange of at most ``seconds`` and at most ``n_bytes`` received."""
         self._end, self._bytes_left = self._monotonic() + seconds, n_bytes
         self.n_bytes = 0
 
     def is_over(self) -> bool:
-        """Whether the time is over, but for the resolution of a socket's timeout."""
+        """Whether the deadline has passed, within the resolution of a socket's timeout."""
         return self._monotonic() >= self._end - 2e-3
 
     def check(self) -> None:
-        """Raise DeadlineError if the time is over."""
+        """Raise DeadlineError if the deadline has passed."""
         if self._monotonic() >= self._end:
             raise DeadlineError
 
     def seconds(self, timeout: float | None) -> float | None:
-        """A timeout, or the time that is left if that is less; None is no timeout.
+        """The lesser of a timeout and the remaining time; None is no timeout.
 
         Raises
         ------
         DeadlineError
-            None is left.
+            No time is left.
         """
         self.check()
         least = min(self._end - self._monotonic(), math.inf if timeout is None else timeout)
@@ -78,12 +78,12 @@ class Budget:
         return None if least == math.inf else max(least, 1e-3)
 
     def count(self, n_bytes: int) -> None:
-        """Count bytes that arrived.
+        """Count received bytes.
 
         Raises
         ------
         ByteLimitError
-            They are too many.
+            The limit is exceeded.
         """
         self.n_bytes += n_bytes
         self._bytes_left -= n_bytes
@@ -105,14 +105,14 @@ class BoundedBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect to the first address of a host that accepts; ``timeout`` is that of each address."""
+        """Connect to the first address of a host that accepts; ``timeout`` is for each address."""
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             raise httpcore.ConnectError(str(error)) from error
         fault: Exception = httpcore.ConnectError(f"{host} has no address")
-        # A name may have any number of addresses: a deadline of each alone would be none of all.
-        for *_, address in found:
+        # A name may have any number of addresses: a deadline for each alone would not bound them all.
+        for *_, address in addresses:
             seconds = self._budget.seconds(timeout)
             try:
                 stream = self._backend.connect_tcp(str(address[0]), port, seconds, local_address, socket_options)
@@ -126,7 +126,7 @@ class BoundedBackend(httpcore.NetworkBackend):
 
 
 class _Stream(httpcore.NetworkStream):
-    """A connection, or a TLS session in one, that is bounded by a budget."""
+    """A connection, or a TLS session in it, within a budget."""
 
     def __init__(self, stream: httpcore.NetworkStream, budget: Budget) -> None:
         self._stream, self._budget = stream, budget
@@ -160,7 +160,7 @@ class _Stream(httpcore.NetworkStream):
 
 
 class _NestedTLS(httpcore.NetworkStream):
-    """TLS in TLS: a site behind a proxy that is itself reached by TLS. Every piece of a record is read by ``below``."""
+    """TLS in TLS, for a site behind a proxy with TLS. ``below`` reads every piece of a record."""
 
     def __init__(
         self, below: _Stream, ssl_context: ssl.SSLContext, server_hostname: str | None, timeout: float | None
@@ -202,7 +202,7 @@ class _NestedTLS(httpcore.NetworkStream):
         return self._tls if info == "ssl_object" else self._below.get_extra_info(info)
 
     def _run(self, act: Callable[[], T]) -> T:
-        """The result of an operation of TLS; what it has to send and to receive goes through the stream below."""
+        """The result of a TLS operation, whose data are sent and received through the stream below."""
         while True:
             try:
                 result = act()

@@ -1,4 +1,4 @@
-"""A polite client: says who asks, keeps to a site's pace, tries again when that helps, and follows nobody elsewhere."""
+"""A polite HTTP client: it names itself, limits its rate, retries transient errors, and stays with its host."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .transport import ExchangeError, Part, Transport, TransportResponse
 
 __all__ = ["Client", "Clock", "Pace"]
 
-ATTEMPTS = 6  # about a minute of back-off in all; what lasts longer is for the next run
-LONGEST_WAIT = 300.0  # seconds; a site that asks for more is asked again by the next run
+ATTEMPTS = 6  # about a minute of back-off in all; longer faults are left to the next run
+LONGEST_WAIT = 300.0  # seconds; a longer pause is left to the next run
 MAX_BYTES = 2**28
 MAX_REDIRECTS = 5
-MAX_SECONDS = 600.0  # for one response, however steadily it drips
+MAX_SECONDS = 600.0  # for one response, however slowly it arrives
 DOCUMENT_SECONDS = 1800.0  # for one document with its redirects, attempts and the pauses between them
-MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified that is kept; a site would fill the index with longer ones
+MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified; longer ones would fill the index
 TIMEOUT = httpx.Timeout(60.0, connect=20.0)
 TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class _TransientError(Exception):
-    """A fault that may be gone at the next attempt."""
+    """A fault that another attempt may not meet."""
 
     def __init__(self, rule: str, retry_after: float = 0.0) -> None:
         super().__init__(rule)
@@ -41,33 +41,33 @@ class _TransientError(Exception):
 
 
 class Client:
-    """Asks one site, one question at a time.
+    """Requests documents of one site, one at a time.
 
     Parameters
     ----------
     source
         Name of the site, for messages.
     base_url
-        What paths are relative to.
+        Address that paths are relative to.
     interval_seconds
-        Least time from the beginning of a request to that of the next one to the same host.
+        Minimum time between the starts of two requests to the same host.
     token
-        Sent to the host of ``base_url`` as a bearer token; told to nobody else, and never kept: a response that repeats
-        it is an error, and so is plain HTTP to another machine.
+        Bearer token for the host of ``base_url`` only. It is never stored: a response that repeats it is an error, and
+        so is plain HTTP to another machine.
     contact
-        Where the site's people reach ours, for the user agent.
+        Contact address in the user agent.
     pause_seconds
-        Least time to wait after a 429 that does not say how long.
+        Minimum pause after a 429.
     max_bytes
-        No response may be longer, decoded.
+        Limit of a decoded response.
     on_retry
-        Called with the reason, and how long it is, before each pause after a fault.
+        Called with the reason and the length of each pause before a retry.
 
     Raises
     ------
     ValueError
-        The base URL is none, or holds a password, which would end up in files and messages; or the token is none, or
-        would be sent unencrypted.
+        The base URL is invalid, or holds a password, which would get into files and messages; or the token is invalid,
+        or would be sent unencrypted.
     """
 
     def __init__(
@@ -115,20 +115,20 @@ class Client:
     def get(
         self, path: str, *, etag: str = "", last_modified: str = "", accept: Collection[int] = frozenset({200})
     ) -> Response:
-        """The response at a path below the base URL, or at an address of its own.
+        """The response at a path below the base URL, or at a full URL.
 
         Parameters
         ----------
         etag, last_modified
-            Of what we have: the response may then be a 304.
+            Validators of the stored response: the new one may then be a 304.
         accept
-            HTTP statuses that are responses.
+            HTTP statuses that are not errors.
 
         Raises
         ------
         SourceError
-            Any other status, no response after several attempts or within half an hour, one that is too long, leads
-            elsewhere, repeats the token or has a coding that was not asked for; names the URL.
+            Any other status, no response after several attempts or within half an hour, or a response that is too long,
+            redirects to another host, repeats the token or has a coding that was not offered; names the URL.
         """
         url = urljoin(self._base, path)
         headers = {"If-None-Match": etag} if etag else {}
@@ -148,17 +148,17 @@ class Client:
         except _TransientError as error:
             attempts = retrying.statistics["attempt_number"]
             times = f"after {count(attempts, 'attempt')}"
-            raise self._fault(url, f"{error} {times}; run again later, what was kept is not asked for again") from None
+            raise self._fault(url, f"{error} {times}; run again later, stored responses are kept") from None
         status, body = response.status, response.body
         if self._secret.is_in(body):
             rule = (
-                "the response repeats our access token; it was not kept; revoke the token, and use the site without one"
+                "the response repeats our access token and was not stored; revoke it, and use the site without a token"
             )
             raise self._fault(url, rule)
         if status != 304 and status not in accept:
             raise self._fault(url, f"HTTP {status} {_beginning(body)}".rstrip())
         if status == 304 and not (etag or last_modified):
-            raise self._fault(url, "HTTP 304, though nothing was said to be known")
+            raise self._fault(url, "HTTP 304, but the request had no validators")
         now, validators = int(self.clock.now()), [self._validator(response, name) for name in ("etag", "last-modified")]
         return Response(url, status, body, now, *validators)
 
@@ -167,7 +167,7 @@ class Client:
         self._on_retry(self._secret.redact(f"{self._source}: {error}; again in {state.upcoming_sleep:.0f} s"))
 
     def _follow(self, url: str, headers: dict[str, str], end: float, accept: Collection[int]) -> TransportResponse:
-        """One attempt, along redirects that stay with the host."""
+        """One attempt, with redirects within the host."""
         at = url
         for _ in range(MAX_REDIRECTS + 1):
             response = self._request(at, headers, end, accept)
@@ -176,7 +176,7 @@ class Client:
                 return response
             try:
                 to = urljoin(at, location)
-            except ValueError:  # as of http://[
+            except ValueError:  # for example http://[
                 raise self._fault(url, f"leads to what is no address, {shown(location)}") from None
             if not same_host(at, to):
                 host = shown(self._secret.redact((split_url(to) or urlsplit("")).hostname or to))
@@ -221,17 +221,17 @@ class Client:
         return response
 
     def _retry_after(self, response: TransportResponse) -> float:
-        told = response.headers.get("retry-after", "").strip()
+        value = response.headers.get("retry-after", "").strip()
         least = self._pause if response.status == 429 else 0.0
-        if told.isascii() and told.isdigit():
-            return max(float(told[:9]), least)
+        if value.isascii() and value.isdigit():
+            return max(float(value[:9]), least)
         try:
-            return max(parsedate_to_datetime(told[:64]).timestamp() - self.clock.now(), least)
+            return max(parsedate_to_datetime(value[:64]).timestamp() - self.clock.now(), least)
         except (ValueError, TypeError, OverflowError):
             return least
 
     def _validator(self, response: TransportResponse, name: str) -> str:
-        """A header to ask again with, if it can be kept and sent back."""
+        """A validator for the next request, if it can be stored and sent back."""
         value = response.headers.get(name, "")
         valid = response.status in (200, 304)  # a later 304 would confirm any other status
         plain = valid and value.isascii() and value.isprintable() and len(value) <= MAX_VALIDATOR
@@ -260,6 +260,6 @@ def _user_agent(contact: str) -> str:
 
 
 def _beginning(body: bytes) -> str:
-    """How a response begins, for a message."""
+    """The first characters of a response, for a message."""
     text = body[:200].decode("utf-8", "replace").strip()
     return shown(text) if text else ""

@@ -1,4 +1,4 @@
-"""The body of a response, its content coding undone piece by piece, with a limit on what comes out."""
+"""The body of a response, decoded piece by piece, with a limit on the decoded size."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Decoder:
     ----------
     codings
         Value of Content-Encoding. One layer of gzip at most: each layer multiplies the size by up to a thousand, and a
-        limit on what comes out of the last one is no limit on what comes out of those below.
+        limit on the output of the last layer would not bound the layers below.
     max_bytes
-        Of the body, decoded.
+        Limit of the decoded body.
 
     Raises
     ------
@@ -46,22 +46,22 @@ class Decoder:
             raise CodingError(", ".join(layers))
         self._zlib = zlib.decompressobj(_AUTO) if layers else None
         self._max_bytes, self._body = max_bytes, bytearray()
-        self._begun = False  # whether any compressed data came
+        self._begun = False  # whether any compressed data were received
 
     @property
     def n_bytes(self) -> int:
-        """Decoded so far."""
+        """Number of decoded bytes so far."""
         return len(self._body)
 
     def feed(self, data: bytes) -> None:
-        """Take the next piece as it was sent.
+        """Decode the next piece.
 
         Raises
         ------
         BodyTooLongError
             The body is longer than ``max_bytes``; no more than one byte beyond was decoded.
         DecoderError
-            It cannot be decoded.
+            The piece cannot be decoded.
         """
         if self._zlib is None:
             self._add(data)
@@ -91,7 +91,7 @@ class Decoder:
         return bytes(self._body)
 
     def beginning(self, n_bytes: int) -> bytes:
-        """What was decoded so far, or as much of it."""
+        """At most ``n_bytes`` of what is decoded so far."""
         return bytes(self._body[:n_bytes])
 
     def _add(self, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""When each host may be asked next, and the clock by which that is measured."""
+"""The earliest time of the next request to each host, and the clock that measures it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["Clock", "Pace"]
 
 
 class Clock:
-    """The time, and the patience to let it pass; tests bring their own."""
+    """Time and sleep; tests use their own."""
 
     def monotonic(self) -> float:
-        """Seconds since some moment."""
+        """Seconds of a monotonic clock."""
         return time.monotonic()
 
     def now(self) -> float:
@@ -20,19 +20,19 @@ class Clock:
         return time.time()
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Wait."""
         time.sleep(seconds)
 
 
 class Pace:
-    """When each host may be asked next; shared by all clients of a process, in any thread."""
+    """Spaces out the requests to each host; shared by all clients and threads of a process."""
 
     def __init__(self) -> None:
         self._next: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def wait(self, host: str, interval_seconds: float, clock: Clock) -> None:
-        """Return when it is our turn; the next one's comes ``interval_seconds`` after ours began."""
+        """Wait until a request may be sent; the next one may follow after ``interval_seconds``."""
         with self._lock:
             now = clock.monotonic()
             turn = max(now, self._next.get(host, now))
@@ -41,6 +41,6 @@ class Pace:
             clock.sleep(turn - now)
 
     def delay(self, host: str, seconds: float, clock: Clock) -> None:
-        """Nobody's turn comes for some time: the host said so."""
+        """Send no request for some time, because the host asked for a pause."""
         with self._lock:
             self._next[host] = max(self._next.get(host, 0.0), clock.monotonic() + seconds)

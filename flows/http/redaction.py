@@ -1,8 +1,8 @@
 """Access tokens in text that a site sent: found in the encodings in which a site may repeat them, and replaced.
 
-A token can be found only in an encoding that is known: as it is; percent-encoded up to five times; with escapes
-of JSON, JavaScript or HTML; in base64 at any offset; in hexadecimal. A site that disguises it otherwise knows the token
-already and can publish it without us: the purpose is that no log, file or message here does so by accident.
+The known encodings are: plain; percent-encoded up to five times; with escapes of JSON, JavaScript or HTML; base64 at
+any offset; hexadecimal. A site that disguises the token otherwise knows it already and can publish it by itself: the
+purpose is that no log, file or message of this program does so by accident.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from weakref import WeakSet
 __all__ = ["Secret"]
 
 REDACTED = "[access token]"
-LEAST_CHARACTERS = 8  # a shorter one would be found in text that has nothing to do with it
+LEAST_CHARACTERS = 8  # a shorter token would match unrelated text
 _LOGGERS = ("httpcore.connection", "httpcore.http11", "httpcore.proxy", "httpcore.socks")
 
 
 class Secret:
-    """An access token; none if empty.
+    """An access token; empty means none.
 
     Raises
     ------
     ValueError
-        It is no token: it is shorter than eight characters, or has others than visible ASCII. The value is not shown.
+        The token is shorter than eight characters, or not visible ASCII. The message does not show it.
     """
 
     def __init__(self, value: str, name: str = "the access token") -> None:
@@ -63,9 +63,9 @@ class Secret:
 
 
 def _escaped_forms(c: str) -> str:
-    """A pattern of one character, as it is or escaped; alternatives begin with a literal, which `re` is quick at.
+    """A pattern of one character, plain or escaped; alternatives begin with a literal, which `re` matches fast.
 
-    Repetitions are bounded, or a text of nothing but backslashes would take a time that grows with its square.
+    Repetitions are bounded: a text of backslashes alone would otherwise take quadratic time.
     """
     code = f"{ord(c):02x}"
     hexadecimal = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in code)
@@ -85,15 +85,15 @@ def _escaped_forms(c: str) -> str:
 
 
 def _encodings(value: str) -> list[str]:
-    """The token in hexadecimal, and in base64 within a longer text, for which there are three offsets."""
+    """The token in hexadecimal, and in base64 at each of the three offsets within a longer text."""
     data = value.encode()
-    found = {data.hex(), data.hex().upper()}
+    encodings = {data.hex(), data.hex().upper()}
     for offset in range(3):
         text = base64.b64encode(bytes(offset) + data).decode().rstrip("=")
-        # Characters at either end that hold bits of the neighbours may differ.
+        # Characters at either end also hold bits of the neighbours, and may differ.
         text = text[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6]
-        found |= {text, text.replace("+", "-").replace("/", "_")}
-    return sorted(found)
+        encodings |= {text, text.replace("+", "-").replace("/", "_")}
+    return sorted(encodings)
 
 
 class _RedactingFilter(logging.Filter):
@@ -117,4 +117,4 @@ _FILTER = _RedactingFilter()
 def _redact_logs(secret: Secret) -> None:
     _FILTER.secrets.add(secret)
     for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_FILTER)  # no second time
+        logging.getLogger(name).addFilter(_FILTER)  # has no effect the second time

@@ -19,19 +19,19 @@ from .decoding import ACCEPTED, BodyTooLongError, CodingError, Decoder, DecoderE
 __all__ = ["ExchangeError", "Part", "Transport", "TransportResponse"]
 
 KEEP_ALIVE_SECONDS = 5.0
-BEGINNING_BYTES = 1 << 16  # of a body that only a message shows
+BEGINNING_BYTES = 1 << 16  # of a body that is only shown in a message
 FRAMING_BYTES = 1 << 20  # headers and the like; beside twice the longest body, for chunks of a few bytes
 
 Part = Literal["whole", "beginning", "none"]
 
 
 class ExchangeError(Exception):
-    """There is no response, or none that can be used.
+    """There is no usable response.
 
     Attributes
     ----------
     transient : bool
-        Whether it may be gone at the next attempt.
+        Whether another attempt may succeed.
     """
 
     def __init__(self, rule: str, *, transient: bool) -> None:
@@ -41,7 +41,7 @@ class ExchangeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TransportResponse:
-    """Status, headers by their names in small letters, and the body or that part of it that was wanted."""
+    """Status, headers by lower-case name, and the requested part of the body."""
 
     status: int
     headers: Mapping[str, str]
@@ -49,18 +49,18 @@ class TransportResponse:
 
 
 class Transport:
-    """Connections to sites, straight or through the proxies that the environment names.
+    """Connections to sites, direct or through the proxies of the environment.
 
     Parameters
     ----------
     headers
         Sent with every request.
     max_bytes
-        No body may be longer, decoded.
+        Limit of a decoded body.
     timeout
         To connect, and of each read and write.
     monotonic
-        Seconds since some moment, for deadlines.
+        A monotonic clock for deadlines, seconds.
     """
 
     def __init__(
@@ -80,26 +80,26 @@ class Transport:
     def get(
         self, url: str, headers: Mapping[str, str], seconds: float, part: Callable[[int], Part]
     ) -> TransportResponse:
-        """Ask for an address.
+        """Send a GET request.
 
         Parameters
         ----------
         seconds
-            After which the response must be complete, from the connection to the last byte.
+            Time for the whole exchange, from the connection to the last byte.
         part
-            How much of the body is wanted, by status. The connection is closed if the rest is not read.
+            The part of the body to read, by status. The connection is closed if the rest is not read.
 
         Raises
         ------
         ExchangeError
-            There is no response, it takes too long, is too long, or in a coding that was not asked for.
+            There is no response, it takes too long, is too long, or has a coding that was not offered.
         """
         try:
             to = httpx.URL(url)
             # Bytes without user and password; a port only if it is not that of the scheme.
             target = httpcore.URL(scheme=to.raw_scheme, host=to.raw_host, port=to.port, target=to.raw_path)
         except httpx.InvalidURL as error:
-            raise ExchangeError(f"no address to ask: {error}", transient=False) from None
+            raise ExchangeError(f"no valid address: {error}", transient=False) from None
         given = [("Host", to.netloc.decode("ascii")), *(self._headers | dict(headers)).items()]
         encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in given]
         self._budget.start(seconds, 2 * self._max_bytes + FRAMING_BYTES)
@@ -108,7 +108,7 @@ class Transport:
             extensions = {"timeout": self._timeout.as_dict()}
             with pool.stream("GET", target, headers=encoded, extensions=extensions) as response:
                 if not self._budget.n_bytes:
-                    # It was read from bytes behind the response before, on the same connection.
+                    # It was read from bytes behind the previous response on the same connection.
                     raise ExchangeError("no response (the one before was longer than it said)", transient=True)
                 return self._read(response, part(response.status))
 
@@ -133,19 +133,19 @@ class Transport:
 
     @contextmanager
     def _exchange_errors(self, seconds: float) -> Iterator[None]:
-        """Faults of an exchange in words."""
+        """Turn the errors of an exchange into :class:`ExchangeError`."""
         longest = f"{self._max_bytes:,} bytes"
         try:
             yield
         except DeadlineError:
             raise ExchangeError(f"no whole response within {seconds:.4g} s", transient=True) from None
         except httpcore.TimeoutException as error:
-            # The last read has what is left for its timeout: it ends at the deadline, or a little before.
+            # The timeout of the last read is the remaining time: it ends at the deadline, or a little before.
             if self._budget.is_over():
                 raise ExchangeError(f"no whole response within {seconds:.4g} s", transient=True) from None
             raise ExchangeError(f"no response ({_error_text(error)})", transient=True) from error
         except httpcore.RemoteProtocolError as error:
-            if "too long" in str(error):  # h11 says no more of a head, or of trailers, beyond its limit
+            if "too long" in str(error):  # h11's only message for a head or trailers beyond its limit
                 raise ExchangeError("the response has headers of more than 100 kB", transient=False) from None
             raise ExchangeError(f"no response ({_error_text(error)})", transient=True) from error
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
@@ -158,13 +158,13 @@ class Transport:
             rule = f"the response takes more than twice the {longest} of the longest body to send"
             raise ExchangeError(rule, transient=False) from None
         except CodingError as error:
-            rule = f"Content-Encoding is {str(error)[:60]!r}; one layer of gzip was asked for, and nothing else is read"
+            rule = f"Content-Encoding is {str(error)[:60]!r}; one layer of gzip is accepted, and nothing else"
             raise ExchangeError(rule, transient=False) from None
         except (httpcore.UnsupportedProtocol, ImportError) as error:
-            raise ExchangeError(f"no way to ask: {_error_text(error)}", transient=False) from None
+            raise ExchangeError(f"cannot send the request: {_error_text(error)}", transient=False) from None
 
     def _pool(self, to: httpx.URL) -> httpcore.ConnectionPool:
-        """The connections through the proxy for an address, or straight to it."""
+        """The connections through the proxy for an address, or direct ones."""
         address = _proxy_of(to)
         if address not in self._pools:
             self._pools[address] = httpcore.ConnectionPool(
@@ -178,12 +178,12 @@ class Transport:
 
 @cache
 def _ssl_context() -> ssl.SSLContext:
-    """Whom we trust: to read the certificates takes longer than many a request."""
+    """The trusted certificates, cached: reading them takes longer than many a request."""
     return httpx.create_ssl_context()
 
 
 def _proxy_of(to: httpx.URL) -> str:
-    """The proxy that the environment, or the system, has for an address; empty if none."""
+    """The proxy of the environment or the system for an address; empty if none."""
     if urllib.request.proxy_bypass(to.netloc.decode("ascii")):
         return ""
     proxies = urllib.request.getproxies()

@@ -52,8 +52,8 @@ class AtCoder(Site):
     kinds = ("results",)
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
-        """Contests that are over and were announced as rated."""
-        host = LIST_HOST if self.base_url == HOME else ""  # a mirror has the list, too
+        """Contests that have ended and were announced as rated."""
+        host = LIST_HOST if self.base_url == HOME else ""  # a mirror also has the list
         listed: list[_Listed] = fetcher.fetch_list(Key("list", "contests"), host + LIST_PATH, self._read_list)
         for contest in sorted(listed, key=lambda contest: (contest.start_epoch_second, contest.id)):
             end = contest.start_epoch_second + contest.duration_second
@@ -65,7 +65,7 @@ class AtCoder(Site):
                 )
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
-        """One contest of those who were rated, or none while nobody is."""
+        """One contest of the rated participants; none if there are none yet."""
         contest_id, about = document.key.name, document.about
 
         def fault(rule: str, *rows: int) -> SourceError:

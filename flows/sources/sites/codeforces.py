@@ -1,7 +1,7 @@
-"""Codeforces: the list of contests, then everybody's place in each that was rated.
+"""Codeforces: the list of contests, then the ranks in each rated contest.
 
 Source: codeforces.com/apiHelp. A response is ``{"status": "OK", "result": ...}`` or ``{"status": "FAILED", "comment":
-...}``. What is told of single contests repeats what the authors of the Elo-MMR paper found in the site's history.
+...}``. The rules for single contests are those of the authors of the Elo-MMR paper.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TEAM_ROUNDS = frozenset(
 )  # fmt: skip
 # One row of these has another time than the rest, usually by four hours.
 ODD_TIMES = frozenset({61, 318, 347, 373, 381, 400, 404, 405})
-# Somebody stands twice in these: the second one is called NAME_clone, as in the authors' data set.
+# A player is listed twice in these: the second entry becomes NAME_clone, as in the authors' data set.
 DOUBLES = frozenset({447, 472, 615})
 HOME = "https://codeforces.com/"
 RATED = "rating-changes"
@@ -71,7 +71,7 @@ class Codeforces(Site):
     kinds = (RATED,)
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
-        """Contests that are over; only the response to each tells whether it was rated."""
+        """Contests that have ended; only the response for each says whether it was rated."""
         listed: list[_Listed] = fetcher.fetch_list(Key("list", "contests"), "api/contest.list", self._read_list)
         over = [contest for contest in listed if contest.phase == "FINISHED" and contest.id not in TEAM_ROUNDS]
         for contest in sorted(over, key=lambda contest: (contest.start or 0, contest.id)):
@@ -124,13 +124,13 @@ class Codeforces(Site):
             return fault(f"rank = {given[at]} at position {at + 1}: ranks count all who are better, and are sorted", at)
         handles = [row.handle for row in rows]
         if number in DOUBLES:
-            handles = _told_apart(handles)
+            handles = _with_clones(handles)
         url = f"{HOME}contest/{number}/standings"
         return contest_of(fault, contest_id, rows[0].title, url, time, handles, given)
 
 
-def _told_apart(handles: list[str]) -> list[str]:
-    """Handles with ``_clone`` after those that stand there already, again while that stands there, too."""
+def _with_clones(handles: list[str]) -> list[str]:
+    """Handles with ``_clone`` appended to repeated ones until they are unique."""
     seen: dict[str, None] = {}
     for handle in handles:
         while handle in seen:

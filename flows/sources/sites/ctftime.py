@@ -1,7 +1,7 @@
 """CTFtime: the results of each year, and the names of teams.
 
-Source: ctftime.org/api. A year is one response with all its events. Teams are known by their ids: names are not unique,
-and change. The authors of the Elo-MMR paper took positions in the list for places; places are what the site tells.
+Source: ctftime.org/api. A year is one response with all its events. Teams are identified by ids: names are not unique
+and may change. The authors of the Elo-MMR paper used positions in the list as places; here the site's places count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["CTFtime"]
 HOME = "https://ctftime.org/"
 FIRST_YEAR = 2011
 PAGE = 300  # teams; the largest page
-SINGLE_TEAMS = 200  # asked for by id in one run, of those that no page has
+SINGLE_TEAMS = 200  # teams that are on no page, requested by id in one run
 
 
 class _Score(msgspec.Struct, gc=False):
@@ -62,7 +62,7 @@ class CTFtime(Site):
     name_kinds = ("teams", "team")
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
-        """A document for each year; this year's grows."""
+        """A document for each year; that of the current year is open-ended."""
         this = datetime.fromtimestamp(now, UTC).year
         first = (
             FIRST_YEAR if since is None else max(FIRST_YEAR, datetime.fromtimestamp(min(max(since, 0), now), UTC).year)
@@ -72,7 +72,7 @@ class CTFtime(Site):
             yield DocumentRequest(Key("results", str(year)), f"api/v1/results/{year}/", end, open_ended=year == this)
 
     def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
-        """Pages of teams, on from the last one, if a run was stopped among them or there are teams without a name."""
+        """Further pages of teams, if a run was interrupted there or teams have no name yet; then single teams."""
         pages = sorted(int(key.name) for key in responses.keys("teams"))
         last = self._page(responses.read(Key("teams", str(pages[-1])))) if pages else None
         stopped = last is None or len(last) == PAGE
@@ -111,7 +111,7 @@ class CTFtime(Site):
         return decode(_PAGE, document, self.name).result
 
     def _nameless(self, responses: Responses) -> list[int]:
-        """Ids of teams in the results that no response names, nor says to be gone."""
+        """Ids of teams in the results without a name and without a 404."""
         known = {int(key.name) for key in responses.keys("team")}
         for key in responses.keys("teams"):
             known.update(team.id for team in self._page(responses.read(key)))

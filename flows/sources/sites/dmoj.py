@@ -1,4 +1,4 @@
-"""DMOJ, and sites of its make: rated contests by the second version of their API.
+"""DMOJ, and other sites with its software: rated contests by the second version of their API.
 
 A response is ``{"data": ...}`` or ``{"error": ...}``. Rated participants have a ``new_rating``. Their order is that
 of the site: by score, then time, then tie-breaker; disqualified participants are last.
@@ -82,7 +82,7 @@ class DMOJ(Site):
     kinds = ("contest",)
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
-        """Rated contests that are over."""
+        """Rated contests that have ended."""
         listed: dict[str, int] = {}
         for page in count(1):
             path = f"api/v2/contests?is_rated=True&page={page}"
@@ -92,7 +92,7 @@ class DMOJ(Site):
             more = found.has_more if found.has_more is not None else page < (found.total_pages or 0)
             if not more or not found.objects:
                 break
-            # Contests that are added meanwhile shift the others by a few places, never by a whole page.
+            # Contests that are added meanwhile shift the others by a few positions, never by a whole page.
             if len(listed) == before:
                 raise SourceError(
                     f"nothing new on page {page} of the list, and yet more pages", self.name, member=address
@@ -101,18 +101,18 @@ class DMOJ(Site):
                 raise SourceError(f"more than {MAX_PAGES:,} pages of the list", self.name, member=address)
         for key, end in sorted(listed.items(), key=lambda item: (item[1], item[0])):
             if end <= now and (since is None or end >= since):
-                # Contests that are not for everybody are refused.
+                # Private contests are refused.
                 path = f"api/v2/contest/{quote(key, safe='')}"
                 yield DocumentRequest(Key("contest", key), path, end, accept=frozenset({200, 403, 404}))
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
-        """One contest of those who were rated, or none while nobody is, or if it is not for everybody."""
+        """One contest of the rated participants; none if there are none yet, or if it is private."""
         response = decode(_ONE, document, self.name)
         url = document.response.url
         if response.data is None:
             if document.response.status == 200 or response.error is None:
-                told = shown(response.error.message) if response.error else "neither data nor error"
-                raise SourceError(f"HTTP {document.response.status}: {told}", self.name, "", url)
+                reason = shown(response.error.message) if response.error else "neither data nor error"
+                raise SourceError(f"HTTP {document.response.status}: {reason}", self.name, "", url)
             return []
         found = response.data.object
 

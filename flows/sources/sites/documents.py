@@ -1,4 +1,4 @@
-"""Documents: the responses of a site that are kept, each with what it is about."""
+"""Documents: stored responses of a site, each with its key and its data from the list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Document", "Key", "Response"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Key:
-    """What a response is about: a kind, which is ours, and the site's own name for it, any string."""
+    """Identity of a document: a kind, which the parser chooses, and the site's name for it, any string."""
 
     kind: str
     name: str
@@ -22,7 +22,7 @@ class Key:
 
     @property
     def shown(self) -> str:
-        """For a message: cut to a length a person reads, control characters escaped."""
+        """For a message: shortened, with control characters escaped."""
         return f"{self.kind}/{visible(self.name[:LONGEST_QUOTED])}"
 
 
@@ -33,16 +33,17 @@ class Response:
     Attributes
     ----------
     url : str
-        What was asked for.
+        Address of the request.
     status : int
-        HTTP status; 304 has no body, what we have still holds.
+        HTTP status; 304 has no body, the stored response is still valid.
     body : bytes
-        As sent, its transfer encoding undone.
+        Body without its transfer encoding.
     time_seconds : int
-        When, UTC since the epoch.
+        Time of the request, UTC since the epoch.
     etag, last_modified : str
-        To ask again with; empty if the site sent none, one of more than 512 characters or other than ASCII, or one
-        that repeats the access token. Empty for a status other than 200 and 304: a later 304 would confirm that status.
+        Validators for the next request; empty if the site sent none, one of more than 512 characters or other than
+        ASCII, or one that repeats the access token. Empty for a status other than 200 and 304: a later 304 would
+        confirm that status.
     """
 
     url: str
@@ -55,16 +56,16 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A response that is kept.
+    """A response and what it is about.
 
     Attributes
     ----------
     key : Key
-        What it is about.
+        Identity of the document.
     response : Response
-        The response itself.
+        The response.
     about : dict
-        What the site's list told of it when it was asked for: with it, a document is all that is needed to read it.
+        Data from the site's list at the time of the request, without which the document cannot be parsed.
     """
 
     key: Key

@@ -1,7 +1,7 @@
-"""lichess: arena and swiss tournaments, those of teams, those named, or those that ended a short while ago.
+"""lichess: arena and swiss tournaments of teams or with given ids, or the recently ended arenas.
 
-Source: lichess.org/api. Results come as one JSON object a line, best first. The site wants one request at a time, and a
-minute's pause after a 429.
+Source: lichess.org/api. Results come as one JSON object a line, best first. The site requires one request at a time,
+and a pause of a minute after a 429.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Lichess(Site):
     Parameters
     ----------
     teams, arenas, swisses
-        Ids of what to follow; by default the arenas that ended a short while ago.
+        Ids of what to follow; by default the recently ended arenas.
     """
 
     name = "lichess"
@@ -108,7 +108,7 @@ class Lichess(Site):
                 )
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
-        """One tournament, or none if nobody played."""
+        """One tournament; none if it has no participants."""
         lines = [line for line in document.response.body.split(b"\n") if line.strip()]
         rows = [decode(_ROW, document, self.name, line) for line in lines]
         key, about = document.key, document.about
@@ -138,7 +138,7 @@ class Lichess(Site):
         ):
             for one in ids:
                 about = fetcher.about(Key(kind, one))
-                if about is None:  # what is over has a name and a time for good
+                if about is None:  # name and time of an ended tournament do not change
                     yield from fetcher.fetch_list(
                         Key("list", f"{kind} {one}"), f"api/{kind}/{quote(one, safe='')}", read
                     )
@@ -158,7 +158,7 @@ class Lichess(Site):
         return [_Over("tournament", arena.id, arena.full_name, end)] if arena.is_finished else []
 
     def _read_swisses(self, document: Document) -> list[_Over]:
-        # When it ended is not told: when it began has to do.
+        # The end is unknown; the start is used instead.
         found = [
             decode(_SWISS, document, self.name, line) for line in document.response.body.splitlines() if line.strip()
         ]

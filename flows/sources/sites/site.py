@@ -150,19 +150,19 @@ class Site(ABC):
 
 
 def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:
-    """The site of a name.
+    """The site with a name.
 
     Parameters
     ----------
     base_url
-        Where it is; by default its own address.
+        Address of the site, by default its own.
     choices
-        What the site can be told beside.
+        Further settings of the site.
 
     Raises
     ------
     ValueError
-        There is none; names those there are.
+        The name is unknown; lists the known ones.
     """
     if name not in SITES:
         raise ValueError(f"source must be one of {', '.join(SITES)}, got {name!r}")
@@ -178,14 +178,14 @@ def decode(decoder: msgspec.json.Decoder[T], document: Document, source: str, bo
     Raises
     ------
     SourceError
-        It is something else; names URL, field and value.
+        The body does not fit the model; names URL, field and value.
     """
     body = document.response.body if body is None else body
     try:
         try:
             return decoder.decode(body)
         except msgspec.ValidationError as error:
-            # What follows the value that does not fit has not been read: it may be no JSON.
+            # The text after the misfit was not read yet: it may be no JSON.
             rule = misfit(error, msgspec.json.decode(body))
     except msgspec.DecodeError as error:
         page = body.lstrip()[:1] == b"<"
@@ -198,7 +198,7 @@ def decode(decoder: msgspec.json.Decoder[T], document: Document, source: str, bo
 
 
 def misfit(error: msgspec.ValidationError, data: Any) -> str:
-    """What does not fit a model, in words: where, and what is there."""
+    """A validation error in words: the path and the value there."""
     words, _, path = str(error).partition(" - at ")
     path = path.strip("`")
     value = data
@@ -222,12 +222,12 @@ def contest_of(
     handles: list[str],
     ranks: npt.ArrayLike,
 ) -> Contest | SourceError:
-    """A contest of names and their ranks, in any order; equal ranks tie. A fault is an error, as a value.
+    """A contest of handles and their ranks, in any order; equal ranks tie. A fault is returned as an error.
 
-    ``fault`` makes the error of a rule and rows, as :class:`SourceError` counts them.
+    ``fault`` makes the error from a rule and the numbers of the rows, see :class:`SourceError`.
     """
     if not handles:
-        return fault("nobody took part")
+        return fault("it has no participants")
     if not 0 < time_seconds <= LATEST:
         return fault(f"{time_seconds} s is no time")
     if len(set(handles)) < len(handles):

@@ -1,4 +1,4 @@
-"""TopCoder: the files of its data feed, which is closed: a list of rounds, and everybody's results in each.
+"""TopCoder: the files of its closed data feed: a list of rounds, and the results of each.
 
 Source: the feed's ``dd_round_list`` and ``dd_round_results``, XML in ISO-8859-1, kept in a folder or behind an address
 as ``dd_round_list.xml`` and ``dd_round_results_rd=ROUND.xml``. The two divisions of a round solve different problems:
@@ -44,13 +44,13 @@ class TopCoder(Site):
     """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
     name = "topcoder"
-    base_url = ""  # the feed is closed: whoever has its files says where
+    base_url = ""  # the feed is closed: the folder of its files must be given
     interval_seconds = 1.0
     kinds = ("round",)
     name_kinds = ("round",)
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
-        """All rounds of the list; a round of which there is no file has no results."""
+        """All rounds of the list; a round without a file has no results."""
         rounds: list[tuple[int, _Round]] = fetcher.fetch_list(
             Key("list", "rounds"), "dd_round_list.xml", self._read_list
         )
@@ -61,7 +61,7 @@ class TopCoder(Site):
                 yield DocumentRequest(Key("round", str(found.round_id)), path, time, about, frozenset({200, 404}))
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
-        """A contest for each division in which somebody was rated."""
+        """A contest for each division with rated participants."""
         rows = self._results(document)
         round_id, about = document.key.name, document.about
         for division in sorted({row.division for row in rows if row.rated_flag == 1}):
@@ -95,7 +95,7 @@ class TopCoder(Site):
         found = []
         for row in _rows(document, list[_Round]):
             try:
-                # No zone is told; the keeper of the known archive reads UTC.
+                # The feed has no time zone; the maintainer of the known archive reads UTC.
                 time = datetime.strptime(row.date, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
             except ValueError:
                 rule = f"date must be as 2001-04-21 14:00, got {shown(row.date)} for round {row.round_id}"
@@ -111,7 +111,7 @@ def _rows(document: Document, model: type[T]) -> T:
         return SourceError(rule, TopCoder.name, "", document.response.url)
 
     body = document.response.body
-    if b"<!" in body:  # the feed declares no entities; who does means harm
+    if b"<!" in body:  # the feed declares no entities; a declaration is an attack
         raise broken(f"not the feed's XML: a declaration {shown(body[body.index(b'<!') :][:40].decode('latin-1'))}")
     try:
         root = ElementTree.fromstring(body)

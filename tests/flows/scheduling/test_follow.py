@@ -362,7 +362,7 @@ def test_command__an_error_of_one_source_does_not_stop_the_others(lake: Lake, mo
 
 def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     sites, now = two_sites(monkeypatch), [0.0]
-    rejected = [(one, f"ctftime, contest {one}: nobody took part") for one in "78"]
+    rejected = [(one, f"ctftime, contest {one}: it has no participants") for one in "78"]
     of_pass = [rejected[:1], rejected[:1], [], rejected[:1], rejected]  # the third pass reads nothing
     follow_once = ranklake.flows.scheduling.follow.update
 
@@ -386,7 +386,7 @@ def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch:
     assert done.exit_code == 0, done.output
     said = [line.partition(" UTC ")[2] for line in done.stdout.splitlines()]
     assert [line for line in said if "rejected" in line] == [
-        f"data set ctftime: rejected: ctftime, contest {contest}: nobody took part" for contest in (7, 8)
+        f"data set ctftime: rejected: ctftime, contest {contest}: it has no participants" for contest in (7, 8)
     ]
     assert len([line for line in said if "nothing new, 5 contests" in line]) == 4
     assert len(said) == 1 + 3 + 4 + 1 + 1  # one rejected, the first pass, four without news, one rejected, the end
