@@ -143,9 +143,9 @@ class Prediction:
         """The format of the ratings, without titles."""
         return RatingFormat(NONE, self._display.decimals)
 
-    def chance(self, one: Any, other: Any) -> float:
-        """The chance that ``one`` finishes before ``other``; a tie counts half."""
-        i, j = self._find(one), self._find(other)
+    def chance(self, player: Any, opponent: Any) -> float:
+        """The chance that ``player`` finishes before ``opponent``; a tie counts half."""
+        i, j = self._find(player), self._find(opponent)
         return float(self._beats(slice(i, i + 1), slice(j, j + 1))[0, 0]) if i != j else 0.5
 
     def chances(self) -> npt.NDArray[np.float64]:

@@ -36,7 +36,7 @@ from ..rating.config import RunConfig
 from ..rating.report import RateReport
 from ..rating.resolve import resolve_runs
 from .flow_errors import plain_errors, reschedules
-from .follow import Followed, Tell, check_source, has_contests, has_ratings, publish_rated, rate_shown
+from .follow import Followed, ProgressCallback, check_source, has_contests, has_ratings, publish_rated, rate_shown
 from .pages import best, ingested_page, run_page
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
@@ -168,9 +168,9 @@ def _open(lake: str, create: bool = False) -> Lake:
 @task(name="ingest", tags=["network"], cache_policy=NO_CACHE, persist_result=False)
 def _ingest(lake: str, source: str, dataset: str, where: dict[str, Any]) -> SourceReport:
     with plain_errors():
-        with _shown(f"ingesting {source}", "responses") as tell:
+        with _shown(f"ingesting {source}", "responses") as update_progress:
             opened = _open(lake, create=True)
-            report = bring_in(opened, source, dataset, on_progress=tell, **where)
+            report = bring_in(opened, source, dataset, on_progress=update_progress, **where)
         _log(f"data set {dataset}: {line}" for line in report.lines())
         if report.changed or report.rejected:
             create_markdown_artifact(ingested_page(report), key=_key("contests", dataset))
@@ -204,15 +204,15 @@ def _show_run(lake: str, followed: Followed) -> None:
 
 
 @contextmanager
-def _shown(what: str, units: str) -> Iterator[Tell]:
+def _shown(what: str, units: str) -> Iterator[ProgressCallback]:
     """Show work longer than :data:`PROGRESS_SECONDS` as a progress bar of the run and lines in its log."""
     shown_at = time.monotonic()
     log = ProgressLog(what, units)
     artifact: UUID | None = None
 
-    def tell(done: int, total: int | None, told: str) -> None:
+    def update_progress(done: int, total: int | None, text: str) -> None:
         nonlocal shown_at, artifact
-        if line := log.line(done, total, told):
+        if line := log.line(done, total, text):
             _log([line])
         if time.monotonic() - shown_at < PROGRESS_SECONDS:
             return
@@ -225,7 +225,7 @@ def _shown(what: str, units: str) -> Iterator[Tell]:
             update_progress_artifact(artifact, share)
         shown_at = time.monotonic()
 
-    yield tell
+    yield update_progress
     if artifact is not None:
         update_progress_artifact(artifact, 100.0)
 

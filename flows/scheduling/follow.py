@@ -28,8 +28,8 @@ from ..rating.report import Progress, RateReport
 __all__ = [
     "FollowReport",
     "Followed",
+    "ProgressCallback",
     "Show",
-    "Tell",
     "catch_up",
     "check_source",
     "follow",
@@ -39,12 +39,12 @@ __all__ = [
     "rate_shown",
 ]
 
-Tell = Callable[[int, int | None, str], None]
-Show = Callable[[str, str], AbstractContextManager[Tell]]  # the work, and the units of its progress
+ProgressCallback = Callable[[int, int | None, str], None]
+Show = Callable[[str, str], AbstractContextManager[ProgressCallback]]  # the work, and the units of its progress
 
 
 @contextmanager
-def unseen(what: str, units: str) -> Iterator[Tell]:
+def unseen(what: str, units: str) -> Iterator[ProgressCallback]:
     """Progress that is not shown; see :func:`ranklake.flows.cli.terminal.terminal.progress` for a visible one."""
     yield lambda done, total, text: None
 
@@ -160,8 +160,8 @@ def follow(
     if publish:
         need("deltalake", "publish", "publishing")
     dataset = runs[0].dataset
-    with show(f"ingesting {source}", "responses") as tell:
-        ingested = update(lake, source, dataset, on_progress=tell, **where)
+    with show(f"ingesting {source}", "responses") as update_progress:
+        ingested = update(lake, source, dataset, on_progress=update_progress, **where)
     followed = []
     if has_contests(lake, dataset):
         followed = [catch_up(lake, config, engine, publish=publish, show=show) for config in runs]
@@ -182,10 +182,12 @@ def catch_up(lake: Lake, config: RunConfig, engine: Engine, *, publish: bool = T
 
 def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unseen) -> RateReport:
     """As :func:`~ranklake.flows.rating.rate.rate`, with its progress shown."""
-    with show(f"rating {config.run}", "contests") as tell:
+    with show(f"rating {config.run}", "contests") as update_progress:
 
         def on_progress(progress: Progress) -> None:
-            tell(progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s")
+            update_progress(
+                progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s"
+            )
 
         return rate(lake, config, engine, on_progress=on_progress)
 
