@@ -1,8 +1,8 @@
-"""Child processes that compile kernels (:mod:`.compiling`), and their start before this process has loaded its modules.
+"""Child processes that compile kernels (:mod:`.compile`), and their start before this process has loaded its modules.
 
-To load numba takes a process most of a second. A command that will probably have to compile starts its children first,
-so that they load it at the same time. The guess is made from file names, as what it takes to know is what takes long.
-Children that are not needed are ended.
+Loading numba takes most of a second. A command that will probably compile starts its children first, so that they load
+numba at the same time. The guess uses file names alone, as an exact answer would need numba. Unneeded children are
+ended.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..common.cpus import available_cpus
 
 __all__ = ["CHILD", "SHARED", "Child", "discard", "end", "started_ahead", "take"]
 
-# The child has this process' import path, and reads nothing from the folder it is started in.
+# The child has the import path of this process, without its working directory.
 CHILD = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from ranklake.rating_kernels.warm import serve; serve()"
 )
-SHARED = ("elo-mmr",)  # systems whose kernel for small rounds two processes compile
-_CHILDREN = 2  # that one system keeps busy
-_END_SECONDS = 10.0  # for a child that was asked to end
+SHARED = ("elo-mmr",)  # systems whose kernels two processes compile in parallel
+_CHILDREN = 2  # used by one system
+_END_SECONDS = 10.0  # timeout for the end of a child
 
 Child = subprocess.Popen[str]
 
@@ -35,7 +35,7 @@ _ahead: list[Child] = []  # started, and not taken yet
 
 @contextmanager
 def started_ahead(systems: Sequence[str]) -> Iterator[None]:
-    """A block that may compile these systems; children are started if it probably does, and those not taken end."""
+    """A block that may compile these systems. Children are started if it probably will; unused ones end with it."""
     try:
         if available_cpus() > 1 and sys.executable and any(_is_cold(name) for name in systems if name in SHARED):
             for _ in range(_CHILDREN):
@@ -46,7 +46,7 @@ def started_ahead(systems: Sequence[str]) -> Iterator[None]:
 
 
 def _is_cold(system: str) -> bool:
-    """Whether no release at all has left a mark that it compiled this system for small rounds."""
+    """Whether no release has recorded that it compiled this system for small rounds."""
     base = os.environ.get("NUMBA_CACHE_DIR")
     if not base:
         import platformdirs
@@ -56,12 +56,12 @@ def _is_cold(system: str) -> bool:
 
 
 def take() -> Child:
-    """A child that was started ahead, or another one."""
+    """A child that was started in advance, or a new one."""
     return _ahead.pop() if _ahead else _start()
 
 
 def discard() -> None:
-    """End the children that were started ahead and not taken."""
+    """End the unused children that were started in advance."""
     unread = _ahead[:]
     _ahead.clear()
     end(unread)
@@ -82,7 +82,7 @@ def _start() -> Child:
 
 
 def end(children: Sequence[Child]) -> None:
-    """End children, and wait for that."""
+    """End children and wait for them."""
     for child in children:
         child.terminate()
     for child in children:

@@ -1,8 +1,8 @@
-"""Compile what a run needs before it rates, in processes side by side, and say so: once for each release and machine.
+"""Compile the kernels of a run before it rates, in parallel processes: once for each release and machine.
 
 The compiled kernels go into the user's cache folder (:mod:`ranklake.rating_kernels.core.cache_folder`), from which this
-process loads them. The child processes run ``ranklake.rating_kernels.warm`` and nothing of the program that called us.
-They end with this process, however it ends.
+process loads them. The child processes run ``ranklake.rating_kernels.warm``, and no code of the calling program. They
+end with this process, however it ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ log = logging.getLogger("ranklake.kernels")
 
 
 class Announce(Protocol):
-    """Told of a compilation: when it begins (0 kernels), and after each kernel."""
+    """Called when a compilation begins (0 kernels), and after each kernel."""
 
     def __call__(self, systems: Sequence[str], kernels: int) -> None: ...
 
@@ -62,7 +62,7 @@ class _First(event.Listener):
 
 @contextmanager
 def announced(system: str, tell: Announce = announce) -> Iterator[None]:
-    """A block that calls a few kernels of a system: what is missing of these alone is compiled, here, and announced."""
+    """A block that calls a few kernels of a system. Missing ones are compiled here and announced."""
     with event.install_listener("numba:compile", _First(lambda: tell([system], 0))):
         yield
 
@@ -75,20 +75,20 @@ def parts_for(system: str, sizes: npt.ArrayLike) -> list[str]:
 
 
 def compile_kernels(system: str, sizes: npt.ArrayLike, tell: Announce = announce) -> float:
-    """See that the kernels for rounds of these sizes are compiled; returns the seconds that it took, mostly 0."""
+    """Compile the missing kernels for rounds of these sizes; returns the seconds, mostly 0."""
     return compile_parts(parts_for(system, sizes), tell)
 
 
 def compile_everything(system: str, tell: Announce = announce) -> float:
-    """See that all kernels of a system are compiled, as each worker of a cluster loads them; returns the seconds."""
+    """Compile the missing kernels of a system, all of which each worker of a cluster loads; returns the seconds."""
     return compile_parts([f"{system}.{part}" for part in PARTS], tell)
 
 
 def compile_parts(parts: Sequence[str], tell: Announce = announce, workers: int | None = None) -> float:
-    """See that parts of kernels, named as by :func:`parts_for`, are compiled and kept; returns the seconds it took.
+    """Compile the missing parts of kernels, named as by :func:`parts_for`, into the cache; returns the seconds.
 
-    A single part, and those of which no other process could, are compiled in this process. Where kernels cannot be
-    kept, they are compiled when they are called.
+    This process compiles a single part, and parts that child processes failed to compile. Without a cache folder,
+    kernels are compiled when they are called.
     """
     missing = [part for part in parts if not is_warm(part)]
     if not missing or cache_folder.folders()[1] is None:
@@ -122,15 +122,17 @@ def compile_parts(parts: Sequence[str], tell: Announce = announce, workers: int 
 
 
 class _Children:
-    """Processes that compile parts, each one part after the other."""
+    """Child processes that compile parts, each one part at a time."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        self._said: SimpleQueue[tuple[int, str]] = SimpleQueue()  # lines of the children; an empty one is the end
+        self._said: SimpleQueue[tuple[int, str]] = (
+            SimpleQueue()
+        )  # lines of the children; an empty line is the end of a child
         self._running: list[children.Child] = []
 
     def compile(self, parts: Sequence[str], helpful: Sequence[str], tell: Callable[[int], None]) -> list[str]:
-        """Compile ``parts``, and ``helpful`` ones beside them as long as that takes; returns those that failed."""
+        """Compile ``parts``, and ``helpful`` ones until these are done; returns the parts that failed."""
         waiting, at_work, failed, kernels = deque([*parts, *helpful]), dict[int, str](), list[str](), 0
         open_parts = set(parts)
         try:
@@ -140,7 +142,9 @@ class _Children:
                 self._ask(number, at_work[number])
             while open_parts and at_work:
                 try:
-                    number, line = self._said.get(timeout=0.2)  # without a time Windows does not hear Ctrl-C
+                    number, line = self._said.get(
+                        timeout=0.2
+                    )  # without a timeout, Ctrl-C does not interrupt on Windows
                 except Empty:
                     continue
                 if line.startswith("kernel "):
@@ -148,7 +152,7 @@ class _Children:
                     tell(kernels)
                     continue
                 part = at_work.pop(number, None)
-                if part is None:  # a child that had nothing left to do has ended
+                if part is None:  # an idle child has ended
                     continue
                 open_parts.discard(part)
                 if not line:
@@ -181,4 +185,4 @@ class _Children:
             stream.write(f"{line}\n")
             stream.flush()
         except OSError:
-            log.debug("child %d has ended", number)  # its listener says so, too
+            log.debug("child %d has ended", number)  # its listener reports it, too
