@@ -1,4 +1,4 @@
-"""Corrections by hand of a data set that is being changed."""
+"""Manual corrections of a data set during an ingest."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["CorrectionEditor"]
 
 
 class CorrectionEditor:
-    """The part of an ingest that people use by hand, and sources that know of new names.
+    """Corrections during an ingest: by hand, or by sources that report new names of players.
 
     Attributes
     ----------
     removed : list of str
-        Contests that were taken out; those that a mirror takes out are known at the end.
+        Contests that were removed; a mirror adds those it removes at the end.
     recomputed : int
-        How many contests corrections changed that the source did not; known at the end.
+        Number of contests changed by corrections but not by the source; set at the end.
     """
 
     def __init__(self, lake: Lake, name: str, rows: dict[str, Row], players: PlayerIndex, log: Iterable[Entry]) -> None:
@@ -41,12 +41,12 @@ class CorrectionEditor:
         self._changed = False
 
     def remove(self, contest_id: str, why: str = "") -> None:
-        """Take a contest out; a source that still has it brings it back.
+        """Remove a contest; a source that still has it adds it again.
 
         Raises
         ------
         MissingError
-            There is none; names the data set.
+            The contest does not exist; names the data set.
         """
         self._check_known(contest_id)
         del self._rows[contest_id]
@@ -56,20 +56,20 @@ class CorrectionEditor:
         self._changed = True
 
     def disqualify(self, contest_id: str, handle: str, why: str = "") -> bool:
-        """Take a player out of a contest in retrospect: from now on the others' places count as if they had not been.
+        """Remove a player from a contest in retrospect; the places of the others close up.
 
-        It outlasts corrections by the source, until :meth:`reinstate`. That they took part, and were not the last, is
-        checked at the end of the ingest.
+        The disqualification outlasts corrections by the source, until :meth:`reinstate`. The end of the ingest checks
+        that the player took part and is not the last one left.
 
         Returns
         -------
         bool
-            Whether it was news.
+            Whether this changed anything.
 
         Raises
         ------
         MissingError
-            There is no such contest.
+            The contest does not exist.
         """
         self._check_known(contest_id)
         if handle in self._log.disqualified.get(contest_id, {}):
@@ -80,12 +80,12 @@ class CorrectionEditor:
         return True
 
     def reinstate(self, contest_id: str, handle: str, why: str = "") -> None:
-        """Take a disqualification back.
+        """Undo a disqualification.
 
         Raises
         ------
         MissingError
-            There is none; names those there are.
+            It does not exist; names the existing ones.
         """
         players = self._log.disqualified.get(contest_id, {})
         if handle not in players:
@@ -98,39 +98,40 @@ class CorrectionEditor:
         self._changed = True
 
     def alias(self, old: str, new: str, since_seconds: int | None = None, why: str = "") -> bool:
-        """Say that who was called ``old`` is called ``new``: their history is one player's.
+        """Record that the player ``old`` is now called ``new``: both names have one history.
 
         Parameters
         ----------
         since_seconds
-            When the old name was given up, UTC; contests from then on are those of whoever took it. None: always.
+            UTC time at which the old name was given up; later contests under it belong to another player. None: always
+            the same player.
 
         Returns
         -------
         bool
-            Whether it was news.
+            Whether this changed anything.
 
         Raises
         ------
         ValueError
-            It is a cycle that no times part, or a name's own. Take the other one back first, see :meth:`unalias`.
+            The alias closes a cycle without times, or leads to itself. Undo the other alias first, see :meth:`unalias`.
         """
         alias = Alias(new, since_seconds)
         if self._log.aliases.get(old) == alias:
             return False
         check_alias(self._log.aliases, old, alias)
         self._log.note("alias", handle=old, alias=alias, why=why)
-        self._players.rows(pa.array([new], pa.string()))  # it may count before anybody played under it
+        self._players.rows(pa.array([new], pa.string()))  # it may be the current name before any contest has it
         self._changed = True
         return True
 
     def unalias(self, old: str, why: str = "") -> None:
-        """Take an alias back: what was played under the old name is that name's own again.
+        """Undo an alias: contests under the old name belong to that name again.
 
         Raises
         ------
         MissingError
-            There is none.
+            The alias does not exist.
         """
         if old not in self._log.aliases:
             listed = f"`ranklake alias --list --dataset {self._name}` shows them"
@@ -146,7 +147,7 @@ class CorrectionEditor:
             raise MissingError(f"no contest {contest_id!r} in data set {self._name}; {hint}")
 
     def _recompute(self) -> None:
-        """Give contests that corrections touch the size and the digest that ratings see."""
+        """Recompute the size and the digest of contests that corrections affect."""
         turned = renamed(self._aliases_before, self._log.aliases)
         if not turned and not self._touched:
             return

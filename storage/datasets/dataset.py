@@ -33,7 +33,7 @@ LEASE_TIMEOUT_SECONDS = 600.0
 
 
 class Dataset:
-    """What a data set held when it was opened. Made by ``Dataset.open``; changed by ``Dataset.ingest``.
+    """A data set at the time it was opened. Made by ``Dataset.open``; changed by ``Dataset.ingest``.
 
     Files that the next ingest replaces stay until the one after it, so an open data set survives one commit.
 
@@ -66,7 +66,7 @@ class Dataset:
         Raises
         ------
         MissingError
-            There is none; names those that exist.
+            The data set does not exist; names the existing ones.
         """
         path = layout.contests_file(name)
         data, version = read_root(lake, path)
@@ -103,9 +103,9 @@ class Dataset:
         steal: bool = False,
         on_wait: Callable[[LeaseHolder], None] = lambda _: None,
     ) -> AbstractContextManager[Ingest]:
-        """A ``with`` block that changes ``name``, made if need be; in full or, if it raises, not at all.
+        """A ``with`` block that changes or creates the data set ``name``: in full or, if it raises, not at all.
 
-        Of several who change it at once, each waits until the others have ended.
+        Concurrent writers wait for each other.
 
         Parameters
         ----------
@@ -113,20 +113,20 @@ class Dataset:
             ``source``: contests of this ingest come to stand in the order in which they are added, others keep their
             places. ``time``: then the whole data set is sorted by time; of one time they stay as they are.
         mirror
-            Contests that are not added are taken out.
+            Contests that are not added are removed.
         rewrite
-            Contests that are added are written again even if they have not changed: what is damaged is mended.
+            Added contests are written again even if they have not changed: this repairs damaged files.
         steal
-            Take over from somebody who is dead for certain.
+            Take over the lease of a process that has certainly ended.
         on_wait
-            Called once, if somebody else is at work, with who it is.
+            Called once with the lease holder, if another process holds the lease.
 
         Raises
         ------
         LeaseHeldError
-            Somebody else is at work for longer than ten minutes.
+            Another process held the lease for longer than ten minutes.
         LakeError
-            The table of contests is gone, and runs over it are there.
+            The table of contests is missing, but runs over the data set exist.
         """
         layout.check_dataset_name(name)
         return cls._ingesting(lake, name, order, mirror, rewrite, steal, on_wait)
@@ -160,7 +160,7 @@ class Dataset:
             return cls.open(lake, name)
         except MissingError as error:
             if orphans := Run.names_over_dataset(lake, name):
-                # Made anew, it might number its players otherwise.
+                # A new data set could number its players differently.
                 problem = f"there is no such file, but runs of it are there: {', '.join(orphans)}"
                 with with_remedies(lake):
                     raise damaged(error.path, problem) from error
@@ -168,10 +168,10 @@ class Dataset:
 
     @staticmethod
     def delete(lake: Lake, name: str, lease: Lease) -> None:
-        """Remove a data set, or what is left of one; runs over it are the caller's to remove first.
+        """Delete a data set, or the rest of one; the caller deletes the runs over it before.
 
-        From the first moment on there is no such data set; what a crash leaves is removed by the next who delete it or
-        ingest into it. Its lease stays.
+        The first step deletes the table of contests: the data set no longer exists. Files left by a crash go with
+        the next deletion or ingest. The lease stays.
         """
         delete_root(lake, layout.contests_file(name), lease)
         folders = (layout.standings_folder, layout.players_folder, layout.log_folder, layout.sources_folder)
@@ -180,7 +180,7 @@ class Dataset:
 
     @property
     def log_path(self) -> str:
-        """Where its log of corrections is, inside the lake; empty if there is none."""
+        """Path of the log of corrections, inside the lake; empty if there is none."""
         return layout.log_file(self.name, self._log_file) if self._log_file else ""
 
     @property
@@ -201,15 +201,15 @@ class Dataset:
         return index if index >= 0 else None
 
     def log(self) -> Log:
-        """What was corrected by hand."""
+        """The log of manual corrections."""
         if self._log is None:
             self._log = Log.read(self.lake, self.name, self._log_file) if self._log_file else Log()
         return self._log
 
     def standings(self, start: int = 0, stop: int | None = None) -> Iterator[StandingsPart]:
-        """Standings that count of the contests from ``start`` to ``stop``, in rated order, many contests at a time.
+        """Corrected standings of the contests from ``start`` to ``stop``, in rated order, many contests at a time.
 
-        The disqualified are left out, and players have the index of the name that counts.
+        Disqualified players are left out, and aliases are replaced by the index of the current name.
 
         Raises
         ------
@@ -220,21 +220,21 @@ class Dataset:
         return parts if self._corrections is None else map(self._corrections.apply, parts)
 
     def participated(self, contest: int, handle: str) -> bool:
-        """Whether who is called ``handle`` took part in the contest at a place in order, disqualified or not."""
+        """Whether the player ``handle`` took part in the contest at that place in order, disqualified or not."""
         time_seconds = self.contests.column("time_seconds")[contest].as_py()
         names = (self.handles().take(pa.array(part.player)) for part in self._stored.parts(contest, contest + 1))
-        return any(participated(handle, some.to_pylist(), self.log().aliases, time_seconds) for some in names)
+        return any(participated(handle, part.to_pylist(), self.log().aliases, time_seconds) for part in names)
 
     def unreferenced(self) -> list[str]:
-        """Files that it does not refer to: left by a crash, or kept for those who read what was before."""
+        """Files without a reference: left by a crash, or kept for readers of the previous state."""
         return unreferenced(self.lake, self.name, self.files())
 
     def files(self) -> set[str]:
-        """Paths of all files that it refers to."""
+        """Paths of all files of the data set."""
         return referenced(self.name, self.contests.column("file").to_pylist(), metadata_of(self.contests.schema))
 
     def n_leftover(self) -> int:
-        """How many files a stopped command left: those that no commit refers to and no reader may need."""
+        """Number of files left by an interrupted command: no commit refers to them, and no reader needs them."""
         return max(len(self.unreferenced()) - n_replaced(metadata_of(self.contests.schema)), 0)
 
     @cached_property

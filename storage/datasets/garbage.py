@@ -1,4 +1,4 @@
-"""The files of a data set: the commit that makes them count, and removing those it does not refer to."""
+"""The files of a data set: their commit, and the deletion of files without a reference."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def referenced(name: str, files: Iterable[str], metadata: Mapping[str, str]) -> 
 
 
 def replaced(before: Iterable[str], after: Iterable[str]) -> dict[str, str]:
-    """What the table of contests says of the files that its commit replaces and keeps for readers; nothing of none."""
+    """Metadata of a table of contests about the replaced files that stay for readers; empty if there are none."""
     n_files = len(set(before) - set(after))
     return {_REPLACED: str(n_files)} if n_files else {}
 
 
 def n_replaced(metadata: Mapping[str, str]) -> int:
-    """How many files the newest commit replaced. They stay until the next one."""
+    """Number of files that the newest commit replaced. They stay until the next commit."""
     return int(metadata.get(_REPLACED, 0))
 
 
@@ -63,19 +63,20 @@ def commit(
 ) -> None:
     """Replace the ``version`` of the table of contests, once the files ``written`` for it are on the disk.
 
-    A run can be rated again after a power cut; what a source said once cannot always be asked again.
+    The files are flushed, unlike those of a run: rounds can be rated again after a power cut, but a source may not send
+    its data again.
 
     Raises
     ------
     LeaseHeldError
-        Somebody else took over; nothing was replaced.
+        Another process took over; nothing was replaced.
     """
     path = layout.contests_file(name)
     data = parquet.encode(contests, "contests", metadata)
     try:
         lake.flush(written)
     except MissingError:
-        _check(lease)  # a successor may have swept them
+        _check(lease)  # a successor may have deleted them
         raise
     _check(lease)
     (lease or lake).replace_bytes(path, data, version)
@@ -83,9 +84,9 @@ def commit(
 
 
 def discard(lake: Lake, name: str, written: Iterable[str], lease: Lease | None) -> None:
-    """Remove what a failed ingest wrote, save what counts after all: a commit may succeed and yet raise."""
-    # What cannot be read or removed now is harmless, and the next ingest sweeps it. Nor may who was taken for dead
-    # remove anything: his successor may be about to commit the same files.
+    """Delete the files of a failed ingest, except committed ones: a commit may succeed and yet raise."""
+    # Files that cannot be read or deleted now are harmless; the next ingest deletes them. A writer that lost its lease
+    # must not delete anything: its successor may be about to commit the same files.
     with suppress(LakeError):
         _check(lease)
         data, _ = read_root(lake, layout.contests_file(name))
@@ -99,8 +100,8 @@ def discard(lake: Lake, name: str, written: Iterable[str], lease: Lease | None) 
 
 
 def collect_garbage(lake: Lake, name: str, kept: set[str], lease: Lease | None) -> None:
-    """Remove whatever is not among the paths ``kept``."""
-    # The data are committed: failing to tidy up is no failure.
+    """Delete the files of a data set that are not among the paths ``kept``."""
+    # The data are committed: errors of this deletion are ignored.
     with suppress(LakeError):
         for path in unreferenced(
             lake, name, kept

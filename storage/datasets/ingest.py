@@ -1,4 +1,4 @@
-"""Changing a data set: everything is written aside, then one replaced file makes it count."""
+"""Changing a data set: new files are written first, then the replacement of one file commits them."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _FILE_ROWS = 2_000
 class Ingest(CorrectionEditor):
     """The body of ``with Dataset.ingest(lake, name) as ingest``; commits at its end.
 
-    The commit is the replacement of the table of contests. Until then the old state reads back exactly, and whatever
-    an exception or a crash leaves behind is swept now or by the next ingest that commits.
+    The commit is the replacement of the table of contests. Until then readers see the old state exactly. Files left by
+    an exception or a crash are deleted at once or by the next ingest that commits.
 
     Attributes
     ----------
     removed, recomputed
         See :class:`CorrectionEditor`.
     moved : int
-        How many contests stand elsewhere among those that were there before; known at the end.
+        Number of contests that changed their place among the previous ones; set at the end.
     """
 
     def __init__(
@@ -105,9 +105,9 @@ class Ingest(CorrectionEditor):
             collect_garbage(self._lake, self._name, kept | self._files_before, self._lease)
 
     def add(self, contest: Contest) -> Literal["new", "corrected", "unchanged"]:
-        """Take in one contest of a source, in the source's order; see ``order.merge_order`` for its place.
+        """Add a contest of a source, in the source's order; see ``order.merge_order`` for its place.
 
-        One whose content changed is replaced; corrections on record go on to apply to it.
+        A contest whose content changed is replaced; recorded corrections still apply to it.
 
         Raises
         ------
@@ -143,12 +143,12 @@ class Ingest(CorrectionEditor):
         return "unchanged" if known.source_digest == digest else "corrected"
 
     def confirm(self, contest_id: str) -> bool:
-        """The source has a contest as it was: it takes its place among those added, and need not be read again.
+        """Count an unchanged contest of the source as added, in its place, without reading it again.
 
         Returns
         -------
         bool
-            Whether the data set has it; if not, it is to be added.
+            Whether the data set has the contest; if not, it must be added.
         """
         known = contest_id in self._rows
         if known:
@@ -156,23 +156,23 @@ class Ingest(CorrectionEditor):
         return known
 
     def record(self, path: str, data: bytes, version: str) -> None:
-        """Replace a ``version`` of a file of the data set once this ingest is committed: what it took from a source.
+        """Replace a ``version`` of the record of a source in the data set, once this ingest is committed.
 
-        It is written under the same lease. So of two ingests the one that commits last also writes it last.
+        The record is written under the same lease. So of two ingests the last to commit also writes the last record.
         """
         self._records[path] = data, version
 
     def keep(self, contest_id: str) -> None:
-        """A contest that the source has, though it could not be read: a mirror does not take it out."""
+        """Keep a contest that the source has but that could not be read: a mirror does not remove it."""
         self._kept.add(contest_id)
 
     def remove(self, contest_id: str, why: str = "") -> None:
-        """Take a contest out; see :meth:`CorrectionEditor.remove`.
+        """Remove a contest; see :meth:`CorrectionEditor.remove`.
 
         Raises
         ------
         ValueError
-            It was added in this ingest.
+            The contest was added in this ingest.
         """
         if contest_id in self._added:
             raise ValueError(f"contest {contest_id} was added to {self._name} just now; leave it out instead")
@@ -210,7 +210,7 @@ class Ingest(CorrectionEditor):
         self._pending_rows = 0
 
     def _arrange(self) -> None:
-        """Take out what a mirror does not have, and put the rest in order."""
+        """Remove contests that a mirrored source does not have, and sort the others."""
         if self._mirror:
             if not self._added:
                 raise ValueError(
@@ -232,7 +232,7 @@ class Ingest(CorrectionEditor):
         self._writer.write_bytes(path, data)
 
     def _commit(self) -> set[str] | None:
-        """Make it count; returns the files it refers to, None if all was written again as it had been."""
+        """Commit; returns the files of the data set, None if nothing has changed."""
         parts = self._parts
         if len(self._players) > self._n_players_before:
             parts, first = parts_that_stay(parts, self._n_players_before)
@@ -258,6 +258,6 @@ class Ingest(CorrectionEditor):
         return files
 
     def _is_as_before(self, table: pa.Table, metadata: Mapping[str, str]) -> bool:
-        """Whether a commit would put there what was read: contests were written again, and have not changed."""
+        """Whether the table is the one that was read: contests were written again, but have not changed."""
         known = self._contests_before is not None and table.equals(self._contests_before)
         return known and all(metadata.get(key) == self._metadata_before.get(key) for key in METADATA_KEYS)

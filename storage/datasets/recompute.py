@@ -1,4 +1,4 @@
-"""What corrections make of contests: their size and digest as ratings see them, and whether they make sense."""
+"""Size and digest of contests after corrections, and checks that the corrections are consistent."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .standings import StandingsPart, StoredStandings
 
 __all__ = ["contests_at", "contests_with", "recompute", "renamed"]
 
-_FEW = 32  # so many contests are read one by one, more with all that lies between
+_FEW = 32  # up to so many contests are read one by one, more in one range
 
 
 def renamed(before: Mapping[str, Alias], after: Mapping[str, Alias]) -> list[str]:
-    """Handles that lead elsewhere under other aliases."""
+    """Handles whose current name differs between two sets of aliases."""
     handles = dict.fromkeys([*before, *after])
     return [handle for handle in handles if turning_point(before, handle) != turning_point(after, handle)]
 
 
 def contests_with(stored: StoredStandings, players: Iterable[int], n_players: int) -> set[int]:
-    """Places in rated order of the contests in which any of ``players`` stands; reads all standings."""
+    """Places in rated order of the contests with any of ``players``; reads all standings."""
     wanted = np.zeros(n_players, np.bool_)
     wanted[list(players)] = True
     found: set[int] = set()
@@ -40,7 +40,7 @@ def contests_with(stored: StoredStandings, players: Iterable[int], n_players: in
 def contests_at(
     stored: StoredStandings, corrections: Corrections | None, places: Sequence[int]
 ) -> Iterator[tuple[int, StandingsPart, StandingsPart]]:
-    """The contests at ``places``, ascending: each with its standings as stored, and those that count."""
+    """The contests at ``places``, ascending: each with its stored and its corrected standings."""
     if not places:
         return
     spans = [(place, place + 1) for place in places] if len(places) <= _FEW else [(places[0], places[-1] + 1)]
@@ -60,26 +60,27 @@ def recompute(
     handles: pa.StringArray,
     newly_disqualified: Iterable[str] = (),
 ) -> bool:
-    """Give a contest the size and the digest of the standings that count.
+    """Set the size and the digest of a contest to those of its corrected standings.
 
     Parameters
     ----------
     dataset
         The data set's name, for messages.
     stored, part
-        The contest as its source gave it, and as it counts.
+        The contest as its source gave it, and after corrections.
     newly_disqualified
-        Handles that must stand in it.
+        Handles that must be in the contest.
 
     Returns
     -------
     bool
-        Whether they are others than before.
+        Whether the digest changed.
 
     Raises
     ------
     LakeError
-        Two handles in it are one player, nobody would be left, or somebody to be disqualified does not stand in it.
+        Two handles in the contest are one player, no player would be left, or a player to be disqualified did not take
+        part.
     """
     for handle in newly_disqualified:
         _check_stands(row, stored, log, handles, handle)
