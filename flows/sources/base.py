@@ -1,4 +1,4 @@
-"""What all sources share: the error for what a source sent, the report of what came in, and the last sieve."""
+"""What all sources share: the error for invalid input, the report of an ingestion, and the filter of contests."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Order = Literal["number", "time", "given"]
 
 
 class SourceError(Exception):
-    """What a source sent is wrong.
+    """Invalid input from a source.
 
     Parameters
     ----------
     rule
-        What is wrong, in words, with the value that breaks it.
+        The rule that is broken, in words, with the value.
     source
         The file, folder or site.
     contest
@@ -60,7 +60,7 @@ class SourceError(Exception):
         rows: Sequence[int] = (),
         lines: Sequence[int] = (),
     ) -> None:
-        # All facts go to the base class by position: pickle hands them back to the constructor in another process.
+        # All values go to the base class by position: pickle passes them to the constructor in another process.
         super().__init__(rule, source, contest, member, rows, lines)
         self.rule, self.source, self.contest, self.member = rule, source, contest, member
         self.rows, self.lines = rows, lines
@@ -79,7 +79,7 @@ class SourceError(Exception):
 
 
 class LeftOut(NamedTuple):
-    """A contest that was not taken, and the whole message why."""
+    """A contest that was skipped, and the message with the reason."""
 
     contest: str
     reason: str
@@ -94,22 +94,22 @@ class Duplicate(NamedTuple):
 
 @dataclass
 class IngestReport:
-    """What one ingestion took and what it did not; filled while the contests are read.
+    """What one ingestion read and what it skipped; filled while the contests are read.
 
     Attributes
     ----------
     contests, participations : int
-        Taken so far.
+        Read so far.
     left_out : list[LeftOut]
         Contests with a fault, under ``on_error="skip"``.
     duplicates : list[Duplicate]
         Contests dropped under ``dedupe=True``.
     time_goes_back : int
-        Contests that are earlier than the one before them; the order was kept.
+        Contests that are earlier than the previous one; the order was kept.
     other_files : int
-        Files beside the contests that were not looked at.
+        Files beside the contests that were ignored.
     notes : list[str]
-        Whatever else a person should know.
+        Further messages.
     """
 
     contests: int = 0
@@ -121,22 +121,22 @@ class IngestReport:
     notes: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:
-        """The report for a person: one line of counts, then one for each thing out of the ordinary."""
-        told = [f"read {count(self.contests, 'contest')}, {count(self.participations, 'participation')}"]
+        """The report in lines: one of counts, then one for each unusual finding."""
+        lines = [f"read {count(self.contests, 'contest')}, {count(self.participations, 'participation')}"]
         if self.time_goes_back:
-            told.append(f"time goes back at {count(self.time_goes_back, 'contest')}; the order was kept as given")
+            lines.append(f"time goes back at {count(self.time_goes_back, 'contest')}; the order was kept as given")
         if self.other_files:
-            told.append(f"{count(self.other_files, 'other file')} ignored")
-        told += self.notes
-        told += [f"duplicate dropped: contest {contest} repeats {same_as}" for contest, same_as in self.duplicates]
-        told += [f"left out: {reason}" for _, reason in self.left_out]
-        return told
+            lines.append(f"{count(self.other_files, 'other file')} ignored")
+        lines += self.notes
+        lines += [f"duplicate dropped: contest {contest} repeats {same_as}" for contest, same_as in self.duplicates]
+        lines += [f"left out: {reason}" for _, reason in self.left_out]
+        return lines
 
 
 def screen(
     items: Iterable[Contest | SourceError], report: IngestReport, *, on_error: OnError = "stop", dedupe: bool = False
 ) -> Iterator[Contest]:
-    """Pass good contests on, stop at faults or leave them out, and write the report.
+    """Pass valid contests on, stop at faults or skip them, and fill the report.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def screen(
     SourceError
         The first fault, under ``on_error="stop"``.
     """
-    with closing(items) if isinstance(items, Generator) else nullcontext():  # files are let go before an error is told
+    with closing(items) if isinstance(items, Generator) else nullcontext():  # close files before an error is reported
         yield from _screened(items, report, on_error, dedupe)
 
 
@@ -187,12 +187,12 @@ def _screened(
 
 
 def contest_number(contest_id: str) -> int | None:
-    """The number a contest is called by, for ordering; None if it is called otherwise."""
+    """The id of a contest as a number, for ordering; None if it is no number."""
     return int(contest_id) if re.fullmatch(r"[0-9]{1,18}", contest_id) else None
 
 
 def shown(value: object) -> str:
-    """A value as a message shows it, cut to a length a person reads."""
+    """A value for a message, shortened."""
     return quoted(value)
 
 

@@ -1,4 +1,4 @@
-"""Which columns of a table hold what: the keys, the names they may have, and the names that people use instead."""
+"""The columns of a table: their keys, their default names, and common other names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NEAR: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Columns:
-    """What a table calls its columns.
+    """Names of the columns of a table by key.
 
     ``contest``, ``player`` and one of ``rank`` (lower is better), ``lo`` and ``hi`` (zero-based first and last place)
     or ``score`` (higher is better) are required; equal ranks or scores tie. ``lo`` and ``hi`` are preferred to

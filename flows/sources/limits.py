@@ -29,7 +29,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 
 @dataclass(frozen=True)
 class Limits:
-    """Upper bounds of input; each can be raised where a file is known to be honest.
+    """Upper bounds of input; each can be raised for a trusted file.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Limits:
 
 
 class BoundedReader(io.RawIOBase):
-    """A stream that stops with an error after so many bytes; it seeks forward only.
+    """A stream that raises an error beyond a number of bytes; it seeks forward only.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class ReadOptions:
     Raises
     ------
     ValueError
-        A setting has a value it cannot have.
+        A setting has an invalid value.
     """
 
     columns: Columns = field(default_factory=Columns)

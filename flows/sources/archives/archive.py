@@ -1,4 +1,4 @@
-"""Folders and archives as lists of contest files, whatever an archive tries.
+"""Folders and archives as lists of contest files, safe against hostile archives.
 
 No member is extracted under its own name. A name that leads out of the archive, a link or a device is refused all the
 same: whoever sent it wanted something else than contests. What comes out is bounded, whatever the headers of an archive
@@ -54,9 +54,9 @@ def open_members(
     path
         A folder, or a file with one of the suffixes in ``ARCHIVES``.
     report
-        Counts the files that are no contests.
+        Counts the files that are not contests.
     limits
-        What may come out of it.
+        Upper bounds of its content.
 
     Raises
     ------

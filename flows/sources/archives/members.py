@@ -1,4 +1,4 @@
-"""Contest files inside a folder or an archive: which of its files they are, and what is wrong with the others."""
+"""The contest files inside a folder or an archive, and the checks of their names and sizes."""
 
 from __future__ import annotations
 
@@ -101,12 +101,12 @@ class Members(list[Member]):
         return True
 
     def add(self, name: str, size: int, read: Callable[[], bytes | bytearray]) -> None:
-        """One more contest file; one that is too long is told when it is read.
+        """Add a contest file; one that is too long raises when it is read.
 
         Raises
         ------
         SourceError
-            There are too many.
+            The folder or archive has too many files.
         """
         if len(self) >= self.limits.members:
             raise self.too_many()

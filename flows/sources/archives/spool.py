@@ -1,4 +1,4 @@
-"""Documents of a stream, kept until they are asked for in another order."""
+"""A buffer for the documents of a stream that are read in another order."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Spool:
         self._file.close()
 
     def add(self, document: bytes | bytearray) -> Callable[[], bytes]:
-        """Keep a document; returns the function that reads it.
+        """Store a document; return the function that reads it.
 
         Raises
         ------
         SourceError
-            There is no room for it on the disk.
+            The disk is full.
         """
         packed = self._codec.compress(document, asbytes=True)
         number, start = len(self._sizes), self._starts[-1]

@@ -1,4 +1,4 @@
-"""Which files a path stands for: one, those of a folder or a pattern, or standard input; and which format they have."""
+"""The files of a path (one file, a folder, a pattern or standard input) and their formats."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def files_of(path: str) -> list[Path]:
     Raises
     ------
     SourceError
-        There is none, it is no plain file, or it is a workbook.
+        No file is found, it is not a plain file, or it is a workbook.
     """
     found = [Path(path)]
     if not found[0].exists():

@@ -1,4 +1,4 @@
-"""What a file gives to a table: its rows, where they are in the file, and the rows that could not be read."""
+"""The part of a table that one file holds: rows, their position in the file, and the rows that are unreadable."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TablePart:
 
 
 class Reading:
-    """One reading of the files of a table: how they are read, what was left out, and how much there is so far."""
+    """The state of reading the files of one table: options, report, and the rows and bytes so far."""
 
     def __init__(self, options: ReadOptions, report: IngestReport) -> None:
         self.options, self.skips = options, options.on_error == "skip"
@@ -79,7 +79,7 @@ class Reading:
         Raises
         ------
         SourceError
-            There are more than is allowed.
+            A limit is exceeded.
         """
         self._rows, self._bytes = self._rows + rows, self._bytes + n_bytes
         if self._rows > self.limits.rows:
