@@ -1,4 +1,4 @@
-"""What is installed only on demand: one clear error where it is missing."""
+"""Optional packages: one clear error where one is missing."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def own_fields_first(kind: type[Any]) -> list[dataclasses.Field[Any]]:
 
 
 def near_names(name: str, names: typing.Iterable[str]) -> list[str]:
-    """The names that somebody who typed ``name`` may have meant, the likeliest first."""
+    """The names that are most similar to ``name``, the most similar first."""
     from difflib import get_close_matches
 
     bare = {one.replace("-", ""): one for one in names}

@@ -1,9 +1,9 @@
 """Ctrl-C that always ends a command.
 
-Python raises ``KeyboardInterrupt`` wherever the main thread happens to be. A lock that is just being waited for may
-then raise something else, or never be free again (CPython's issues 92530, 118433), and what a destructor raises is
-dropped. Here whatever comes of an interrupt counts as one, and a process that has not come to its end in time is ended
-as by a crash, of which a lake loses nothing.
+Python raises ``KeyboardInterrupt`` wherever the main thread happens to be. A lock that the thread waits for may
+then raise another error, or never be released (CPython's issues 92530, 118433), and what a destructor raises is
+dropped. Here every error that follows an interrupt counts as the interrupt. A process that does not end in time is
+killed; a lake loses nothing by that.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ GRACE_SECONDS = 20.0  # until an interrupted process must have ended
 def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
     """A block that Ctrl-C, or another signal, ends with ``KeyboardInterrupt``; the process ends soon after.
 
-    A second signal ends the process at once. Where Ctrl-C is ignored it stays so: what a script starts in the
-    background is none of the terminal's business. In another thread than the main one this does nothing.
+    A second signal ends the process at once. Where Ctrl-C is ignored it stays ignored, as
+    for background processes of a script. Outside the main thread this does nothing.
 
     Parameters
     ----------
     last_words
-        Said on the standard error if the process has to be ended by force; its exit code is 1.
+        Line written to the standard error when the process is ended by force; the exit code is 1.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -31,9 +31,9 @@ class ProgressLog:
     Parameters
     ----------
     what
-        What is being done, the first words of each line.
+        Name of the work, the first words of each line.
     units
-        What is counted, in the plural.
+        Noun of the units that are counted, in the plural.
     clock
         Seconds since some moment.
     """
@@ -54,7 +54,7 @@ class ProgressLog:
         done, total
             How much is done, of how much; ``total`` is None while that is unknown.
         message
-            What is done at the moment, or how fast, in words.
+            The current step or the speed, in words.
         """
         now = self._clock()
         if self._first is None or total != self._total or done < self._done:

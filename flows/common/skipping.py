@@ -1,6 +1,6 @@
-"""Contests that a run passes over because of their places alone.
+"""Contests that a run skips because of their places alone.
 
-A contest of one participant says nothing. Two players who tie have a result, for every system. Larger contests in which
+A contest of one participant has no result. A tie of two players is a result, for every system. Larger contests in which
 all tie are rated, except by systems whose authors' own program skips them (``System.skips_all_tied``).
 """
 
@@ -30,7 +30,7 @@ _RECORDED = "draws_are_results"  # of run.json; absent from the runs of release 
 
 @dataclass(frozen=True, slots=True)
 class Skipping:
-    """Which contests are passed over.
+    """Which contests are skipped.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Skipping:
         return {"skip_uninformative": self.all_tied} | ({} if alike else {_RECORDED: True})
 
     def label(self) -> str:
-        """The contests that are passed over, in words."""
+        """The contests that are skipped, in words."""
         parts = (
             (self.one_participant, "one participant"),
             (self.all_tied, "all tied"),
@@ -82,7 +82,7 @@ class Skipping:
         return " + ".join(text for skipped, text in parts if skipped) or "none"
 
     def reasons(self, rounds: Rounds) -> npt.NDArray[np.uint8]:
-        """Of each round, why it is passed over: a key of ``REASONS``, 0 if it is rated."""
+        """The reason why each round is skipped: a key of ``REASONS``, 0 if it is rated."""
         found = np.zeros(len(rounds), dtype=np.uint8)
         sizes, tied = np.diff(rounds.offsets), ~rounds.informative
         if self.one_participant:
@@ -99,11 +99,11 @@ class Skipping:
         return kept
 
 
-ANY_SYSTEM = Skipping()  # what several systems are compared on: every one of them rates the rest
+ANY_SYSTEM = Skipping()  # for comparisons of systems: every system rates the other contests
 
 
 def differ(dataset: Dataset, one: Skipping, other: Skipping) -> bool:
-    """Whether two rules pass over different contests of a data set; reads all its standings."""
+    """Whether two rules skip different contests of a data set; reads all its standings."""
     for part in dataset.standings():
         n = len(part)
         nothing = np.zeros(n)

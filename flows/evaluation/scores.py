@@ -101,7 +101,7 @@ class RoundScores:
         return {"weight": int(self.weight[rounds].sum())} | {name: self.mean(name, rounds) for name in METRICS}
 
     def experience(self) -> dict[str, dict[str, Any]]:
-        """Weight and the metrics ``PER_ROW`` by rounds rated before; only classes that have anybody."""
+        """Weight and the metrics ``PER_ROW`` by rounds rated before; classes without players are left out."""
         added = self.by_experience.sum(axis=0)
         return {
             name: {"weight": int(row[0])} | dict(zip(PER_ROW, (row[1:] / row[0]).tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Experiments of the papers, to be made again: one module each, all found here by name."""
+"""Reproducible experiments of the papers: one module each, all found here by name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def find_experiment(name: str) -> Experiment:
     Raises
     ------
     ValueError
-        Names those there are.
+        Lists the names of the experiments.
     """
     if name not in EXPERIMENTS:
         raise ValueError(f"experiment must be one of {', '.join(EXPERIMENTS)}, got {name!r}")

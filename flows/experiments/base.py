@@ -73,7 +73,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came out, in the order in which it is read: paragraphs of text, tables and pictures."""
+    """The result: paragraphs of text, tables and pictures, in order."""
 
     parts: Sequence[str | Table | Picture]
 
@@ -93,14 +93,14 @@ class Experiment:
     Attributes
     ----------
     name, title, source : str
-        What it is called, what it shows, and the document, section or figure that it reproduces.
+        Its name, its subject, and the document, section or figure that it reproduces.
     data : "none", "optional", "instead", "beside" or "given"
-        It uses no histories; those that are given, if any; a made-up one instead where none is; one beside them; or
-        needs those that are given.
+        The histories it uses: none; the given ones, if any; a synthetic one where none is given; a synthetic one beside
+        the given ones; or at least one given.
     least : int
         Contests that every history must have.
     check : (history) -> None
-        Raises ``ValueError`` for a history of which nothing can be made; in words that begin with what is needed.
+        Raises ``ValueError`` for an unsuitable history; the message begins with the requirement.
     run : (context) -> Report
     """
 

@@ -1,4 +1,4 @@
-"""Commands that correct a data set by hand: contests removed, players disqualified, names that were changed."""
+"""Commands for manual corrections of a data set: removed contests, disqualified players, changed names."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ why_option = click.option("--why", default="", metavar="TEXT", help="The reason,
 def remove(contests: tuple[str, ...], dataset: str, why: str, lake: LakeAddress) -> None:
     """Take contests out of a data set.
 
-    A source that still has a contest brings it back; `ranklake rate --run RUN --exclude CONTEST` passes it over for
-    good.
+    The next update from a source that still has a contest adds it again. `ranklake rate --run RUN --exclude CONTEST`
+    skips it permanently.
     """
     distinct = list(dict.fromkeys(contests))
     with _changing(lake, dataset) as ingest:
@@ -52,16 +52,17 @@ def remove(contests: tuple[str, ...], dataset: str, why: str, lake: LakeAddress)
 
 @click.command()
 @click.argument("contest")
-@click.option("--remove", "handles", multiple=True, metavar="HANDLE", help="Who is to be taken out; repeatable.")
-@click.option("--undo", is_flag=True, help="Take the disqualification of these players back.")
+@click.option("--remove", "handles", multiple=True, metavar="HANDLE", help="Player to disqualify; repeatable.")
+@click.option("--undo", is_flag=True, help="Undo the disqualification of these players.")
 @dataset_option
 @why_option
 @wide_option
 @lake_option
 def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why: str, lake: LakeAddress) -> None:
-    """Disqualify players of a contest in retrospect; without --remove, list what is on record.
+    """Disqualify players of a contest in retrospect; without --remove, list the corrections of the contest.
 
-    Their places close up. It outlasts corrections by the source: who is no longer in the standings then is not missed.
+    The players below move up. The disqualification stays in force when the source corrects the contest; a player who is
+    no longer in the standings then is no error.
     """
     if not handles:
         with usage():
@@ -80,15 +81,15 @@ def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why:
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[OLD NEW]")
-@click.option("--since", type=TIME, help="When the old name was given up, UTC; contests from "
-              "then on are those of whoever took it. By default it was always the same player.")  # fmt: skip
-@click.option("--list", "listing", is_flag=True, help="List the aliases there are.")
+@click.option("--since", type=TIME, help="When the player gave up the old name, UTC; later "
+              "contests belong to its next owner. By default the old name always meant this player.")  # fmt: skip
+@click.option("--list", "listing", is_flag=True, help="List the aliases.")
 @dataset_option
 @why_option
 @wide_option
 @lake_option
 def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str, why: str, lake: LakeAddress) -> None:
-    """Say that a player called OLD is called NEW: one history, under NEW."""
+    """Record that player OLD is now called NEW: one history, under NEW."""
     with usage():
         if len(names) != (0 if listing else 2):
             raise ValueError("give an old and a new name, or --list alone")
@@ -115,7 +116,7 @@ def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str
 @why_option
 @lake_option
 def unalias(old: str, dataset: str, why: str, lake: LakeAddress) -> None:
-    """Take an alias back: what was played as OLD is OLD's own again."""
+    """Remove an alias: the contests of OLD belong to player OLD again."""
     with _changing(lake, dataset) as ingest:
         ingest.unalias(old, why)
     _print_changes(lake, dataset, ingest)
@@ -128,7 +129,7 @@ def unalias(old: str, dataset: str, why: str, lake: LakeAddress) -> None:
 @wide_option
 @lake_option
 def log(dataset: str, form: str, safe: bool, lake: LakeAddress) -> None:
-    """Who corrected what by hand, when and why."""
+    """List the manual corrections of a data set: author, time and reason."""
     with usage():
         check_safe(safe, form)
     found = _open(lake, dataset).log()

@@ -1,4 +1,4 @@
-"""Commands that judge ratings: evaluate runs, and search for hyperparameters."""
+"""Commands that evaluate runs and search for hyperparameters."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ FILTERS = ("everyone", "experienced", "top100")
 
 @click.command()
 @click.option("--run", "runs", type=RUN, multiple=True, required=True, help="Name of the run; several are compared.")
-@click.option("--skip-rounds", type=click.IntRange(min=0), help="Leave the first so many rounds unscored.")
+@click.option("--skip-rounds", type=click.IntRange(min=0), help="Number of rounds at the start that are not scored.")
 @click.option("--skip-share", type=click.FloatRange(0.0, 1.0, max_open=True),
-              help="Leave the first part of all rounds unscored, as 0.1.")  # fmt: skip
+              help="Share of the rounds at the start that is not scored, as 0.1.")  # fmt: skip
 @click.option("--by", "breakdowns", multiple=True, type=click.Choice(BREAKDOWNS),
               help="Also a table by year, by participants, by rounds played before, or the EloSRM tables of log2 rank "
               "errors; repeatable.")  # fmt: skip
@@ -46,7 +46,7 @@ FILTERS = ("everyone", "experienced", "top100")
     "chosen",
     multiple=True,
     type=click.Choice(FILTERS),
-    help="Whose places count: a table each. By default all of one run, everyone of several; repeatable.",
+    help="The group that is scored, a table each; repeatable. By default all for one run, everyone for several.",
 )
 @click.option("--pairs", is_flag=True, help="Also how many rounds each run predicts better than each other run.")
 @click.option("--scale", type=click.FloatRange(min=0.0, min_open=True), default=400.0, show_default=True,
@@ -72,12 +72,12 @@ def evaluate(
     workers: int | None,
     lake: LakeAddress,
 ) -> None:
-    """How well the ratings of a run predicted its rounds; several runs are compared in one table.
+    """Score how well the ratings of a run predicted its rounds; compare several runs in one table.
 
-    Scored are the ratings before each round: of players rated before (everyone), of those with at least five rounds
-    (experienced), of the first hundred places (top100). Pair inversion counts equal ratings as right, as in the
-    Elo-MMR paper; the neutral rule beside it counts them half. Of several runs the best value is marked, and the
-    others have their difference to it with a 95 % confidence interval.
+    The ratings before each round are scored for three groups: players rated before (everyone), players with at least
+    five rounds (experienced), and the first hundred places (top100). Pair inversion counts equal ratings as correct, as
+    in the Elo-MMR paper; the neutral value beside it counts them half. With several runs, the best value is marked, and
+    the other runs show their difference to it with a 95 % confidence interval.
     """
     from ranklake.rating_kernels.core.limits import POINTS, positive
     from ranklake.rating_kernels.core.system import check_value
@@ -154,20 +154,24 @@ def evaluate(
 @click.option("--train-share", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), default=0.1,
               show_default=True, help="Part of the contests to tune on; the rest is for the test.")  # fmt: skip
 @click.option("--metric", type=click.Choice(["pair_inversion", "rank_deviation"]), default="pair_inversion",
-              show_default=True, help="What is to be best.")  # fmt: skip
+              show_default=True, help="The metric to optimise.")  # fmt: skip
 @click.option("--filter", "players", type=click.Choice(["everyone", "experienced", "top100"]), default="experienced",
-              show_default=True, help="Whose places count.")  # fmt: skip
+              show_default=True, help="The group that is scored.")  # fmt: skip
 @click.option("--method", type=click.Choice(["grid", "random", "bayes"]), default="grid", show_default=True,
-              help="All of a grid, draws, or what Optuna proposes.")  # fmt: skip
-@click.option("--trials", type=click.IntRange(min=1), help="How many; of a grid so many points, drawn by the seed.")
+              help="A full grid, random draws, or proposals by Optuna.")  # fmt: skip
+@click.option("--trials", type=click.IntRange(min=1), help="Number of trials; of a grid, a random sample of this size.")
 @click.option("--space", multiple=True, metavar="KEY=SPEC", help="Values a,b,c or a range lo:hi[:log], for a grid "
               "lo:hi[:log]:COUNT; repeatable. By default the grid of the Elo-MMR paper, or our own.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--prune", is_flag=True, help="Give up trials that are worse than half of the others on their way.")
-@click.option("--best", type=click.IntRange(min=1), default=3, show_default=True, help="How many to test and print.")
+@click.option("--prune", is_flag=True, help="Stop trials early that are worse than half of the others.")
+@click.option(
+    "--best", type=click.IntRange(min=1), default=3, show_default=True, help="Number of results to test and print."
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
-@click.option("--scheduler", metavar="ADDRESS", help="A Dask cluster that does the trials, as tls://host:8786.")
-@click.option("--name", default="", help="Of the search in the lake; by default made of what is searched.")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Run the trials on the Dask cluster of this scheduler, tls://host:8786."
+)
+@click.option("--name", default="", help="Name of the search in the lake; by default made of its options.")
 @wide_option
 @lake_option
 def search(
@@ -175,7 +179,7 @@ def search(
 ) -> None:
     """Find hyperparameters: tune on the first contests, test the best on the others.
 
-    What was tried stays in the lake: the same command goes on with an interrupted search, and --trials may grow.
+    Finished trials stay in the lake: the same command resumes an interrupted search, and --trials may grow.
     """
 
     from ...engines.task_pool import open_task_pool

@@ -1,4 +1,4 @@
-"""The command that makes the papers' experiments again."""
+"""The command that reproduces the papers' experiments."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _SYNTHETIC = "paper"  # the preset that stands in where no data are given
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--list", "listing", is_flag=True, help="List the experiments there are.")
+@click.option("--list", "listing", is_flag=True, help="List the experiments.")
 @click.option("--data", "paths", multiple=True, metavar="PATH", help="A history as `ingest files` reads it: folder, "
               "archive or table; its name is the data set's. Repeatable.")  # fmt: skip
 @table_options
 @click.option("--dataset", "datasets", multiple=True, help="Of the lake; repeatable, by default all.")
 @click.option("--lake", type=LAKE, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all random draws.")
 @wide_option
 @click.option("-o", "--output", default="experiments", show_default=True, type=click.Path(file_okay=False),
-              metavar="DIR", help="Where the report goes: a page, and its numbers as Parquet.")  # fmt: skip
+              metavar="DIR", help="Folder of the report: a page, and its numbers as Parquet.")  # fmt: skip
 def experiment(
     name: str | None,
     listing: bool,
@@ -46,7 +46,7 @@ def experiment(
     output: str,
     **choices: Any,
 ) -> None:
-    """Make an experiment of the papers again, and report it beside what they printed; needs the extra `report`.
+    """Reproduce an experiment of the papers and report it beside the printed values; needs the extra `report`.
 
     Histories come from files (--data), from a lake (--lake, --dataset) or both; where an experiment can do with a
     made-up one, none is needed.

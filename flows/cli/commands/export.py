@@ -54,7 +54,7 @@ def export(
 ) -> None:
     """Export the ratings or the leaderboard of a run as one file, in full precision.
 
-    The columns are those of the published tables. The file appears when it is whole.
+    The columns are those of the published tables. The file appears when it is complete.
     """
 
     from ...publication.export import atomic_file, export_rows, write_export

@@ -35,8 +35,8 @@ __all__ = ["follow"]
 @replace_option
 @click.option("--since", metavar="TIME", help="Ask only for contests that ended then or later, UTC.")
 @click.option("--base-url", metavar="URL", help="Another address of the source.")
-@click.option("--no-publish", is_flag=True, help="Rate only.")
-@click.option("--every", type=SPAN, help="Do it again so often, as 90s, 15m, 1h or 1d, until "
+@click.option("--no-publish", is_flag=True, help="Do not publish.")
+@click.option("--every", type=SPAN, help="Repeat at this interval, as 90s, 15m, 1h or 1d, until "
               "Ctrl-C; an error is logged, and tried again the next time.")  # fmt: skip
 @file_options
 @engine_options
@@ -59,7 +59,7 @@ def follow(
     lake: LakeAddress,
     **files: Any,
 ) -> None:
-    """Ingest what is new of a source, rate it, and publish the ratings; nothing is done twice.
+    """Ingest new contests of a source, rate them, and publish the ratings; finished work is not repeated.
 
     An error of one source does not stop the others. Exit code 1: one of them failed; with --every, 0 when stopped.
     """
@@ -73,7 +73,7 @@ def follow(
 
     where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": non_default(files)}
     sources = tuple(dict.fromkeys(sources))
-    with usage():  # nothing is made for a command that is wrong
+    with usage():  # before anything is written
         if len(sources) > 1 and (path or dataset or names or base_url):
             raise ValueError("--path, --dataset, --run and --base-url go with one --source; give a command for each")
         for source in sources:

@@ -27,7 +27,7 @@ rewrite_option = click.option(
 
 
 def site_options(command: Callable[..., None]) -> Callable[..., None]:
-    """What all sites have."""
+    """The options of all sites."""
     for option in reversed(_SITE_OPTIONS):
         command = option(command)
     return command
@@ -50,7 +50,7 @@ def ingest() -> None:
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
-    """How files are read: what `ingest files` and `follow` share."""
+    """The options that `ingest files` and `follow` share for reading files."""
     for option in reversed(_FILE_OPTIONS):
         command = option(command)
     return table_options(command)
@@ -64,7 +64,7 @@ _FILE_OPTIONS = (
         "for tables), or by time: then all the data set is kept in order of time, whatever was in it before.",
     ),
     click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
-                 help="At a contest with a fault: stop with nothing ingested, or leave it out and list it."),
+                 help="At a contest with a fault: stop and ingest nothing, or leave it out and list it."),
     click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one."),
     click.option("--mirror", is_flag=True, help="Take contests out of the data set that are not in PATH."),
 )  # fmt: skip
@@ -227,7 +227,7 @@ def ingest_lichess(**choices: Any) -> None:
 def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, lake: LakeAddress) -> None:
     """Ingest the competitions of Kaggle from the files of the "Meta Kaggle" set.
 
-    The private leaderboard counts; everybody in a team has its rank.
+    The private leaderboard counts; every member of a team has its rank.
     """
     from pathlib import Path
 

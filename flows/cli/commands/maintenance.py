@@ -37,7 +37,7 @@ some_dataset_option = click.option("--dataset", type=DATASET, help="Only this da
 @wide_option
 @lake_option
 def runs(form: str, lake: LakeAddress) -> None:
-    """The data sets and runs of a lake: how far each has come, what it takes on disk, and who is writing it."""
+    """List the data sets and runs of a lake: progress, size on disk, and the current writer."""
 
     from ...maintenance.freshness import update_command
     from ...maintenance.status import status
@@ -62,12 +62,12 @@ def runs(form: str, lake: LakeAddress) -> None:
 @click.command()
 @some_run_option
 @some_dataset_option
-@click.option("--replay", metavar="A:B", help="Also compute rounds A to B of the run again, and compare to the bit.")
+@click.option("--replay", metavar="A:B", help="Also compute rounds A to B of the run again, and compare the bits.")
 @lake_option
 def verify(run: str | None, dataset: str | None, replay: str | None, lake: LakeAddress) -> None:
-    """Read everything and say what is not as it must be, one line each, with what mends it.
+    """Check everything; report each problem in one line, with its remedy.
 
-    Exits with 1 if there is any. Published tables are checked, too; that they are behind the run is a note.
+    The exit code is 1 if there is a problem. Published tables are checked, too; tables older than the run are a note.
     """
     from ranklake.storage import Run
 
@@ -138,8 +138,8 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
 @click.option("--run", type=RUN, help="The run to delete.")
 @click.option("--dataset", type=DATASET, help="The data set to delete.")
 @click.option("--with-runs", is_flag=True, help="Also delete the runs over the data set.")
-@click.option("--with-published", is_flag=True, help="Also delete what was published of the runs.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--with-published", is_flag=True, help="Also delete the published tables of the runs.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @steal_option
 @lake_option
 def delete(
@@ -151,7 +151,7 @@ def delete(
     steal: bool,
     lake: LakeAddress,
 ) -> None:
-    """Delete a run or a data set, or what is left of one that was half deleted."""
+    """Delete a run or a data set, or the rest of an interrupted deletion."""
     from ranklake.storage import LakeError, Run
 
     from ...maintenance.delete import (
@@ -166,7 +166,7 @@ def delete(
     with usage():
         _check_one(run, dataset)
         if run is None and dataset is None:
-            raise ValueError("name what is to be deleted with --run or --dataset")
+            raise ValueError("name a run or data set with --run or --dataset")
         if run is not None and with_runs:
             raise ValueError("--with-runs goes with --dataset")
     opened = lake.open()

@@ -1,4 +1,4 @@
-"""The commands that draw: players' histories, and how ratings are distributed."""
+"""The commands that draw players' histories and the distribution of ratings."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["plot"]
 
 output_option = click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, writable=True), metavar="FILE",
-    help="Where the figure goes: .png, .svg or .pdf.",
+    help="File of the figure: .png, .svg or .pdf.",
 )  # fmt: skip
 
 
 @click.group()
 def plot() -> None:
-    """Draw players' histories, or how ratings are distributed; needs the extra `report`."""
+    """Draw players' histories or the distribution of ratings; needs the extra `report`."""
 
 
 @plot.command("player", short_help="Draw the ratings of players over time.")
@@ -46,7 +46,7 @@ def plot() -> None:
 def player(
     handles: tuple[str, ...], run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
 ) -> None:
-    """Ratings of one player or several over time, with their uncertainty, over the titles' colours."""
+    """Draw the ratings of players over time, with their uncertainty, over the titles' colours."""
     from ...plotting.plots import MOST_PLAYERS, players_figure
 
     with usage():
@@ -72,7 +72,7 @@ def player(
 @titles_option
 @lake_option
 def distribution(run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: LakeAddress) -> None:
-    """How the ratings of a run are distributed, over time and at its end."""
+    """Draw the distribution of a run's ratings, over time and at its end."""
 
     def draw() -> Figure:
 
@@ -84,7 +84,7 @@ def distribution(run: str, output: str, deviations: float | None, titles: Titles
 
 
 def _write(lake: LakeAddress, run: str, output: str, draw: Callable[[], Figure]) -> None:
-    """Draw, once everything that can be known to be wrong is known to be right, and write the file whole."""
+    """Check all arguments, then draw, and write the file in one piece."""
     from pathlib import Path
 
     from ...plotting.figures import check_path, drawing, encode

@@ -1,4 +1,4 @@
-"""The command that predicts: who is likely to beat whom, and what a place would do to a rating."""
+"""The command that predicts a round: chances of each pair, and the rating after each place."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 __all__ = ["predict"]
 
-_MATRIX = 8  # entrants up to whom a table has everybody's chances
-_LADDER = 25  # rows of places a table has room for
+_MATRIX = 8  # maximum number of entrants for a table with the chances of every pair
+_LADDER = 25  # maximum number of places in a table
 
 
 @click.command()
 @click.argument("handles", nargs=-1, metavar="[HANDLE]...")
 @run_option
 @click.option("--field", type=click.File(encoding="utf-8"), help="More entrants, one handle a line; - is stdin.")
-@click.option("--newcomers", type=click.IntRange(min=0), default=0, help="So many more who were never rated.")
-@click.option("--of", "player", metavar="HANDLE", help="What each place would do to the rating of this entrant.")
-@click.option("--target", type=FINITE, metavar="RATING", help="The place --of needs for that rating.")
-@click.option("--pairs", is_flag=True, help="Everybody's chance against everybody, one row a pair.")
+@click.option("--newcomers", type=click.IntRange(min=0), default=0, help="Number of further entrants without a rating.")
+@click.option("--of", "player", metavar="HANDLE", help="Show this entrant's rating after each place.")
+@click.option("--target", type=FINITE, metavar="RATING", help="Show the place that --of needs for this rating.")
+@click.option("--pairs", is_flag=True, help="Show the chances of every pair, one row a pair.")
 @click.option("--time", "time_seconds", type=TIME, help="When the round ends, UTC; by default "
               "when the last one did.")  # fmt: skip
 @click.option("--weight", type=float, default=1.0, show_default=True, help="How much the round counts.")
@@ -62,10 +62,10 @@ def predict(
     deviations: float | None,
     lake: LakeAddress,
 ) -> None:
-    """Who is likely to beat whom in a round that has not been played, by a run's ratings and its system's own model.
+    """Predict the result of a future round from a run's ratings and its system's own model.
 
-    With --of: what each place would make of a rating, the others in the order of theirs; with --target: the place
-    needed. Chances count a tie half.
+    With --of, show the rating of a player after each place, with the others in the order of their ratings. With
+    --target, show the place that the player needs. A tie counts half in a chance.
     """
     from ranklake.rating_kernels.core.limits import TIME_SECONDS, WEIGHT
 
@@ -74,9 +74,9 @@ def predict(
     with usage():
         check_safe(safe, form)
         if target is not None and player is None:
-            raise ValueError("--target goes with --of HANDLE: whose rating is to get there?")
+            raise ValueError("--target needs --of HANDLE")
         if pairs and player is not None:
-            raise ValueError("--pairs and --of are answers to different questions; ask one")
+            raise ValueError("--pairs and --of exclude each other; give one")
         if not WEIGHT.contains(weight):
             raise ValueError(f"--weight must be {WEIGHT.rule}, got {weight}")
         if time_seconds is not None and not TIME_SECONDS.contains(time_seconds):

@@ -28,7 +28,7 @@ __all__ = ["publish"]
 @deviations_option
 @click.option("--maintain", is_flag=True, help="Also merge small files, and remove old ones after a week.")
 @click.option(
-    "--afresh", "rebuild", is_flag=True, help="First delete what was published of the run: mends damaged tables."
+    "--afresh", "rebuild", is_flag=True, help="First delete the published tables of the run; repairs damaged tables."
 )
 @titles_option
 @steal_option

@@ -1,4 +1,4 @@
-"""The command that rates: brings runs up to date with their data sets."""
+"""The command that brings runs up to date with their data sets."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ __all__ = ["rate"]
 
 @click.command()
 @click.option("--dataset", help="Name of the data set in the lake; by default that of an existing --run.")
-@click.option("--system", "systems", multiple=True, help="Rating system; several make a run each. By default that of "
+@click.option("--system", "systems", multiple=True, help="Rating system; repeatable, one run each. By default that of "
               "an existing run, else elo-mmr.")  # fmt: skip
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE",
     help="A hyperparameter, as rho=0.04; repeatable. With several systems SYSTEM.KEY=VALUE.",
 )  # fmt: skip
-@click.option("--run", help="Name of the run; one that is there goes on as it is. By default made of the data set, "
-              "the system and the settings.")  # fmt: skip
+@click.option("--run", help="Name of the run; an existing run keeps its configuration. By default made "
+              "of the data set, the system and the settings.")  # fmt: skip
 @replace_option
 @engine_options
-@click.option("--max-rounds", type=click.IntRange(min=0), help="Rate only the first so many contests.")
+@click.option("--max-rounds", type=click.IntRange(min=0), help="Rate only this number of contests from the start.")
 @click.option(
     "--keep-uninformative/--skip-uninformative", "keep_uninformative", default=None,
     help="Rate every contest, or skip those of three or more in which all tie, and of one.  [default: by the system]",
 )  # fmt: skip
-@click.option("--exclude", multiple=True, metavar="CONTEST", help="Pass over this contest from now on; repeatable.")
-@click.option("--include", multiple=True, metavar="CONTEST", help="Take an exclusion back; repeatable.")
+@click.option("--exclude", multiple=True, metavar="CONTEST", help="Skip this contest from now on; repeatable.")
+@click.option("--include", multiple=True, metavar="CONTEST", help="Remove an exclusion; repeatable.")
 @click.option("--from", "start", type=click.IntRange(min=0), metavar="ROUND",
-              help="Rate again from this round on, whatever is on record.")  # fmt: skip
+              help="Rate again from this round on, even if nothing changed.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print what would be rated again and why; write nothing.")
 @click.option("--titles", type=TITLES,
               help="Record the titles of the run's players in the run; auto removes the record.")  # fmt: skip
@@ -73,7 +73,7 @@ def rate(
     steal: bool,
     lake: LakeAddress,
 ) -> None:
-    """Bring a run up to date: keep the rounds that still hold, rate the others, commit as they come."""
+    """Bring a run up to date: keep the rounds that are still valid, rate and commit the others."""
     from ...compilation.child_processes import SHARED, started_ahead
 
     if scheduler is None and engine != "dask" and not dry_run:

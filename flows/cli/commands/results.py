@@ -30,8 +30,8 @@ __all__ = ["leaderboard", "player"]
 
 @click.command()
 @run_option
-@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
-@click.option("--all", "everybody", is_flag=True, help="Everybody.")
+@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Number of players.")
+@click.option("--all", "everybody", is_flag=True, help="All players.")
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
               help="csv and json have full precision.")  # fmt: skip
 @safe_option
@@ -49,7 +49,7 @@ def leaderboard(
     titles: TitlesChoice,
     lake: LakeAddress,
 ) -> None:
-    """Who stands where after a run, best first."""
+    """Show the players of a run, best first."""
 
     from ...results.display import rating_format
     from ...results.leaderboard import leaderboard as of_run
@@ -80,7 +80,7 @@ def leaderboard(
 def player(
     handle: str, run: str, form: str, safe: bool, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
 ) -> None:
-    """Every rated round of one player, in order; an old name leads to the new one."""
+    """Show every rated round of one player, in order; an alias leads to the current name."""
 
     from ...results.players import player_history
 

@@ -14,7 +14,7 @@ __all__ = ["warm"]
 @click.command()
 @click.argument("systems", nargs=-1, metavar="[SYSTEM]...")
 def warm(systems: tuple[str, ...]) -> None:
-    """Compile the kernels of rating systems now, by default of all, so that no later command has to.
+    """Compile the kernels of rating systems now (by default of all), so that no later command has to.
 
     They are kept in the user's cache folder, or in the folder that NUMBA_CACHE_DIR names.
     """

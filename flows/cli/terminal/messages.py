@@ -1,4 +1,4 @@
-"""How errors and the lines of logs reach a person: escaped and bounded like all that is printed."""
+"""Output of errors and log lines: escaped and bounded like everything that is printed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["escape_logs", "print_traceback", "print_usage"]
 
 
 def print_usage(error: click.UsageError) -> None:
-    """What is wrong with a command, with click's lines about its use around it."""
+    """Print a usage error, with click's lines about the usage."""
     error.message = message(error.message)  # type: ignore[misc]  # line breaks in it are not click's
     text = io.StringIO()
     error.show(text)
@@ -23,7 +23,7 @@ def print_usage(error: click.UsageError) -> None:
 
 
 def print_traceback(error: BaseException) -> None:
-    """An error that is a fault of ours, or any with ``--debug``, as Python shows it."""
+    """Print the traceback of an unexpected error, or of any error with ``--debug``."""
     import traceback
 
     for line in "".join(traceback.format_exception(error)).removesuffix("\n").split("\n"):

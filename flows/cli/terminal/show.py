@@ -85,7 +85,7 @@ def player_table(history: PlayerHistory) -> Table:
 
 
 def entrants_table(prediction: Prediction, matrix: int) -> Table:
-    """Who takes part in a round to come, whom to expect first first; of up to ``matrix`` all chances."""
+    """The entrants of a future round by expected place; up to ``matrix`` entrants with the chances of every pair."""
     rows = prediction.table().reset_index().sort_values("expected_place", kind="stable")
     few, form = len(rows) <= matrix, prediction.format
     names = [Text(cell(str(name))) for name in rows["player"]]
@@ -121,7 +121,7 @@ def pairs_table(rows: pa.Table) -> Table:
 
 
 def outcomes_table(handle: str, rows: pd.DataFrame, n_players: int, form: RatingFormat) -> Table:
-    """What each place would do to a rating."""
+    """A player's rating after each place."""
     columns = dict.fromkeys(("place", "rating", "change", "mu", "sigma"), NUMBER)
     table = new_table(columns, ("sigma", "mu"), title=Text(cell(handle)), caption=f"a round of {n_players:,}")
     for row in rows.to_dict("records"):
@@ -136,7 +136,7 @@ def outcomes_table(handle: str, rows: pd.DataFrame, n_players: int, form: Rating
 
 
 def log_table(title: str, entries: list[tuple[Entry, str]]) -> Table:
-    """Corrections, each with what has become of it."""
+    """Corrections, each with its state."""
     columns = {"when": WHOLE, "what": WHOLE, "contest": NAME, "player": NAME, "new name": NAME, "since": WHOLE}
     columns |= {"who": NAME, "why": TEXT, "state": TEXT}
     table = new_table(columns, ("who", "since", "why", "when"), title=Text(title))
@@ -188,7 +188,7 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
 
 
 def _with_writer(what: DatasetStatus | RunStatus) -> Text:
-    """A state, and who is at work."""
+    """A state, and the current writer."""
     if what.writer is None:
         return Text(cell(what.state))
     return Text(cell(f"{what.state}; {what.writer}, last heartbeat {what.heartbeat_age_seconds:.0f} s ago"))

@@ -1,4 +1,4 @@
-"""What the commands share: their options, and how they speak to a person or a log."""
+"""Common options of the commands, and their output on a terminal or in a log."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ _ENGINE = (
                  help="Threads, or with dask processes; by default one a core."),
     click.option("--scheduler", metavar="ADDRESS", help="Rate on the Dask cluster of this scheduler, tls://host:8786."),
 )  # fmt: skip
-steal_option = click.option("--steal", is_flag=True, help="Take over from a writer who is dead for certain.")
+steal_option = click.option("--steal", is_flag=True, help="Take over the lease of a writer that is certainly dead.")
 replace_option = click.option(
-    "--replace", is_flag=True, help="Rate a run anew that is there with another data set, system or settings."
+    "--replace", is_flag=True, help="Rate an existing run again with another data set, system or settings."
 )
 run_option = click.option("--run", type=RUN, required=True, help="Name of the run, as `ranklake runs` lists it.")
 
 
 def engine_options(command: F) -> F:
-    """Where to rate: ``engine, workers, scheduler``, as :func:`.engines.factory.open_engine` takes them."""
+    """The options of the engine: ``engine, workers, scheduler``, as :func:`.engines.factory.open_engine` takes them."""
     for option in reversed(_ENGINE):
         command = option(command)
     return command
@@ -106,7 +106,7 @@ deviations_option = click.option(
 
 @contextmanager
 def usage() -> Iterator[None]:
-    """What a person typed is wrong: exit code 2."""
+    """A ``ValueError`` in this block is a wrong use of the command: exit code 2."""
     try:
         yield
     except ValueError as error:
@@ -115,7 +115,7 @@ def usage() -> Iterator[None]:
 
 @contextmanager
 def progress(what: str, units: str = "contests") -> Iterator[Callable[[int, int | None, str], None]]:
-    """A function that shows how far long work has come: a bar on a terminal, a line now and then in a log."""
+    """A function that shows the progress of long work: a bar on a terminal, a line now and then in a log."""
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -143,7 +143,7 @@ def write_utf8() -> None:
     if "PYTHONIOENCODING" in os.environ:
         return
     for stream in (sys.stdout, sys.stderr):
-        if not isinstance(stream, io.TextIOWrapper):  # none at all, or somebody's own
+        if not isinstance(stream, io.TextIOWrapper):  # no stream, or a replacement
             continue
         if stream.isatty():
             stream.reconfigure(errors="backslashreplace")
@@ -152,7 +152,7 @@ def write_utf8() -> None:
 
 
 def print_freshness(lake: Lake, *runs: str) -> None:
-    """One line on stderr for each run that is stale or behind: what is read of it is not of all contests there are."""
+    """Print one line on stderr for each run that is stale or behind its data set."""
     from ...maintenance.freshness import note
 
     for line in filter(None, (note(lake, run) for run in runs)):
@@ -160,7 +160,7 @@ def print_freshness(lake: Lake, *runs: str) -> None:
 
 
 def print_wait(by: LeaseHolder) -> None:
-    """Say whose end is waited for."""
+    """Print the lease holder that the command waits for."""
     print_line(f"waiting for {by.owner} to end", err=True)
 
 
@@ -173,7 +173,7 @@ def print_table(table: Any) -> None:
 
 
 def print_line(line: str, err: bool = False) -> None:
-    """One line for people, on stdout or stderr: nothing in it acts on a terminal, and its length is bounded.
+    """Print one line on stdout or stderr, with control characters escaped and of bounded length.
 
     Everything that a command prints goes through this function, :func:`print_table`, :func:`write_rows` or
     :func:`write_json`.

@@ -1,7 +1,7 @@
 """Search for hyperparameters: tune on the beginning of a history, test on the rest, as the Elo-MMR paper does.
 
-What was tried lies in the lake, a file a batch. To go on with a search is to walk through its proposals again and to
-look up those that were tried: the same seed proposes the same.
+Finished trials are recorded in the lake, one file a batch. A resumed search makes the same proposals from its seed, and
+reads the results of those that are recorded.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Tell = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
-    """What to search, and where.
+    """The configuration of a search.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class SearchReport:
-    """What a search came to.
+    """The result of a search.
 
     Attributes
     ----------
@@ -147,16 +147,16 @@ def search(
     best: int = 3,
     on_progress: Tell = lambda *_: None,
 ) -> SearchReport:
-    """Try what is proposed and was not tried before; test the best.
+    """Run the proposed trials that are not recorded yet; test the best.
 
     Parameters
     ----------
     proposals
         ``config.proposals()``, made before the lake is opened, so that impossible spaces are refused at once.
     best
-        How many to test.
+        Number of trials to test.
     on_progress
-        Told how many trials are done, of how many, and the best so far.
+        Called with the number of finished trials, the number of all, and the best so far.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def _try_all(
 
 
 class _Record:
-    """What was tried on some contests, in the lake."""
+    """The recorded trials of a search, in the lake."""
 
     def __init__(self, lake: Lake, name: str, contests: str) -> None:
         self._lake, self._name, self._contests = lake, name, contests
@@ -304,7 +304,7 @@ def _trial_json(trial: Trial) -> dict[str, Any]:
 
 
 def _or_none(value: float) -> float | None:
-    """What JSON has for a score that does not exist: no round of these had the players that are scored."""
+    """None for a score that does not exist: no round had players of the group."""
     return value if np.isfinite(value) else None
 
 
@@ -334,13 +334,13 @@ def _check_scores_something(config: SearchConfig, train: History, n_train: int) 
     one = FILTERS[config.filter]
     if not np.any(train.n_before >= one.least):
         raise LakeError(
-            f"the first {config.train_share:g} of data set {config.dataset}, {n_train:,} contests, have nobody with "
+            f"the first {config.train_share:g} of data set {config.dataset}, {n_train:,} contests, have no player with "
             f"{one.least} rounds before: nothing to score; take a greater --train-share or another --filter"
         )
 
 
 def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
-    """Those that came to an end, best first; of equals the one tried first, and each settings once."""
+    """Complete trials, best first, each settings once; of equal trials the first comes first."""
     distinct: dict[str, Trial] = {}
     for trial in trials:
         if not trial.stopped and not trial.error:

@@ -191,7 +191,7 @@ def test_search__begins_anew_if_the_contests_it_tunes_on_changed(lake: Lake) -> 
 def test_search__tells_what_is_missing_or_damaged(lake: Lake, tmp_path: Path) -> None:
     with pytest.raises(LakeError, match="no data set 'nothing'"):
         searched(lake, dataset="nothing")
-    with pytest.raises(LakeError, match=r"the first 0\.05 of data set games, 3 contests, have nobody with 5 rounds"):
+    with pytest.raises(LakeError, match=r"the first 0\.05 of data set games, 3 contests, have no player with 5 rounds"):
         searched(lake, train_share=0.05)
     one = lake_of(tmp_path / "one", [contest("a", "ada", "grace")])
     with pytest.raises(LakeError, match="0 contests, have nobody"):

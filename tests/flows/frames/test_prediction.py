@@ -225,9 +225,9 @@ WRONG = [
     (["player 1"], 2, "name at least two entrants"),
     (["player 1", "player 1"], 2, "'player 1' is named twice"),
     (["player 1", "Player 2"], 1, "no player 'Player 2' in data set games; there is 'player 2'"),
-    (["player 1", "player 2", "--target", "1500"], 2, "--target goes with --of HANDLE"),
+    (["player 1", "player 2", "--target", "1500"], 2, "--target needs --of HANDLE"),
     (["player 1", "player 2", "--of", "player 1", "--target", "nan"], 2, "must be a finite number"),
-    (["player 1", "player 2", "--of", "player 1", "--pairs"], 2, "answers to different questions"),
+    (["player 1", "player 2", "--of", "player 1", "--pairs"], 2, "exclude each other; give one"),
     (["player 1", "player 2", "--weight", "0"], 2, "--weight must be within"),
     (["player 1", "player 2", "--time", "soon"], 2, "must be a time as 2020-01-31"),
 ]
