@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...common.text import count
-from ..parameters import TIME, LakeAddress
+from ..terminal.parameters import TIME, LakeAddress
 from ..terminal.terminal import (
     check_safe,
     dataset_option,

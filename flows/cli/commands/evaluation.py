@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.cpus import available_cpus
-from ..parameters import RUN, LakeAddress
+from ..terminal.parameters import RUN, LakeAddress
 from ..terminal.terminal import (
     dataset_option,
     lake_option,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..parameters import LAKE, LakeAddress
+from ..terminal.parameters import LAKE, LakeAddress
 from ..terminal.terminal import print_line, print_table, progress, usage, wide_option
 from .file_options import read_options, table_options
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..parameters import LakeAddress
+from ..terminal.parameters import LakeAddress
 from ..terminal.terminal import (
     check_safe,
     deviations_option,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.interrupts import interruptible
-from ..parameters import SPAN, LakeAddress
+from ..terminal.parameters import SPAN, LakeAddress
 from ..terminal.terminal import SWITCH_SECONDS, engine_options, lake_option, print_line, progress, replace_option, usage
 from .ingest import file_options
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..parameters import DATASET, LakeAddress
+from ..terminal.parameters import DATASET, LakeAddress
 from ..terminal.terminal import dataset_option, lake_option, print_line, print_wait, progress, steal_option, usage
 from .file_options import read_options, table_options
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.text import count
-from ..parameters import DATASET, RUN, LakeAddress
+from ..terminal.parameters import DATASET, RUN, LakeAddress
 from ..terminal.terminal import (
     lake_option,
     print_line,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..parameters import LakeAddress
+from ..terminal.parameters import LakeAddress
 from ..terminal.terminal import (
     deviations_option,
     lake_option,

@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from ..parameters import FINITE, TIME, LakeAddress
+from ..terminal.parameters import FINITE, TIME, LakeAddress
 from ..terminal.terminal import (
     check_safe,
     deviations_option,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..parameters import TITLES, LakeAddress
+from ..terminal.parameters import TITLES, LakeAddress
 from ..terminal.terminal import (
     SWITCH_SECONDS,
     engine_options,

@@ -14,7 +14,7 @@ import click
 
 from ...common.progress import ProgressLog
 from ...common.text import json_visible, message, visible
-from ..parameters import DATASET, FINITE, LAKE, RUN, TITLES
+from .parameters import DATASET, FINITE, LAKE, RUN, TITLES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -144,7 +144,7 @@ def test_usage__nothing_to_do_shows_help_and_ends_with_2(invoke: Command) -> Non
         (["rate", "--dataset", "games", "--set", "rho=-1"], "rho must be within 0..1e+09 or inf, got -1"),
         (["rate", "--dataset", "games", "--set", "rho=nan"], "rho must be"),
         (["rate", "--dataset", "games", "--set", "rho=1", "--set", "rho=2"], "rho is set twice"),
-        (["rate", "--dataset", "games", "--set", "roh=1"], "elo-mmr has no parameter 'roh'; it has rho, tie_mode"),
+        (["rate", "--dataset", "games", "--set", "roh=1"], "elo-mmr has no parameter 'roh'; it has rho, history_len"),
         (["rate", "--dataset", "games", "--set", "tie_mode=half"], "tie_mode must be one of full, split, got 'half'"),
         (["rate", "--dataset", "games", "--set", "history_len=2.5"], "history_len must be a whole number, got '2.5'"),
         (["rate", "--dataset", "games", "--set", "beta=200"], "beta and gamma go together"),

@@ -194,7 +194,7 @@ def test_search__tells_what_is_missing_or_damaged(lake: Lake, tmp_path: Path) ->
     with pytest.raises(LakeError, match=r"the first 0\.05 of data set games, 3 contests, have no player with 5 rounds"):
         searched(lake, train_share=0.05)
     one = lake_of(tmp_path / "one", [contest("a", "ada", "grace")])
-    with pytest.raises(LakeError, match="0 contests, have nobody"):
+    with pytest.raises(LakeError, match="0 contests, have no player"):
         searched(one)
     searched(lake, name="torn")
     (Path(lake.url) / "searches" / "torn" / "trials" / "000000.json").write_text("[{", encoding="utf-8")

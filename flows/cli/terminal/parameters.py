@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..common.times import parse_time
+from ...common.times import parse_time
 
 if TYPE_CHECKING:
     from ranklake.storage import Lake
 
-    from ..common.titles import TitlesChoice
+    from ...common.titles import TitlesChoice
 
     _ParamType = click.ParamType[Any]
 else:
@@ -98,7 +98,7 @@ class _TitlesType(_ParamType):
     name = "auto|codeforces|none|FILE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TitlesChoice:
-        from ..common.titles import parse_titles
+        from ...common.titles import parse_titles
 
         try:
             return parse_titles(value)
