@@ -235,6 +235,7 @@ class Run(StoredRun):
         if keep < 0:
             raise ValueError(f"keep must be >= 0 snapshots, got {keep}")
         numbers = self.snapshots()
+        self._check_lease()  # after the listing: a successor's snapshots may be of rounds beyond ``rows``
         positions = numbers if rows is None else [int(rows[number]) for number in numbers]
         for index in snapshots.snapshots_to_remove(positions, keep, gap):
             self.remove_snapshot(numbers[index])
