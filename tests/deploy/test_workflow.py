@@ -61,6 +61,8 @@ def test_workflow__commands_exist() -> None:
         if program in ("ruff", "mypy"):
             assert program in "".join(PROJECT["project"]["optional-dependencies"]["test"])
             assert {word for word in rest if not word.startswith("-")} <= {"check", "format", "."}
+        elif rest[:2] == ["-m", "sphinx"]:  # installed by the line before
+            assert any(need.startswith("sphinx>") for need in PROJECT["project"]["optional-dependencies"]["docs"])
         else:
             check([word.strip("'") for word in (program, *rest)])
     assert {line.split()[1] for line in LINES if line.startswith("ranklake ")} >= {"ingest", "rate", "leaderboard"}

@@ -75,5 +75,5 @@ def test_ingest__a_missing_file_or_folder_is_named(lake: Lake, folder: Path) -> 
     with pytest.raises(SourceError, match=r"Users.csv: no such file"):
         ingest_source(lake, "kaggle", base_url=str(folder))
     for wrong in (None, "https://www.kaggle.com"):
-        with pytest.raises(ValueError, match="in which folder the files of Meta Kaggle are"):
+        with pytest.raises(ValueError, match="must be the folder with the files of Meta Kaggle"):
             ingest_source(lake, "kaggle", base_url=wrong)
