@@ -311,7 +311,7 @@ def test_delete__asks_first_and_takes_no_for_an_answer(
     assert "nothing was deleted" in answer.err
     monkeypatch.setattr("click.confirm", lambda *_, **__: False)
     assert invoke("delete", "--run", "run", "--lake", lake).code == 1
-    assert "name what is to be deleted" in invoke.refuses("delete", "--lake", lake, code=2)
+    assert "name a run or data set with --run or --dataset" in invoke.refuses("delete", "--lake", lake, code=2)
     assert "goes with --dataset" in invoke.refuses("delete", "--run", "run", "--with-runs", "--lake", lake, code=2)
     assert "no run 'other'" in invoke.refuses("delete", "--run", "other", "--yes", "--lake", lake)
     assert stamps(lake) == held
