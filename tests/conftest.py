@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.command_server import CommandServer, open_command_server
 from helpers.commands import Command
+from helpers.life import SETTINGS, Step, live
 from helpers.mounts import SmallDisk, small_disks
 from platforms import reason_to_skip
 
@@ -63,6 +65,19 @@ def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
     """Mounts a file system in memory with some options, as ``size=1m`` or ``nr_inodes=99``, and gives its folder."""
     with small_disks(tmp_path / "disk") as mount:
         yield mount
+
+
+@pytest.fixture(scope="session")
+def command_server() -> Iterator[CommandServer]:
+    """Runs commands that tests stop, refuse or suspend."""
+    with open_command_server(SETTINGS) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def steps(command_server: CommandServer, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
+    """The states of a lake after each command of its life, undisturbed."""
+    return live(command_server, tmp_path_factory.mktemp("undisturbed"))
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
@@ -74,5 +73,5 @@ def best(lake: Lake, run: str, n: int = 20) -> pa.Table:
     """
     latest = f"{layout.published_folder(run)}/{LATEST}"
     if lake.exists(latest):
-        return pq.read_table(io.BytesIO(lake.read_bytes(latest))).slice(0, n)
+        return pq.read_table(pa.BufferReader(lake.read_bytes(latest)), use_threads=False).slice(0, n)
     return leaderboard(lake, run).slice(0, n)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from .remedies import damaged
 from .schemas import FORMAT_VERSION, TABLES, check_format, conform
 
-__all__ = ["decode", "encode", "encode_plain", "metadata_of"]
+__all__ = ["arrow_buffer", "decode", "encode", "encode_plain", "metadata_of"]
 
 _PREFIX = "ranklake."
 
@@ -52,6 +52,17 @@ def encode_plain(table: pa.Table, repeated: Sequence[str] = ()) -> pa.Buffer:
     return sink.getvalue()
 
 
+def arrow_buffer(data: bytes) -> pa.Buffer:
+    """A copy of ``data`` in Arrow's memory, for readers with threads.
+
+    A thread of Arrow may release its reader after the read has returned. Bytes of Python are released under the
+    interpreter lock, and a thread that waits for that lock at the interpreter's end aborts the process.
+    """
+    buffer = pa.allocate_buffer(len(data))
+    memoryview(buffer).cast("B")[:] = data
+    return buffer
+
+
 def decode(data: bytes, name: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
     """The table of kind ``name`` in ``data``, or some ``columns`` of it.
 
@@ -63,10 +74,12 @@ def decode(data: bytes, name: str, path: str, columns: Sequence[str] | None = No
         ``data`` is no Parquet file or another table, or a column is missing; names ``path``.
     """
     try:
+        threads = len(data) >= _THREADS_FROM
+        source = pa.BufferReader(arrow_buffer(data) if threads else data)
         # Closing it would close nothing but the buffer, and costs a third of a small read.
-        file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False, page_checksum_verification=True)
+        file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=True)
         _check(file.schema_arrow, name, path)
-        table = file.read(columns=columns, use_threads=len(data) >= _THREADS_FROM)
+        table = file.read(columns=columns, use_threads=threads)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise damaged(path, f"not a readable Parquet file ({reason})") from error

@@ -15,6 +15,7 @@ import pyarrow as pa
 from ..lake.errors import DamagedError, LakeError
 from ..lake.json_files import decode
 from ..lake.lake import Lake, digest_of
+from ..lake.parquet import arrow_buffer
 from ..lake.remedies import damaged
 from ..lake.schemas import FORMAT_VERSION
 from ..leases.fence import Writer
@@ -188,7 +189,7 @@ def _read_part_name(lake: Lake, folder: str, number: int, part: _Part) -> pa.Tab
         raise _damaged(folder, f"{name} cannot be read") from error
     if (len(data), digest_of(data)) != (part.size, part.digest):
         raise _damaged(folder, f"{name} is not what its manifest says")
-    table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
+    table = pa.ipc.open_file(pa.BufferReader(arrow_buffer(data))).read_all()
     if table.num_rows != part.rows:
         raise _damaged(folder, f"{name} has {table.num_rows} players, its manifest says {part.rows}")
     return table
