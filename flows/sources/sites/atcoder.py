@@ -66,11 +66,7 @@ class AtCoder(Site):
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest of the rated participants; none if there are none yet."""
-        contest_id, about = document.key.name, document.about
-
-        def fault(rule: str, *rows: int) -> SourceError:
-            return SourceError(rule, self.name, contest_id, document.response.url, rows)
-
+        contest_id, about, fault = document.key.name, document.about, self.fault(document)
         rows = decode(_RESULTS, document, self.name)
         if any(row.place < 1 for row in rows):
             at = next(at for at, row in enumerate(rows) if row.place < 1)

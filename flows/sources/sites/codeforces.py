@@ -99,11 +99,7 @@ class Codeforces(Site):
         return response.result
 
     def _contest(self, rows: list[_Change], document: Document) -> Contest | SourceError:
-        contest_id = document.key.name
-
-        def fault(rule: str, *rows: int) -> SourceError:
-            return SourceError(rule, self.name, contest_id, document.response.url, rows)
-
+        contest_id, fault = document.key.name, self.fault(document)
         n, number, time = len(rows), int(contest_id), rows[0].time
         ranks = [row.rank for row in rows]
         if {row.contest for row in rows} != {number}:

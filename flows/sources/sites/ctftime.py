@@ -122,9 +122,7 @@ class CTFtime(Site):
         return sorted(played - known)
 
     def _event(self, event: str, found: _Event, document: Document) -> Contest | SourceError:
-        def fault(rule: str, *rows: int) -> SourceError:
-            return SourceError(rule, self.name, event, document.response.url, rows)
-
+        fault = self.fault(document, event)
         if any(score.place < 1 for score in found.scores):
             at = next(row for row, score in enumerate(found.scores) if score.place < 1)
             return fault(f"place = {found.scores[at].place}; places count from 1", at)

@@ -114,11 +114,7 @@ class DMOJ(Site):
                 reason = shown(response.error.message) if response.error else "neither data nor error"
                 raise SourceError(f"HTTP {document.response.status}: {reason}", self.name, "", url)
             return []
-        found = response.data.object
-
-        def fault(rule: str, *rows: int) -> SourceError:
-            return SourceError(rule, self.name, document.key.name, url, rows)
-
+        found, fault = response.data.object, self.fault(document)
         if found.key != document.key.name:
             return [fault(f"key = {shown(found.key)} in the response for {shown(document.key.name)}")]
         rated = [row for row in found.rankings if row.new_rating is not None]

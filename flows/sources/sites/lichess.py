@@ -111,11 +111,7 @@ class Lichess(Site):
         """One tournament; none if it has no participants."""
         lines = [line for line in document.response.body.split(b"\n") if line.strip()]
         rows = [decode(_ROW, document, self.name, line) for line in lines]
-        key, about = document.key, document.about
-
-        def fault(rule: str, *at: int) -> SourceError:
-            return SourceError(rule, self.name, key.name, document.response.url, at)
-
+        key, about, fault = document.key, document.about, self.fault(document)
         if not rows:
             return []
         wrong = [at for at, row in enumerate(rows) if not (rows[at - 1].rank if at else 1) <= row.rank <= at + 1]

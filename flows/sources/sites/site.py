@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -43,6 +43,8 @@ SITES = {
 }
 
 T = TypeVar("T")
+Fault: TypeAlias = Callable[..., SourceError]
+"""Makes the error of a contest from a rule and the numbers of the rows that break it."""
 
 LATEST = 253_402_300_799  # the last second of the year 9999
 
@@ -148,6 +150,16 @@ class Site(ABC):
         """Player names by id in a document of ``name_kinds``."""
         return {}
 
+    def fault(self, document: Document, contest_id: str | None = None) -> Fault:
+        """Makes the errors of a contest in a document; its id is by default the document's name."""
+
+        def error(rule: str, *rows: int) -> SourceError:
+            return SourceError(
+                rule, self.name, document.key.name if contest_id is None else contest_id, document.response.url, rows
+            )
+
+        return error
+
 
 def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:
     """The site with a name.
@@ -214,7 +226,7 @@ def misfit(error: msgspec.ValidationError, data: Any) -> str:
 
 
 def contest_of(
-    fault: Callable[..., SourceError],
+    fault: Fault,
     contest_id: str,
     name: str,
     url: str,
@@ -222,10 +234,7 @@ def contest_of(
     handles: list[str],
     ranks: npt.ArrayLike,
 ) -> Contest | SourceError:
-    """A contest of handles and their ranks, in any order; equal ranks tie. A fault is returned as an error.
-
-    ``fault`` makes the error from a rule and the numbers of the rows, see :class:`SourceError`.
-    """
+    """A contest of handles and their ranks, in any order; equal ranks tie. A fault is returned as an error."""
     if not handles:
         return fault("it has no participants")
     if not 0 < time_seconds <= LATEST:

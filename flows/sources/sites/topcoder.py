@@ -70,12 +70,8 @@ class TopCoder(Site):
             mine = [row for row in first.values() if row.rated_flag == 1 and row.division == division]
             mine.sort(key=lambda row: (-row.final_points, row.coder_id))
             contest_id = f"{round_id}-{division}"
-
-            def fault(rule: str, *at: int, contest_id: str = contest_id) -> SourceError:
-                return SourceError(rule, self.name, contest_id, document.response.url, at)
-
             yield contest_of(
-                fault,
+                self.fault(document, contest_id),
                 contest_id,
                 f"{about['name']}, Division {division}",
                 f"https://community.topcoder.com/stat?c=round_overview&rd={round_id}",
