@@ -97,7 +97,7 @@ class Cluster:
         return len(self._addresses())
 
     @property
-    def here(self) -> bool:
+    def on_this_machine(self) -> bool:
         """Whether the workers are processes of this machine, which share its cache of compiled kernels."""
         return self._local is not None
 
@@ -106,7 +106,7 @@ class Cluster:
         dashboard = self._client.scheduler_info(n_workers=0).get("services", {}).get("dashboard")
         if dashboard is None:
             return text
-        open_to = "; every user of this machine can read it" if self.here else ""
+        open_to = "; every user of this machine can read it" if self.on_this_machine else ""
         return f"{text}; dashboard {self._client.dashboard_link}{open_to}"
 
     def start_actors(

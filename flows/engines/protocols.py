@@ -36,10 +36,15 @@ class Engine(Protocol):
     ----------
     workers : int
         Threads or processes that work at the same time.
+    on_this_machine : bool
+        Whether the workers use this machine's cache of compiled kernels.
     """
 
     @property
     def workers(self) -> int: ...
+
+    @property
+    def on_this_machine(self) -> bool: ...
 
     def __enter__(self) -> Self: ...
 
@@ -69,7 +74,12 @@ class DistributedEngine(Engine, Protocol):
     def start_actors(
         self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
     ) -> ActorGroup:
-        """One ``make(*terms(i, size))`` on each worker ``i`` there is, or on the ``most`` that have least to do.
+        """Start the actor ``make(*init_args(i, size))`` on each worker ``i`` of ``size``.
+
+        Parameters
+        ----------
+        max_workers
+            Use at most that many workers, those with the fewest actors; None for all.
 
         Raises
         ------

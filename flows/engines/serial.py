@@ -14,6 +14,7 @@ class Serial:
     """Runs all work in the calling thread, ``block_size`` items at a time."""
 
     workers = 1
+    on_this_machine = True
 
     def __init__(self, block_size: int | None = None) -> None:
         self.block_size = block_size

@@ -25,6 +25,8 @@ class Threads:
         Items per piece; by default a few pieces per worker, as some take longer than others.
     """
 
+    on_this_machine = True
+
     def __init__(self, workers: int | None = None, block_size: int | None = None) -> None:
         self.workers = workers or available_cpus()
         self.block_size = block_size

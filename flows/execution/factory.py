@@ -23,14 +23,14 @@ def open_rater(system: System, params: Any, n_players: int, engine: Engine) -> R
     EngineError
         As :meth:`.engines.protocols.DistributedEngine.start_actors`.
     """
-    if not isinstance(engine, LocalEngine):
-        from .partitioned import PartitionedRater
-        from .pinned import PinnedPlacement, PinnedRater
+    if isinstance(engine, LocalEngine):
+        return LocalRater(system, params, n_players, engine)
+    from .partitioned import PartitionedRater
+    from .pinned import PinnedPlacement, PinnedRater
 
-        pinned = isinstance(engine, PinnedPlacement)
-        cluster = engine.engine if isinstance(engine, PinnedPlacement) else engine
-        assert isinstance(cluster, DistributedEngine)
-        if pinned and n_players <= MAX_PINNED_PLAYERS:
-            return PinnedRater(system, params, n_players, cluster)
-        return PartitionedRater(system, params, n_players, cluster)
-    return LocalRater(system, params, n_players, engine)
+    if isinstance(engine, PinnedPlacement):
+        if n_players <= MAX_PINNED_PLAYERS:
+            return PinnedRater(system, params, n_players, engine.engine)
+        engine = engine.engine
+    assert isinstance(engine, DistributedEngine)
+    return PartitionedRater(system, params, n_players, engine)

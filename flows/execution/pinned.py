@@ -48,9 +48,8 @@ class PinnedPlacement:
         return self.engine.workers
 
     @property
-    def here(self) -> bool:
-        """Whether the cluster is on this machine."""
-        return bool(getattr(self.engine, "here", False))
+    def on_this_machine(self) -> bool:
+        return self.engine.on_this_machine
 
     def __enter__(self) -> Self:
         return self
@@ -150,11 +149,11 @@ class PinnedRater:
     def columns(self) -> BeliefColumns:
         if self._in_progress:
             raise RuntimeError("the worker has rated rounds whose outcomes have not been taken")
-        columns: BeliefColumns = self._ask("columns")
+        columns: BeliefColumns = self._call("columns")
         return columns
 
     def restore(self, columns: BeliefColumns) -> None:
-        self._ask("restore", columns)
+        self._call("restore", columns)
 
     def close(self) -> None:
         self._group.close()
@@ -164,15 +163,15 @@ class PinnedRater:
         missing: list[bytes] = []
         while True:
             given = {digest: part for digest, part in zip(digests, parts, strict=True) if digest in missing}
-            replies = self._ask("rate", digests, given, rows=sum(part.n_rows for part in parts))
+            replies = self._call("rate", digests, given, rows=sum(part.n_rows for part in parts))
             if isinstance(replies[0], Outcome | RoundError):
                 outcomes: list[Outcome | RoundError] = replies
                 return outcomes
             missing += replies
 
-    def _ask(self, name: str, *given: Any, rows: int | None = None) -> Any:
-        order: RemoteCall = name, given
-        return self._group.call_all([[order]], self._n_players if rows is None else rows)[0][0]
+    def _call(self, name: str, *given: Any, rows: int | None = None) -> Any:
+        call: RemoteCall = name, given
+        return self._group.call_all([[call]], self._n_players if rows is None else rows)[0][0]
 
 
 def _trips(batches: Iterable[Rounds]) -> Iterator[list[Rounds]]:
@@ -190,10 +189,10 @@ def _trips(batches: Iterable[Rounds]) -> Iterator[list[Rounds]]:
 
 
 def _digest(rounds: Rounds) -> bytes:
-    told = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for name in FIELDS:
-        told.update(getattr(rounds, name))
-    return told.digest()
+        digest.update(getattr(rounds, name))
+    return digest.digest()
 
 
 def _size(rounds: Rounds) -> int:

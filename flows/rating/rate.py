@@ -109,9 +109,9 @@ def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on
 
     The workers of a cluster compile for themselves; those on this machine would all compile the same kernels.
     """
-    if not isinstance(engine, LocalEngine):
-        return compile_everything(config.system, on_compile) if getattr(engine, "here", False) else 0.0
-    return compile_kernels(config.system, plan.sizes(dataset, plan.resumes_at, plan.n_rounds), on_compile)
+    if isinstance(engine, LocalEngine):
+        return compile_kernels(config.system, plan.sizes(dataset, plan.resumes_at, plan.n_rounds), on_compile)
+    return compile_everything(config.system, on_compile) if engine.on_this_machine else 0.0
 
 
 def _check_same(config: RunConfig, plan: Plan) -> None:

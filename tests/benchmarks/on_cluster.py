@@ -179,6 +179,7 @@ class _Scale:
     """An engine of two members in this process, whose orders are timed and weighed."""
 
     workers = 2
+    on_this_machine = False
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()

@@ -60,6 +60,8 @@ class InProcessEngine:
         Number of workers after each loss; the last number stays.
     """
 
+    on_this_machine = False  # the kernels of this process are compiled when they are called
+
     def __init__(self, workers: int, losses: Container[int] = (), then: Sequence[int] = ()) -> None:
         self.workers, self.losses, self._then = workers, losses, list(then)
         self.asked, self.started = 0, 0

@@ -108,6 +108,8 @@ class ProcessActorGroup:
 class ProcessEngine:
     """``workers`` processes; those that die are not replaced."""
 
+    on_this_machine = False  # each process compiles its own kernels
+
     def __init__(self, workers: int, timeout: float = 60.0) -> None:
         self.timeout = timeout
         self.before_ask: Callable[[list[str]], None] = lambda names: None

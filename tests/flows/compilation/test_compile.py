@@ -190,7 +190,7 @@ def test_cluster__local_one_compiles_in_the_driver_and_another_one_does_not(monk
     monkeypatch.setattr(compiling, "compile_parts", lambda parts, tell: asked.append(list(parts)) or 1.0)
     config = RunConfig("d", "r", "glicko", Glicko())
     for here, seconds in [(False, 0.0), (True, 1.0)]:
-        pinned = PinnedPlacement(SimpleNamespace(here=here))  # type: ignore[arg-type]
+        pinned = PinnedPlacement(SimpleNamespace(on_this_machine=here))  # type: ignore[arg-type]
         assert rate._compile(None, config, None, pinned, compiling.announce) == seconds  # type: ignore[arg-type]
     assert asked == [["glicko.large", PART]]
 
