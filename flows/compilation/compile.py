@@ -28,12 +28,20 @@ from ranklake.rating_kernels.warm import PARTS, is_warm, report_compiled, warm_p
 from ..common.cpus import available_cpus
 from . import child_processes as children
 
-__all__ = ["Announce", "announce", "announced", "compile_everything", "compile_kernels", "compile_parts", "parts_for"]
+__all__ = [
+    "CompileCallback",
+    "announce",
+    "announce_compilation",
+    "compile_everything",
+    "compile_kernels",
+    "compile_parts",
+    "parts_for",
+]
 
 log = logging.getLogger("ranklake.kernels")
 
 
-class Announce(Protocol):
+class CompileCallback(Protocol):
     """Called when a compilation begins (0 kernels), and after each kernel."""
 
     def __call__(self, systems: Sequence[str], kernels: int) -> None: ...
@@ -45,25 +53,25 @@ def announce(systems: Sequence[str], kernels: int) -> None:
         print(f"compiling {', '.join(systems)} (once per machine)", file=sys.stderr, flush=True)
 
 
-class _First(event.Listener):
+class _FirstCompilation(event.Listener):
     """Calls a function when the first kernel is compiled."""
 
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self._tell: Callable[[], None] | None = tell
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback: Callable[[], None] | None = callback
 
     def on_start(self, event: Any) -> None:
-        if self._tell is not None:
-            tell, self._tell = self._tell, None
-            tell()
+        if self._callback is not None:
+            callback, self._callback = self._callback, None
+            callback()
 
     def on_end(self, event: Any) -> None:
         pass
 
 
 @contextmanager
-def announced(system: str, tell: Announce = announce) -> Iterator[None]:
+def announce_compilation(system: str, on_compile: CompileCallback = announce) -> Iterator[None]:
     """A block that calls a few kernels of a system. Missing ones are compiled here and announced."""
-    with event.install_listener("numba:compile", _First(lambda: tell([system], 0))):
+    with event.install_listener("numba:compile", _FirstCompilation(lambda: on_compile([system], 0))):
         yield
 
 
@@ -74,17 +82,17 @@ def parts_for(system: str, sizes: npt.ArrayLike) -> list[str]:
     return [f"{system}.{part}" for part in PARTS if needed[part]]
 
 
-def compile_kernels(system: str, sizes: npt.ArrayLike, tell: Announce = announce) -> float:
+def compile_kernels(system: str, sizes: npt.ArrayLike, on_compile: CompileCallback = announce) -> float:
     """Compile the missing kernels for rounds of these sizes; returns the seconds, mostly 0."""
-    return compile_parts(parts_for(system, sizes), tell)
+    return compile_parts(parts_for(system, sizes), on_compile)
 
 
-def compile_everything(system: str, tell: Announce = announce) -> float:
+def compile_everything(system: str, on_compile: CompileCallback = announce) -> float:
     """Compile the missing kernels of a system, all of which each worker of a cluster loads; returns the seconds."""
-    return compile_parts([f"{system}.{part}" for part in PARTS], tell)
+    return compile_parts([f"{system}.{part}" for part in PARTS], on_compile)
 
 
-def compile_parts(parts: Sequence[str], tell: Announce = announce, workers: int | None = None) -> float:
+def compile_parts(parts: Sequence[str], on_compile: CompileCallback = announce, workers: int | None = None) -> float:
     """Compile the missing parts of kernels, named as by :func:`parts_for`, into the cache; returns the seconds.
 
     This process compiles a single part, and parts that child processes failed to compile. Without a cache folder,
@@ -96,7 +104,7 @@ def compile_parts(parts: Sequence[str], tell: Announce = announce, workers: int 
         return 0.0
     began = time.perf_counter()
     systems = list(dict.fromkeys(part.partition(".")[0] for part in missing))
-    tell(systems, 0)
+    on_compile(systems, 0)
     workers = workers or available_cpus()
     helpful = []
     if workers > len(missing):  # where another process can compile the last steps while one compiles small rounds
@@ -107,13 +115,13 @@ def compile_parts(parts: Sequence[str], tell: Announce = announce, workers: int 
         children.discard()
         rest = missing
     else:
-        rest = _Children(workers).compile(missing, helpful, lambda kernels: tell(systems, kernels))
+        rest = _Children(workers).compile(missing, helpful, lambda kernels: on_compile(systems, kernels))
     kernels = 0
 
     def count(name: str) -> None:
         nonlocal kernels
         kernels += 1
-        tell(systems, kernels)
+        on_compile(systems, kernels)
 
     with report_compiled(count):
         for part in rest:
@@ -126,12 +134,10 @@ class _Children:
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        self._said: SimpleQueue[tuple[int, str]] = (
-            SimpleQueue()
-        )  # lines of the children; an empty line is the end of a child
+        self._lines: SimpleQueue[tuple[int, str]] = SimpleQueue()  # an empty line is the end of a child
         self._running: list[children.Child] = []
 
-    def compile(self, parts: Sequence[str], helpful: Sequence[str], tell: Callable[[int], None]) -> list[str]:
+    def compile(self, parts: Sequence[str], helpful: Sequence[str], on_kernel: Callable[[int], None]) -> list[str]:
         """Compile ``parts``, and ``helpful`` ones until these are done; returns the parts that failed."""
         waiting, at_work, failed, kernels = deque([*parts, *helpful]), dict[int, str](), list[str](), 0
         open_parts = set(parts)
@@ -139,17 +145,15 @@ class _Children:
             for number in range(min(self._workers, len(waiting)) if sys.executable else 0):
                 self._start(number)
                 at_work[number] = waiting.popleft()
-                self._ask(number, at_work[number])
+                self._send(number, at_work[number])
             while open_parts and at_work:
                 try:
-                    number, line = self._said.get(
-                        timeout=0.2
-                    )  # without a timeout, Ctrl-C does not interrupt on Windows
+                    number, line = self._lines.get(timeout=0.2)  # without one, Ctrl-C does not interrupt on Windows
                 except Empty:
                     continue
                 if line.startswith("kernel "):
                     kernels += 1
-                    tell(kernels)
+                    on_kernel(kernels)
                     continue
                 part = at_work.pop(number, None)
                 if part is None:  # an idle child has ended
@@ -159,7 +163,7 @@ class _Children:
                     failed.append(part)
                 elif waiting:
                     at_work[number] = waiting.popleft()
-                    self._ask(number, at_work[number])
+                    self._send(number, at_work[number])
         finally:
             children.end(self._running)
             children.discard()
@@ -168,21 +172,21 @@ class _Children:
     def _start(self, number: int) -> None:
         child = children.take()
         self._running.append(child)
-        threading.Thread(target=self._listen, args=(number, child), daemon=True).start()
-        self._ask(number, cache_folder.release())
+        threading.Thread(target=self._read_lines, args=(number, child), daemon=True).start()
+        self._send(number, cache_folder.release())
 
-    def _listen(self, number: int, child: children.Child) -> None:
+    def _read_lines(self, number: int, child: children.Child) -> None:
         assert child.stdout is not None
         with child.stdout as lines:
             for line in lines:
-                self._said.put((number, line.strip()))
-        self._said.put((number, ""))
+                self._lines.put((number, line.strip()))
+        self._lines.put((number, ""))
 
-    def _ask(self, number: int, line: str) -> None:
+    def _send(self, number: int, line: str) -> None:
         stream = self._running[number].stdin
         assert stream is not None
         try:
             stream.write(f"{line}\n")
             stream.flush()
         except OSError:
-            log.debug("child %d has ended", number)  # its listener reports it, too
+            log.debug("child %d has ended", number)  # its reader reports it, too

@@ -23,7 +23,7 @@ import numpy as np
 from ranklake.rating_kernels import ConvergenceError, Outcome, Rounds, System
 from ranklake.rating_kernels.core.limits import LARGEST
 
-__all__ = ["RoundError", "checked", "in_full"]
+__all__ = ["RoundError", "check_outcome", "named_error"]
 
 _SHOWN = {
     "mu_prior": "comes with mu",
@@ -60,7 +60,7 @@ class RoundError(ConvergenceError):
 
 
 @contextmanager
-def checked(system: System, params: Any, rounds: Rounds, outcome: Outcome, first: int = 0) -> Iterator[None]:
+def check_outcome(system: System, params: Any, rounds: Rounds, outcome: Outcome, first: int = 0) -> Iterator[None]:
     """Check the ratings that the block writes, and locate the round of any arithmetic error.
 
     Parameters
@@ -85,10 +85,10 @@ def checked(system: System, params: Any, rounds: Rounds, outcome: Outcome, first
         raise
     except ArithmeticError as error:
         raise _located(error, rounds, outcome, first) from error
-    _check(system, params, rounds, outcome, first)
+    _check_numbers(system, params, rounds, outcome, first)
 
 
-def in_full(
+def named_error(
     error: RoundError,
     system: System,
     params: Any,
@@ -96,7 +96,7 @@ def in_full(
     contest: str,
     index: int,
     player: str | None,
-    way: str,
+    remedy: str,
 ) -> ConvergenceError:
     """The error with the names of contest and player.
 
@@ -108,18 +108,17 @@ def in_full(
         Name of the contest, and number of its round.
     player
         The participant's name.
-    way
+    remedy
         What to do: the end of the message.
     """
     at = error.round
     fault = f"player {player!r} {error.rule}" if player is not None else error.rule
-    given = {field.name: getattr(params, field.name) for field in dataclasses.fields(params)}
-    usual = system.params()
-    told = [f"{name}={_spelled(value)}" for name, value in given.items() if value != getattr(usual, name)]
-    told += [] if rounds.weight[at] == 1.0 else [f"weight={_spelled(float(rounds.weight[at]))}"]
-    told += [] if rounds.perf_ceiling[at] == math.inf else [f"perf_ceiling={_spelled(float(rounds.perf_ceiling[at]))}"]
-    likely = f"likely too extreme together: {', '.join(told)}" if told else "all hyperparameters are the defaults"
-    return ConvergenceError(f"contest {contest}, round {index}: {system.name}: {fault}; {likely}; {way}", error.row)
+    contest_values = {"weight": float(rounds.weight[at]), "perf_ceiling": float(rounds.perf_ceiling[at])}
+    values = dataclasses.asdict(params) | contest_values
+    defaults = dataclasses.asdict(system.params()) | {"weight": 1.0, "perf_ceiling": math.inf}
+    changed = [f"{name}={_spelled(value)}" for name, value in values.items() if value != defaults[name]]
+    likely = f"likely too extreme together: {', '.join(changed)}" if changed else "all hyperparameters are the defaults"
+    return ConvergenceError(f"contest {contest}, round {index}: {system.name}: {fault}; {likely}; {remedy}", error.row)
 
 
 def _spelled(value: Any) -> str:
@@ -138,7 +137,7 @@ def _located(error: ArithmeticError, rounds: Rounds, outcome: Outcome, first: in
     return RoundError(rule, row, first + at, None if row is None else int(rounds.player[start + row]))
 
 
-def _check(system: System, params: Any, rounds: Rounds, outcome: Outcome, first: int) -> None:
+def _check_numbers(system: System, params: Any, rounds: Rounds, outcome: Outcome, first: int) -> None:
     if not rounds.n_rows:
         return
     columns = {name: getattr(outcome, name) for name in _SHOWN if name != "perf" or system.performs}

@@ -19,7 +19,7 @@ from ranklake.rating_kernels import Outcome, Rounds, System
 
 from ..engines.protocols import ActorGroup, DistributedEngine, RemoteCall
 from .batches import Batch, Stage
-from .outcomes import checked
+from .outcomes import check_outcome
 from .overlap import Overlap
 from .partition_worker import PartitionWorker, diffuse, pack
 from .partitioning import Partition, Partitioning, positions
@@ -70,7 +70,7 @@ class PartitionedRater:
         now, following, second = (next(plan, None) for _ in range(3))
         while now is not None:
             self._in_progress = following is not None
-            with checked(self._system, self._params, now.rounds, now.outcome, now.start):
+            with check_outcome(self._system, self._params, now.rounds, now.outcome, now.start):
                 third = self._overlap.submit(now.n_rows if now.large else 0, next, plan, None)
                 replies: list[Any] = []
                 if now.large:

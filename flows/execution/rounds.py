@@ -7,7 +7,7 @@ import numpy as np
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 
 from ..engines.protocols import LocalEngine
-from .outcomes import checked
+from .outcomes import check_outcome
 
 __all__ = ["rate_rounds", "split_batches"]
 
@@ -40,7 +40,7 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     outcome = Outcome.empty(rounds.n_rows)
     for start, stop, large in split_batches(system, rounds):
         part, rows = rounds.part(start, stop), outcome.part(rounds.offsets[start], rounds.offsets[stop])
-        with checked(system, params, part, rows, start):
+        with check_outcome(system, params, part, rows, start):
             if large:
                 _rate_large(system, params, beliefs, part, engine, rows)
             else:

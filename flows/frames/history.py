@@ -21,7 +21,7 @@ from ..compilation.compile import compile_kernels
 from ..engines.factory import ENGINES, open_engine
 from ..engines.protocols import Engine, EngineError, LocalEngine, WorkersLostError
 from ..execution.factory import open_rater
-from ..execution.outcomes import RoundError, in_full
+from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns
 from ..sources.base import SourceError
 from ..sources.column_names import Columns
@@ -105,8 +105,8 @@ def rate_history(
         except RoundError as error:
             at = int(np.flatnonzero(informative)[error.round])
             player = None if error.player is None else str(players[error.player])
-            way = "choose other hyperparameters, or leave the contest out"
-            raise in_full(error, rating_system, params, rated, table.contest(at), at, player, way) from error
+            remedy = "choose other hyperparameters, or leave the contest out"
+            raise named_error(error, rating_system, params, rated, table.contest(at), at, player, remedy) from error
     history = table.history(informative, rated, outcome)
     history.attrs |= {
         "skipped": int(np.count_nonzero(reasons)),

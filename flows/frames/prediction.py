@@ -23,9 +23,9 @@ from ranklake.rating_kernels.core.ragged import Ragged
 
 from ..common.settings import build_params, find_system
 from ..common.titles import NONE, RatingFormat
-from ..compilation.compile import announced, compile_kernels
+from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
-from ..execution.outcomes import RoundError, in_full
+from ..execution.outcomes import RoundError, named_error
 from ..execution.rounds import rate_rounds
 from ..results.display import Display
 from .beliefs import build_store, select_beliefs
@@ -128,7 +128,7 @@ class Prediction:
         self.n_rounds = store.n_rounds.copy()
         self.mu, self.sigma = store.mu.copy(), store.sigma.copy()
         self._prior = Prior(np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int32))
-        with announced(display.system.name):
+        with announce_compilation(display.system.name):
             display.system.prior(display.params, store, self._round, 0, n, self._prior)
         _check_prior(self.players, self._prior)
         new = self.n_rounds == 0
@@ -219,7 +219,7 @@ class Prediction:
             return Prior(prior.mu[index], prior.sigma[index], prior.beta[index], prior.n_before[index])
 
         weight, system = self._round.weight[0], self._display.system
-        with announced(system.name):
+        with announce_compilation(system.name):
             return system.win_probability(self._display.params, weight, part((rows, None)), part((None, columns)))
 
     def _play(self, row: int, place: int) -> tuple[float, float]:
@@ -236,7 +236,7 @@ class Prediction:
         except RoundError as error:
             player = None if error.player is None else str(self.players[error.player])
             name = f"to be predicted, {self.players[row]!r} at place {place}"
-            raise in_full(error, system, params, played, name, 0, player, "choose other values") from error
+            raise named_error(error, system, params, played, name, 0, player, "choose other values") from error
         return float(outcome.mu[place - 1]), float(outcome.sigma[place - 1])
 
 

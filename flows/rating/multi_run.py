@@ -10,7 +10,7 @@ from threading import Event
 
 from ranklake.storage import Lake
 
-from ..compilation.compile import Announce, announce
+from ..compilation.compile import CompileCallback, announce
 from ..engines.protocols import DistributedEngine, Engine
 from ..execution.pinned import PinnedPlacement
 from .config import RunConfig
@@ -47,7 +47,7 @@ def rate_many(
     steal: bool = False,
     dry_run: bool = False,
     start: int | None = None,
-    on_compile: Announce = announce,
+    on_compile: CompileCallback = announce,
 ) -> Iterator[tuple[RunConfig, RateReport]]:
     """Bring runs up to date; yields each run and its report as it ends.
 

@@ -17,7 +17,7 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
 
 from ..common.adapters import check_contests
-from ..compilation.compile import Announce, announce, compile_everything, compile_kernels
+from ..compilation.compile import CompileCallback, announce, compile_everything, compile_kernels
 from ..engines.protocols import Engine, LocalEngine
 from . import commit_policy
 from .chain import NUMERICS
@@ -40,7 +40,7 @@ def rate(
     steal: bool = False,
     dry_run: bool = False,
     start: int | None = None,
-    on_compile: Announce = announce,
+    on_compile: CompileCallback = announce,
     policy: CommitPolicy | None = None,
 ) -> RateReport:
     """Bring one run up to date with its data set: keep the rounds that still hold, rate the others.
@@ -104,7 +104,7 @@ def _checked_plan(dataset: Dataset, config: RunConfig, max_rounds: int | None, s
     return plan
 
 
-def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on_compile: Announce) -> float:
+def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on_compile: CompileCallback) -> float:
     """Compile the kernels for the rounds to rate; returns the seconds that this took.
 
     The workers of a cluster compile for themselves; those on this machine would all compile the same kernels.

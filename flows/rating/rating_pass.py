@@ -22,7 +22,7 @@ from ..common.adapters import ContestFacts
 from ..common.skipping import Skipping
 from ..engines.protocols import Engine
 from ..execution.factory import open_rater
-from ..execution.outcomes import RoundError, in_full
+from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import Rater
 
 __all__ = ["RatedBatch", "RatingPass"]
@@ -101,8 +101,8 @@ class RatingPass:
         at = int(index[error.round])
         contest = self._dataset.contests.column("contest_id")[at].as_py()
         player = None if error.player is None else self._dataset.handles()[error.player].as_py()
-        way = f"choose others, correct the contest, or exclude it with `ranklake rate --exclude {contest}`"
-        return in_full(error, self._system, self._params, rounds, contest, at, player, way)
+        remedy = f"choose others, correct the contest, or exclude it with `ranklake rate --exclude {contest}`"
+        return named_error(error, self._system, self._params, rounds, contest, at, player, remedy)
 
     def _parts(self, start: int, stop: int) -> Iterator[_Part]:
         """Parts of the standings files, each with the skip reasons, and the rated contests as a mask and as rounds."""

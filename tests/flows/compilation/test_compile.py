@@ -17,7 +17,7 @@ from helpers.commands import Command
 from ranklake import predict
 from ranklake.flows.compilation import child_processes as processes
 from ranklake.flows.compilation import compile as compiling
-from ranklake.flows.compilation.compile import announced, compile_kernels, compile_parts, parts_for
+from ranklake.flows.compilation.compile import announce_compilation, compile_kernels, compile_parts, parts_for
 from ranklake.flows.execution.pinned import PinnedPlacement
 from ranklake.flows.frames import prediction
 from ranklake.flows.rating import rate
@@ -167,10 +167,10 @@ def test_ahead__systems_are_those_that_two_processes_compile() -> None:
     assert tuple(name for name, one in SYSTEMS.items() if one.compile_last_steps is not None) == processes.SHARED
 
 
-def test_announced__says_once_that_a_block_compiles(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_announce_compilation__prints_one_line_for_a_block(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     again = exact(days_since.py_func)  # type: ignore[attr-defined]
     for said in ["compiling glicko (once per machine)\n", ""]:
-        with announced("glicko"):
+        with announce_compilation("glicko"):
             assert again(0, 86_400) == again(0, 86_400) == 1.0
         assert capsys.readouterr().err == said
 
@@ -187,7 +187,7 @@ def test_prediction__says_that_it_compiles(
 
 def test_cluster__local_one_compiles_in_the_driver_and_another_one_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Sequence[str]] = []
-    monkeypatch.setattr(compiling, "compile_parts", lambda parts, tell: asked.append(list(parts)) or 1.0)
+    monkeypatch.setattr(compiling, "compile_parts", lambda parts, on_compile: asked.append(list(parts)) or 1.0)
     config = RunConfig("d", "r", "glicko", Glicko())
     for here, seconds in [(False, 0.0), (True, 1.0)]:
         pinned = PinnedPlacement(SimpleNamespace(on_this_machine=here))  # type: ignore[arg-type]
@@ -197,7 +197,7 @@ def test_cluster__local_one_compiles_in_the_driver_and_another_one_does_not(monk
 
 def test_warm__compiles_nothing_twice_and_knows_the_systems(invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Sequence[str]] = []
-    monkeypatch.setattr(compiling, "compile_parts", lambda parts, tell: asked.append(list(parts)) or 1.0)
+    monkeypatch.setattr(compiling, "compile_parts", lambda parts, on_compile: asked.append(list(parts)) or 1.0)
     monkeypatch.setattr("ranklake.rating_kernels.warm.is_warm", lambda part: part == PART)
     told = invoke("warm", "glicko", "glicko")
     assert asked == [["glicko.large", "metrics"]]
