@@ -1,4 +1,4 @@
-"""The lake: Arrow and Parquet on a disk or an object store; no idea what a rating system is."""
+"""The lake: Arrow and Parquet on a disk or in an object store; independent of the rating systems."""
 
 from .datasets.contests import Contest
 from .datasets.dataset import Dataset

@@ -64,7 +64,7 @@ class Freshness:
             return ""
         why = f" ({self.why})" if self.why else ""
         if writer:
-            return f"run {run_name} is {self.state}{why}; {writer} is at work there"
+            return f"run {run_name} is {self.state}{why}; {writer} holds the lease"
         command = update_command(run_name, dataset, lake_url)
         return f"run {run_name} is {self.state}{why}: `{command}` brings it up to date"
 

@@ -152,7 +152,7 @@ class Verifier:
 
     def _note_writer(self, folder: str) -> None:
         if (by := lease_holder(self.lake, folder)) is not None:
-            self.notes.append(f"{folder}: {by.owner} is at work there; what changes meanwhile may look damaged")
+            self.notes.append(f"{folder}: {by.owner} holds the lease; files that change meanwhile may look damaged")
 
     def _note_leftovers(self, folder: str, parts: tuple[str, ...], command: str) -> None:
         """Add a note about a folder without its table of contests or run.json: half deleted, or never finished."""

@@ -1,4 +1,4 @@
-"""Whose a handle was at a time: old names lead to the name that counts, over any number of renamings."""
+"""Aliases: the current name of the player who had a handle at a time, through any number of renamings."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ NEVER = int(np.iinfo(np.int64).max)  # later than any contest
 
 
 class Alias(NamedTuple):
-    """What became of an old handle.
+    """The new name of an old handle.
 
-    ``new`` is the handle that counts instead. Under the old one it was the same player before ``since_seconds``; from
-    then on it is whoever took it next. None: always the same player.
+    Before ``since_seconds`` the old handle belonged to the player ``new``. From that time on it belongs to another
+    player. None: it always belongs to the player ``new``.
     """
 
     new: str
@@ -24,10 +24,10 @@ class Alias(NamedTuple):
 
 
 def canonical(aliases: Mapping[str, Alias], handle: str, time_seconds: int) -> str:
-    """The handle that counts for who was called ``handle`` at a time.
+    """The current handle of the player who had ``handle`` at a time.
 
-    Who gave up a name at some time bore the new one from that time on: the next link is followed as of then. So
-    names that were swapped, or taken back later, find their player.
+    A player has the new name from the time of the renaming on, so the next alias is looked up as of that time. This
+    resolves names that were swapped or taken back later.
     """
     while (alias := aliases.get(handle)) is not None:
         new, since = alias
@@ -41,9 +41,9 @@ def canonical(aliases: Mapping[str, Alias], handle: str, time_seconds: int) -> s
 
 
 def turning_point(aliases: Mapping[str, Alias], handle: str) -> tuple[int, str, str]:
-    """The time before which ``handle`` was one player and from which it is another, and their handles that count.
+    """The time at which ``handle`` passed from one player to another, and the current handles of both.
 
-    There is one such time at most; ``NEVER`` if there is none, and the two are then the same.
+    There is at most one such time. ``NEVER`` if there is none; the two handles are then equal.
     """
     while (alias := aliases.get(handle)) is not None and alias.since_seconds is None:
         handle = alias.new
@@ -53,12 +53,12 @@ def turning_point(aliases: Mapping[str, Alias], handle: str) -> tuple[int, str, 
 
 
 def check_alias(aliases: Mapping[str, Alias], old: str, alias: Alias) -> None:
-    """Refuse an alias that leads nowhere.
+    """Refuse an alias that cannot be resolved.
 
     Raises
     ------
     ValueError
-        It is a name's own, or closes a cycle that is not parted by times.
+        Both names are the same, or the alias closes a cycle in which an alias has no time.
     """
     if old == alias.new:
         raise ValueError(f"an alias needs two names, got {old!r} twice")
@@ -72,6 +72,6 @@ def check_alias(aliases: Mapping[str, Alias], old: str, alias: Alias) -> None:
         link = aliases.get(link.new)  # type: ignore[assignment]
     if path[-1] == old and timeless:
         raise ValueError(
-            f"{' -> '.join(map(repr, path))} is a cycle; take one of them back with `ranklake unalias`, "
-            "or say for each --since when the name was given up"
+            f"{' -> '.join(map(repr, path))} is a cycle; undo one of them with `ranklake unalias`, "
+            "or give each alias its time with --since"
         )

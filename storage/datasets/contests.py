@@ -1,4 +1,4 @@
-"""A contest as the lake keeps it, and the digest that tells whether it changed."""
+"""A contest as the lake stores it, and the digest of its content."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Contest"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contest:
-    """One contest, standings best first, checked by whoever made it.
+    """One contest, standings best first. Its values are not checked here.
 
     Attributes
     ----------
     contest_id : str
         Unique in its data set.
     name, url : str
-        As the source tells them; an empty ``url`` is none.
+        As the source gives them; an empty ``url`` is none.
     time_seconds : int
         End of the contest, UTC since the epoch.
     weight, perf_ceiling : float
@@ -48,7 +48,7 @@ class Contest:
 
     @property
     def content_digest(self) -> str:
-        """32 hex digits of all that ratings depend on: identity, time, weight, ceiling, who stood where.
+        """32 hex digits of all that ratings depend on: contest_id, time, weight, ceiling, players and their places.
 
         A new title or address does not change it.
         """

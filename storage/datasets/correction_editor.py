@@ -1,4 +1,4 @@
-"""Manual corrections of a data set during an ingest."""
+"""Corrections of a data set during an ingest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["CorrectionEditor"]
 
 
 class CorrectionEditor:
-    """Corrections during an ingest: by hand, or by sources that report new names of players.
+    """Corrections during an ingest: manual ones, and new names of players that sources report.
 
     Attributes
     ----------
@@ -37,7 +37,8 @@ class CorrectionEditor:
         self._rows, self._players, self._log = rows, players, Log(log)
         self._aliases_before = dict(self._log.aliases)
         self._added: dict[str, None] = {}  # by a source, in its order
-        self._touched: dict[str, list[str]] = {}  # contests that corrections may change: who must stand in them
+        # Contests that corrections may change, each with the handles that must be in its standings.
+        self._touched: dict[str, list[str]] = {}
         self._changed = False
 
     def remove(self, contest_id: str, why: str = "") -> None:
@@ -56,10 +57,10 @@ class CorrectionEditor:
         self._changed = True
 
     def disqualify(self, contest_id: str, handle: str, why: str = "") -> bool:
-        """Remove a player from a contest in retrospect; the places of the others close up.
+        """Remove a player from a contest in retrospect; later players move up.
 
-        The disqualification outlasts corrections by the source, until :meth:`reinstate`. The end of the ingest checks
-        that the player took part and is not the last one left.
+        The disqualification stays in force when the source corrects the contest, until :meth:`reinstate`. The end of
+        the ingest checks that the player took part and that other players remain.
 
         Returns
         -------
@@ -89,8 +90,8 @@ class CorrectionEditor:
         """
         players = self._log.disqualified.get(contest_id, {})
         if handle not in players:
-            there_are = f"there are: {', '.join(map(repr, players))}" if players else "nobody was disqualified there"
-            raise MissingError(f"contest {contest_id} of {self._name}: no disqualification of {handle!r}; {there_are}")
+            existing = f"there are: {', '.join(map(repr, players))}" if players else "the contest has none"
+            raise MissingError(f"contest {contest_id} of {self._name}: no disqualification of {handle!r}; {existing}")
         self._log.note("reinstate", contest_id=contest_id, handle=handle, why=why)
         must_stand = self._touched.setdefault(contest_id, [])
         if handle in must_stand:
@@ -134,30 +135,30 @@ class CorrectionEditor:
             The alias does not exist.
         """
         if old not in self._log.aliases:
-            listed = f"`ranklake alias --list --dataset {self._name}` shows them"
-            raise MissingError(f"{old!r} has no alias in data set {self._name}; {listed}")
+            hint = f"`ranklake alias --list --dataset {self._name}` shows all aliases"
+            raise MissingError(f"{old!r} has no alias in data set {self._name}; {hint}")
         self._log.note("unalias", handle=old, why=why)
         self._changed = True
 
     def _check_known(self, contest_id: str) -> None:
         if contest_id not in self._rows:
             folded = contest_id.strip().casefold()
-            alike = [repr(known) for known in self._rows if known.strip().casefold() == folded]
-            hint = f"there is {', '.join(alike)}" if alike else "give its contest_id, as `ranklake player` shows it"
+            similar = [repr(known) for known in self._rows if known.strip().casefold() == folded]
+            hint = f"there is {', '.join(similar)}" if similar else "give its contest_id, as `ranklake player` shows it"
             raise MissingError(f"no contest {contest_id!r} in data set {self._name}; {hint}")
 
     def _recompute(self) -> None:
         """Recompute the size and the digest of contests that corrections affect."""
-        turned = renamed(self._aliases_before, self._log.aliases)
-        if not turned and not self._touched:
+        renamed_handles = renamed(self._aliases_before, self._log.aliases)
+        if not renamed_handles and not self._touched:
             return
         contests, handles = table_of(self._rows.values()), self._players.since(0)
         stored = StoredStandings(self._lake, self._name, contests)
         corrections = Corrections.of(self._log, lambda: handles, contests)
         ids = list(self._rows)
         places = {place for place, contest_id in enumerate(ids) if contest_id in self._touched}
-        if turned:
-            places |= contests_with(stored, self._players.known(turned), len(handles))
+        if renamed_handles:
+            places |= contests_with(stored, self._players.known(renamed_handles), len(handles))
         for place, source, part in contests_at(stored, corrections, sorted(places)):
             row = self._rows[ids[place]]
             changed = recompute(

@@ -1,4 +1,4 @@
-"""Standings that count: stored ones under the names that count, without the disqualified, places closed up."""
+"""Corrected standings: current names, no disqualified players, no gaps between the places."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["Corrections", "participated"]
 Players = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
-_NOBODY = -1
+_MISSING = -1
 
 
 def participated(handle: str, names: Iterable[str], aliases: Mapping[str, Alias], time_seconds: int) -> bool:
-    """Whether who is called ``handle`` is among those called ``names`` in standings of that time."""
+    """Whether the player ``handle`` is in standings with these ``names`` at that time, under any of its names."""
     same = canonical(aliases, handle, time_seconds)
     return any(name == handle or canonical(aliases, name, time_seconds) == same for name in names)
 
 
 class Corrections:
-    """What a log of corrections makes of stored standings.
+    """Applies a log of corrections to stored standings.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ class Corrections:
             handles,
         )
 
-        self._turn = np.full(len(handles), _NOBODY, np.int32)  # of each player, where its name's turning point is
-        known = [old for old in turns if index(old) != _NOBODY]
+        self._turn = np.full(len(handles), _MISSING, np.int32)  # of each player, where its name's turning point is
+        known = [old for old in turns if index(old) != _MISSING]
         self._turn[[index(old) for old in known]] = np.arange(len(known))
         self._until = np.array([turns[old][0] for old in known], np.int64)
         self._before = np.array([index(turns[old][1]) for old in known], np.int32)
@@ -68,11 +68,11 @@ class Corrections:
 
     @classmethod
     def of(cls, log: Log, handles: Callable[[], pa.StringArray], contests: pa.Table) -> Corrections | None:
-        """None if nothing is in force, so that reading costs nothing more."""
+        """The corrections of a log; None if none is in force, and reading then costs nothing more."""
         return cls(log, handles(), contests) if log.aliases or log.disqualified else None
 
     def apply(self, part: StandingsPart) -> StandingsPart:
-        """The standings that count."""
+        """The corrected standings."""
         player = self.named(part)
         first, last = np.searchsorted(self._amended, [part.first_contest, part.first_contest + len(part)])
         if first == last:
@@ -89,11 +89,11 @@ class Corrections:
         return StandingsPart(part.first_contest, offsets, player[keep], lo[keep], hi[keep])
 
     def named(self, part: StandingsPart) -> Players:
-        """The player of each stored row under the name that counts; the part's own array if no name is another."""
+        """The player of each stored row under its current name; the part's own array if no name is replaced."""
         if len(self._until) == 0:
             return part.player
         turn = self._turn[part.player]
-        rows = np.flatnonzero(turn != _NOBODY)
+        rows = np.flatnonzero(turn != _MISSING)
         if len(rows) == 0:
             return part.player
         turn = turn[rows]
@@ -104,16 +104,16 @@ class Corrections:
 
 
 def _rows_of(stored: Players, named: Players, handle: int, same: int) -> Mask:
-    """Rows of who is disqualified: under exactly that handle, or else under another name of the same player.
+    """Rows of a disqualified player: under exactly that handle, or else under another name of the same player.
 
-    The source may put a new name for the old one long after the player was disqualified.
+    The source may replace the old name by a new one long after the player was disqualified.
     """
     rows: Mask = stored == handle
-    return rows if handle != _NOBODY and rows.any() else (named == same) & (same != _NOBODY)
+    return rows if handle != _MISSING and rows.any() else (named == same) & (same != _MISSING)
 
 
 def _close_up(lo: Players) -> tuple[Players, Players]:
-    """First and last place of each tie group when others have left; ``lo`` tells the groups apart."""
+    """First and last place of each tie group without gaps; rows with one value of ``lo`` are one group."""
     n = len(lo)
     starts = np.flatnonzero(np.diff(lo, prepend=-1) != 0)
     sizes = np.diff(starts, append=n)
@@ -122,5 +122,5 @@ def _close_up(lo: Players) -> tuple[Players, Players]:
 
 def _index_of(names: list[str], handles: pa.StringArray) -> Callable[[str], int]:
     distinct = list(dict.fromkeys(names))
-    found = pc.index_in(pa.array(distinct, pa.string()), value_set=handles).fill_null(_NOBODY).to_pylist()
-    return dict(zip(distinct, found, strict=True)).__getitem__
+    indices = pc.index_in(pa.array(distinct, pa.string()), value_set=handles).fill_null(_MISSING).to_pylist()
+    return dict(zip(distinct, indices, strict=True)).__getitem__

@@ -44,7 +44,7 @@ class Dataset:
     n_players : int
         Players have the indices from 0 to ``n_players - 1``.
     version : str
-        Of the table of contests, for the commit that is to replace it.
+        Version of the table of contests, for the commit that replaces it.
     """
 
     def __init__(self, lake: Lake, name: str, contests: pa.Table, version: str = "") -> None:
@@ -72,8 +72,8 @@ class Dataset:
         data, version = read_root(lake, path)
         if data is None:
             names = cls.names(lake)
-            there_are = f"there are: {', '.join(names)}" if names else "it holds none yet; `ranklake ingest` makes one"
-            raise MissingError(f"no data set {name!r} in {lake.url}; {there_are}", path=path)
+            existing = f"there are: {', '.join(names)}" if names else "it has none yet; `ranklake ingest` makes one"
+            raise MissingError(f"no data set {name!r} in {lake.url}; {existing}", path=path)
         with with_remedies(lake):
             contests = parquet.decode(data, "contests", path)
         return cls(lake, name, contests, version)
@@ -81,15 +81,15 @@ class Dataset:
     @staticmethod
     def names(lake: Lake) -> list[str]:
         """Names of the data sets of a lake, sorted."""
-        found = []
+        names = []
         for name in lake.list(""):
             try:
                 path = layout.contests_file(name)
             except ValueError:
                 continue
             if has_root(lake, path):
-                found.append(name)
-        return found
+                names.append(name)
+        return names
 
     @classmethod
     def ingest(
@@ -110,12 +110,12 @@ class Dataset:
         Parameters
         ----------
         order
-            ``source``: contests of this ingest come to stand in the order in which they are added, others keep their
-            places. ``time``: then the whole data set is sorted by time; of one time they stay as they are.
+            ``source``: contests of this ingest are put in the order in which they are added; the others keep their
+            places. ``time``: the whole data set is then sorted by time; contests of one time keep their order.
         mirror
-            Contests that are not added are removed.
+            Remove contests that are not added.
         rewrite
-            Added contests are written again even if they have not changed: this repairs damaged files.
+            Write added contests again even if they have not changed: this repairs damaged files.
         steal
             Take over the lease of a process that has certainly ended.
         on_wait
@@ -161,17 +161,17 @@ class Dataset:
         except MissingError as error:
             if orphans := Run.names_over_dataset(lake, name):
                 # A new data set could number its players differently.
-                problem = f"there is no such file, but runs of it are there: {', '.join(orphans)}"
+                problem = f"there is no such file, but there are runs over the data set: {', '.join(orphans)}"
                 with with_remedies(lake):
                     raise damaged(error.path, problem) from error
             return None
 
     @staticmethod
     def delete(lake: Lake, name: str, lease: Lease) -> None:
-        """Delete a data set, or the rest of one; the caller deletes the runs over it before.
+        """Delete a data set, or the rest of one whose deletion was interrupted. The caller deletes its runs before.
 
-        The first step deletes the table of contests: the data set no longer exists. Files left by a crash go with
-        the next deletion or ingest. The lease stays.
+        The first step deletes the table of contests: the data set no longer exists. Files left by a crash are deleted
+        by the next deletion or ingest. The lease stays.
         """
         delete_root(lake, layout.contests_file(name), lease)
         folders = (layout.standings_folder, layout.players_folder, layout.log_folder, layout.sources_folder)
@@ -214,7 +214,7 @@ class Dataset:
         Raises
         ------
         MissingError, DamagedError
-            A standings file is gone, or does not hold its contests.
+            A standings file is missing, or does not hold its contests.
         """
         parts = self._stored.parts(start, stop)
         return parts if self._corrections is None else map(self._corrections.apply, parts)

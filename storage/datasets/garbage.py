@@ -35,14 +35,14 @@ _REPLACED = "replaced"
 
 
 def referenced(name: str, files: Iterable[str], metadata: Mapping[str, str]) -> set[str]:
-    """Paths of all files of a data set whose table of contests names these standings ``files`` and these metadata."""
+    """Paths of all files of a data set whose table of contests has these standings ``files`` and these metadata."""
     paths = {layout.contests_file(name)} | {layout.standings_file(name, file) for file in set(files)}
     paths |= {layout.players_file(name, part) for part in metadata.get("player_parts", "").split()}
     return paths | ({layout.log_file(name, metadata["log"])} if "log" in metadata else set())
 
 
 def replaced(before: Iterable[str], after: Iterable[str]) -> dict[str, str]:
-    """Metadata of a table of contests about the replaced files that stay for readers; empty if there are none."""
+    """Metadata of a table of contests that list the replaced files that stay for readers; empty if there are none."""
     n_files = len(set(before) - set(after))
     return {_REPLACED: str(n_files)} if n_files else {}
 

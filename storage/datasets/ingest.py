@@ -29,7 +29,7 @@ __all__ = ["Ingest", "IngestOrder"]
 
 IngestOrder: TypeAlias = Literal["source", "time"]
 
-# Consecutive contests share a standings file until it has this many rows: a million small games are few files.
+# Consecutive contests share a standings file until it has this many rows, so that a million small games need few files.
 _FILE_ROWS = 2_000
 
 
@@ -116,7 +116,7 @@ class Ingest(CorrectionEditor):
         """
         contest_id = contest.contest_id
         if contest_id in self._added:
-            raise ValueError(f"contest {contest_id} comes twice in one ingest into {self._name}; leave one of them out")
+            raise ValueError(f"contest {contest_id} is twice in one ingest into {self._name}; leave one of them out")
         digest = contest.content_digest
         self._added[contest_id] = None
         url = contest.url or None
@@ -158,7 +158,7 @@ class Ingest(CorrectionEditor):
     def record(self, path: str, data: bytes, version: str) -> None:
         """Replace a ``version`` of the record of a source in the data set, once this ingest is committed.
 
-        The record is written under the same lease. So of two ingests the last to commit also writes the last record.
+        The record is written under the lease of the ingest. So the last of two ingests also writes the last record.
         """
         self._records[path] = data, version
 
@@ -175,7 +175,7 @@ class Ingest(CorrectionEditor):
             The contest was added in this ingest.
         """
         if contest_id in self._added:
-            raise ValueError(f"contest {contest_id} was added to {self._name} just now; leave it out instead")
+            raise ValueError(f"contest {contest_id} was added to {self._name} in this ingest; leave it out instead")
         super().remove(contest_id, why)
 
     def _flush(self) -> None:
@@ -214,8 +214,8 @@ class Ingest(CorrectionEditor):
         if self._mirror:
             if not self._added:
                 raise ValueError(
-                    f"the source has no contests: a mirror of it would take all {len(self._rows):,} out of data set "
-                    f"{self._name}; `ranklake remove` takes out single ones"
+                    f"the source has no contests: a mirror of it would remove all {len(self._rows):,} from data set "
+                    f"{self._name}; `ranklake remove` removes single ones"
                 )
             for contest_id in [known for known in self._rows if known not in self._added.keys() | self._kept]:
                 self.remove(contest_id, "mirror")

@@ -1,4 +1,4 @@
-"""What people corrected by hand in a data set: who, when, why; append-only, and what of it is in force."""
+"""The log of manual corrections of a data set, append-only: author, time and reason; and the corrections in force."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Log:
     Attributes
     ----------
     entries : list of Entry
-        All there ever were, in order.
+        All entries since the first, in order.
     disqualified : dict of str to dict of str to Entry
         In force: by contest, by handle.
     aliases : dict of str to Alias
@@ -64,7 +64,7 @@ class Log:
 
     @property
     def digest(self) -> str:
-        """Of exactly these entries."""
+        """Digest of exactly these entries."""
         return digest_of(json.dumps(self.entries, allow_nan=False).encode())
 
     def file(self, epoch: int = 0) -> str:
@@ -85,12 +85,12 @@ class Log:
         alias: Alias | None = None,
         why: str = "",
     ) -> None:
-        """Add what is done now, by whoever runs this."""
+        """Add an entry with the present time and the user of this process."""
         new, since = (None, None) if alias is None else alias
         self._take(Entry(kind, contest_id, handle, new, since, author(), int(time.time()), why))
 
     def in_force(self, entry: Entry) -> bool:
-        """Whether nothing has been said since of the same contest and handle."""
+        """Whether no later entry has the same contest and handle."""
         return self._latest.get((entry.contest_id, entry.handle)) is entry
 
     def _take(self, entry: Entry) -> None:

@@ -1,4 +1,4 @@
-"""The rated order of contests when more come in: in the source's order, amid others that keep their places."""
+"""The rated order of contests after an ingest: the source's order, between contests that keep their places."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["merge_order", "n_moved"]
 
 
 def merge_order(known: Sequence[str], source: Sequence[str]) -> list[str]:
-    """The contests ``known`` in rated order, and those of a source, so that the latter stand in the source's order.
+    """Merge the contests of a ``source`` into the ``known`` ones, which are in rated order.
 
-    Contests that the source does not have keep their places. Known ones change places among each other. A new one comes
-    right after its predecessor in the source; those before the first known one right before that; if there is no known
-    one, all come at the end.
+    The contests of the source are then in the source's order. Contests that the source does not have keep their places.
+    Known contests of the source exchange places. A new contest is put right after its predecessor in the source. New
+    contests before the first known one are put right before it; if no contest is known, all are put at the end.
     """
     place = {contest: i for i, contest in enumerate(known)}
     ours = [contest for contest in source if contest in place]
@@ -40,10 +40,10 @@ def merge_order(known: Sequence[str], source: Sequence[str]) -> list[str]:
 
 
 def n_moved(before: Sequence[str], after: Sequence[str]) -> int:
-    """How many contests at least must be put elsewhere to get the common ones from one order to the other."""
+    """Minimum number of contests to move so that the common contests are in the other order."""
     place = {contest: i for i, contest in enumerate(before)}
     common = [place[contest] for contest in after if contest in place]
-    ends: list[int] = []  # the longest rising subsequence stays where it is; its possible ends by length
+    ends: list[int] = []  # of rising subsequences, by length; the contests of the longest one need no move
     for position in common:
         at = bisect_left(ends, position)
         ends[at : at + 1] = [position]

@@ -1,4 +1,4 @@
-"""Handles and their dense int32 indices; append-only, so an index means one player for ever."""
+"""Handles and their dense int32 indices; append-only, so an index always belongs to the same player."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PART_PLAYERS = 1 << 16
 
 
 class PlayerIndex:
-    """Handle to index; a handle not seen before gets the next one. Nothing is trimmed or folded."""
+    """Handle to index; a new handle gets the next index. Handles are not trimmed or folded."""
 
     def __init__(self, handles: pa.StringArray) -> None:
         self._index = _Numbering(zip(handles.to_pylist(), range(len(handles)), strict=True))
@@ -29,11 +29,11 @@ class PlayerIndex:
         return len(self._index)
 
     def rows(self, handles: pa.StringArray) -> npt.NDArray[np.int32]:
-        """Index of each handle, in order of first appearance where new."""
+        """Index of each handle; new handles are numbered in order of first appearance."""
         return np.fromiter(map(self._index.__getitem__, handles.to_pylist()), np.int32, len(handles))
 
     def known(self, handles: Iterable[str]) -> list[int]:
-        """Indices of those of ``handles`` that have one."""
+        """Indices of the given handles that have an index."""
         return [self._index[handle] for handle in handles if handle in self._index]
 
     def since(self, player: int) -> pa.StringArray:
@@ -42,12 +42,12 @@ class PlayerIndex:
 
 
 def read_handles(lake: Lake, dataset: str, files: Sequence[str], n_players: int) -> pa.StringArray:
-    """Handle of each of the ``n_players`` in some parts.
+    """Handle of each of the ``n_players`` in the parts ``files``.
 
     Raises
     ------
     MissingError, DamagedError
-        A part is gone, or they do not hold the players 0, 1, 2, ...; names the part.
+        A part is missing, or the parts do not hold the players 0, 1, 2, ...; names the part.
     """
     parts = []
     start = 0
@@ -56,7 +56,7 @@ def read_handles(lake: Lake, dataset: str, files: Sequence[str], n_players: int)
         if isinstance(data, LakeError):
             raise data
         if digest_of(data) not in path:
-            raise damaged(path, "is not what its name says")
+            raise damaged(path, "does not match the digest in its name")
         table = parquet.decode(data, "players", path)
         stop = start + table.num_rows
         last = stop == n_players if path == paths[-1] else stop <= n_players
@@ -70,8 +70,8 @@ def read_handles(lake: Lake, dataset: str, files: Sequence[str], n_players: int)
 def encode_part(first_player: int, handles: pa.StringArray, epoch: int = 0) -> tuple[str, pa.Buffer]:
     """File name and bytes of a part: ``handles`` of the players from ``first_player`` on.
 
-    The name tells the bytes, so that no writer ever puts other players in the place of those that a data set has.
-    ``epoch`` is that of the data set, see ``ranklake.storage.leases.roots``.
+    The name contains a digest of the bytes, so no writer replaces a part by other players. ``epoch`` is that of the
+    data set, see ``ranklake.storage.leases.roots``.
     """
     players = np.arange(first_player, first_player + len(handles), dtype=np.int32)
     data = parquet.encode(pa.table({"player": players, "handle": handles}), "players")
@@ -79,9 +79,9 @@ def encode_part(first_player: int, handles: pa.StringArray, epoch: int = 0) -> t
 
 
 def parts_that_stay(files: Sequence[str], n_players: int) -> tuple[list[str], int]:
-    """Parts that a new one does not take in, and the first player of the new one.
+    """Parts that are not merged into a new part, and the first player of the new part.
 
-    Small parts are taken in, so that however often a few players come, the parts are few.
+    Small parts are merged into it, so that the number of parts stays small after many small ingests.
     """
     stay, first = list(files), n_players
     while stay and n_players - (start := int(stay[-1].partition("-")[0])) < _PART_PLAYERS:

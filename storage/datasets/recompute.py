@@ -18,7 +18,7 @@ from .standings import StandingsPart, StoredStandings
 
 __all__ = ["contests_at", "contests_with", "recompute", "renamed"]
 
-_FEW = 32  # up to so many contests are read one by one, more in one range
+_FEW = 32  # up to this many contests are read one by one, more in one range
 
 
 def renamed(before: Mapping[str, Alias], after: Mapping[str, Alias]) -> list[str]:
@@ -31,10 +31,10 @@ def contests_with(stored: StoredStandings, players: Iterable[int], n_players: in
     """Places in rated order of the contests with any of ``players``; reads all standings."""
     wanted = np.zeros(n_players, np.bool_)
     wanted[list(players)] = True
-    found: set[int] = set()
+    places: set[int] = set()
     for part in stored.parts():
-        found.update(np.unique(part.contests_of(np.flatnonzero(wanted[part.player]))).tolist())
-    return found
+        places.update(np.unique(part.contests_of(np.flatnonzero(wanted[part.player]))).tolist())
+    return places
 
 
 def contests_at(
@@ -88,9 +88,9 @@ def recompute(
     if len(part.player) == 0 < row.n_rows:
         contest = quote(row.contest_id)
         raise LakeError(
-            f"contest {row.contest_id}: nobody would be left of its {row.n_rows} players; remove the whole contest "
-            f"(`ranklake remove {contest} --dataset {dataset}`), or take disqualifications back "
-            f"(`ranklake amend {contest} --remove HANDLE --undo --dataset {dataset}`) and pass it over "
+            f"contest {row.contest_id}: none of its {row.n_rows} players would be left; remove the whole contest "
+            f"(`ranklake remove {contest} --dataset {dataset}`), or undo disqualifications "
+            f"(`ranklake amend {contest} --remove HANDLE --undo --dataset {dataset}`) and exclude it from the rating "
             f"(`ranklake rate --run RUN --exclude {contest}`)"
         )
     digest = row.digest_of(handles.take(pa.array(part.player)), part.lo, part.hi)
@@ -103,9 +103,9 @@ def _check_stands(row: Row, stored: StandingsPart, log: Log, handles: pa.StringA
     names = handles.take(pa.array(stored.player)).to_pylist()
     if not participated(handle, names, log.aliases, row.time_seconds):
         folded = handle.strip().casefold()
-        alike = [repr(name) for name in names if name.strip().casefold() == folded]
-        hint = f"there is {', '.join(alike)}" if alike else "give the handle as its source spells it"
-        raise LakeError(f"contest {row.contest_id}: nobody called {handle!r} took part; {hint}")
+        similar = [repr(name) for name in names if name.strip().casefold() == folded]
+        hint = f"there is {', '.join(similar)}" if similar else "give the handle as its source spells it"
+        raise LakeError(f"contest {row.contest_id}: no player {handle!r} took part; {hint}")
 
 
 def _check_distinct(
@@ -124,5 +124,5 @@ def _check_distinct(
     raise LakeError(
         f"contest {row.contest_id}: {' and '.join(map(repr, both))} both took part, and by their aliases are one "
         f"player, {name!r}; disqualify one of them first (`ranklake amend {quote(row.contest_id)} --remove HANDLE "
-        f"--dataset {dataset}`), or take the alias back (`ranklake unalias OLD --dataset {dataset}`)"
+        f"--dataset {dataset}`), or undo the alias (`ranklake unalias OLD --dataset {dataset}`)"
     )

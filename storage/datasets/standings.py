@@ -1,4 +1,4 @@
-"""Stored standings of a data set in rated order, however its contests lie in files; as its source gave them."""
+"""Stored standings of a data set, as its source gave them: read in rated order, whatever files the contests are in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["StandingsPart", "StoredStandings", "concatenate_ranges", "standings_
 
 Longs = npt.NDArray[np.int64]
 
-# A corrected contest lies in a file of its own, its neighbours in an older file: this many shared files are cached.
+# A corrected contest has a file of its own, and its neighbours share an older file. This many shared files are cached.
 _CACHED_FILES = 4
 # Contests that follow each other in one file are returned as a view from this many rows on. Shorter ranges, as after
 # corrections and sorting, are copied together: each costs a few array operations, and so does a file.
@@ -62,7 +62,7 @@ class StandingsPart:
 
 
 def standings_name(data: pa.Buffer, epoch: int = 0) -> str:
-    """File name of standings: it tells the bytes, so that no writer ever puts others in their place.
+    """File name of standings: it contains a digest of the bytes, so no writer replaces them by others.
 
     ``epoch`` is that of the data set, see ``ranklake.storage.leases.roots``.
     """
@@ -102,15 +102,15 @@ class StoredStandings:
         Raises
         ------
         MissingError, DamagedError
-            A standings file is gone, or does not hold its contests.
+            A standings file is missing, or does not hold its contests.
         """
         start, stop, _ = slice(start, stop).indices(len(self._file))
         if start >= stop:
             return
         file, first_row = self._file[start:stop], self._first_row[start:stop]
         n_rows = self._n_rows[start:stop]
-        goes_on = (file[1:] == file[:-1]) & (first_row[1:] == first_row[:-1] + n_rows[:-1])
-        cuts = np.concatenate([[0], np.flatnonzero(~goes_on) + 1])  # where ranges begin
+        adjacent = (file[1:] == file[:-1]) & (first_row[1:] == first_row[:-1] + n_rows[:-1])
+        cuts = np.concatenate([[0], np.flatnonzero(~adjacent) + 1])  # where ranges begin
         rows = np.add.reduceat(n_rows, cuts)
         long = rows >= _VIEW_ROWS
         gathered = np.cumsum(np.where(long, 0, rows)) // _GATHERED_ROWS
@@ -121,14 +121,14 @@ class StoredStandings:
             yield self._view(ends[a], ends[b]) if b - a == 1 else self._gathered(ends[a], ends[b])
 
     def _view(self, begin: int, end: int) -> StandingsPart:
-        """Contests that lie one after the other in one file: a view of it."""
+        """Contests that follow each other in one file: a view of it."""
         offsets = self._offsets(begin, end)
         table = self._table(int(self._file[begin]), int(offsets[-1]))
         rows = table.slice(int(self._first_row[begin]), int(offsets[-1]))
         return StandingsPart(begin, offsets, *(rows.column(name).to_numpy() for name in ("player", "lo", "hi")))
 
     def _gathered(self, begin: int, end: int) -> StandingsPart:
-        """Contests from here and there, copied together."""
+        """Contests from several ranges or files, copied together."""
         file = self._file[begin:end]
         numbers = np.unique(file)
         tables = [self._table(number) for number in numbers.tolist()]
@@ -143,7 +143,7 @@ class StoredStandings:
         return np.concatenate([[0], np.cumsum(self._n_rows[begin:end])])
 
     def _table(self, number: int, rows: int = 0) -> pa.Table:
-        """A file's columns; it stays at hand for a while if more than these ``rows`` of it may be asked for."""
+        """A file's columns; the table is cached if more than these ``rows`` of it may be needed."""
         table = self._cached.get(number)
         if table is None:
             table = self._read(self._names[number], self._rows_wanted[number])
@@ -164,12 +164,12 @@ class StoredStandings:
 
     def _holds_its_contests(self, path: str, file: str) -> bool:
         ids = self._lake.read_table(path, "standings", ["contest_id"]).column("contest_id")
-        mine = np.flatnonzero(self._file == self._names.index(file))
-        first_row, n_rows = self._first_row[mine], self._n_rows[mine]
+        members = np.flatnonzero(self._file == self._names.index(file))
+        first_row, n_rows = self._first_row[members], self._n_rows[members]
         if np.any(first_row + n_rows > len(ids)):
             return False
-        wanted = self._contests.column("contest_id").take(pa.array(mine))
+        wanted = self._contests.column("contest_id").take(pa.array(members))
         rows = concatenate_ranges(first_row, n_rows)
-        expected = wanted.take(pa.array(np.repeat(np.arange(len(mine)), n_rows)))
-        n_mine: int = pc.sum(pc.is_in(ids, value_set=wanted.combine_chunks())).as_py() or 0
-        return n_mine == len(rows) and bool(pc.all(pc.equal(ids.take(pa.array(rows)), expected)).as_py())
+        expected = wanted.take(pa.array(np.repeat(np.arange(len(members)), n_rows)))
+        n_present: int = pc.sum(pc.is_in(ids, value_set=wanted.combine_chunks())).as_py() or 0
+        return n_present == len(rows) and bool(pc.all(pc.equal(ids.take(pa.array(rows)), expected)).as_py())

@@ -1,4 +1,4 @@
-"""Addresses that cannot be the address of a lake, but that fsspec would read as another folder than the one meant."""
+"""Checks of the address of a lake. Without them fsspec reads some wrong addresses as another folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DRIVE = re.compile("[A-Za-z]:")
 
 
 def check_address(url: str) -> None:
-    """Refuse an address that names no folder, or by mistake a folder in the working folder.
+    """Refuse an address that names no folder, or that fsspec would read as a folder in the working folder.
 
     Raises
     ------

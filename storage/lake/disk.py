@@ -41,9 +41,9 @@ _TEXTS = {
     "waits for half a minute; if a publish is suspended while another process takes its lease over, run "
     "`ranklake publish --run RUN --afresh` after it has ended",
     "flush": "this file system cannot flush files to the disk; after a power cut run `ranklake verify`, and ingest "
-    "again what it names",
+    "again the data sets that it names",
     "unconditional": "the client of this store cannot replace a file on condition that it is unchanged; use --steal "
-    "only when the process that holds the lease has ended, as it could overwrite what is committed after it",
+    "only when the process that holds the lease has ended, as it could overwrite later commits",
     "folders": "this file system cannot flush folders to the disk; after a power cut run `ranklake verify`, and ingest "
     "again if the newest contests are missing",
 }
@@ -209,10 +209,10 @@ class Disk:
         """Log that files of a store cannot be replaced on condition."""
         self._log("unconditional")
 
-    def _log(self, what: str) -> None:
-        if (what, self._url) not in _LOGGED:
-            _LOGGED.add((what, self._url))
-            log.warning("lake %s: %s", self._url, _TEXTS[what])
+    def _log(self, limitation: str) -> None:
+        if (limitation, self._url) not in _LOGGED:
+            _LOGGED.add((limitation, self._url))
+            log.warning("lake %s: %s", self._url, _TEXTS[limitation])
 
 
 def too_long(full: str) -> str:

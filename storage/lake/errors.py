@@ -48,7 +48,7 @@ class MissingError(LakeError):
 
 
 class DamagedError(LakeError):
-    """A file exists, but its content is not what it must be."""
+    """A file exists, but its content is not valid."""
 
 
 class UnreachableError(LakeError):

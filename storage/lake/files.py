@@ -74,7 +74,7 @@ class LakeFiles:
         with lake_errors("open the lake", url, bucket):
             if not filesystem.isdir(root):
                 if bucket and not filesystem.exists(bucket):
-                    raise MissingError(f"{url}: bucket {bucket} is not there; make it, or mend the lake's address")
+                    raise MissingError(f"{url}: bucket {bucket} does not exist; make it, or correct the lake's address")
                 if not bucket and filesystem.exists(root):
                     raise AddressError(f"{url}: is a file, and a lake is a folder; give the folder that holds it")
                 if not create:
@@ -297,7 +297,7 @@ class LakeFiles:
                 if content == wanted:
                     return now
                 if now != version:
-                    raise ConflictError(f"{path}: it is no longer what was read", path=path) from refused
+                    raise ConflictError(f"{path}: it has changed since it was read", path=path) from refused
             raise refused
 
     def _create_remotely(self, full: str, data: bytes) -> bool:

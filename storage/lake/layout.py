@@ -78,13 +78,13 @@ def check_dataset_name(name: str) -> str:
 
 
 def kind_of(folder: str) -> str:
-    """What a folder belongs to: ``source``, ``run``, ``search`` or ``data set``."""
+    """The kind of thing that a folder belongs to: ``source``, ``run``, ``search`` or ``data set``."""
     kinds = {RAW: "source", RUNS: "run", SEARCHES: "search"}
     return kinds.get(folder.partition("/")[0], "data set")
 
 
 def portability_problem(name: str) -> str:
-    """Why some disk cannot have a folder with this valid name, to follow "must not"; empty if every disk can."""
+    """The reason why some disks cannot have a folder with this valid name, for a text after "must not"; else empty."""
     if name.endswith("."):
         return "end with '.', which Windows drops"
     if _is_device(name):
@@ -134,14 +134,14 @@ def players_file(dataset: str, file: str) -> str:
 
 
 def dataset_folder(dataset: str) -> str:
-    """Folder of all that belongs to a data set."""
+    """Folder of all files of a data set."""
     return check_dataset_name(dataset)
 
 
 def raw_folder(source: str, kind: str = "") -> str:
     """Folder of a source's responses, or of its responses of one kind."""
     folder = f"{RAW}/{_check_name('source', source)}"
-    return f"{folder}/{_check_name('kind of answer', kind)}" if kind else folder
+    return f"{folder}/{_check_name('kind of response', kind)}" if kind else folder
 
 
 def raw_file(source: str, kind: str, key: str, version: int = 0) -> str:
@@ -158,7 +158,7 @@ def raw_file_before(source: str, kind: str, key: str, version: int = 0) -> str:
 
 
 def raw_index(source: str) -> str:
-    """Index of a source's responses, as JSON: can be made again from the responses."""
+    """Index of a source's responses, as JSON; it can be rebuilt from the responses."""
     return f"{RAW}/{_check_name('source', source)}/index.json"
 
 
@@ -173,7 +173,7 @@ def source_file(dataset: str, source: str) -> str:
 
 
 def run_folder(run: str) -> str:
-    """Folder of all that belongs to a run."""
+    """Folder of all files of a run."""
     return f"{RUNS}/{check_run_name(run)}"
 
 

@@ -20,9 +20,9 @@ __all__ = ["Conditional", "bucket_of", "connect", "lake_errors"]
 
 _TRIES = 3
 _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
-_EXTRAS = {"s3": "s3", "s3a": "s3"}  # what to install, of ours
+_EXTRAS = {"s3": "s3", "s3a": "s3"}  # extras of this package, by protocol
 
-# By default a file's size is asked for before it is read, and where there is no file its folder is listed.
+# By default a client requests a file's size before it reads the file, and lists the folder of a missing file.
 _OPTIONS: dict[str, dict[str, Any]] = {"s3": {"max_concurrency": 1}, "s3a": {"max_concurrency": 1}}
 
 
@@ -46,8 +46,8 @@ def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
         # A cached listing would hide our own later writes.
         filesystem, root = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
     except ImportError as error:
-        package = f"'ranklake[{_EXTRAS[protocol]}]'" if protocol in _EXTRAS else "what it names"
-        raise LakeError(f"{url}: {error}; `pip install {package}`") from error
+        remedy = f"`pip install 'ranklake[{_EXTRAS[protocol]}]'`" if protocol in _EXTRAS else "install that package"
+        raise LakeError(f"{url}: {error}; {remedy}") from error
     except Exception as error:  # each file system has errors of its own for addresses that it cannot use
         reason = (str(error) or type(error).__name__).partition("\n")[0]
         raise AddressError(f"{url}: cannot be the address of a lake: {reason}; {ADDRESS_FORMS}") from error
@@ -89,9 +89,9 @@ class Conditional:
         bucket, key, _ = self._filesystem.split_path(full)
 
         async def get() -> tuple[bytes, str]:
-            answer = await self._filesystem._call_s3("get_object", Bucket=bucket, Key=key)
-            async with answer["Body"] as body:
-                return await body.read(), answer["ETag"]
+            response = await self._filesystem._call_s3("get_object", Bucket=bucket, Key=key)
+            async with response["Body"] as body:
+                return await body.read(), response["ETag"]
 
         data, version = self._again(lambda: sync(self._filesystem.loop, get))
         return data, version
@@ -105,8 +105,8 @@ class Conditional:
             The object is of another version, or the request failed. A failed request may have succeeded in the store.
         """
         how = {"IfMatch": version} if version else {"mode": "create"}
-        answer = self._filesystem.pipe_file(full, data, **how)
-        return str(answer["ETag"]) if answer else self.read(full)[1]  # s3fs returns nothing for very large ones
+        response = self._filesystem.pipe_file(full, data, **how)
+        return str(response["ETag"]) if response else self.read(full)[1]  # s3fs returns nothing for very large objects
 
     def delete(self, full: str, version: str) -> None:
         """Delete an object on condition that it has that version; raises as :meth:`replace`."""
@@ -140,7 +140,7 @@ def lake_errors(action: str, path: str, bucket: str = "", disk: str = "") -> Ite
         raise
     except FileNotFoundError as error:
         if bucket and action in ("write", "create"):
-            problem = f"{path}: cannot {action}: bucket {bucket} is not there; make it, or mend the lake's address"
+            problem = f"{path}: cannot {action}: bucket {bucket} does not exist; make it, or correct the lake's address"
             raise LakeError(problem, path=path) from error
         raise MissingError(f"{path}: there is no such file; {remedy_for(path)}", path=path) from error
     except Exception as error:
@@ -152,4 +152,4 @@ def lake_errors(action: str, path: str, bucket: str = "", disk: str = "") -> Ite
             raise NoSpaceError(
                 f"{path}: cannot {action}: {reason} ({free_space(disk)}); {HOW_TO_FREE_SPACE}", path=path
             ) from error
-        raise LakeError(f"{path}: cannot {action}: {reason}; mend that and run again", path=path) from error
+        raise LakeError(f"{path}: cannot {action}: {reason}; correct this and run again", path=path) from error

@@ -16,31 +16,31 @@ if TYPE_CHECKING:
 __all__ = ["damaged", "remedies_for_sources", "remedy_for", "with_remedies"]
 
 _RESTORE = "restore it or make it again"
-_OF_SITES = ("standings", "contests", "players", "log")  # folders that can be made again from a site's responses
+_OF_SITES = ("standings", "contests", "players", "log")  # folders that can be rebuilt from a site's responses
 
 
 def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
-    """What to do if the file or folder at ``path`` inside the lake is missing or damaged.
+    """The remedy if the file or folder at ``path`` inside the lake is missing or damaged.
 
     Parameters
     ----------
     sources
-        Sites from whose responses the data set was made, as far as they are known.
+        Sites from whose responses the data set was made, if they are known.
     """
     top, name, *more = [*path.split("/"), "", ""]
     if path.rpartition("/")[2].startswith("lease-"):
-        return "delete it if nobody is at work there"
+        return "delete it if no process uses that folder"
     if top == RUNS and name:
         return _of_run(name, *more)
     if top == PUBLISHED and name:
         if more[0] in ("latest.parquet", "latest.json"):
-            return f"delete it if it is there, and `ranklake publish --run {name}` makes it again"
+            return f"delete it if it exists, and `ranklake publish --run {name}` makes it again"
         return f"`ranklake publish --run {name} --afresh` makes it again"
     if top == RAW and name:
         index = raw_index(name)
         if path == index:
             return "delete it, it is made again"
-        return f"delete it and {index}, and the next `ranklake ingest` of the site asks for it again"
+        return f"delete it and {index}, and the next `ranklake ingest` of the site requests it again"
     if name == "sources":
         site = more[0].removesuffix(".json")
         return f"delete it, and `ranklake normalise --source {site} --dataset {top}` makes it again"
@@ -55,9 +55,9 @@ def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
     return _RESTORE
 
 
-def damaged(path: str, what: str) -> DamagedError:
-    """The error for a damaged ``path``: the damage, ``what``, and the remedy."""
-    return DamagedError(f"{path}: {what}; {remedy_for(path)}", path=path)
+def damaged(path: str, damage: str) -> DamagedError:
+    """The error for a damaged ``path``, with a description of the damage and the remedy."""
+    return DamagedError(f"{path}: {damage}; {remedy_for(path)}", path=path)
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def with_remedies(lake: LakeFiles) -> Iterator[None]:
 
 
 def remedies_for_sources(lake: LakeFiles, message: str, path: str) -> str:
-    """A message about ``path`` with a better remedy if its data set came from sites: make it from responses again."""
+    """A message about ``path``; if its data set came from sites, with the remedy to rebuild it from their responses."""
     top, _, rest = path.partition("/")
     if rest.partition("/")[0] not in _OF_SITES or top in (RUNS, PUBLISHED, RAW):
         return message
@@ -89,5 +89,5 @@ def _of_run(run: str, kind: str = "", file: str = "", *_: str) -> str:
     if kind == "rounds" and (number := re.match("[0-9]+", file)):
         return f"`ranklake rate --run {run} --from {int(number[0])}` rates it again"
     if kind == "snapshots":
-        return f"`ranklake compact --run {run}` removes it, and an older one serves"
+        return f"`ranklake compact --run {run}` removes it, and an older one is used"
     return _RESTORE

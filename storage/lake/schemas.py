@@ -34,10 +34,11 @@ def check_format(found: object, path: str) -> None:
         ``found`` is no version at all.
     """
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise damaged(path, f"says format {found!r}, which no release wrote")
+        raise damaged(path, f"has format {found!r}, which no release wrote")
     if found != FORMAT_VERSION:
-        way = "update ranklake" if found > FORMAT_VERSION else f"use an older release, or {remedy_for(path)}"
-        raise FormatError(f"{path} is format {found}, this code reads {FORMAT_VERSION}; {way}", path=path, found=found)
+        remedy = "update ranklake" if found > FORMAT_VERSION else f"use an older release, or {remedy_for(path)}"
+        message = f"{path} is format {found}, this code reads {FORMAT_VERSION}; {remedy}"
+        raise FormatError(message, path=path, found=found)
 
 
 def conform(table: pa.Table, name: str) -> pa.Table:
@@ -181,7 +182,7 @@ _CONTESTS = pa.schema(
     ]
 )
 
-# What consumers read. A column that a later release adds is null in what earlier ones published: all may have nulls.
+# Tables for consumers. A column of a later release is null in rows of earlier releases, so all columns may have nulls.
 PUBLISHED = {
     name: pa.schema([field.with_nullable(True) for field in schema])
     for name, schema in {

@@ -18,8 +18,8 @@ from .reserve import refill_reserve, with_reserve
 __all__ = ["HEARTBEAT_SECONDS", "MISSED_HEARTBEATS", "hold_lease"]
 
 HEARTBEAT_SECONDS = 10.0
-MISSED_HEARTBEATS = 6  # after so many the holder counts as ended
-FORGOTTEN_SECONDS = 30 * 86_400.0  # after so long without a heartbeat a writer does not come back
+MISSED_HEARTBEATS = 6  # after this many the holder counts as ended
+FORGOTTEN_SECONDS = 30 * 86_400.0  # after this long without a heartbeat a writer does not come back
 
 
 @contextmanager
@@ -141,8 +141,8 @@ def _is_free(lake: Lake, folder: str, found: tuple[int, LeaseHolder], heartbeat_
 def _held_error(folder: str, by: LeaseHolder) -> LeaseHeldError:
     age = max(time.time() - by.time_seconds, 0.0) if by.time_seconds else 0.0
     return LeaseHeldError(
-        f"{folder}: {by.owner} is at work there, last heartbeat {age:.0f} s ago; "
-        "wait for it, or if it is dead for certain, use --steal",
+        f"{folder}: {by.owner} holds the lease, last heartbeat {age:.0f} s ago; "
+        "wait for it, or use --steal if that process has certainly ended",
         path=folder,
         holder=by.owner,
         age_seconds=age,
@@ -152,15 +152,15 @@ def _held_error(folder: str, by: LeaseHolder) -> LeaseHeldError:
 def _remove_old_leases(lake: Lake, folder: str, number: int) -> int:
     """Delete older leases whose holders have ended; returns the newest one that may still be in use, -1 if none.
 
-    The lease after one that may still be in use stays, too: by it the old holder learns that it lost the lease.
+    The lease after one that may still be in use stays, too: the old holder detects by it that it lost the lease.
     """
     stays, predecessor = False, -1
     for old in sorted(old for old in lease_numbers(lake, folder) if old < number):
         with suppress(MissingError):
             was = read_lease(lake, folder, old)
-            gone = was.released or was.died or time.time() - was.time_seconds > FORGOTTEN_SECONDS
-            if gone and not stays:
+            ended = was.released or was.died or time.time() - was.time_seconds > FORGOTTEN_SECONDS
+            if ended and not stays:
                 lake.delete(lease_file(folder, old))
-            stays = not gone
+            stays = not ended
             predecessor = old if stays else predecessor
     return predecessor

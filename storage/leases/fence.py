@@ -16,10 +16,10 @@ fails with ENOENT (or ESTALE) and changes nothing. There is no third case, becau
 no clock are needed.
 
 A lease holder that is suspended before it made its fence makes it too late. Therefore it looks at the numbers of the
-leases once more after it made its fence. If a higher one is there, it gives up. If none is there, a higher one is
-created after that look, and its holder finds the fence.
+leases once more after it made its fence. If there is a higher one, it gives up. If there is none, a higher one is
+created after that check, and its holder finds the fence.
 
-On Windows a folder with an open file in it cannot be renamed. Then the next holder fails and says so.
+On Windows a folder with an open file in it cannot be renamed. Then the next holder fails with that error.
 
 In an object store there are no renames; see ``ranklake.storage.leases.roots``.
 """

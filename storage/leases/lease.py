@@ -55,7 +55,7 @@ class Lease:
         LeaseHeldError
             Another process took over; the error names it.
         """
-        try:  # reading is one request to a store, asking for existence may be two
+        try:  # a read is one request to a store, a check for existence may be two
             self._lake.read_bytes(lease_file(self._folder, self.number + 1))
         except MissingError:
             if not self._fence or self._lake.exists(self._fence):
@@ -130,10 +130,10 @@ class Lease:
 
     def _lost_error(self) -> LeaseHeldError:
         found = newest_lease(self._lake, self._folder)
-        by = found[1].owner if found else "somebody"
+        by = found[1].owner if found else "another process"
         return LeaseHeldError(
-            f"{self._folder}: {by} took over from this process, which showed no sign of life; it stops here, "
-            "and what it committed before stays",
+            f"{self._folder}: {by} took over from this process, whose lease had expired or was stolen; it stops here, "
+            "and its commits until then stay",
             path=self._folder,
         )
 

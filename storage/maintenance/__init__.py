@@ -1,1 +1,1 @@
-"""Verification and compaction of what is stored."""
+"""Verification and compaction of stored files."""

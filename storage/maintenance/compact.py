@@ -80,10 +80,10 @@ def remove_unusable_snapshots(run: Run) -> list[str]:
 
 
 def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tuple[int, int]:
-    """Put contests of a year together in files of about ``rows`` rows, in rated order.
+    """Merge the standings of each year's contests into files of about ``rows`` rows, in rated order.
 
-    The commit is the replacement of the table of contests. What was replaced stays for those who are reading, until the
-    next commit.
+    The commit is the replacement of the table of contests. The replaced files stay for running readers until the next
+    commit.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
     ValueError
         ``rows`` is not positive.
     MissingError, DamagedError
-        There is no such data set, a file is gone, or does not hold its contests; nothing has changed.
+        There is no such data set, a file is missing, or does not hold its contests; nothing has changed.
     NoSpaceError
         The disk has no space for all merged files; the smallest, as far as they fit, were written.
     """
@@ -177,7 +177,7 @@ def _gather(lake: Lake, name: str, group: Sequence[Row]) -> pa.Table:
     length = dict(zip(paths, (table.num_rows for table in tables), strict=True))
     for row in group:
         if row.row_start + row.n_rows > length[row.file]:
-            raise damaged(paths[row.file], f"has {length[row.file]} rows, contest {row.contest_id} wants more")
+            raise damaged(paths[row.file], f"has {length[row.file]} rows, contest {row.contest_id} needs more")
     starts = np.array([base[row.file] + row.row_start for row in group], np.int64)
     sizes = np.array([row.n_rows for row in group], np.int64)
     gathered = pa.concat_tables(tables).take(pa.array(concatenate_ranges(starts, sizes))).combine_chunks()
@@ -186,7 +186,7 @@ def _gather(lake: Lake, name: str, group: Sequence[Row]) -> pa.Table:
     for row, end in zip(group, np.cumsum(sizes).tolist(), strict=True):
         part = slice(end - row.n_rows, end)
         if row.digest_of(handles.slice(part.start, row.n_rows), lo[part], hi[part]) != row.source_digest:
-            raise damaged(paths[row.file], f"contest {row.contest_id} is not what its digest says")
+            raise damaged(paths[row.file], f"contest {row.contest_id} does not match its digest")
     return gathered
 
 

@@ -38,7 +38,7 @@ def verify_run(run: Run) -> Iterator[str]:
         except LakeError as error:
             yield str(error)
             continue
-        yield from (str(damaged(path, what)) for what in _segment_problems(segment, table))
+        yield from (str(damaged(path, problem)) for problem in _segment_problems(segment, table))
     digests = [digest for segment in chain.segments for digest in segment.digests]
     for last_round in run.snapshots():
         try:
@@ -47,7 +47,7 @@ def verify_run(run: Run) -> Iterator[str]:
             yield str(error)
             continue
         if last_round >= len(digests) or digest != digests[last_round]:
-            yield str(damaged(run.path_of_snapshot(last_round), "is of other rounds than the run has"))
+            yield str(damaged(run.path_of_snapshot(last_round), "belongs to other rounds than those of the run"))
 
 
 def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
@@ -67,7 +67,7 @@ def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
         for name in ("player", "lo", "hi"):
             wanted = np.concatenate([getattr(part, name) for part in parts])[counts]
             if not np.array_equal(table.column(name).to_numpy(), wanted):
-                yield str(damaged(run.path_of(segment), f"{name} is not as in data set {dataset.name}"))
+                yield str(damaged(run.path_of(segment), f"{name} differs from data set {dataset.name}"))
                 break
 
 
@@ -89,7 +89,7 @@ def verify_dataset(dataset: Dataset) -> Iterator[str]:
             yield str(damaged(layout.players_folder(dataset.name), "has a player twice"))
         log = dataset.log()
         if log.entries and log.digest not in dataset.log_path:
-            yield str(damaged(dataset.log_path, "is not what its name says"))
+            yield str(damaged(dataset.log_path, "does not match the digest in its name"))
     except LakeError as error:
         yield str(error)
     files: dict[str, list[Row]] = {}
@@ -101,34 +101,34 @@ def verify_dataset(dataset: Dataset) -> Iterator[str]:
         try:
             data = dataset.lake.read_bytes(path)
             if not file.startswith(digest_of(data)):
-                raise damaged(path, "is not what its name says")
+                raise damaged(path, "does not match the digest in its name")
             standings = parquet.decode(data, "standings", path)
         except LakeError as error:
             sound = False
             yield str(error)
             continue
-        for what in _standings_problems(standings, members, handles):
+        for problem in _standings_problems(standings, members, handles):
             sound = False
-            yield str(damaged(path, what))
+            yield str(damaged(path, problem))
     if sound and handles is not None and log is not None:
-        yield from (f"{table}: {what}; {remedy_for(table)}" for what in _outdated_digests(dataset, rows))
+        yield from (f"{table}: {problem}; {remedy_for(table)}" for problem in _outdated_digests(dataset, rows))
 
 
 def _segment_problems(segment: Segment, table: pa.Table) -> Iterator[str]:
     """Differences between a segment's rows and the rounds of its manifest."""
     rounds = np.repeat(np.arange(segment.first_round, segment.stop_round), segment.rows)
     if not np.array_equal(table.column("round_index").to_numpy(), rounds):
-        yield "its rows are not of the rounds its manifest says"
+        yield "its rows are of other rounds than those in its manifest"
         return
     contests = pa.array(segment.contest_ids, pa.string()).take(pa.array(rounds - segment.first_round))
     if not _equal(table.column("contest_id"), contests):
-        yield "its rows are not of the contests its manifest says"
+        yield "its rows are of other contests than those in its manifest"
     lo, hi = (table.column(name).to_numpy() for name in ("lo", "hi"))
     if not _in_order(lo, hi, np.array(segment.rows, np.int64)):
         yield "its rows are not in order of place"
     for name in ("mu_prior", "sigma_prior", "mu", "sigma"):
         if not np.isfinite(table.column(name).to_numpy()).all():
-            yield f"{name} is not a number somewhere"
+            yield f"{name} has values that are not finite"
 
 
 def _standings_problems(table: pa.Table, members: list[Row], handles: pa.StringArray | None) -> Iterator[str]:
@@ -136,15 +136,15 @@ def _standings_problems(table: pa.Table, members: list[Row], handles: pa.StringA
     starts = np.array([row.row_start for row in members], np.int64)
     sizes = np.array([row.n_rows for row in members], np.int64)
     if np.any(starts + sizes > table.num_rows) or np.any(starts < 0) or np.any(sizes < 0):
-        yield f"has {table.num_rows} rows, contests in it want more"
+        yield f"has {table.num_rows} rows, its contests need more"
         return
-    ends, mine = np.cumsum(sizes), concatenate_ranges(starts, sizes)
-    rows = table if np.array_equal(mine, np.arange(table.num_rows)) else table.take(pa.array(mine))
+    ends, used = np.cumsum(sizes), concatenate_ranges(starts, sizes)
+    rows = table if np.array_equal(used, np.arange(table.num_rows)) else table.take(pa.array(used))
     ids = pa.array([row.contest_id for row in members], pa.string()).take(
         pa.array(np.repeat(np.arange(len(members)), sizes))
     )
     if not _equal(rows.column("contest_id"), ids):
-        yield "holds other contests than the table of contests says"
+        yield "holds other contests than those in the table of contests"
         return
     names = rows.column("handle").combine_chunks()
     player, lo, hi = (rows.column(name).to_numpy() for name in ("player", "lo", "hi"))
@@ -157,14 +157,14 @@ def _standings_problems(table: pa.Table, members: list[Row], handles: pa.StringA
     for row, end in zip(members, ends.tolist(), strict=True):
         part = slice(end - row.n_rows, end)
         if row.digest_of(names.slice(part.start, row.n_rows), lo[part], hi[part]) != row.source_digest:
-            yield f"contest {row.contest_id} is not what its digest says"
+            yield f"contest {row.contest_id} does not match its digest"
 
 
 def _outdated_digests(dataset: Dataset, rows: list[Row]) -> Iterator[str]:
     """Contests whose size or digest is not that of their standings after corrections."""
     if not dataset.corrected:
         wrong = [r for r in rows if (r.n_players, r.content_digest) != (r.n_rows, r.source_digest)]
-        yield from (f"contest {row.contest_id} has a digest of corrections that there are not" for row in wrong)
+        yield from (f"contest {row.contest_id} has a digest with corrections, but none is in force" for row in wrong)
         return
     handles = dataset.handles()
     for part in dataset.standings():
@@ -174,7 +174,7 @@ def _outdated_digests(dataset: Dataset, rows: list[Row]) -> Iterator[str]:
         ):
             digest = row.digest_of(names.slice(start, stop - start), part.lo[start:stop], part.hi[start:stop])
             if (row.n_players, row.content_digest) != (stop - start, digest):
-                yield f"contest {row.contest_id} is not what its digest says once it is corrected"
+                yield f"contest {row.contest_id} does not match its digest after corrections"
 
 
 def _in_order(lo: npt.NDArray[np.int32], hi: npt.NDArray[np.int32], sizes: Longs) -> bool:

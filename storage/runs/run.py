@@ -94,7 +94,7 @@ class Run(StoredRun):
             if isinstance(data, LakeError):
                 raise data
             if digest_of(data) != segment.file_digest:
-                raise damaged(old.path_of(segment), "is not what its manifest says")
+                raise damaged(old.path_of(segment), "does not match its manifest")
             lease.write_bytes(new.path_of(segment), data)
             lease.write_bytes(new._path(segment.first_round, MANIFEST), segment.to_json())
         for last_round in [number for number in reversed(old.snapshots()) if number < chain.stop_round]:

@@ -199,11 +199,11 @@ def _follow(
         raise damaged(f"{folder}/{numbered(next_round, MANIFEST)}", f"is missing, while {path} is there")
     segment = decode(Segment, manifest, path)
     if segment.first_round != number:
-        raise damaged(path, f"says it begins at round {segment.first_round}")
+        raise damaged(path, f"has round {segment.first_round} as its first round")
     if segment.parent != parent:
-        raise damaged(path, f"continues {segment.parent!r}, the round before is {parent!r}")
+        raise damaged(path, f"has parent {segment.parent!r}, the round before has digest {parent!r}")
     data = segment.file
     if sizes.get(data) != segment.file_size:
-        found = f"has {sizes[data]} bytes" if data in sizes else "is missing"
-        raise damaged(f"{folder}/{data}", f"{found}, its manifest says {segment.file_size} bytes")
+        actual = f"has {sizes[data]} bytes" if data in sizes else "is missing"
+        raise damaged(f"{folder}/{data}", f"{actual}, its manifest records {segment.file_size} bytes")
     return segment

@@ -57,7 +57,7 @@ class _Manifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_VERS
 
     def __post_init__(self) -> None:
         if not self.parts or sum(part.rows for part in self.parts) != self.n_players:
-            raise ValueError("it contradicts itself")
+            raise ValueError("n_players is not the sum of the rows of its parts")
 
 
 def write_snapshot(
@@ -93,7 +93,7 @@ def write_snapshot(
 
     writer = writer or lake
     if lake.exists(folder):
-        # The manifest goes first: the old one must not stand beside new parts.
+        # The old manifest is deleted first: it must not be valid beside new parts.
         writer.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
         writer.delete_folder(folder)
 
@@ -188,10 +188,10 @@ def _read_part_name(lake: Lake, folder: str, number: int, part: _Part) -> pa.Tab
     except LakeError as error:
         raise _damaged(folder, f"{name} cannot be read") from error
     if (len(data), digest_of(data)) != (part.size, part.digest):
-        raise _damaged(folder, f"{name} is not what its manifest says")
+        raise _damaged(folder, f"{name} does not match its manifest")
     table = pa.ipc.open_file(pa.BufferReader(arrow_buffer(data))).read_all()
     if table.num_rows != part.rows:
-        raise _damaged(folder, f"{name} has {table.num_rows} players, its manifest says {part.rows}")
+        raise _damaged(folder, f"{name} has {table.num_rows} players, its manifest records {part.rows}")
     return table
 
 

@@ -46,8 +46,8 @@ class StoredRun:
         data, read = read_root(lake, path)
         if data is None:
             names = cls.names(lake)
-            there_are = f"there are: {', '.join(names)}" if names else "it holds none yet; `ranklake rate` makes one"
-            raise MissingError(f"no run {name!r} in {lake.url}; {there_are}", path=path)
+            existing = f"there are: {', '.join(names)}" if names else "it has none yet; `ranklake rate` makes one"
+            raise MissingError(f"no run {name!r} in {lake.url}; {existing}", path=path)
         config = decode(dict[str, Any], data, path)
         del config["format"]
         return cls(lake, name, config, read)
@@ -55,25 +55,25 @@ class StoredRun:
     @staticmethod
     def names(lake: Lake) -> list[str]:
         """Names of the runs of a lake, sorted."""
-        found = []
+        names = []
         for name in lake.list(layout.RUNS):
             try:
                 path = layout.run_file(name)
             except ValueError:
                 continue
             if has_root(lake, path):
-                found.append(name)
-        return found
+                names.append(name)
+        return names
 
     @classmethod
     def names_over_dataset(cls, lake: Lake, dataset: str) -> list[str]:
         """Names of the runs that rate a data set, sorted, as far as their ``run.json`` can be read."""
-        found = []
+        names = []
         for name in cls.names(lake):
             with suppress(LakeError):
                 if cls.open(lake, name).config.get("dataset") == dataset:
-                    found.append(name)
-        return found
+                    names.append(name)
+        return names
 
     def segments(self) -> Chain:
         """The rounds committed so far: the valid prefix, and the manifests beyond it."""
@@ -172,10 +172,10 @@ class StoredRun:
             if isinstance(data, LakeError):
                 raise data
             if verify and digest_of(data) != segment.file_digest:
-                raise damaged(path, "is not what its manifest says")
+                raise damaged(path, "does not match its manifest")
             table = parquet.decode(data, "rounds", path, columns)
             if table.num_rows != segment.n_rows:
-                raise damaged(path, f"has {table.num_rows} rows, its manifest says {segment.n_rows}")
+                raise damaged(path, f"has {table.num_rows} rows, its manifest records {segment.n_rows}")
             yield table
 
     def _snapshot_folders(self) -> list[tuple[int, bool]]:

@@ -42,7 +42,7 @@ def test_lease__of_who_is_alive_holds_and_of_the_dead_does_not_whatever_the_cloc
         assert running.wait().stopped
         refused = command_server.run(*arguments, before=ours)
         assert refused.code == 1
-        assert f"process {running.pid}) is at work there, last heartbeat" in refused.err
+        assert f"process {running.pid}) holds the lease, last heartbeat" in refused.err
         assert running.kill().killed
         assert command_server.run(*arguments, before=ours).code == 0
         assert_as_after(lake, step)

@@ -27,7 +27,7 @@ def assert_told_or_harmless(ended: Ended, how: str, step: Step, lake: Path) -> N
     assert ended.err.count("\n") == 1, ended.err
     words = WORDS[how if how in ERRORS else "ENOSPC"]
     assert words in ended.err, ended.err
-    assert ("to free some: `ranklake" if words == WORDS["ENOSPC"] else "mend that and run again") in ended.err, (
+    assert ("to free some: `ranklake" if words == WORDS["ENOSPC"] else "correct this and run again") in ended.err, (
         ended.err
     )
 

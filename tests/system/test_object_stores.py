@@ -210,7 +210,7 @@ def test_hold__is_exclusive_across_processes(url: str) -> None:
                 process.kill()
         assert (process.returncode, out) == (1, b"")
         assert b"runs/run: " in err
-        assert b"is at work there" in err
+        assert b"holds the lease" in err
         with pytest.raises(LeaseHeldError):
             rate_run(lake)
 
@@ -245,14 +245,14 @@ def test_lake__survives_a_fork(url: str) -> None:
 def test_open__a_bucket_that_is_not_there_is_named_and_never_made(store: Proxy) -> None:
     for create in (False, True):
         with pytest.raises(
-            MissingError, match=r"s3://nobody-made-it/lake: bucket nobody-made-it is not there; make it"
+            MissingError, match=r"s3://nobody-made-it/lake: bucket nobody-made-it does not exist; make it"
         ):
             Lake.open("s3://nobody-made-it/lake", create=create)
     filesystem = s3fs.S3FileSystem(skip_instance_cache=True)
     lake = Lake(filesystem, "nobody-made-it/lake", "s3://nobody-made-it/lake")
     actions: list[Callable[[str, bytes], object]] = [lake.write_bytes, lake.create_bytes]
     for action in actions:
-        with pytest.raises(LakeError, match=r"a/b: cannot .*: bucket nobody-made-it is not there"):
+        with pytest.raises(LakeError, match=r"a/b: cannot .*: bucket nobody-made-it does not exist"):
             action("a/b", b"")
     assert not filesystem.exists("nobody-made-it")
     assert not any(request.startswith("PUT /nobody-made-it ") for request in store.seen)
@@ -315,5 +315,5 @@ def test_command__tells_a_missing_bucket_in_one_line(store: Proxy) -> None:
         finally:
             process.kill()
     assert (process.returncode, out) == (1, b"")
-    assert err.decode().startswith("Error: s3://nobody-made-it/lake: bucket nobody-made-it is not there")
+    assert err.decode().startswith("Error: s3://nobody-made-it/lake: bucket nobody-made-it does not exist")
     assert err.count(b"\n") == 1

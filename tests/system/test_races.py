@@ -24,7 +24,7 @@ from ranklake.storage import Dataset, Lake
 pytestmark = pytest.mark.slow
 
 INGEST, RATED, RATE_AGAIN, PUBLISH, COMPACT_RUN, AMEND = 2, 3, 8, 4, 6, 7  # of the life
-AT_WORK = "is at work there, last heartbeat"
+AT_WORK = "holds the lease, last heartbeat"
 
 
 def stop(command_server: CommandServer, step: Step, lake: Path, at: int) -> RunningCommand:

@@ -511,7 +511,7 @@ def test_runs__lists_data_sets_and_how_far_runs_have_come(invoke: Command, lake:
     (Path(lake.url) / "runs" / "run" / "rounds" / "000000.parquet").unlink()
     text = invoke("runs", "--lake", lake.url).out
     assert "damaged from round 0 on" in text
-    assert "runs/run/rounds/000000.parquet: is missing, its manifest says" in text
+    assert "runs/run/rounds/000000.parquet: is missing, its manifest records" in text
 
 
 def test_runs__of_an_empty_lake_are_none(invoke: Command, tmp_path: Path) -> None:

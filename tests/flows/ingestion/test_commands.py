@@ -222,7 +222,7 @@ def test_verify__reads_the_responses_and_says_what_mends_them(
         place = path.relative_to(tmp_path / "lake")
         assert f"{place}: " in answer.out + answer.err
     assert (
-        "delete it and raw/codeforces/index.json, and the next `ranklake ingest` of the site asks for it again"
+        "delete it and raw/codeforces/index.json, and the next `ranklake ingest` of the site requests it again"
         in answer.out + answer.err
     )
     damaged.unlink()

@@ -210,7 +210,7 @@ def test_note__of_a_run_that_is_being_rated_names_the_writer_instead_of_a_comman
     make_behind(lake)
     with hold_lease(lake, "runs/run", "rate run"):
         assert note(lake, "run").startswith("run run is behind by 3 rounds; ")
-        assert note(lake, "run").endswith(" is at work there")
+        assert note(lake, "run").endswith(" holds the lease")
 
 
 def test_corrections__name_the_runs_that_no_longer_hold(lake: Lake, invoke: Command) -> None:

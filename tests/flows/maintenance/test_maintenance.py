@@ -212,7 +212,7 @@ def test_verify__rows_of_other_players_than_the_data_set_has_are_named(lake: Pat
     replace_rows(run, segment, table)
     answer = invoke("verify", "--lake", lake)
     assert answer.code == 1
-    assert f"{run.path_of(segment)}: player is not as in data set games; `ranklake rate --run run --from" in answer.out
+    assert f"{run.path_of(segment)}: player differs from data set games; `ranklake rate --run run --from" in answer.out
 
 
 def test_replay__of_any_stretch_gives_what_is_on_record(lake: Path, invoke: Command) -> None:
@@ -331,7 +331,7 @@ def test_delete__of_a_data_set_with_its_runs_leaves_nothing(lake: Path, invoke: 
 def test_delete__a_data_set_made_anew_does_not_inherit_runs(lake: Path, source: Path, invoke: Command) -> None:
     (lake / "games" / "contests" / "contests.parquet").unlink()
     message = invoke.refuses("ingest", "files", source, "--dataset", "games", "--lake", lake)
-    assert "runs of it are there: run" in message
+    assert "there are runs over the data set: run" in message
     assert "`ranklake delete --dataset games --with-runs`" in message
 
 

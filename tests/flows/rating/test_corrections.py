@@ -358,7 +358,7 @@ def of_run(lake: Lake) -> tuple[str, ...]:
         (("amend", "20", "--why", "x"), "name the players with --remove HANDLE", 2),
         (("amend", "99"), "no contest '99' in data set games, and nothing on record about it", 1),
         (("amend", "99", "--remove", "player 1"), "no contest '99' in data set games", 1),
-        (("amend", "20", "--remove", "nobody"), "contest 20: nobody called 'nobody' took part", 1),
+        (("amend", "20", "--remove", "nobody"), "contest 20: no player 'nobody' took part", 1),
         (("remove",), "Missing argument 'CONTEST...'", 2),
         (("remove", "99"), "no contest '99' in data set games", 1),
         (("alias", "player 1"), "give an old and a new name, or --list alone", 2),

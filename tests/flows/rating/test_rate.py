@@ -710,7 +710,7 @@ def test_rate__whatever_happened_before_the_end_is_that_of_an_undisturbed_run(
 def test_rate__of_a_run_that_somebody_else_rates_is_refused_until_it_is_stolen(lake: Lake) -> None:
     lost = pytest.raises(LeaseHeldError, match="took over")
     with lost, hold_lease(lake, "runs/run", "rate run"):
-        with pytest.raises(LeaseHeldError, match=r"runs/run: .* is at work there, last heartbeat"):
+        with pytest.raises(LeaseHeldError, match=r"runs/run: .* holds the lease, last heartbeat"):
             rate_run(lake)
         rate_run(lake, steal=True)
 

@@ -14,7 +14,7 @@ def games():
 
 
 def test_open__a_missing_data_set_names_those_there_are(lake):
-    with pytest.raises(MissingError, match=r"no data set 'x' in .*it holds none yet; `ranklake ingest` makes one"):
+    with pytest.raises(MissingError, match=r"no data set 'x' in .*it has none yet; `ranklake ingest` makes one"):
         Dataset.open(lake, "x")
     for name in ("cf", "atp"):
         ingest(lake, [contest("a", ["x", "y"])], name)
@@ -112,7 +112,9 @@ def test_players__parts_that_do_not_fit_are_damage(lake):
     (file,) = lake.list("games/players")
     data = lake.read_bytes(f"games/players/{file}")
     lake.write_bytes(f"games/players/{file}", data[:50] + bytes([data[50] ^ 1]) + data[51:])
-    with pytest.raises(DamagedError, match=rf"games/players/{file}: is not what its name says; restore it, or `"):
+    with pytest.raises(
+        DamagedError, match=rf"games/players/{file}: does not match the digest in its name; restore it, or `"
+    ):
         Dataset.open(lake, "games").handles()
     contests, (other, part) = Dataset.open(lake, "games").contests, encode_part(1, pa.array(["y"]))
     lake.write_bytes(f"games/players/{other}", part)

@@ -82,7 +82,7 @@ def test_ingest__whatever_ratings_depend_on_is_a_correction(lake, change):
 def test_ingest__a_contest_twice_is_refused_and_the_rest_goes_on(lake):
     with Dataset.ingest(lake, "games") as body:
         body.add(BEFORE[0])
-        with pytest.raises(ValueError, match="contest a comes twice"):
+        with pytest.raises(ValueError, match="contest a is twice"):
             body.add(BEFORE[0])
         body.add(BEFORE[2])
     assert content(lake) == expected([BEFORE[0], BEFORE[2]])

@@ -274,7 +274,9 @@ def test_windows__a_file_in_use_is_tried_again_for_a_while(
         "read": lambda: lake.read_bytes("f/a"),
     }
     if for_good:
-        with pytest.raises(LakeError, match=r"cannot access the file, for 0 s; another program may have it open; mend"):
+        with pytest.raises(
+            LakeError, match=r"cannot access the file, for 0 s; another program may have it open; correct"
+        ):
             acts[action]()
     else:
         acts[action]()
@@ -291,7 +293,7 @@ def test_posix__a_refusal_is_told_at_once(lake: Lake, monkeypatch: pytest.Monkey
         raise refused(errno.EACCES)
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(LakeError, match="f/a: cannot write: Permission denied; mend"):
+    with pytest.raises(LakeError, match="f/a: cannot write: Permission denied; correct"):
         lake.write_bytes("f/a", b"1")
     assert len(times) == 1
 

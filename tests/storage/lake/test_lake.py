@@ -96,7 +96,7 @@ def test_read__another_table_or_a_stranger_is_damage(lake, tmp_path):
     with pytest.raises(DamagedError, match=r"p\.parquet: has no column mu"):
         lake.read_table("p.parquet", "players", ["player", "mu"])
     pq.write_table(pa.table({"a": [1]}), tmp_path / "lake" / "s.parquet")
-    with pytest.raises(DamagedError, match=r"s\.parquet: says format 'none'"):
+    with pytest.raises(DamagedError, match=r"s\.parquet: has format 'none'"):
         lake.read_table("s.parquet", "rounds")
 
 

@@ -128,5 +128,5 @@ def test_format__an_older_one_says_what_to_do(monkeypatch):
 
 @pytest.mark.parametrize("found", [None, "1", 0, -1, True, 1.0])
 def test_format__what_is_no_version_is_damage(found):
-    with pytest.raises(DamagedError, match="x: says format"):
+    with pytest.raises(DamagedError, match="x: has format"):
         check_format(found, "x")

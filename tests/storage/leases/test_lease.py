@@ -59,7 +59,7 @@ def pretend(lake: Lake, number: int, **facts: object) -> None:
 
 
 def test_hold__is_exclusive_and_names_the_holder(lake: Lake) -> None:
-    me = rf"runs/run: .*@.* \(rate run, process {os.getpid()}\) is at work"
+    me = rf"runs/run: .*@.* \(rate run, process {os.getpid()}\) holds the lease"
     with hold_lease(lake, FOLDER, "rate run"):
         with pytest.raises(LeaseHeldError, match=me) as told, hold_lease(lake, FOLDER, "compact"):
             pass

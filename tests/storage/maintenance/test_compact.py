@@ -78,7 +78,7 @@ def test_compact__stops_at_a_damaged_file_and_names_it(lake):
     data = bytearray(lake.read_bytes(f"{ROUNDS}/000002.parquet"))
     data[50] ^= 1
     lake.write_bytes(f"{ROUNDS}/000002.parquet", bytes(data))
-    with pytest.raises(DamagedError, match=r"rounds/000002\.parquet: is not what its manifest says"):
+    with pytest.raises(DamagedError, match=r"rounds/000002\.parquet: does not match its manifest"):
         compact_run(run)
     assert len(run.segments().segments) == 6
 

@@ -280,6 +280,6 @@ def test_read__bytes_are_compared_when_asked(lake):
     data = bytearray(lake.read_bytes(path))
     data[len(data) // 4] ^= 1
     lake.write_bytes(path, bytes(data))
-    with pytest.raises(DamagedError, match=rf"{path}: is not what its manifest says"):
+    with pytest.raises(DamagedError, match=rf"{path}: does not match its manifest"):
         run.read_rounds(verify=True)
     assert run.read_rounds(0, 1, verify=True).num_rows == 5
