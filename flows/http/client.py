@@ -10,8 +10,8 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential_jitter
 
-from ..common.text import count
-from ..sources.base import SourceError, shown
+from ..common.text import count, quoted
+from ..sources.base import SourceError
 from ..sources.sites.documents import Response
 from .addresses import is_loopback, same_host, split_url
 from .pace import Clock, Pace
@@ -86,7 +86,7 @@ class Client:
     ) -> None:
         parts = split_url(base_url)
         if parts is None:
-            raise ValueError(f"a base URL is https://host/path, got {shown(base_url)}")
+            raise ValueError(f"a base URL is https://host/path, got {quoted(base_url)}")
         variable = f"RANKLAKE_{source.upper()}_TOKEN"
         if parts.username is not None or parts.query or parts.fragment:
             raise ValueError(
@@ -177,9 +177,9 @@ class Client:
             try:
                 to = urljoin(at, location)
             except ValueError:  # for example http://[
-                raise self._fault(url, f"leads to what is no address, {shown(location)}") from None
+                raise self._fault(url, f"leads to what is no address, {quoted(location)}") from None
             if not same_host(at, to):
-                host = shown(self._secret.redact((split_url(to) or urlsplit("")).hostname or to))
+                host = quoted(self._secret.redact((split_url(to) or urlsplit("")).hostname or to))
                 rule = f"leads to another host, {host}, and was not followed; if the site has moved, give --base-url"
                 raise self._fault(url, rule)
             if self._secret.is_in(to):
@@ -262,4 +262,4 @@ def _user_agent(contact: str) -> str:
 def _beginning(body: bytes) -> str:
     """The first characters of a response, for a message."""
     text = body[:200].decode("utf-8", "replace").strip()
-    return shown(text) if text else ""
+    return quoted(text) if text else ""

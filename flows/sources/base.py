@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..common.text import count, message, quoted
+from ..common.text import count, message
 
 __all__ = [
     "LONGEST_PLACE",
@@ -22,7 +22,6 @@ __all__ = [
     "SourceError",
     "contest_number",
     "screen",
-    "shown",
 ]
 
 LONGEST_PLACE = 300  # characters of the id of a contest, and of an address or a member, in an error
@@ -189,11 +188,6 @@ def _screened(
 def contest_number(contest_id: str) -> int | None:
     """The id of a contest as a number, for ordering; None if it is no number."""
     return int(contest_id) if re.fullmatch(r"[0-9]{1,18}", contest_id) else None
-
-
-def shown(value: object) -> str:
-    """A value for a message, shortened."""
-    return quoted(value)
 
 
 def _in_words(what: str, numbers: Sequence[int]) -> str:

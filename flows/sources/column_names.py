@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any
 
-from .base import SourceError, shown
+from ..common.text import quoted
+from .base import SourceError
 
 __all__ = ["Columns", "plain_name"]
 
@@ -181,7 +182,7 @@ class Columns:
         )
         if "rank" in missing and "rank" not in self.named:
             words += " (or lo and hi, or score)"
-        there = ", ".join(map(shown, present[:50])) + (", ..." if len(present) > 50 else "")
+        there = ", ".join(map(quoted, present[:50])) + (", ..." if len(present) > 50 else "")
         rule = f"there is no column {words} among the columns {there}"
         if frame:
             return rule + (f"; rename(columns={ {c: k for k, c in offered.items()}!r})?" if offered else "")
@@ -202,7 +203,7 @@ _OFFERED = 80  # characters of a column's name that a message repeats whole, for
 
 def plain_name(column: str) -> str:
     """The name of a column for a line of text: quoted only if it needs to be."""
-    return column if re.fullmatch(r"[\w.-]{1,40}", column) else shown(column)
+    return column if re.fullmatch(r"[\w.-]{1,40}", column) else quoted(column)
 
 
 def _option(key: str, column: str) -> str:

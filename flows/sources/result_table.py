@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from ranklake.rating_kernels.core.limits import PERF_CEILING, TIME_SECONDS, WEIGHT
 from ranklake.rating_kernels.core.standings import StandingsError, check_places
 
-from .base import Order, SourceError, contest_number, shown
+from ..common.text import quoted
+from .base import Order, SourceError, contest_number
 from .column_names import plain_name
 from .columns import Bools, Longs, as_names, as_numbers, is_blank
 from .options import ReadOptions
@@ -132,7 +133,7 @@ class ResultTable:
             value = column[row].as_py()
             comma = isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d*,\d+\s*", value)
             hint = "; a decimal comma must be a point" if comma and key not in ("player", "contest") else ""
-            return f"{rule}, got {self.columns[key]} = {shown(value)}{hint}", (row,)
+            return f"{rule}, got {self.columns[key]} = {quoted(value)}{hint}", (row,)
 
         self.blame_rows(bad, words)
 
@@ -200,7 +201,7 @@ class ResultTable:
         _, codes = encode(column)
         differs = np.flatnonzero(codes != codes[self.first_row][self.contest_of])
         if len(differs):
-            contest = shown(self.ids[self.contest_of[differs[0]]])
+            contest = quoted(self.ids[self.contest_of[differs[0]]])
             self.notes.append(
                 f"column {plain_name(name)}: ignored, it differs inside contest {contest} and so is not the contest's "
                 f"name; --column name={plain_name(name)} takes that of the first row"
@@ -235,7 +236,7 @@ class ResultTable:
     def _blame_repeats(self, players: pa.StringArray, player_of: Ints, earlier: Longs, hint: str) -> None:
         self.blame_rows(
             earlier >= 0,
-            lambda row: (f"player {shown(players[player_of[row]].as_py())} stands twice{hint}", (earlier[row], row)),
+            lambda row: (f"player {quoted(players[player_of[row]].as_py())} stands twice{hint}", (earlier[row], row)),
         )
 
     def _ranks(self) -> npt.NDArray[Any]:

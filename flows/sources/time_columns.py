@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .base import SourceError, shown
+from ..common.text import quoted
+from .base import SourceError
 from .columns import Bools, Longs, as_names, as_numbers, check_text, decoded, is_blank, is_text, numbers_from_text
 
 __all__ = ["TIME_FORMATS", "Seconds", "as_seconds", "check_time_format"]
@@ -241,7 +242,7 @@ def _offer_patterns(column: pa.ChunkedArray, source: str) -> None:
     text = column[row].as_py()
     readings = " or ".join(f"{_day(_stamp(text.strip(), one) or 0)} (--time-format '{one}')" for one in patterns[:2])
     rule = "could be" if len(patterns) > 1 else "is not as ISO 8601 has it; is it"
-    raise SourceError(f"the time {shown(text)} {rule} {readings}", source, rows=(row + 1,))
+    raise SourceError(f"the time {quoted(text)} {rule} {readings}", source, rows=(row + 1,))
 
 
 def _two(name: str, value: int, form: str, other: str) -> str:

@@ -18,7 +18,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..base import IngestReport, SourceError, shown
+from ...common.text import quoted
+from ..base import IngestReport, SourceError
 from ..limits import MOST_EXPANDED, BoundedReader, Limits, byte_count
 
 __all__ = [
@@ -162,7 +163,7 @@ def tables_in(folder: Path, form: str | None, report: IngestReport, limits: Limi
     if not tables:
         return []
     if contests:
-        both = f"{shown(contests[0].name)} beside the table {shown(tables[0].name)}"
+        both = f"{quoted(contests[0].name)} beside the table {quoted(tables[0].name)}"
         raise SourceError(f"holds contests and tables, {both}; put them into folders of their own", folder.name)
     report.other_files += len(files) - len(tables)
     return [Input(file, file.relative_to(folder).as_posix(), form, limits) for file, form in known]

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 
+from ...common.text import quoted
 from ..archives.members import Member
 from ..archives.spool import Spool
-from ..base import IngestReport, SourceError, shown
+from ..base import IngestReport, SourceError
 from ..options import ReadOptions
 from .inputs import Input
 from .json_items import fault_of, items_of, place_of
@@ -131,7 +132,7 @@ def _id_of(value: dict[str, msgspec.Raw], number: int, source: Input) -> str:
         return str(number)
     known: Any = _decode_with(_VALUE, bytes(given), number, source)
     if isinstance(known, bool) or not isinstance(known, str | int) or known == "":
-        raise fault_of(f"a contest's id must be text or a whole number, got {shown(known)}", number, source)
+        raise fault_of(f"a contest's id must be text or a whole number, got {quoted(known)}", number, source)
     return str(known)
 
 
@@ -167,4 +168,4 @@ def _text(value: object, key: str, number: int, source: Input) -> str | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         whole = isinstance(value, float) and value.is_integer() and abs(value) <= EXACT_FLOAT
         return str(int(value)) if whole else repr(value)
-    raise fault_of(f"column {key!r} must be text or a number, got {shown(value)}", number, source)
+    raise fault_of(f"column {key!r} must be text or a number, got {quoted(value)}", number, source)

@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..base import SourceError, shown
+from ...common.text import quoted
+from ..base import SourceError
 from ..results import contests_from_results
 
 __all__ = ["read_meta_kaggle"]
@@ -94,6 +95,6 @@ def _seconds(competitions: pd.DataFrame, path: Path) -> pd.Series[int]:
     moments = pd.to_datetime(dates, format=DATE, errors="coerce", utc=True)
     if moments.isna().any():
         at = int(moments.isna().to_numpy().argmax())
-        rule = f"DeadlineDate must be as 12/31/2019 23:59:00, got {shown(dates.iloc[at])}"
+        rule = f"DeadlineDate must be as 12/31/2019 23:59:00, got {quoted(dates.iloc[at])}"
         raise SourceError(rule, "kaggle", str(competitions["Id"].iloc[at]), str(path))
     return moments.dt.as_unit("s").astype("int64")

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..base import SourceError, shown
+from ...common.text import quoted
+from ..base import SourceError
 from ..columns import is_text, without_invalid
 from ..limits import MAX_TEXT, byte_count
 from .inputs import Input
@@ -32,7 +33,7 @@ def read_parquet(source: Input, reading: Reading) -> TablePart:
         used = sorted(set(found.values()))
         for name in used:
             if pa.types.is_nested(schema.field(name).type):
-                rule = f"the column {shown(name)} holds {schema.field(name).type}; it must hold one value a row"
+                rule = f"the column {quoted(name)} holds {schema.field(name).type}; it must hold one value a row"
                 raise SourceError(rule, source.name)
         _check_footer(file.metadata, used, source, reading)
     # A text that is repeated is kept once, as in the file: as plain text a few bytes may become gigabytes.

@@ -13,7 +13,8 @@ import pyarrow as pa
 from ranklake.rating_kernels.core.standings import ROUND_LIMITS, StandingsError
 from ranklake.storage.datasets.contests import Contest
 
-from ..base import SourceError, shown
+from ...common.text import quoted
+from ..base import SourceError
 from ..limits import Limits, check_contest, check_participants
 from ..places import check_standings
 
@@ -95,7 +96,7 @@ def parse_reference(
         first: dict[str, int] = {}
         for i, name in enumerate(names):
             if first.setdefault(name, i) != i:
-                raise fault(f"player {shown(name)} stands twice", first[name], i)
+                raise fault(f"player {quoted(name)} stands twice", first[name], i)
     if "" in names:
         raise fault("a player needs a name, got an empty one", names.index(""))
     try:

@@ -13,7 +13,8 @@ import numpy as np
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..base import SourceError, shown
+from ...common.text import quoted
+from ..base import SourceError
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
 
@@ -86,7 +87,7 @@ class Codeforces(Site):
         response = decode(_CHANGES, document, self.name)
         if isinstance(response, _Failed):
             if document.response.status != 400 or "limit" in response.comment.lower():
-                raise SourceError(f"FAILED: {shown(response.comment)}", self.name, "", document.response.url)
+                raise SourceError(f"FAILED: {quoted(response.comment)}", self.name, "", document.response.url)
             return []
         if document.response.status != 200:
             raise SourceError(f"HTTP {document.response.status}, and yet OK", self.name, "", document.response.url)
@@ -95,7 +96,7 @@ class Codeforces(Site):
     def _read_list(self, document: Document) -> list[_Listed]:
         response = decode(_LIST, document, self.name)
         if isinstance(response, _Failed):
-            raise SourceError(f"FAILED: {shown(response.comment)}", self.name, "", document.response.url)
+            raise SourceError(f"FAILED: {quoted(response.comment)}", self.name, "", document.response.url)
         return response.result
 
     def _contest(self, rows: list[_Change], document: Document) -> Contest | SourceError:

@@ -15,7 +15,8 @@ import msgspec
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..base import SourceError, shown
+from ...common.text import quoted
+from ..base import SourceError
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
 
@@ -111,12 +112,12 @@ class DMOJ(Site):
         url = document.response.url
         if response.data is None:
             if document.response.status == 200 or response.error is None:
-                reason = shown(response.error.message) if response.error else "neither data nor error"
+                reason = quoted(response.error.message) if response.error else "neither data nor error"
                 raise SourceError(f"HTTP {document.response.status}: {reason}", self.name, "", url)
             return []
         found, fault = response.data.object, self.fault(document)
         if found.key != document.key.name:
-            return [fault(f"key = {shown(found.key)} in the response for {shown(document.key.name)}")]
+            return [fault(f"key = {quoted(found.key)} in the response for {quoted(document.key.name)}")]
         rated = [row for row in found.rankings if row.new_rating is not None]
         if not rated:
             return []

@@ -17,7 +17,8 @@ import pyarrow as pa
 from ranklake.rating_kernels.core.standings import places_from_ranks
 from ranklake.storage.datasets.contests import Contest
 
-from ..base import SourceError, shown
+from ...common.text import quoted
+from ..base import SourceError
 from ..limits import check_contest
 from .documents import Document, Key
 
@@ -222,7 +223,7 @@ def misfit(error: msgspec.ValidationError, data: Any) -> str:
     words = words.replace("`", "")
     if len(words) > 120:  # an invalid value is repeated in full
         words = f"{words[:116]}..."
-    return f"{words} at {path.removeprefix('$').lstrip('.') or 'the top'}, got {shown(value)}"
+    return f"{words} at {path.removeprefix('$').lstrip('.') or 'the top'}, got {quoted(value)}"
 
 
 def contest_of(
@@ -243,7 +244,7 @@ def contest_of(
         first: dict[str, int] = {}
         for row, handle in enumerate(handles):
             if first.setdefault(handle, row) != row:
-                return fault(f"player {shown(handle)} stands twice", first[handle], row)
+                return fault(f"player {quoted(handle)} stands twice", first[handle], row)
     if "" in handles:
         return fault("a player needs a name, got an empty one", handles.index(""))
     order, lo, hi = places_from_ranks(ranks)
@@ -257,4 +258,4 @@ def contest_of(
 
 
 def _start(body: bytes) -> str:
-    return shown(body[:200].decode("utf-8", "replace").strip())
+    return quoted(body[:200].decode("utf-8", "replace").strip())

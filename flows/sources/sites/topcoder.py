@@ -16,7 +16,8 @@ import msgspec
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..base import SourceError, shown
+from ...common.text import quoted
+from ..base import SourceError
 from ..limits import MAX_HANDLE
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, Site, contest_of, misfit
@@ -94,7 +95,7 @@ class TopCoder(Site):
                 # The feed has no time zone; the maintainer of the known archive reads UTC.
                 time = datetime.strptime(row.date, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
             except ValueError:
-                rule = f"date must be as 2001-04-21 14:00, got {shown(row.date)} for round {row.round_id}"
+                rule = f"date must be as 2001-04-21 14:00, got {quoted(row.date)} for round {row.round_id}"
                 raise SourceError(rule, self.name, "", document.response.url) from None
             found.append((int(time.timestamp()), row))
         return found
@@ -108,11 +109,11 @@ def _rows(document: Document, model: type[T]) -> T:
 
     body = document.response.body
     if b"<!" in body:  # the feed declares no entities; a declaration is an attack
-        raise broken(f"not the feed's XML: a declaration {shown(body[body.index(b'<!') :][:40].decode('latin-1'))}")
+        raise broken(f"not the feed's XML: a declaration {quoted(body[body.index(b'<!') :][:40].decode('latin-1'))}")
     try:
         root = ElementTree.fromstring(body)
     except (ElementTree.ParseError, ValueError, LookupError) as error:
-        raise broken(f"not XML: {error}: {shown(body[:200].decode('latin-1').strip())}") from None
+        raise broken(f"not XML: {error}: {quoted(body[:200].decode('latin-1').strip())}") from None
     rows: list[dict[str, Any]] = [{field.tag: field.text or "" for field in row} for row in root]
     try:
         return msgspec.convert(rows, model, strict=False)
