@@ -1,4 +1,4 @@
-"""Reproducible experiments of the papers: one module each, all found here by name."""
+"""Reproducible experiments of the papers: one module each, found by name."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def find_experiment(name: str) -> Experiment:
     Raises
     ------
     ValueError
-        Lists the names of the experiments.
+        There is no experiment of this name; the message lists the names.
     """
     if name not in EXPERIMENTS:
         raise ValueError(f"experiment must be one of {', '.join(EXPERIMENTS)}, got {name!r}")
-    found: Experiment = import_module(f".{_PACKAGES[name]}.{name}", __name__).EXPERIMENT
-    return found
+    experiment: Experiment = import_module(f".{_PACKAGES[name]}.{name}", __name__).EXPERIMENT
+    return experiment

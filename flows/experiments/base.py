@@ -1,4 +1,4 @@
-"""What an experiment is, and what it reports: numbers, beside them what a document printed, and figures."""
+"""The parts of an experiment: its input, its report (text, tables with printed values, figures), its definition."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Table:
     Attributes
     ----------
     columns : dict of str to sequence
-        By heading; None is nothing to say.
+        Values by heading; None for an empty cell.
     digits : int or dict of str to int
-        Decimals shown, of all columns or by heading.
+        Decimals of all columns, or by heading.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure of a report, as an SVG."""
+    """A figure of a report, as SVG."""
 
     name: str
     caption: str

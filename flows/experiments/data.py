@@ -1,4 +1,4 @@
-"""Histories for experiments: from the lake, from a file, or made up; and how a system fares on one."""
+"""Histories for experiments, from a lake, a file or a synthetic preset; and rating one with a system."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class History:
     Attributes
     ----------
     name : str
-        Of the data set.
+        Name of the data set.
     n_contests, mean_participants : int, float
-        Of all contests.
+        Number of contests, and their mean number of participants; skipped contests included.
     rounds : Rounds
-        Those that every system rates: :data:`~ranklake.flows.common.skipping.ANY_SYSTEM`.
+        The contests that every system rates: :data:`~ranklake.flows.common.skipping.ANY_SYSTEM`.
     index : int64[r]
-        Of each, how many contests came before.
+        For each round, the number of contests before it.
     titles : list of str
-        Their names.
+        Names of the rounds.
     handles : pa.StringArray
-        Everybody, by number.
+        Names of the players, by player number.
     """
 
     name: str
@@ -64,7 +64,7 @@ class History:
     handles: pa.StringArray
 
     def first(self, n: int, name: str) -> History:
-        """Only the first ``n`` contests, under another name."""
+        """The first ``n`` contests, under another name."""
         stop = int(np.searchsorted(self.index, n))
         rounds = self.rounds.part(0, stop)
         mean = rounds.n_rows / max(len(rounds), 1)
@@ -73,7 +73,7 @@ class History:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RatedHistory:
-    """A history rated by one system: outcome of every participation, final beliefs, and the seconds it took."""
+    """A history rated by one system: the outcome of every participation, the final beliefs, and the time in seconds."""
 
     outcome: Outcome
     beliefs: Beliefs
@@ -81,7 +81,7 @@ class RatedHistory:
 
 
 def rate_history(history: History, system: str, **settings: Any) -> RatedHistory:
-    """Rate all of a history from newcomers on, on all cores."""
+    """Rate a whole history on all cores; all players begin as newcomers."""
     found = find_system(system)
     params = build_params(found, settings)
     beliefs = found.newcomers(params, len(history.handles))
@@ -93,7 +93,7 @@ def rate_history(history: History, system: str, **settings: Any) -> RatedHistory
 
 
 def warm(history: History, system: str, **settings: Any) -> None:
-    """See that what will be timed is compiled: one small round and one large."""
+    """Compile the kernels before a measurement: rate one small and one large round."""
     sizes = np.diff(history.rounds.offsets)
     for at in {int(np.argmin(sizes)), int(np.argmax(sizes))}:
         one = history.rounds.part(at, at + 1)
@@ -101,7 +101,7 @@ def warm(history: History, system: str, **settings: Any) -> None:
 
 
 def name_of(path: Path) -> str:
-    """What a data set in a file is called: the file's name without its endings."""
+    """The name of a data set in a file: the file's name without its extensions."""
     name = path.name
     while name.lower().endswith(_ENDINGS):
         name = name.rpartition(".")[0]
@@ -116,12 +116,12 @@ def from_file(path: Path, options: ReadOptions | None = None) -> History:
     path
         The folder or file.
     options
-        How it is read; contests with a fault are always left out.
+        Options for reading; invalid contests are always skipped.
 
     Raises
     ------
     SourceError
-        The file is of no use; names it.
+        The file cannot be read as contests; the message names it.
     """
     options = options or ReadOptions()
     columns = options.columns if options.columns.named else Columns.parse(_COLUMNS.get(path.name, ()))
@@ -129,12 +129,12 @@ def from_file(path: Path, options: ReadOptions | None = None) -> History:
 
 
 def synthetic(preset: str, seed: int) -> History:
-    """A history of a synthetic preset, under its name."""
+    """The history of a synthetic preset; its name is that of the preset."""
     return _collect(preset, generate(PRESETS[preset], seed))
 
 
 def from_lake(lake: Lake, name: str) -> History:
-    """The history of a data set in a lake, as it counts.
+    """The history of a data set in a lake, with its corrections.
 
     Raises
     ------

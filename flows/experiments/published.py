@@ -1,8 +1,8 @@
-"""What the Elo-MMR paper printed (Tables 1 to 3), and the systems and hyperparameters to set beside it.
+"""Printed values of the Elo-MMR paper (Tables 1 to 3), and the systems and hyperparameters to compare with them.
 
 Source: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400), Tables 1 to 3 and
 section 6.3; the hyperparameters are those of its engine's configurations, one set for each metric. The paper's data end
-in October 2020, and the published data sets have grown since: an agreement within 0.1 points is the best to expect.
+in October 2020, and the published data sets have grown since: no better agreement than 0.1 points can be expected.
 TrueSkill has the engine's half variance here, but not its cut of upsets beyond five sigmas.
 """
 
@@ -44,7 +44,7 @@ SHAPES = {
 """Table 1: contests, mean participants."""
 
 PRINTED_CONTESTS = {"codeforces": 1087}
-"""Number of contests when the paper was written, of data sets that have grown since."""
+"""Number of contests at the time of the paper, for data sets that have grown since."""
 
 _SECONDS = {
     "codeforces": [212.9, 72.5, 67.2, 31.4, 35.4],
@@ -56,7 +56,7 @@ SECONDS = {data: dict(zip(NAMES, printed, strict=True)) for data, printed in _SE
 """Table 3: seconds, on 24 cores of 2.0 GHz."""
 
 LIKE = {"paper": "synthetic", "paper-quarter": "synthetic"}
-"""Synthetic presets that stand for a data set of the paper."""
+"""Synthetic presets that replace a data set of the paper."""
 
 # pair inversion and rank deviation, percent
 PRINTED: dict[str, dict[str, tuple[float, float]]] = {
@@ -121,7 +121,7 @@ TUNED: dict[str, dict[str, Pair]] = {
         "elo-mmx": (_mmx(0.03, 95.0, True), _mmx(0.04, 120.0, True)),
         "elo-mmr": (_mmr(0.11, 190.0, False, 5.0), _mmr(0.02, 76.0, True, _INF)),
     },
-    # the paper's own synthetic set is not among the configurations; this is the engine's larger one
+    # the configurations lack the paper's synthetic set; these are for the engine's larger one
     "synthetic": {
         "cf-general": _both({"beta": 95.0, "weight": 0.631}),
         "topcoder": ({"weight_multiplier": 1.351}, {"weight_multiplier": 0.905}),
@@ -129,7 +129,7 @@ TUNED: dict[str, dict[str, Pair]] = {
         "elo-mmx": (_mmx(0.2, 154.0, True), _mmx(0.2, 154.0)),
         "elo-mmr": _both(_mmr(0.18, 184.0, True, _INF)),
     },
-    # printed nowhere, but searched for with the engine, too
+    # not printed; tuned with the engine too
     "ctf": {
         "cf-general": _both({"beta": 30.0, "weight": 0.56}),
         "topcoder": ({"weight_multiplier": 0.62}, {"weight_multiplier": 0.89}),
@@ -153,7 +153,7 @@ TUNED: dict[str, dict[str, Pair]] = {
     },
 }
 
-_BASELINES = {  # the engine's own baselines: beta and sig_drift of glicko-allpairs and of bar, for either metric
+_BASELINES = {  # the engine's baselines: beta and sig_drift of glicko-allpairs and bar, for both metrics
     "codeforces": (((125.0, 25.0), (125.0, 25.0)), ((25.0, 63.0), (25.0, 63.0))),
     "topcoder": (((165.0, 23.0), (165.0, 23.0)), ((55.0, 38.0), (55.0, 38.0))),
     "reddit": (((315.0, 80.0), (600.0, 38.0)), ((315.0, 29.0), (315.0, 29.0))),
@@ -174,14 +174,14 @@ class Contender(NamedTuple):
 
 
 def contenders(data: str, metric: int) -> list[Contender]:
-    """All systems; those of the paper and of its engine tuned for a data set where that is published.
+    """All systems; those of the paper and its engine with the hyperparameters published for a data set, if any.
 
     Parameters
     ----------
     metric
         0: tuned for pair inversion; 1: for rank deviation.
     """
-    data = "synthetic" if data == "synth-la" else data  # the engine's larger set was tuned
+    data = "synthetic" if data == "synth-la" else data  # hyperparameters exist for the engine's larger set
     found: dict[str, Mapping[str, Any]] = {name: pair[metric] for name, pair in TUNED.get(data, {}).items()}
     for name, pair in zip(("glicko-allpairs", "bar"), _BASELINES.get(data, ()), strict=False):
         found[name] = dict(zip(("beta", "sig_drift"), pair[metric], strict=True))
@@ -198,14 +198,14 @@ def contenders(data: str, metric: int) -> list[Contender]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One system on one data set: percent, on the contests after the first tenth.
+    """Scores of one system on one data set, in percent, for the contests after the first tenth.
 
     Attributes
     ----------
     settings : tuple of dict
         Hyperparameters tuned for pair inversion, and for rank deviation, as ``--set`` takes them.
     printed, found : tuple of float
-        Pair inversion and rank deviation: the paper's, and ours with these hyperparameters.
+        Pair inversion and rank deviation: printed in the paper, and computed with these hyperparameters.
     """
 
     dataset: str
@@ -221,9 +221,9 @@ def table_2(dataset: str, history: History, first_round: int, engine: Engine) ->
     Parameters
     ----------
     dataset
-        A key of ``PRINTED``: which hyperparameters, and which figures to stand beside ours.
+        A key of ``PRINTED``; selects the hyperparameters and the printed values.
     history, first_round
-        All contests, and where the test begins; see :func:`.trials.load_history`.
+        All contests, and the first round that is scored; see :func:`.trials.load_history`.
     """
     for system, printed in PRINTED[dataset].items():
         for_inversion, for_deviation = (_texts(one) for one in TUNED[dataset][system])

@@ -1,4 +1,4 @@
-"""A report as people read it and as programs do: one HTML page with everything in it, and its tables as Parquet."""
+"""Write a report as one self-contained HTML page, and its tables as Parquet."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .base import Experiment, Picture, Report, Table
 
 __all__ = ["to_html", "write_report"]
 
-_HUGE = 1e9  # from here on in powers of ten
+_HUGE = 1e9  # larger numbers are shown in powers of ten
 
 
 def write_report(experiment: Experiment, report: Report, folder: Path, data: str) -> Path:
-    """Write ``<name>.html`` and the tables beside it as ``<name>-<table>.parquet``; returns the page's path.
+    """Write ``<name>.html``, and each table as ``<name>-<table>.parquet``; return the path of the page.
 
     Parameters
     ----------
     data
-        What it was made from, in words.
+        Description of the input, for the page.
     """
     page = to_html(experiment, report, data)
     folder.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def write_report(experiment: Experiment, report: Report, folder: Path, data: str
 
 
 def to_html(experiment: Experiment, report: Report, data: str) -> str:
-    """The page.
+    """The report as an HTML page.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def to_html(experiment: Experiment, report: Report, data: str) -> str:
 
 
 def _visible(value: Any) -> Any:
-    """What is written into the page: a direction control would reorder the text around it."""
+    """A value for the page; direction controls are escaped, as they would reorder the text around them."""
     return visible(value) if isinstance(value, str) else value
 
 

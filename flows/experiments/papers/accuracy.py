@@ -1,4 +1,4 @@
-"""Table 2 of the Elo-MMR paper: how well each system predicts places."""
+"""Table 2 of the Elo-MMR paper: the accuracy of each system's predictions."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ _FILTER = FILTERS["experienced"]
 
 def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
-        "Every contest is predicted from the ratings before it, then rated. Contests of the first tenth are those that "
-        "hyperparameters were tuned on; they are rated, not scored. Only players with at least five rounds count. Pair "
-        "inversion is the share of pairs predicted correctly (more is better), rank deviation how far off places were, "
-        "of those there are (less is better), each with the hyperparameters tuned for it."
+        "Every contest is predicted from the ratings before it, and then rated. The hyperparameters were tuned on "
+        "the first tenth of the contests; these are rated, not scored. Only players with at least five rounds are "
+        "scored. Pair inversion is the share of pairs predicted correctly (higher is better). Rank deviation is the "
+        "distance between predicted and actual places, as a share of the number of places (lower is better). Each "
+        "metric is measured with the hyperparameters tuned for it."
     ]
     for history in context.histories:
         of_paper = LIKE.get(history.name, history.name)
@@ -36,12 +37,13 @@ def _run(context: ExperimentContext) -> Report:
         if n is not None and history.n_contests > n:
             parts += _of_history(context, history.first(n, f"{history.name}, first {n:,} contests"), of_paper)
     parts.append(
-        "Hyperparameters are those published with the authors' engine, where they are; for the paper's synthetic "
-        "history those of its successor synth-la. TopCoder's one number is of an older form of its weights, of "
-        "which caps knew too. TrueSkill ran there with truncated laws taken for narrower than they are, and "
-        "with moments that lose their digits in upsets: the first is here beside the exact law, the second is not. Of "
-        "Codeforces the paper had as many contests, and as many participants in the mean, as the first 1,087 that are "
-        "published: that is the table to compare."
+        "The hyperparameters are those published with the authors' engine, where it has any; the paper's synthetic "
+        "history uses those of its successor synth-la. For TopCoder, the engine has one number only, for an older "
+        "form of the weights, which the caps also used. The engine's TrueSkill underestimates the variance of "
+        "truncated normal distributions, and its moments lose precision in upsets. The first error is reproduced in "
+        "a row of its own beside the exact distribution; the second is not. The first 1,087 published contests of "
+        "Codeforces have the number of contests and the mean number of participants that the paper prints: compare "
+        "the paper with that table."
     )
     return Report(parts)
 
@@ -88,7 +90,7 @@ def _words(one: Contender) -> str:
     settings = (
         f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in one.settings.items()
     )
-    return ", ".join(settings) or "as it comes"
+    return ", ".join(settings) or "defaults"
 
 
 def _figure(rows: list[dict[str, Any]]) -> Any:
@@ -109,7 +111,7 @@ def _figure(rows: list[dict[str, Any]]) -> Any:
 
 EXPERIMENT = Experiment(
     "accuracy",
-    "How well systems predict places",
+    "Accuracy of predicted places",
     "Table 2 of Ebtekar and Liu, “An Elo-like System for Massive Multiplayer Competitions” (arXiv:2101.00400)",
     _run,
     data="beside",

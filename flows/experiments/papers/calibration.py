@@ -1,4 +1,4 @@
-"""Whether chances come true: each system's own, on real histories."""
+"""Calibration of the win probabilities of each system, on real histories."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ __all__ = ["EXPERIMENT", "Calibration", "calibrate", "draw_pairs"]
 Floats = npt.NDArray[np.float64]
 
 BINS = np.linspace(0.5, 1.0, 11)
-EXPERIENCE = 5  # rounds both players have been rated in
+EXPERIENCE = 5  # rounds that both players must have before
 MOST_PAIRS = 2_000_000
 _SHOWN = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How chances compare with what happened, favourites' chances all.
+    """Predicted chances of favourites against results.
 
     Attributes
     ----------
     pairs, predicted, seen : arrays, one entry a bin of ``BINS``
-        How many pairs; the mean chance of the favourite and the share of them who finished before, a tie half.
+        Number of pairs; mean chance of the favourite; share of favourites that finished first, ties counted half.
     error : float
-        Mean distance of the two, weighted by pairs, percent.
+        Mean distance of ``predicted`` and ``seen``, weighted by pairs, percent.
     brier, bits : float
-        Mean squared error of the chance; mean logarithmic loss (a tie half of either). 0.25 and 1 know nothing.
+        Mean squared error of the chance; mean logarithmic loss. A tie counts half of each result. A constant chance of
+        1/2 has 0.25 and 1.
     sharpness : float
         Mean chance of the favourite, percent.
     """
@@ -55,7 +56,7 @@ class Calibration:
 def draw_pairs(
     rounds: Rounds, counts: npt.NDArray[np.bool_], seed: int, most: int = MOST_PAIRS
 ) -> tuple[Any, Any, Any]:
-    """Random pairs of rows of one round, both of which count, every round as often as it has such rows.
+    """Random pairs of rows of the same round, among rows that ``counts`` marks; a round is drawn in proportion to them.
 
     Returns
     -------
@@ -81,7 +82,7 @@ def draw_pairs(
 def calibrate(
     system_name: str, params: Any, rounds: Rounds, outcome: Outcome, pairs: tuple[Any, Any, Any]
 ) -> Calibration:
-    """What a system's chances came to for some pairs of rows."""
+    """Compare a system's chances with the results of pairs of rows."""
     one, other, of_round = pairs
 
     def prior(rows: npt.NDArray[np.int64]) -> Prior:
@@ -106,12 +107,12 @@ def calibrate(
 
 def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
-        "Before each contest every system is asked, by its own model, for the chance that one player finishes "
-        f"before another; pairs are drawn at random, both with at least {EXPERIENCE} rounds, the first tenth of "
-        "contests left out. Where the favourite's chance is said to be 70 %, the favourite should win seven of ten "
-        "(a tie counts half). A system above the line is too modest, below it too sure. The hyperparameters tuned "
-        "for the paper were tuned for the order of places, not for chances: for systems whose spread of "
-        "performances does not enter the order, they say little about it."
+        "The win probability of each system is computed before each contest for random pairs of its players. Both "
+        f"players have at least {EXPERIENCE} rounds, and the first tenth of the contests is left out. Among pairs "
+        "with a chance of 70 % for the favourite, the favourite should win 70 % (a tie counts half). A curve above "
+        "the diagonal shows chances that are too close to 50 %, a curve below it chances that are too extreme. The "
+        "tuned hyperparameters were tuned for the order of places. Where the spread of performances does not affect "
+        "the order, tuning says little about calibration."
     ]
     for history in context.histories:
         parts += _of_history(context, history)
@@ -131,10 +132,10 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
     for label, name, settings in jobs:
         context.on_step(f"{history.name}: {label}")
         outcome = rate_history(history, name, **settings).outcome
-        if pairs is None:  # of the same rows for every system: experience is theirs alike
+        if pairs is None:  # the same pairs for every system: experience does not depend on it
             pairs = draw_pairs(rounds, tested & (outcome.n_before >= EXPERIENCE), context.seed)
             if not len(pairs[0]):
-                return [f"{history.name}: no two players with {EXPERIENCE} rounds meet after the first tenth."]
+                return [f"{history.name}: no contest after the first tenth has two players with {EXPERIENCE} rounds."]
         found[label] = calibrate(name, SYSTEMS[name].params(**settings), rounds, outcome, pairs)
     assert pairs is not None
     slug = slug_of(history.name)
@@ -154,18 +155,18 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
     caption = f"{history.name}: {len(pairs[0]):,} pairs"
     digits = {"error, %": 2, "Brier score": 4, "logarithmic loss, bits": 4}
     return [
-        Picture.of(slug, f"{caption}: what was predicted, and what came", _figure(found)),
-        Table(slug, f"{caption}: chances against results", columns, digits),
+        Picture.of(slug, f"{caption}: chances and results", _figure(found)),
+        Table(slug, f"{caption}: calibration", columns, digits),
         Table(
             f"{slug}-bins",
-            f"{caption}: favourites who finished before, % (in the middle of each bin: as predicted)",
+            f"{caption}: favourites that finished first, %, by chance",
             bins,
         ),
     ]
 
 
 def _figure(found: dict[str, Calibration]) -> Any:
-    """Two panels: systems as they come, and tuned or the rest."""
+    """Two panels: systems with their defaults, and the tuned or remaining ones."""
     figure, axes = new_figure(11.0, 5.0, columns=2, sharey=True)
     plain = [label for label in found if "tuned" not in label]
     groups = (plain[: (len(plain) + 1) // 2], plain[(len(plain) + 1) // 2 :])
@@ -185,14 +186,14 @@ def _figure(found: dict[str, Calibration]) -> Any:
             )
         panel.set_xlabel("chance of the favourite, %")
         panel.legend(loc="upper left", fontsize="small")
-    axes[0].set_ylabel("favourites who finished before, %")
+    axes[0].set_ylabel("favourites that finished first, %")
     return figure
 
 
 EXPERIMENT = Experiment(
     "calibration",
-    "Whether chances come true",
-    "Each system's own chances (rating_kernels); reliability as in Brier (1950)",
+    "Calibration of chances",
+    "The win probability of each system; reliability as in Brier (1950)",
     _run,
     data="given",
     least=20,

@@ -1,4 +1,4 @@
-"""How fast ratings find skills that are known, because they were made up."""
+"""How fast ratings approach the known skills of simulated players."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Floats = npt.NDArray[np.float64]
 
 PLAYERS, ROUNDS = 2_500, 50
 SKILL, NOISE, DRIFT = 300.0, 200.0, 35.0  # standard deviations of the paper's synthetic history
-_TOLD = (1, 2, 5, 10, 20, 50)
+_ROUNDS_SHOWN = (1, 2, 5, 10, 20, 50)
 _SHOWN = ("elo-mmr", "elo-mmx", "elo-r", "codeforces", "topcoder", "trueskill", "elo-srm", "elo", "bar")
 
 
 def league(seed: int, n_players: int, n_rounds: int, drift: float) -> tuple[Rounds, Floats]:
-    """A history in which everybody plays, and everybody's skill in each round, ``[round, player]``."""
+    """A history in which all players take part in all rounds, and their skills, ``[round, player]``."""
     rng = np.random.default_rng(seed)
     skill = rng.normal(1500.0, SKILL, n_players)
     skills, orders = np.empty((n_rounds, n_players)), np.empty((n_rounds, n_players), dtype=np.int32)
@@ -41,23 +41,21 @@ def league(seed: int, n_players: int, n_rounds: int, drift: float) -> tuple[Roun
 
 def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
-        f"{PLAYERS:,} players with normal skills (sd {SKILL:.0f}) who all play {ROUNDS} rounds, with normal "
-        f"performances (sd {NOISE:.0f}): the paper's synthetic history, whose true skills are known here. Pairs "
-        "rightly ordered do not depend on a system's scale; the error is that of the best straight line through "
-        "ratings and skills. Who orders players by the mean of their performances, which no system sees, is the "
-        "bound."
+        f"{PLAYERS:,} players with normal skills (sd {SKILL:.0f}) play {ROUNDS} rounds with normal performances (sd "
+        f"{NOISE:.0f}): the paper's synthetic history, with known skills. The share of correctly ordered pairs does "
+        "not depend on a system's scale. The error is the residual of a linear fit of the skills to the ratings."
     ]
-    for drift, scenario in ((DRIFT, "skills drift by 35 points a round"), (0.0, "skills stay")):
+    for drift, scenario in ((DRIFT, "skills drift by 35 points a round"), (0.0, "skills are constant")):
         rounds, skills = league(context.seed, PLAYERS, ROUNDS, drift)
         order, error, sigma = {}, {}, {}
         for name in SYSTEMS:
             context.on_step(f"{scenario}: {name}")
             order[name], error[name], sigma[name] = _course(name, rounds, skills)
         slug = "drifting" if drift else "constant"
-        parts += [Picture.of(slug, f"Where {scenario}", _figure(order, error))]
-        for values, what, digits in ((order, "pairs rightly ordered, %", 2), (error, "error, points", 1)):
+        parts += [Picture.of(slug, scenario[0].upper() + scenario[1:], _figure(order, error))]
+        for values, what, digits in ((order, "pairs ordered correctly, %", 2), (error, "error, points", 1)):
             columns: dict[str, Any] = {"system": list(values)}
-            columns |= {f"after {n}": [float(course[n - 1]) for course in values.values()] for n in _TOLD}
+            columns |= {f"after {n}": [float(course[n - 1]) for course in values.values()] for n in _ROUNDS_SHOWN}
             parts.append(
                 Table(f"{slug}-{what.partition(',')[0].replace(' ', '-')}", f"{scenario}: {what}", columns, digits)
             )
@@ -72,7 +70,7 @@ def _run(context: ExperimentContext) -> Report:
 
 
 def _course(name: str, rounds: Rounds, skills: Floats) -> tuple[Floats, Floats, float]:
-    """After each round: pairs ordered as skills are, percent; the error of a linear fit; the mean sigma at the end."""
+    """After each round, percent of correctly ordered pairs and error of a linear fit; and the mean sigma at the end."""
     system = SYSTEMS[name]
     params = system.params()
     n_players = skills.shape[1]
@@ -88,7 +86,7 @@ def _course(name: str, rounds: Rounds, skills: Floats) -> tuple[Floats, Floats, 
 
 
 def _ordered(mu: Floats, skill: Floats) -> float:
-    """Percent of pairs that are ordered alike; equal ratings count half."""
+    """Percent of pairs whose ratings are in the order of their skills; equal ratings count half."""
     from ranklake.rating_kernels.metrics.metrics import keep, score
 
     rows = np.argsort(-skill)
@@ -111,7 +109,7 @@ def _figure(order: dict[str, Floats], error: dict[str, Floats]) -> Any:
     for name, colour in zip(_SHOWN, SERIES, strict=False):
         left.plot(x, order[name], color=colour, label=name, linewidth=1.2)
         right.plot(x, error[name], color=colour, linewidth=1.2)
-    left.set_title("pairs rightly ordered, %")
+    left.set_title("pairs ordered correctly, %")
     right.set_title("error of ratings, points of skill")
     for axes in (left, right):
         axes.set_xlabel("rounds")
@@ -122,7 +120,7 @@ def _figure(order: dict[str, Floats], error: dict[str, Floats]) -> Any:
 
 EXPERIMENT = Experiment(
     "convergence",
-    "How fast ratings find skills",
+    "Convergence of ratings to known skills",
     "The synthetic history of Ebtekar and Liu, arXiv:2101.00400, section 6.2, with its true skills",
     _run,
 )

@@ -1,4 +1,4 @@
-"""Table 1 of the Elo-MMR paper: how large the histories are."""
+"""Table 1 of the Elo-MMR paper: sizes of the histories."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ def _run(context: ExperimentContext) -> Report:
     left.set_title("participants of the n-th largest contest")
     left.set_xlabel("n")
     left.legend()
-    right.set_title("players with at least so many rounds, %")
+    right.set_title("players with at least this number of rounds, %")
     right.set_xlabel("rounds")
     return Report(
         [
-            "The data sets published with the paper have grown since. Where a first part has the printed number of "
-            "contests it stands in a row of its own; Codeforces' has the printed mean, too.",
+            "The data sets published with the paper have grown since. Where the first contests have the printed "
+            "number of contests, they have a row of their own; those of Codeforces also have the printed mean.",
             table,
-            Picture.of("shapes", "Sizes of contests, and how often players come back", figure),
+            Picture.of("shapes", "Participants of contests, and rounds of players", figure),
         ]
     )
 
 
 EXPERIMENT = Experiment(
     "datasets",
-    "How large the histories are",
+    "Sizes of the histories",
     "Table 1 of Ebtekar and Liu, “An Elo-like System for Massive Multiplayer Competitions” (arXiv:2101.00400)",
     _run,
     data="beside",

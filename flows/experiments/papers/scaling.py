@@ -1,4 +1,4 @@
-"""What a round of more players costs: linear time, measured."""
+"""The cost of a round by its number of players: linear time, measured."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..base import Experiment, ExperimentContext, Picture, Report, Table
 __all__ = ["EXPERIMENT"]
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
-_SETTINGS = {"codeforces": {"arithmetic": "real"}}  # the ratings made up here are no whole numbers
+_SETTINGS = {"codeforces": {"arithmetic": "real"}}  # the simulated ratings are not integers
 _SHOWN = ("elo-mmr", "elo-mmx", "codeforces", "topcoder", "trueskill", "glicko", "elo-r", "bar")
 
 
@@ -45,9 +45,9 @@ def _run(context: ExperimentContext) -> Report:
     digits = {heading: 3 for heading in columns if heading.endswith(" s")} | {"µs a player at the end": 2}
     return Report(
         [
-            "One round of players all of whom have been rated before, everybody at a place of their own, exact; the "
-            "best of several runs on this machine. The paper bounds the cost by sampling opponents (section 6.1); a "
-            "direct sum over all of them grows as the square.",
+            "One round of players with earlier rounds, all at different places, rated exactly; the minimum of "
+            "several runs on this machine. The paper limits the cost by sampling opponents (section 6.1). The cost "
+            "of a direct sum over all opponents grows with the square of their number.",
             Picture.of("scaling", "Seconds a round", figure),
             Table("seconds", "Seconds a round", columns, digits),
         ]
@@ -83,7 +83,7 @@ def _times(context: ExperimentContext, name: str) -> list[float]:
 
 EXPERIMENT = Experiment(
     "scaling",
-    "What a round of more players costs",
+    "Cost of a round by its number of players",
     "Section 6.1 of Ebtekar and Liu, arXiv:2101.00400, whose engine samples opponents",
     _run,
 )

@@ -1,4 +1,4 @@
-"""Table 3 of the Elo-MMR paper: how long a history takes."""
+"""Table 3 of the Elo-MMR paper: time to rate a history."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["EXPERIMENT"]
 
 def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
-        "Seconds for rating all contests and scoring every one of them beforehand, which is what the paper timed, "
-        "on this machine, with kernels compiled before. The paper's are of 24 cores of 2.0 GHz, and of "
-        "approximations with at most 500 opponents and 500 past performances; here every sum is exact. Machines and "
-        "data differ: the ratio is an order of magnitude."
+        "Seconds to rate all contests and to score each of them before it is rated, as in the paper; on this "
+        "machine, with compiled kernels. The paper's times are for 24 cores of 2.0 GHz and for approximations with "
+        "at most 500 opponents and 500 past performances; the sums here are exact. Machines and data differ, so the "
+        "ratio shows an order of magnitude only."
     ]
     for history in context.histories:
         of_paper = LIKE.get(history.name, history.name)
@@ -82,7 +82,7 @@ def _figure(rows: list[tuple[Any, ...]]) -> Any:
 
 EXPERIMENT = Experiment(
     "speed",
-    "How long a history takes",
+    "Time to rate a history",
     "Table 3 of Ebtekar and Liu, “An Elo-like System for Massive Multiplayer Competitions” (arXiv:2101.00400)",
     _run,
     data="beside",

@@ -36,10 +36,10 @@ _COUNTS = {  # Table 1: ratings
 
 def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
-        "P is the binary logarithm of the expected over the actual place, with the ratings before the round and "
-        "everybody counted, newcomers too; the error is the mean of |P|. What the document printed is of all "
-        "TopCoder single round matches since 2001, 1,222 of them; numbers of another history are to be compared by "
-        "their order, not their size. SRM is TopCoder's own system, as published."
+        "P is the binary logarithm of the expected place divided by the actual place, by the ratings before the "
+        "round. All participants count, newcomers included. The error is the mean of |P|. The printed values are "
+        "for the 1,222 TopCoder single round matches since 2001. For another history, compare the order of the "
+        "rows, not their values. SRM is TopCoder's own system, as published."
     ]
     for history in context.histories:
         parts += _of_history(context, history)
@@ -50,7 +50,7 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
     rounds = history.rounds
     division = np.array([division_of(title) for title in history.titles], dtype=np.int64)
     events = int(rounds.event[-1]) + 1
-    everybody = keep(rounds.offsets, rounds.lo, np.ones(rounds.n_rows, dtype=bool))
+    everyone = keep(rounds.offsets, rounds.lo, np.ones(rounds.n_rows, dtype=bool))
     jobs: dict[str, tuple[str, dict[str, Any]]] = {
         "SRM": ("topcoder", {"vol_after_cap": True, "two_phase": True, "published_constants": True})
     } | {name: ("elo-srm", {"preset": name}) for name in PRESETS}
@@ -61,15 +61,15 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
         rated = rate_history(history, system, **settings)
         outcome = rated.outcome
         gain = outcome.mu - outcome.mu_prior
-        performance = score(everybody, outcome.mu_prior).log2_performance
-        table = total(rank_errors(everybody, outcome.n_before, division, performance, gain))
+        performance = score(everyone, outcome.mu_prior).log2_performance
+        table = total(rank_errors(everyone, outcome.n_before, division, performance, gain))
         final = rated.beliefs.mu[rated.beliefs.n_rounds > 0]
         newcomer = 1200.0 + PRESETS.get(label, {}).get("n_inflation", 0.0) / 100.0 * events
         ours = (table[0].error, float(gain.mean()), float(gain.std()), float(gain.max()), newcomer,
                 float(np.median(final)), float(final.max()))  # fmt: skip
         rows.append((label, *(value for pair in zip(ours, _PRINTED[label], strict=True) for value in pair)))
         if label in ("SRM", "Elo", "Elo2"):
-            breakdown.setdefault("of whom", [row.name for row in table])
+            breakdown.setdefault("group", [row.name for row in table])
             breakdown.setdefault("ratings", [row.participations for row in table])
             breakdown.setdefault("printed", [_COUNTS.get(row.name) for row in table])
             breakdown[f"{label}: mean gain"] = [row.gain for row in table]
@@ -93,7 +93,7 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
         Table(slug, f"{caption}: the rows of Table 5", columns, digits),
         Table(
             f"{slug}-experience",
-            f"{caption}: the rows of Tables 1 and 3, by rounds played, this one included",
+            f"{caption}: the rows of Tables 1 and 3, by rounds played, including the current round",
             breakdown,
             digits,
         ),

@@ -1,7 +1,6 @@
-"""A player's other self, who takes other places: what attacks and incentives are tried with.
+"""Counterfactual histories of one player, with other places in some rounds.
 
-The other players are held fixed: each round of the other self is played against what is believed of the others in the
-history as it was. So nothing but the places differs.
+The beliefs about all other players stay as in the original history; only the places of the player differ.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ __all__ = ["Stand", "move", "other_self"]
 Floats = npt.NDArray[np.float64]
 Columns = dict[str, Column | Ragged]
 Stand = Callable[[int, Rounds, float], Rounds]
-"""``(n, round, mu)``: the player's round number ``n`` as the other self, now rated ``mu``, plays it."""
+"""``(n, round, mu)``: the player's round number ``n`` with the counterfactual place; ``mu`` is the rating before it."""
 
 
 def other_self(
     system: System, params: Any, rounds: Rounds, n_players: int, player: int, stand: Stand
 ) -> tuple[Floats, Floats]:
-    """The ratings of a player after each of their rounds: as it was, and of the other self."""
+    """The ratings of a player after each of their rounds: original and counterfactual."""
     beliefs = system.newcomers(params, n_players)
     other = system.newcomers(params, 1).columns()
     rows = np.flatnonzero(rounds.player == player)
@@ -56,15 +55,15 @@ def other_self(
 
 
 def move(round: Rounds, player: int, place: int) -> Rounds:
-    """One round with a player alone at ``place`` (from 0) among the others, whose order and ties stay.
+    """Move a player of one round to ``place`` (from 0) without a tie; the order and the ties of the others stay.
 
     Parameters
     ----------
     place
-        How many of the others are to stand before; a place amid a tie group becomes the one before it.
+        Number of other players before this one; a place inside a tie group becomes the place before the group.
     """
     at = int(np.flatnonzero(round.player == player)[0])
-    others, group = np.delete(round.player, at), np.delete(round.lo, at)  # equal where they tie
+    others, group = np.delete(round.player, at), np.delete(round.lo, at)  # equal within a tie group
     starts = np.searchsorted(group, group, side="left")
     place = int(starts[place]) if place < len(others) else len(others)
     key = np.insert(2 * starts, place, 2 * place - 1)  # in the order of the places
@@ -74,7 +73,7 @@ def move(round: Rounds, player: int, place: int) -> Rounds:
 
 
 def _with(field: Columns, row: int, one: Columns) -> Columns:
-    """A copy of the columns in which one player has another belief."""
+    """A copy of the columns with one player's belief replaced."""
     changed: Columns = {}
     for name, column in field.items():
         other = one[name]

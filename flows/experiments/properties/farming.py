@@ -1,4 +1,4 @@
-"""Volatility farming: losing on purpose to gain later, tried on TopCoder's system and then on others."""
+"""Volatility farming: losing on purpose to gain later, on TopCoder's system and on others."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["EXPERIMENT", "attack", "farm"]
 
 Floats = npt.NDArray[np.float64]
 
-PHASES = (128 / 462, 346 / 462)  # of the player's rounds: honest, farming, honest again; as in the engine's program
-LONG = 80  # rounds that a long history has
+PHASES = (128 / 462, 346 / 462)  # shares of the rounds at which farming begins and ends, as in the engine
+LONG = 80  # minimum number of rounds of the player
 
-_NEVER = "ends at or below honesty"
+_NEVER = "at or below honest play"
 _TARGETS: dict[str, tuple[str, dict[str, Any], str | None]] = {
     "TopCoder": ("topcoder", {}, "may end above"),
     "Glicko-2": ("glicko2", {}, "may end above"),
@@ -40,25 +40,25 @@ _BEYOND = 1e5  # rating points: larger values are reported in the text, not draw
 
 
 def check(history: History) -> None:
-    """Refuse a history in which nobody has played for long."""
+    """Raise ``ValueError`` for a history without a player of ``LONG`` rounds."""
     most = int(np.bincount(history.rounds.player).max())
     if most < LONG:
-        raise ValueError(f"somebody with {LONG} rounds is needed, the most in data set {history.name} are {most}")
+        raise ValueError(f"a player with {LONG} rounds is needed; the maximum in data set {history.name} is {most}")
 
 
 def strongest(history: History) -> int:
-    """Of the players with long histories the one whom TopCoder's system rates highest."""
+    """The player with the highest TopCoder rating among those with ``LONG`` rounds."""
     long = np.bincount(history.rounds.player, minlength=len(history.handles)) >= LONG
     return int(np.argmax(np.where(long, rate_history(history, "topcoder").beliefs.mu, -np.inf)))
 
 
 def farm(history: History, player: int) -> tuple[Floats, Floats, set[int], float]:
-    """The attack on TopCoder's system: to come last whenever the rating exceeds the one held when the attack began.
+    """The attack on TopCoder's system: finish last whenever the rating exceeds that at the beginning of the attack.
 
     Returns
     -------
     float64[n], float64[n], set of int, float
-        The player's ratings, honest and farming; which of their rounds were lost on purpose; the rating not exceeded.
+        The player's ratings, honest and farming; the rounds lost on purpose; the rating at the beginning of the attack.
     """
     n_rounds = int(np.count_nonzero(history.rounds.player == player))
     first, last = (int(share * n_rounds) for share in PHASES)
@@ -78,7 +78,7 @@ def farm(history: History, player: int) -> tuple[Floats, Floats, set[int], float
 
 
 def attack(history: History, player: int, lost: set[int], name: str, settings: dict[str, Any]) -> tuple[Floats, Floats]:
-    """The player's ratings by another system, honest and with the same rounds lost."""
+    """The player's ratings by another system, honest and with the same rounds lost on purpose."""
 
     def stand(n: int, round: Rounds, mu: float) -> Rounds:
         return move(round, player, round.n_rows - 1) if n in lost else round
@@ -89,7 +89,7 @@ def attack(history: History, player: int, lost: set[int], name: str, settings: d
 
 
 def synthetic(seed: int, n_players: int = 400, n_rounds: int = 4_620, size: int = 10) -> History:
-    """Small rounds of a large pool, in one of ten of which its strongest player takes part."""
+    """Small rounds of a large pool; its strongest player takes part in one of ten."""
     rng = np.random.default_rng(seed)
     skill = np.sort(rng.normal(1500.0, 350.0, n_players))[::-1]
     skill[0] = skill[1] + 100.0
@@ -100,21 +100,22 @@ def synthetic(seed: int, n_players: int = 400, n_rounds: int = 4_620, size: int 
     places, offsets = np.tile(np.arange(size), n_rounds), size * np.arange(n_rounds + 1)
     rounds = Rounds.from_columns(offsets, order.ravel(), places, places, 86_400 * np.arange(1, n_rounds + 1))
     handles = pa.array(["the strongest", *(f"player {i}" for i in range(1, n_players))])
-    return History("made up", n_rounds, float(size), rounds, np.arange(n_rounds), [""] * n_rounds, handles)
+    return History("simulated", n_rounds, float(size), rounds, np.arange(n_rounds), [""] * n_rounds, handles)
 
 
 def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
-        "A strong player is honest for 28 % of their rounds, then, until 75 % of them, comes last on purpose "
-        "whenever TopCoder's system rates them above what they had when they began, then is honest again. "
-        "TopCoder's and Glicko-2's systems take the ups and downs for volatility, and a volatile player moves "
-        "faster, upwards too. The same rounds are lost in every system; what is believed of the others is what it "
-        "was without the attack. In none of Elo-MMR's variants can the attack end above honesty (Theorem 5.5 of the "
-        "paper). Glicko-2 takes each pair of a contest for a game of its own: where volatility leaves all bounds "
-        "ratings do, by the attack with its usual tau of 0.5, or where hundreds take part without one."
+        "A strong player plays honestly for 28 % of their rounds. Until 75 % of the rounds, the player then "
+        "finishes last on purpose whenever TopCoder's rating exceeds the rating at the beginning of this phase. The "
+        "remaining rounds are honest again. TopCoder's system and Glicko-2 increase the volatility after such "
+        "changes, and a higher volatility makes later changes larger, in both directions. The same rounds are lost "
+        "in every system. The beliefs about the other players stay as they were without the attack. With Elo-MMR, "
+        "the attack never ends above honest play (Theorem 5.5 of the paper). Glicko-2 treats each pair of a contest "
+        "as a separate game. Its volatility and ratings can then diverge: under the attack with the usual tau of "
+        "0.5, or in contests of hundreds of players even without an attack."
     ]
     for history in (synthetic(context.seed), *context.histories):
-        context.on_step(f"{history.name}: looking for a strong player")
+        context.on_step(f"{history.name}: selecting a strong player")
         player = strongest(history)
         context.on_step(f"{history.name}: the attack on TopCoder's system")
         *courses, lost, threshold = farm(history, player)
@@ -123,11 +124,11 @@ def _run(context: ExperimentContext) -> Report:
             context.on_step(f"{history.name}: {label}")
             if label not in runs:
                 runs[label] = attack(history, player, lost, system, settings)
-        parts += _told(history, legible(history.handles[player].as_py()), runs, len(lost), threshold)
+        parts += _report(history, legible(history.handles[player].as_py()), runs, len(lost), threshold)
     return Report(parts)
 
 
-def _told(
+def _report(
     history: History, name: str, runs: dict[str, tuple[Floats, Floats]], n_lost: int, threshold: float
 ) -> list[str | Table | Picture]:
     slug = slug_of(history.name)
@@ -139,8 +140,8 @@ def _told(
         "honest, at the end": [float(honest[-1]) for honest, _ in runs.values()],
         "attack, at the end": [float(attacked[-1]) for _, attacked in runs.values()],
         "gain at the end": [float(gain[-1]) for gain in gains],
-        "largest gain once honest again": [float(gain.max()) for gain in gains],
-        "by the paper": [_TARGETS[label][2] for label in runs],
+        "largest gain after the attack": [float(gain.max()) for gain in gains],
+        "according to the paper": [_TARGETS[label][2] for label in runs],
     }
     caption = f"{history.name}: {name}, {n:,} rounds, {n_lost:,} lost on purpose when rated above {threshold:,.0f}"
     shown = [label for label in _SHOWN if np.max(np.abs(runs[label])) < _BEYOND]

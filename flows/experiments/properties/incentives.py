@@ -15,11 +15,11 @@ from .counterfactual import move, other_self
 __all__ = ["EXPERIMENT", "league", "losses"]
 
 PLAYERS, ROUNDS, TRIALS = 24, 30, 40
-TOLERANCE = 1e-7  # rating points: what rounding may lose
+TOLERANCE = 1e-7  # rating points, for rounding errors
 
 
 def league(rng: np.random.Generator) -> Rounds:
-    """A small league with ties, whose skills drift."""
+    """A small league with ties and drifting skills."""
     skill = rng.normal(1500.0, 300.0, PLAYERS)
     players, lo, hi, sizes = [], [], [], []
     for _ in range(ROUNDS):
@@ -37,7 +37,7 @@ def league(rng: np.random.Generator) -> Rounds:
 
 
 def losses(name: str, params: Any, rounds: Rounds, at: int, player: int, place: int) -> Any:
-    """By how much a better place in round ``at`` lowers each rating from then on; negative where it raises it."""
+    """The decrease of each later rating by a better place in round ``at``; negative for an increase."""
     before = int(np.count_nonzero(rounds.player[: rounds.offsets[at]] == player))
 
     def stand(n: int, round: Rounds, mu: float) -> Rounds:
@@ -69,20 +69,20 @@ def _run(context: ExperimentContext) -> Report:
         ratings = sum(int(np.count_nonzero(one > TOLERANCE)) for one in found)
         worst = max(0.0, *(float(one.max()) for one in found))
         rows.append((name, TRIALS, lowered, ratings, worst, by_proof.get(name)))
-    headings = ("system", "better places", "that lowered a later rating", "ratings lowered", "most, points", "proved")
+    headings = ("system", "better places", "with a later loss", "lower ratings", "largest loss, points", "proved")
     columns = dict(zip(headings, zip(*rows, strict=True), strict=True))
     figure, axes = new_figure(7.5, 3.8)
     axes.barh([row[0] for row in rows][::-1], [row[4] for row in rows][::-1], color=SERIES[0])
-    axes.set_xlabel("most that a better place lowered a later rating, rating points")
+    axes.set_xlabel("largest decrease of a later rating after a better place, rating points")
     axes.set_xlim(0.0, max(1.0, 1.1 * max(row[4] for row in rows)))
     return Report(
         [
-            f"In a made-up league of {PLAYERS} players and {ROUNDS} rounds somebody is given a better place in one "
-            "round, alone, the others in their order; all other results, and what is believed of the others, stay as "
-            f"they were. In {TRIALS} such trials, how often is any later rating lower for it? TrueSkill's points are "
-            "scaled like the others'.",
-            Table("trials", "Better places, and what came of them", columns, 3),
-            Picture.of("worst", "What a better place costs at worst", figure),
+            f"In a simulated league of {PLAYERS} players and {ROUNDS} rounds, one player gets a better place in one "
+            "round. The order of the other players, all other results, and the beliefs about the others stay as "
+            f"they were. The table counts the trials, out of {TRIALS}, in which any later rating is lower than "
+            "without the better place. TrueSkill's points are scaled to those of the other systems.",
+            Table("trials", "Better places, and the ratings after them", columns, 3),
+            Picture.of("worst", "Largest decrease after a better place", figure),
         ]
     )
 

@@ -1,4 +1,4 @@
-"""Whether ratings grow by themselves: their level over a history."""
+"""Rating inflation: the mean rating over a history."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ _PIECES = 40
 
 def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
-        "The mean rating with which participants come into contests, and what a contest gives them on average. "
-        "Ratings grow where a rule gives more than it takes, or where those who stay are those who gain. "
-        "TrueSkill's points are on another scale. The EloSRM document prints, for all of TopCoder, a mean gain of "
-        "25.7 points a round with its final row of hyperparameters and of 22.2 with its first, and −20.8 of "
-        "TopCoder's own ratings."
+        "The mean rating of the participants before a contest, and their mean gain by it. The mean grows where the "
+        "gains of a rule exceed its losses, or where players that gain stay longer. TrueSkill's points are on "
+        "another scale. For all of TopCoder, the EloSRM document prints a mean gain of 25.7 points a round with its "
+        "last row of hyperparameters, 22.2 with its first, and −20.8 for TopCoder's own ratings."
     ]
     for history in context.histories:
         parts += _of_history(context, history)
@@ -49,8 +48,8 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
         seen = gain[known]
         existing = float(seen.mean()) if len(seen) else None
         rows.append((name, float(gain.mean()), existing, float(gain.std()), float(np.abs(gain).max()), first, last))
-    headings = ("system", "mean gain", "of who was rated before", "its sd", "largest change", "level at first",
-                "level at last")  # fmt: skip
+    headings = ("system", "mean gain", "of players rated before", "its sd", "largest change", "level at the beginning",
+                "level at the end")  # fmt: skip
     slug = slug_of(history.name)
     figure, axes = new_figure(8.5, 4.4)
     for name, colour in zip(_SHOWN, SERIES, strict=False):
@@ -60,14 +59,14 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
     axes.legend(loc="best", ncols=3, fontsize="small")
     caption = f"{history.name}: {len(rounds):,} contests"
     return [
-        Picture.of(slug, f"{caption}: with what ratings participants come", figure),
+        Picture.of(slug, f"{caption}: mean rating of the participants before a contest", figure),
         Table(slug, f"{caption}: gains, rating points", dict(zip(headings, zip(*rows, strict=True), strict=True)), 2),
     ]
 
 
 EXPERIMENT = Experiment(
     "inflation",
-    "Whether ratings grow by themselves",
+    "Rating inflation",
     "“An Elo-based rating system for TopCoder SRM”, Table 5 (mean gains); the inflation step of Codeforces' rule",
     _run,
     data="instead",

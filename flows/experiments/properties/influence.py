@@ -1,4 +1,4 @@
-"""How far one performance can move a rating: the bounds that Elo-MMR's paper proves, and what other systems do."""
+"""The largest change of a rating by one performance: the bounds that Elo-MMR's paper proves, and other systems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .robustness import show
 __all__ = ["EXPERIMENT"]
 
 CONSISTENT, ROUNDS = 1500.0, 60
-FAR = 1e7  # as good as infinite
+FAR = 1e7  # rating points; stands for an infinite performance
 SURPRISES = np.linspace(-1500.0, 1500.0, 121)
 C3 = math.pi / math.sqrt(3.0)
 
@@ -54,22 +54,22 @@ def _run(context: ExperimentContext) -> Report:
         style = "-" if name.startswith("Elo-MMR") else "--"
         axes.plot(SURPRISES, curve, style, color=SERIES[i], label=name, linewidth=1.4)
     axes.set_ylim(-200, 200)
-    axes.set_xlabel("performance less rating, rating points")
+    axes.set_xlabel("performance minus rating, rating points")
     axes.set_ylabel("change of the rating, rating points")
     axes.legend(loc="upper left", ncols=2, fontsize="small")
     return Report(
         [
-            f"A player who has performed at {CONSISTENT:.0f} for {ROUNDS} rounds performs elsewhere once. Logistic "
-            "performances bound what that does; the longer histories are remembered (small rho), the tighter. Normal "
-            "performances (Elo-MMχ) bound nothing.",
-            Picture.of("influence", "How one performance moves a rating", figure),
+            f"A player has {ROUNDS} rounds at performance {CONSISTENT:.0f}, and then one round at another "
+            "performance. With logistic performances the change of the rating is bounded; a smaller rho gives a "
+            "tighter bound. With normal performances (Elo-MMχ) there is no bound.",
+            Picture.of("influence", "Change of a rating by one performance", figure),
             table,
         ]
     )
 
 
 def _experienced(system: str, settings: dict[str, Any]) -> tuple[Any, Columns]:
-    """Parameters, and what is believed of who has performed the same for long."""
+    """Parameters, and the belief about a player after many equal performances."""
     params = build_params(find_system(system), settings)
     beliefs = find_system(system).newcomers(params, 1)
     for _ in range(ROUNDS):
@@ -101,7 +101,7 @@ def _bounds(params: EloMMR, columns: Columns) -> tuple[float, float]:
 
 EXPERIMENT = Experiment(
     "influence",
-    "How far one performance can move a rating",
+    "Largest change of a rating by one performance",
     "Theorem 5.7 of Ebtekar and Liu, arXiv:2101.00400",
     _run,
 )

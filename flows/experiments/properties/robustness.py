@@ -19,9 +19,9 @@ from ..base import Experiment, ExperimentContext, Picture, Report, Table
 __all__ = ["EXPERIMENT", "show", "walk"]
 
 CONSISTENT, SURPRISING = 1000.0, 3000.0
-BEFORE, SHOWN = 40, 12  # rounds at the old level until all is stationary; rounds at the new one
+BEFORE, SHOWN = 40, 12  # rounds at the old level, until the belief is stationary; rounds at the new level
 
-_ETA = math.sqrt(1.0 / (1.0 / 100.0**2 - 1.0 / 250.0**2) - 100.0**2)  # of Elo-R as it comes: sigma* 100, gamma 250
+_ETA = math.sqrt(1.0 / (1.0 / 100.0**2 - 1.0 / 250.0**2) - 100.0**2)  # Elo-R's defaults: sigma* 100, gamma 250
 _CURVES: dict[str, tuple[str, dict[str, Any]]] = {
     "Elo-R, simple noise": ("elo-r", {"noise": "simple"}),
     "Elo-R, exact noise": ("elo-r", {}),
@@ -31,7 +31,7 @@ _CURVES: dict[str, tuple[str, dict[str, Any]]] = {
         for rho in (0.0, 0.04, 1.0, 5.0, np.inf)
     },
 }
-_PRINTED: dict[str, dict[int, float]] = {  # rises after so many surprises
+_PRINTED: dict[str, dict[int, float]] = {  # rises by the number of the surprise
     "Elo-R, simple noise": {1: 48.0, 2: 63.0, 7: 566.0},
     "memoryless": {1: 320.0, 2: 268.8},
 }
@@ -39,7 +39,7 @@ _PRINTED_AFTER_SIX = 1875.0
 
 
 def show(system: str, params: Any, beliefs: Beliefs, row: int, performance: float) -> None:
-    """A round in which a player takes part alone, and shows this performance whatever the field says."""
+    """Rate a round of one player with a given performance."""
     found = find_system(system)
     round = Rounds.from_columns([0, 1], [row], [0], [0])
     outcome = Outcome.empty(1)
@@ -53,7 +53,7 @@ def show(system: str, params: Any, beliefs: Beliefs, row: int, performance: floa
 
 
 def walk(system: str, settings: dict[str, Any], performances: Sequence[float]) -> list[float]:
-    """The ratings of a player who shows these performances, the first one before any round."""
+    """The ratings of a player with these performances; the first is the rating before any round."""
     found = find_system(system)
     params = build_params(found, {"mu_init": CONSISTENT} | settings)
     beliefs = found.newcomers(params, 1)
@@ -82,7 +82,7 @@ def _run(context: ExperimentContext) -> Report:
         left.plot(x, curve, style, color=SERIES[i], label=name, linewidth=1.4, marker="o", markersize=2.5)
         right.plot(x[1:], np.diff(curve), style, color=SERIES[i], linewidth=1.4, marker="o", markersize=2.5)
     left.set_title("rating")
-    right.set_title("rise by each surprise")
+    right.set_title("rise after each surprise")
     for axes in (left, right):
         axes.set_xlabel(f"performances of {SURPRISING:.0f} after many of {CONSISTENT:.0f}")
         axes.set_ylabel("rating points")
@@ -95,23 +95,23 @@ def _run(context: ExperimentContext) -> Report:
     )
     return Report(
         [
-            f"A player performs at {CONSISTENT:.0f} until belief and uncertainty rest, then at {SURPRISING:.0f}, "
-            "again and again. A robust system takes the first surprise for a freak and follows when it lasts; a "
-            "memoryless one goes a fixed share of the way at once.",
-            Picture.of("walk", "What it takes to believe a leap", figure),
-            Table("rises", "Rise of the rating by each surprise, rating points", rows, 2),
+            f"A player performs at {CONSISTENT:.0f} until mu and sigma are stationary, and then repeatedly at "
+            f"{SURPRISING:.0f}. A robust system changes the rating little after the first surprise, and follows "
+            "when the surprise repeats. A memoryless system moves the same share of the distance in every round.",
+            Picture.of("walk", "Ratings after a sudden increase of performances", figure),
+            Table("rises", "Rise of the rating after each surprise, rating points", rows, 2),
             table,
-            "The figure printed in the report is that of simple noise, not of the exact noise it recommends, and "
-            "its rises are 48, 63, ..., 1875 after six and 566 at the seventh; where it says that the rise exceeds "
-            "100 from the third on, the third is 87. Elo-MMR is drawn with its limits by default (0.2, 80), whose "
-            "performances spread differently: its curves are to be compared in shape.",
+            "The figure in the report uses the simple noise, not the exact noise that the report recommends. Its "
+            "rises are 48, 63, ..., a total of 1875 after six surprises, and 566 at the seventh. The report says "
+            "that the rise exceeds 100 from the third surprise on; the third rise is 87. Elo-MMR is drawn with its "
+            "default limits (0.2, 80). Its performances have another spread: compare the shape of the curves only.",
         ]
     )
 
 
 EXPERIMENT = Experiment(
     "robustness",
-    "What one surprise does, and what many do",
+    "Effect of one surprise and of several",
     "The robustness figure of “Elo-R Competition Rating System” (2015, 2020), and Elo-MMR (arXiv:2101.00400)",
     _run,
 )

@@ -1,4 +1,4 @@
-"""Experiments: that they come to what the documents printed, and that reports hold what was found."""
+"""Experiments reproduce the printed values; reports contain the results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from ranklake.flows.plotting.figures import drawing, new_figure
 from ranklake.rating_kernels import SYSTEMS, Rounds
 
 DATA = SHARED / "elo-datasets"
-real = pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not here: ../shared/data/elo-datasets")
+real = pytest.mark.skipif(not DATA.is_dir(), reason="needs the real data sets in ../shared/data/elo-datasets")
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +81,10 @@ class Page(HTMLParser):
             self.cells.append(data)
 
 
-# What documents printed
+# Printed values
 
 
-def test_robustness__rises_are_those_printed() -> None:
+def test_robustness__rises_equal_the_printed_ones() -> None:
     """Elo-R's report: 48, 63, ..., 1875 after six and 566 at the seventh; memoryless 320, then 268.8."""
     report = run("robustness")
     rises = report.tables["rises"].columns
@@ -93,20 +93,20 @@ def test_robustness__rises_are_those_printed() -> None:
     assert [round(rise, 1) for rise in rises["memoryless"][:2]] == [320.0, 268.8]
 
 
-def test_robustness__walk_is_that_of_the_other_vectors() -> None:
+def test_robustness__ratings_equal_the_vectors() -> None:
     """Exact noise, from the specification: 47.88, 57.56, 70.75, 90.07, 120.84, 175.62, 288.33, 446.50."""
     walked = robustness.walk("elo-r", {"sigma_init": 100.0}, [1000.0] * 40 + [3000.0] * 8)
     expected = [47.88, 57.56, 70.75, 90.07, 120.84, 175.62, 288.33, 446.50]
     assert np.allclose(np.diff(walked[40:]), expected, atol=0.006)
 
 
-def test_influence__is_within_the_bounds_that_are_proved() -> None:
+def test_influence__is_within_the_proved_bounds() -> None:
     bounds = run("influence").tables["bounds"].columns
     assert list(bounds["within"]) == [True] * 6
     assert bounds["change"][-1] == pytest.approx(math.pi / math.sqrt(3) * (80**2 + 0.2 * 80**2) / math.sqrt(6 * 80**2))
 
 
-def test_paper__has_the_tables_it_prints() -> None:
+def test_paper__has_all_printed_tables() -> None:
     assert SECONDS["topcoder"]["elo-mmr"] == 7.52
     assert SHAPES["synthetic"] == (50, 2500)
     assert all(set(row) == set(NAMES) for row in SECONDS.values())
@@ -114,7 +114,7 @@ def test_paper__has_the_tables_it_prints() -> None:
 
 @pytest.mark.parametrize("data", ["codeforces", "topcoder", "reddit", "ctf", "dance", "synth-sm", "synthetic", "other"])
 @pytest.mark.parametrize("metric", [0, 1])
-def test_contenders__have_hyperparameters_that_their_systems_take(data: str, metric: int) -> None:
+def test_contenders__have_valid_hyperparameters(data: str, metric: int) -> None:
     found = contenders(data, metric)
     for one in found:
         build_params(SYSTEMS[one.system], one.settings)
@@ -123,8 +123,8 @@ def test_contenders__have_hyperparameters_that_their_systems_take(data: str, met
 
 
 @real
-def test_accuracy__of_reddit_is_near_the_papers() -> None:
-    """Table 2, whose threads were larger than those published; experienced players, the first tenth left out."""
+def test_accuracy__of_reddit_is_near_the_paper() -> None:
+    """Table 2; the paper's threads were larger than the published ones."""
     report = run("accuracy", from_file(DATA / "reddit.tar.xz"))
     table = report.tables["reddit"].columns
     printed = [value for value in table["pair inversion, printed"] if value is not None]
@@ -136,8 +136,8 @@ def test_accuracy__of_reddit_is_near_the_papers() -> None:
 
 @real
 @pytest.mark.slow
-def test_accuracy__of_codeforces_is_the_papers_to_a_seventh_of_a_percent() -> None:
-    """Table 2 on the first 1,087 contests. TrueSkill's printed 61.7 is not reproduced: here it is near the others."""
+def test_accuracy__of_codeforces_is_within_0_15_points_of_the_paper() -> None:
+    """Table 2 on the first 1,087 contests. TrueSkill's printed 61.7 is not reproduced; its value is near the others."""
     history = from_file(DATA / "codeforces.tar.xz")
     shapes = run("datasets", history).tables["shapes"].columns
     assert round(shapes["mean participants"][-1]) == shapes["mean participants, printed"][-1] == 2999
@@ -150,12 +150,12 @@ def test_accuracy__of_codeforces_is_the_papers_to_a_seventh_of_a_percent() -> No
     assert table["pair inversion, %"][rows["trueskill, exact"]] > 77
 
 
-# Other selves
+# Counterfactual histories
 
 
 @st.composite
 def rounds(draw: st.DrawFn) -> tuple[Rounds, int, int]:
-    """A round with ties, one of its players, and a place for them."""
+    """A round with ties, one of its players, and a place."""
     tied = draw(st.lists(st.booleans(), min_size=1, max_size=8))
     groups = np.cumsum([0, *(not tie for tie in tied)])
     n = len(groups)
@@ -166,7 +166,7 @@ def rounds(draw: st.DrawFn) -> tuple[Rounds, int, int]:
 
 @repeatable(150)
 @given(rounds())
-def test_move__leaves_the_others_in_their_order(case: tuple[Rounds, int, int]) -> None:
+def test_move__keeps_the_order_of_the_others(case: tuple[Rounds, int, int]) -> None:
     round, player, place = case
     moved = move(round, player, place)
     Rounds.from_columns(moved.offsets, moved.player, moved.lo, moved.hi)  # a possible result
@@ -182,8 +182,8 @@ def test_move__leaves_the_others_in_their_order(case: tuple[Rounds, int, int]) -
 
 
 @pytest.mark.parametrize("name", list(SYSTEMS))
-def test_other_self__who_does_nothing_else_is_the_same(name: str, history: History) -> None:
-    """To the bit; and the honest one is what rating the history gives."""
+def test_other_self__with_the_same_places_has_the_same_ratings(name: str, history: History) -> None:
+    """To the bit; both equal the ratings of the history."""
     system = SYSTEMS[name]
     part = history.rounds.part(0, 40)
     n_players = len(history.handles)
@@ -194,16 +194,16 @@ def test_other_self__who_does_nothing_else_is_the_same(name: str, history: Histo
 
 
 @pytest.mark.slow
-def test_farming__pays_with_topcoder_and_never_with_elo_mmr() -> None:
+def test_farming__gains_with_topcoder_and_never_with_elo_mmr() -> None:
     report = run("farming")
-    table = report.tables["made-up"].columns
-    gain = dict(zip(table["system"], table["largest gain once honest again"], strict=True))
+    table = report.tables["simulated"].columns
+    gain = dict(zip(table["system"], table["largest gain after the attack"], strict=True))
     assert gain["TopCoder"] > 100
     assert gain["Glicko-2, tau = 0.36"] > 10
     assert all(value < 0 for name, value in gain.items() if name.startswith("Elo-MM"))
 
 
-def test_farming__is_done_in_its_phase_alone() -> None:
+def test_farming__loses_rounds_only_in_its_phase() -> None:
     history = farming.synthetic(3, n_players=60, n_rounds=1200)
     honest, farmed, lost, threshold = farming.farm(history, 0)
     first, last = (int(share * len(honest)) for share in farming.PHASES)
@@ -214,7 +214,7 @@ def test_farming__is_done_in_its_phase_alone() -> None:
     assert not np.array_equal(honest[last:], farmed[last:])
 
 
-def test_incentives__are_kept_by_elo_mmr_and_broken_by_topcoder() -> None:
+def test_incentives__hold_for_elo_mmr_and_fail_for_topcoder() -> None:
     league = incentives.league(np.random.default_rng(0))
     worst = {}
     for name in ("elo-mmr", "elo-mmx", "topcoder"):
@@ -232,7 +232,7 @@ def test_incentives__are_kept_by_elo_mmr_and_broken_by_topcoder() -> None:
 # Calibration and convergence
 
 
-def test_calibration__of_a_true_model_is_good_and_of_a_bold_one_is_not() -> None:
+def test_calibration__of_a_true_model_is_good_and_of_an_overconfident_one_is_not() -> None:
     """Results drawn with Elo's own chances, and with half of its scale."""
     rng = np.random.default_rng(4)
     n, size = 40_000, 2
@@ -259,7 +259,7 @@ def test_calibration__of_a_true_model_is_good_and_of_a_bold_one_is_not() -> None
     assert good.sharpness == pytest.approx(expected, abs=0.5)
 
 
-def test_pairs__are_of_one_round_and_of_two_who_count(history: History) -> None:
+def test_pairs__are_two_marked_rows_of_one_round(history: History) -> None:
     counts = np.random.default_rng(1).random(history.rounds.n_rows) < 0.5
     one, other, of_round = calibration.draw_pairs(history.rounds, counts, 7, 5_000)
     assert len(one) == 5_000
@@ -271,12 +271,12 @@ def test_pairs__are_of_one_round_and_of_two_who_count(history: History) -> None:
     assert all(np.array_equal(a, b) for a, b in zip((one, other, of_round), again, strict=True))
 
 
-def test_pairs__there_may_be_none(history: History) -> None:
-    nobody = np.zeros(history.rounds.n_rows, dtype=bool)
-    assert all(len(part) == 0 for part in calibration.draw_pairs(history.rounds, nobody, 0))
+def test_pairs__of_unmarked_rows_are_empty(history: History) -> None:
+    unmarked = np.zeros(history.rounds.n_rows, dtype=bool)
+    assert all(len(part) == 0 for part in calibration.draw_pairs(history.rounds, unmarked, 0))
 
 
-def test_league__is_that_of_its_skills() -> None:
+def test_league__is_ordered_by_its_skills() -> None:
     rounds, skills = convergence.league(1, 300, 20, 0.0)
     assert (len(rounds), rounds.n_rows) == (20, 6_000)
     assert np.all(skills == skills[0])
@@ -298,7 +298,7 @@ def test_history__is_the_same_from_a_file_and_from_a_lake(folder: Path, history:
     assert handles[0] == handles[1]
 
 
-def test_history__leaves_out_a_tie_of_all_but_no_draw_and_counts_it(tmp_path: Path) -> None:
+def test_history__skips_and_counts_a_tie_of_all_but_keeps_a_draw(tmp_path: Path) -> None:
     lake = lake_of(
         tmp_path,
         [contest("1", "a", "b"), contest("2", ["a", "b", "c"]), contest("3", ["b", "a"]), contest("4", "b", "a")],
@@ -309,7 +309,7 @@ def test_history__leaves_out_a_tie_of_all_but_no_draw_and_counts_it(tmp_path: Pa
     assert (first.n_contests, first.index.tolist(), first.titles) == (3, [0, 2], ["Contest 1", "Contest 3"])
 
 
-def test_play__rates_all_of_a_history(history: History) -> None:
+def test_rate_history__rates_the_whole_history(history: History) -> None:
     rated = rate_history(history, "elo")
     assert np.isfinite(rated.outcome.mu).all()
     assert rated.beliefs.n_rounds.sum() == history.rounds.n_rows
@@ -322,7 +322,7 @@ LIGHT = ["datasets", "accuracy", "transfer", "calibration", "inflation", "srm"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LIGHT)
-def test_report__of_a_small_history_holds_its_numbers_and_figures(name: str, history: History) -> None:
+def test_report__of_a_small_history_contains_its_numbers_and_figures(name: str, history: History) -> None:
     report = run(name, history)
     page = Page(to_html(find_experiment(name), report, "Data: small"))
     assert report.pictures
@@ -340,7 +340,7 @@ def test_report__of_a_small_history_holds_its_numbers_and_figures(name: str, his
         assert table.to_arrow().num_rows > 0
 
 
-def test_report__shows_numbers_as_people_read_them_and_escapes_names() -> None:
+def test_report__formats_numbers_and_escapes_names() -> None:
     figure, axes = new_figure()
     axes.plot([0, 1])
     columns = {
@@ -372,9 +372,9 @@ def test_report__shows_numbers_as_people_read_them_and_escapes_names() -> None:
 
 
 def test_command__writes_a_page_and_its_numbers(invoke: Command, folder: Path, tmp_path: Path) -> None:
-    told = invoke("experiment", "transfer", "--data", folder, "-o", tmp_path / "new" / "out")
-    assert told.code == 0, told.err
-    assert told.out == f"wrote {tmp_path / 'new' / 'out' / 'transfer.html'} and 1 tables\n"
+    answer = invoke("experiment", "transfer", "--data", folder, "-o", tmp_path / "new" / "out")
+    assert answer.code == 0, answer.err
+    assert answer.out == f"wrote {tmp_path / 'new' / 'out' / 'transfer.html'} and 1 tables\n"
     numbers = pq.read_table(tmp_path / "new" / "out" / "transfer-transfer.parquet").to_pylist()
     assert [row["rho"] for row in numbers] == [0.0, 0.04, 0.2, 1.0, 5.0, math.inf]
     text = (tmp_path / "new" / "out" / "transfer.html").read_text("utf-8")
@@ -393,12 +393,12 @@ def test_command__takes_data_sets_of_a_lake(invoke: Command, tmp_path: Path) -> 
 
 
 def test_command__lists_all_experiments(invoke: Command) -> None:
-    told = invoke("experiment", "--list")
-    assert told.code == 0
-    assert all(re.search(rf"│ {name} +│", told.out) for name in EXPERIMENTS)
+    answer = invoke("experiment", "--list")
+    assert answer.code == 0
+    assert all(re.search(rf"│ {name} +│", answer.out) for name in EXPERIMENTS)
 
 
-def test_experiments__are_called_as_their_modules_are() -> None:
+def test_experiments__have_the_names_of_their_modules() -> None:
     for name in EXPERIMENTS:
         found = find_experiment(name)
         assert found.name == name
@@ -420,38 +420,38 @@ WRONG: list[tuple[list[str], int, str]] = [
         2,
         "experiment srm needs at least 20 contests that tell players apart; data set few has 5",
     ),
-    (["farming", "--data", "FEW"], 2, "somebody with 80 rounds is needed, the most in data set few are"),
+    (["farming", "--data", "FEW"], 2, "a player with 80 rounds is needed; the maximum in data set few is"),
     (["accuracy", "--lake", "nowhere"], 1, "no lake at"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
-def test_command__says_what_is_wrong_before_any_work(
-    invoke: Command, folder: Path, tmp_path: Path, arguments: list[str], code: int, told: str
+@pytest.mark.parametrize(("arguments", "code", "answer"), WRONG)
+def test_command__refuses_wrong_arguments_before_any_work(
+    invoke: Command, folder: Path, tmp_path: Path, arguments: list[str], code: int, answer: str
 ) -> None:
     few = tmp_path / "few"
     if "FEW" in arguments:
         write_folder(few, synthetic(5, spice=False))
     given = [{"FOLDER": str(folder), "FEW": str(few)}.get(one, one) for one in arguments]
-    assert told in invoke.refuses("experiment", *given, "-o", tmp_path / "out", code=code)
+    assert answer in invoke.refuses("experiment", *given, "-o", tmp_path / "out", code=code)
     assert not (tmp_path / "out").exists()
 
 
-def test_command__knows_before_any_work_that_it_cannot_write(invoke: Command, tmp_path: Path) -> None:
+def test_command__checks_the_output_folder_before_any_work(invoke: Command, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    told = invoke("experiment", "convergence", "-o", tmp_path / "file" / "reports")
-    assert told.code == 1
-    assert "Not a directory" in told.err
+    answer = invoke("experiment", "convergence", "-o", tmp_path / "file" / "reports")
+    assert answer.code == 1
+    assert "Not a directory" in answer.err
     assert invoke("experiment", "convergence", "-o", tmp_path / "file").code == 2
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
-def test_command__without_the_extra_says_what_to_install(
+def test_command__without_the_extra_names_the_package(
     invoke: Command, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    told = invoke.refuses("experiment", "robustness")
-    assert told == f"an experiment's report needs the package {package}: pip install 'ranklake[report]'"
+    answer = invoke.refuses("experiment", "robustness")
+    assert answer == f"an experiment's report needs the package {package}: pip install 'ranklake[report]'"
 
 
 def test_help__does_not_import_experiments() -> None:
