@@ -1,1 +1,1 @@
-"""How well ratings predicted results."""
+"""Scores of the predictions that ratings make; hyperparameter search."""

@@ -1,4 +1,4 @@
-"""Two runs on the same rounds: how often each predicted a round better."""
+"""Win rates: how often one run predicted a round better than another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["WinRate", "check_comparable", "win_rates"]
 
 
 class WinRate(NamedTuple):
-    """Of some rounds, in percent: where the first run is strictly better, plus half of those where both are equal."""
+    """Percent of some rounds that the first run predicted strictly better; equal rounds count half."""
 
     filter: str
     metric: str
@@ -34,7 +34,7 @@ def check_comparable(one: Evaluation, other: Evaluation) -> None:
     differs = next((i for i in range(n) if one.contest_ids[i] != other.contest_ids[i]), None)
     if differs is not None:
         at, theirs = one.contest_ids[differs], other.contest_ids[differs]
-        where = f"round {one.first_round + differs} is contest {at} in one and {theirs} in the other"
+        where = f"round {one.first_round + differs} is contest {at} in the first and {theirs} in the second"
     else:
         where = f"they have {one.first_round + len(one):,} and {other.first_round + len(other):,} rounds"
     raise LakeError(
@@ -46,7 +46,7 @@ def check_comparable(one: Evaluation, other: Evaluation) -> None:
 def win_rates(one: Evaluation, other: Evaluation) -> Iterator[WinRate]:
     """How often ``one`` is better than ``other``, for every filter and metric: all rounds, divisions, size classes.
 
-    Rounds in which either has no value are left out.
+    Rounds without a value of either run are left out.
 
     Notes
     -----
@@ -67,7 +67,7 @@ def win_rates(one: Evaluation, other: Evaluation) -> Iterator[WinRate]:
 def _points(
     one: Evaluation, other: Evaluation, filter: str, metric: str
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Of each round 1 for the better one, and a half where they are equal; and where there is something to compare."""
+    """For each round 1, 1/2 or 0 points of ``one``; and a mask of the rounds in which both have a value."""
     a, b = one.filters[filter].per_round(metric), other.filters[filter].per_round(metric)
     if not is_better(metric, 1.0, 0.0):
         a, b = -a, -b

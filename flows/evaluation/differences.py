@@ -18,11 +18,11 @@ from .scores import METRICS, RoundScores
 __all__ = ["CONFIDENCE", "LEAST_ROUNDS", "Difference", "best_run", "differences", "half_width", "student_quantile"]
 
 CONFIDENCE = 0.95  # coverage of the intervals
-LEAST_ROUNDS = 3  # with fewer there is no interval; from here on the quantile is exact to 1 %
+LEAST_ROUNDS = 3  # minimum for an interval; the quantile is then exact to 1 %
 
 
 class Difference(NamedTuple):
-    """A metric of one run minus that of the best run; NaN for bounds that too few rounds leave unknown."""
+    """A metric of one run minus that of the best run; the bounds are NaN for fewer than ``LEAST_ROUNDS`` rounds."""
 
     filter: str
     metric: str
@@ -33,12 +33,12 @@ class Difference(NamedTuple):
     high: float
 
 
-def differences(found: Sequence[Evaluation], filters: Sequence[str]) -> Iterator[Difference]:
+def differences(evaluations: Sequence[Evaluation], filters: Sequence[str]) -> Iterator[Difference]:
     """The difference of every run to the best, for each filter and metric.
 
     Parameters
     ----------
-    found
+    evaluations
         Evaluations of the same rounds; see :func:`ranklake.flows.evaluation.compare.check_comparable`.
 
     Notes
@@ -47,21 +47,21 @@ def differences(found: Sequence[Evaluation], filters: Sequence[str]) -> Iterator
     """
     for filter in filters:
         for metric in METRICS:
-            best = best_run(found, filter, metric)
+            best = best_run(evaluations, filter, metric)
             if best is None:
                 continue
-            for one in found:
-                a, b = one.filters[filter], best.filters[filter]
+            for evaluation in evaluations:
+                a, b = evaluation.filters[filter], best.filters[filter]
                 d = a.mean(metric) - b.mean(metric)
-                half = 0.0 if one is best else half_width(a, b, metric)
-                yield Difference(filter, metric, one.run, best.run, d, d - half, d + half)
+                half = 0.0 if evaluation is best else half_width(a, b, metric)
+                yield Difference(filter, metric, evaluation.run, best.run, d, d - half, d + half)
 
 
-def best_run(found: Sequence[Evaluation], filter: str, metric: str) -> Evaluation | None:
-    """The run with the best mean, the first of equals; None if no run has one."""
+def best_run(evaluations: Sequence[Evaluation], filter: str, metric: str) -> Evaluation | None:
+    """The run with the best mean, the first of equal runs; None if no run has a mean."""
     sign = 1.0 if metric in HIGHER_IS_BETTER else -1.0
-    scored = [(sign * one.filters[filter].mean(metric), one) for one in found]
-    known = [(value, one) for value, one in scored if not math.isnan(value)]
+    scored = [(sign * evaluation.filters[filter].mean(metric), evaluation) for evaluation in evaluations]
+    known = [(value, evaluation) for value, evaluation in scored if not math.isnan(value)]
     return max(known, key=lambda pair: pair[0])[1] if known else None
 
 
@@ -71,10 +71,9 @@ def half_width(one: RoundScores, other: RoundScores, metric: str) -> float:
     Notes
     -----
     A mean over participations is a ratio of two sums over rounds. Its linearisation (Cochran, "Sampling Techniques",
-    3rd edition, 1977, section 2.11) gives each round one residual; the residuals of the two runs are subtracted round
-    by round, which takes the rounds that are hard for both out of the error. The interval is Student's, with the
-    number of rounds as sample size. Where every round counts the same it is the paired t-interval. Rounds are taken
-    for independent.
+    3rd edition, 1977, section 2.11) gives each round one residual. The residuals of the two runs are subtracted round
+    by round, so that differences in difficulty between rounds cancel. The interval is Student's, with the number of
+    rounds as sample size. With equal weights it is the paired t-interval. Rounds are assumed to be independent.
     """
     (value, weight), (value_other, weight_other) = _parts(one, metric), _parts(other, metric)
     n = int(np.count_nonzero((weight > 0) | (weight_other > 0)))
@@ -103,7 +102,7 @@ def student_quantile(p: float, degrees: int) -> float:
 
 
 def _parts(scores: RoundScores, metric: str) -> tuple[Floats, Floats]:
-    """Of each round what its mean is a ratio of: the sum of a metric, and its weight."""
+    """Numerator and denominator of the mean, by round: the sum of a metric, and its weight."""
     if metric in scores.values:
         known = ~np.isnan(scores.values[metric])
         return np.where(known, scores.values[metric], 0.0), known.astype(np.float64)
@@ -111,6 +110,6 @@ def _parts(scores: RoundScores, metric: str) -> tuple[Floats, Floats]:
 
 
 def _residuals(value: Floats, weight: Floats) -> Floats:
-    """What each round adds to the deviation of the ratio of two sums."""
+    """Contribution of each round to the deviation of the ratio of two sums."""
     total = weight.sum()
     return np.asarray((value - value.sum() / total * weight) / total)

@@ -1,4 +1,4 @@
-"""How well the ratings of a run predicted its rounds, from the rounds on record; no round is rated again."""
+"""Score how well the ratings of a run predicted its rounds, from its stored rounds; no round is rated again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .scores import METRICS, RoundScores, score_rounds
 __all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip"]
 
 SIZES = {"2-16": 2, "17-99": 17, "100-199": 100, "200-399": 200, "400-599": 400, "600-799": 600, "800+": 800}
-_PIECE_ROWS = 60_000  # of neighbouring segments that are scored at once
+_PIECE_ROWS = 60_000  # rows of consecutive segments that are scored together
 _COLUMNS = ("lo", "mu_prior", "mu", "n_before")
 _DIVISION = re.compile(r"\bdiv(?:ision)?\.?\s*([12])\b", re.IGNORECASE)
 _BOTH = re.compile(r"\bdiv(?:ision)?\.?\s*1\s*(?:\+|and|&)\s*(?:div(?:ision)?\.?\s*)?2\b", re.IGNORECASE)
@@ -39,17 +39,17 @@ class Evaluation:
     Attributes
     ----------
     run, system : str
-        What was evaluated.
+        Names of the run and of its rating system.
     contest_ids : list of str
-        The contests.
+        Ids of the contests.
     n_players, year, division : int[r]
-        Participants; year of the end, 0 if unknown; 1 or 2 as the contest's name says, 0 if it does not.
+        Participants; year of the contest's end, 0 if unknown; division 1 or 2 from the contest's name, 0 without one.
     filters : dict of str to RoundScores
-        Under each filter.
+        Scores under each filter.
     errors : float64[r, rows, 4]
         Log2 rank errors; see :func:`ranklake.rating_kernels.metrics.rank_errors.rank_errors`.
     damage : str
-        Why rounds that lie in the lake beyond these are not part of the run; empty if there are none.
+        Reason why later rounds in the lake are not valid rounds of the run; empty if all are.
     """
 
     run: str
@@ -76,7 +76,7 @@ class Evaluation:
         return {name: self.filters[filter].summary(rounds) for name, rounds in self.sizes()}
 
     def sizes(self) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
-        """The size classes there are, and their rounds."""
+        """The size classes with rounds, and masks of their rounds."""
         found = np.searchsorted(list(SIZES.values()), self.n_players, side="right") - 1
         for at, name in enumerate(SIZES):
             if np.any(found == at):
@@ -105,7 +105,7 @@ class Evaluation:
         return pa.concat_tables(tables)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the single rounds; what is not a finite number is null."""
+        """Everything except the single rounds; a number that is not finite is null."""
         document: dict[str, Any] = finite_json(
             {
                 "run": self.run,
@@ -142,14 +142,14 @@ def evaluate(
     scale
         Rating difference at which odds of ten to one are predicted, for expected ranks and cross-entropy.
     on_progress
-        Called with the number of rounds scored and the number of rounds in all.
+        Called with the number of scored rounds and the number of all rounds.
 
     Raises
     ------
     ValueError
         The scale is out of range.
     LakeError
-        There is no such run, it has no round to score, its data set is gone or lacks one of its contests.
+        The run does not exist, it has no round to score, or its data set or one of its contests is missing.
     """
     check_value("scale", scale, positive(POINTS)["limits"])
     lake = Lake.open(lake) if isinstance(lake, str) else lake
@@ -157,11 +157,11 @@ def evaluate(
     chain = run.segments()
     if first_round >= chain.stop_round:
         raise LakeError(
-            f"run {name} has {chain.stop_round:,} rounds, and the first {first_round:,} are to be skipped: none is "
-            "left to score; rate more of them or skip fewer"
+            f"run {name} has {chain.stop_round:,} rounds, and the first {first_round:,} are skipped: no round is "
+            "left to score; rate more rounds or skip fewer"
         )
     contest_ids = [one for segment in chain.segments for one in segment.contest_ids][first_round:]
-    year, division = _occasions(Dataset.open(lake, run.config["dataset"]), contest_ids, name)
+    year, division = _contest_facts(Dataset.open(lake, run.config["dataset"]), contest_ids, name)
     pieces = list(_pieces(chain, first_round))
     compile_parts([SCORES])
 
@@ -199,13 +199,13 @@ def rounds_to_skip(lake: Lake, name: str, share: float) -> int:
     Raises
     ------
     LakeError
-        There is no such run.
+        The run does not exist.
     """
     return int(np.floor(Run.open(lake, name).segments().stop_round * share))
 
 
 def division_of(name: str) -> int:
-    """Division 1 or 2, if a contest's name has exactly one of them; else 0."""
+    """Division 1 or 2 if a contest's name contains exactly one of them; otherwise 0."""
     found = {int(number) for number in _DIVISION.findall(name)}
     return found.pop() if len(found) == 1 and not _BOTH.search(name) else 0
 
@@ -218,7 +218,7 @@ class _Piece:
 
 
 def _pieces(chain: Chain, first_round: int) -> Iterator[Chain]:
-    """Neighbouring segments, together of some size."""
+    """Split a chain into consecutive segments of about ``_PIECE_ROWS`` rows."""
     some: list[Segment] = []
     for segment in chain.segments:
         if segment.stop_round > first_round:
@@ -235,15 +235,15 @@ def _score_piece(run: Run, piece: Chain, first_round: int, division: npt.NDArray
     sizes = np.concatenate([segment.rows for segment in piece.segments])[begin - piece.segments[0].first_round :]
     tables = [table.replace_schema_metadata() for _, table in run.iter_segments(begin, None, _COLUMNS, chain=piece)]
     table = pa.concat_tables(tables)
-    # copies, as Arrow's arrays are read-only: kernels would be compiled again for them
+    # copies: Arrow's arrays are read-only, and the kernels would be compiled again for them
     lo, mu_prior, mu, n_before = (np.array(table.column(name)) for name in _COLUMNS)
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     bad = ~(np.isfinite(mu_prior) & np.isfinite(mu))
     if bad.any():
         at = begin + int(np.searchsorted(offsets, np.argmax(bad), side="right")) - 1
         raise LakeError(
-            f"round {at} of run {run.name} holds a rating that is no finite number, which an older release let pass; "
-            f"rate it anew: `ranklake rate --run {run.name} --replace` with other hyperparameters"
+            f"round {at} of run {run.name} has a rating that is not finite, written by an older release; "
+            f"rate the run again: `ranklake rate --run {run.name} --replace` with other hyperparameters"
         )
     filters = score_rounds(offsets, lo, mu_prior, n_before, scale=scale)
     everybody = keep(offsets, lo, np.ones(len(lo), dtype=bool))
@@ -254,7 +254,7 @@ def _score_piece(run: Run, piece: Chain, first_round: int, division: npt.NDArray
     return _Piece(sizes.astype(np.int64), filters, errors)
 
 
-def _occasions(
+def _contest_facts(
     dataset: Dataset, contest_ids: list[str], run: str
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Year and division of each contest."""

@@ -40,11 +40,11 @@ class RoundScores:
     weight : int64[r]
         Participations kept; 0 for a round without a score.
     sums : dict of str to float64[r]
-        Of the metrics ``PER_ROW``, summed over the participations of each round.
+        Metrics ``PER_ROW``, summed over the participations of each round.
     values : dict of str to float64[r]
-        Of the metrics ``PER_ROUND``; NaN where there is none.
+        Metrics ``PER_ROUND``; NaN for a round without a value.
     by_experience : float64[r, classes, 1 + metrics]
-        Participations, and sums of the metrics ``PER_ROW``, of each class of ``EXPERIENCE``.
+        Participations and sums of the metrics ``PER_ROW`` for each class of ``EXPERIENCE``.
     """
 
     weight: Longs
@@ -54,7 +54,7 @@ class RoundScores:
 
     @classmethod
     def of(cls, kept: Kept, scores: Scores, n_before: Ints) -> Self:
-        """Add up rows that were scored; rows of a round in their order."""
+        """Sum scored rows by round, in the order of the rows."""
         n_rounds, weight = len(kept.offsets) - 1, kept.weight
         of_round = np.repeat(np.arange(n_rounds), weight)
         rows = {name: getattr(scores, name) for name in PER_ROW}
@@ -67,7 +67,7 @@ class RoundScores:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Of rounds that follow each other, scored in parts."""
+        """Join the scores of consecutive parts."""
 
         def together(pick: str) -> dict[str, Floats]:
             return {
@@ -88,7 +88,7 @@ class RoundScores:
             return np.asarray(self.sums[metric] / self.weight)
 
     def mean(self, metric: str, rounds: Mask | slice = slice(None)) -> float:
-        """A metric over some rounds: per participation, tau and rho per round; NaN without a scored round."""
+        """Mean of a metric over some rounds: by participation (tau and rho: by round); NaN without a scored round."""
         if metric in self.values:
             values = self.values[metric][rounds]
             values = values[~np.isnan(values)]

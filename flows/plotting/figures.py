@@ -1,7 +1,7 @@
-"""What figures share: their look, how they become bytes, and names from outside that cannot break them.
+"""Common parts of figures: style, encoding, and safe labels for names from outside.
 
-Matplotlib is imported only when a figure is wanted, and never pyplot, which would leave state behind. The same figure
-gives the same bytes.
+Matplotlib is imported when the first figure is made. Pyplot is never imported, as it keeps global state. The same
+figure gives the same bytes.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ __all__ = [
 
 FORMATS = ("png", "svg", "pdf")
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555", "#8c564b", "#7f7fff", "#bcbd22")
-"""Colours of lines, those that the colour-blind tell apart first (Okabe and Ito)."""
+"""Colours of lines, suitable for colour-blind readers (Okabe and Ito)."""
 
-_LONGEST = 32  # characters of a name that have room
+_LONGEST = 32  # maximum length of a name in a figure
 _FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Emoji", "Unifont")
 _LOOK: Any = {
-    "text.parse_math": False,  # a dollar in a name is a dollar
+    "text.parse_math": False,  # a dollar sign in a name is no formula
     "text.usetex": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -61,12 +61,12 @@ _UNDATED: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date"
 
 
 def check_path(path: str) -> str:
-    """The format that a file's name asks for.
+    """The format for the extension of a file's name.
 
     Raises
     ------
     ValueError
-        It is none of those that figures have.
+        The extension is not one of the formats.
     """
     form = PurePath(path).suffix.removeprefix(".").lower()
     if form not in FORMATS:
@@ -76,7 +76,7 @@ def check_path(path: str) -> str:
 
 @contextmanager
 def drawing(purpose: str) -> Iterator[None]:
-    """Within it figures are made, in our look whatever a person has set up for theirs.
+    """Make figures inside this context: in this package's style, independent of the user's settings.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def drawing(purpose: str) -> Iterator[None]:
 def new_figure(
     width: float = 8.0, height: float = 4.5, columns: int = 1, rows: int = 1, **more: Any
 ) -> tuple[Figure, Any]:
-    """A figure in inches, and its axes; labels are given the room they need."""
+    """A figure of a size in inches, and its axes; the layout makes room for labels."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -110,14 +110,16 @@ def encode(figure: Figure, form: str) -> bytes:
 
 
 def legible(name: str) -> str:
-    """A name from outside for a figure: short, and spelled out where no font can show it or it would turn the text."""
+    """A name from outside as a label: shortened; direction controls and characters without a glyph are escaped."""
     short = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
     shown = visible(short, _characters())
-    return f"\u200a{shown}" if shown.startswith("_") else shown  # legends pass such labels over; a hair space helps
+    return (
+        f"\u200a{shown}" if shown.startswith("_") else shown
+    )  # legends skip labels that begin with _; a hair space prevents it
 
 
 def log_scale(axes: Axes, *names: Literal["x", "y"]) -> None:
-    """Count axes in powers of ten, with labels in plain numbers."""
+    """Make axes logarithmic, with labels in plain numbers."""
     for name in names:
         axis = axes.xaxis if name == "x" else axes.yaxis
         (axes.set_xscale if name == "x" else axes.set_yscale)("log")
@@ -126,7 +128,7 @@ def log_scale(axes: Axes, *names: Literal["x", "y"]) -> None:
 
 
 def title_bands(axes: Axes, titles: Titles, horizontal: bool = True) -> None:
-    """Tint the ranges of the titles behind the data; not at all where everything lies in one of them."""
+    """Shade the ranges of the titles behind the data, unless all data lie in one range."""
     low, high = axes.get_ylim() if horizontal else axes.get_xlim()
     shown = [(least, end, title) for least, end, title in titles.bands() if least < high and end > low]
     if len(shown) > 1 or (shown and shown[0][0] > low):
@@ -146,7 +148,7 @@ def _fonts() -> tuple[str, ...]:
 
 @cache
 def _characters() -> frozenset[str]:
-    """Characters for which there is a glyph."""
+    """Characters that have a glyph in the fonts."""
     from matplotlib import font_manager
 
     files = (font_manager.findfont(name) for name in _fonts())

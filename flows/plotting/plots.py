@@ -1,4 +1,4 @@
-"""Pictures of a run: the histories of players, and how ratings are distributed over time."""
+"""Figures of a run: histories of players, and the distribution of ratings over time."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds of the calendar's ye
 
 
 def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
-    """The rating each player was shown, over time; around it what was held possible: mu, two sigmas either way.
+    """The displayed rating of each player over time, with the band mu ± 2 sigma.
 
-    Where a contest has no time, or one beyond the calendar, the axis counts rounds. One player alone is drawn with the
-    performances.
+    If a contest has no time, or a time outside the calendar, the axis counts rounds. The figure of a single player
+    also has the performances.
     """
     figure, axes = new_figure()
     alone, dated = len(histories) == 1, all(_is_dated(history.rows) for history in histories)
@@ -59,7 +59,7 @@ def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
         if alone and np.isfinite(perf).any():
             axes.scatter(x, perf, s=7.0, color="#777777", alpha=0.6, linewidths=0, label="performance", zorder=1)
     margin = 0.05 * (high - low) or 1.0
-    axes.set_ylim(low - margin, high + margin)  # a performance beyond it is cut off; ratings never are
+    axes.set_ylim(low - margin, high + margin)  # performances may lie outside; ratings never do
     title_bands(axes, histories[0].format.titles)
     axes.set_title(f"{legible(histories[0].handle)} in {run_name}" if alone else f"ratings in {run_name}")
     axes.set_xlabel("" if dated else "round")
@@ -69,19 +69,20 @@ def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
 
 
 def distribution(lake: Lake, run_name: str, deviations: float | None = None) -> pa.Table:
-    """How the ratings shown were distributed over time.
+    """The distribution of the displayed ratings over time.
 
     Returns
     -------
     pa.Table
-        One row a moment: ``round_index`` (the last round before it), ``time_seconds`` (null where times are unknown),
-        ``players`` counted, and a column for each quantile, ``q05`` to ``q99``. Counted is who played in the year
-        before; everybody rated so far where times are unknown. The last row is the end of the run; ``attrs`` has none.
+        One row a point in time: ``round_index`` (the last round before it), ``time_seconds`` (null if times are
+        unknown), ``players`` (number of players), and a column for each quantile, ``q05`` to ``q99``. The players are
+        those with a round in the year before, or all rated players if times are unknown. The last row is the end of
+        the run.
 
     Raises
     ------
     LakeError
-        There is no such run, or it has no rounds yet.
+        The run does not exist, or it has no rounds yet.
     """
     moments, _, _ = _walk(lake, run_name, deviations)
     return moments
@@ -90,7 +91,7 @@ def distribution(lake: Lake, run_name: str, deviations: float | None = None) -> 
 def distribution_figure(
     lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None
 ) -> Figure:
-    """Quantiles of the ratings over time, and everybody's ratings at the end by title."""
+    """Quantiles of the ratings over time, and a histogram of all ratings at the end by title."""
     moments, ratings, ladder = _walk(lake, run_name, deviations, titles)
     figure, (left, right) = new_figure(10.0, 4.5, columns=2, width_ratios=[3, 2])
     dated = moments.column("time_seconds").null_count == 0
@@ -103,7 +104,7 @@ def distribution_figure(
     low, high = left.get_ylim()
     left.set_ylim(low, high + 0.12 * (high - low))  # room for the legend
     title_bands(left, ladder)
-    left.set_title(f"ratings in {run_name}" + (", of who played in the year before" if dated else ""))
+    left.set_title(f"ratings in {run_name}" + (", of players active in the year before" if dated else ""))
     left.set_xlabel("" if dated else "round")
     left.set_ylabel("rating points")
     left.legend(loc="upper left", ncols=2)
@@ -112,14 +113,14 @@ def distribution_figure(
 
 
 def _histogram(axes: Axes, ratings: npt.NDArray[np.float64], titles: Titles) -> None:
-    """Everybody at the end, coloured by title."""
+    """Histogram of all ratings at the end, coloured by title."""
     counts, edges = np.histogram(ratings, bins=80 if np.ptp(ratings) > 0.0 else 1)
     middle = 0.5 * (edges[1:] + edges[:-1])
     colours = [SERIES[0] if title is None else title.colour for title in titles.each(middle)]
-    if len(set(colours)) == 1:  # a scale without titles, or of one
+    if len(set(colours)) == 1:  # no titles, or one for all
         colours = [SERIES[0]] * len(colours)
     axes.bar(middle, counts, width=np.diff(edges), color=colours, alpha=0.75, linewidth=0)
-    axes.set_title(f"everybody at the end: {len(ratings):,} players")
+    axes.set_title(f"all ratings at the end: {len(ratings):,} players")
     axes.set_xlabel("rating points")
     axes.set_ylabel("players")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
@@ -128,7 +129,7 @@ def _histogram(axes: Axes, ratings: npt.NDArray[np.float64], titles: Titles) -> 
 def _walk(
     lake: Lake, run_name: str, deviations: float | None, titles: TitlesChoice = None
 ) -> tuple[pa.Table, npt.NDArray[np.float64], Titles]:
-    """The rows of :func:`distribution`, everybody's rating at the end, and the titles."""
+    """The rows of :func:`distribution`, all ratings at the end, and the titles."""
     run = Run.open(lake, run_name)
     dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
     check_rated(run, chain)
@@ -157,7 +158,7 @@ def _walk(
 
 
 def _cut(segments: Iterator[tuple[Any, pa.Table]], stops: set[int]) -> Iterator[tuple[int, pa.Table]]:
-    """Rows of consecutive rounds, cut after each round at which to stop."""
+    """Rows of consecutive rounds, divided after each round in ``stops``."""
     for segment, table in segments:
         start, rounds = segment.first_round, table.column("round_index").to_numpy()
         for last in sorted({stop for stop in stops if start <= stop < segment.stop_round} | {segment.stop_round - 1}):
@@ -167,7 +168,7 @@ def _cut(segments: Iterator[tuple[Any, pa.Table]], stops: set[int]) -> Iterator[
 
 
 def _stops(ends: npt.NDArray[np.int64], dated: bool) -> set[int]:
-    """The last rounds before evenly spaced moments, and the last of all."""
+    """The last rounds before evenly spaced points in time, and the last round of all."""
     n = len(ends)
     if not dated:
         return set(np.unique(np.linspace(0, n - 1, min(n, MOMENTS)).astype(int)).tolist())

@@ -1,7 +1,7 @@
-"""What a search tries next: a grid, random draws, or what Optuna proposes; always the same for one seed.
+"""Proposals of a search: a grid, random draws, or Optuna; a seed determines them.
 
 Proposals come in batches of a size that does not depend on the number of workers. A Bayesian search receives
-the scores of a batch before it proposes the next: neither the number of workers nor interruptions change its course.
+the scores of a batch before it proposes the next: neither the number of workers nor interruptions change the trials.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ Settings = dict[str, str]
 
 
 class Proposals(Protocol):
-    """Attributes: ``batch``, how many trials are proposed at a time; ``total``, how many there are."""
+    """Attributes: ``batch``, the number of trials in a batch; ``total``, the number of all trials."""
 
     batch: int
     total: int
 
     def ask(self, first: int, n: int) -> list[Settings]:
-        """Settings of the trials from number ``first`` on; numbers are asked for in order."""
+        """Settings of ``n`` trials from number ``first`` on; called in order."""
 
     def tell(self, trials: Sequence[Trial]) -> None:
-        """What became of the proposals since the last call, in their order."""
+        """Receive the results of the proposals since the last call, in their order."""
 
 
 def open_proposals(
     method: str, system: Any, space: Sequence[str], metric: str, seed: int, trials: int | None
 ) -> Proposals:
-    """The proposals of a search; without a ``space`` those of the paper, or of ``grids.SPACES``.
+    """The proposals of a search; without a ``space``, those of :mod:`.published_grids`.
 
     Raises
     ------
     ValueError
-        An unknown method, or a space with an impossible value; nothing is rated then.
+        The method is unknown, or the space has an invalid value.
     MissingExtraError
         Optuna is not installed.
     """
@@ -56,7 +56,7 @@ def open_proposals(
         return _Grid(points, seed, trials)
     axes = parse_space(system, space or RANGES.get(system.name) or SPACES[system.name])
     if trials is None:
-        raise ValueError(f"a {method} search ends after --trials N; give it")
+        raise ValueError(f"a {method} search needs --trials N")
     return _Random(axes, seed, trials) if method == "random" else _Bayes(axes, seed, trials, metric)
 
 
@@ -65,7 +65,7 @@ def _settings(values: dict[str, Any]) -> Settings:
 
 
 class _Grid:
-    """All points; with fewer trials than points a sample of them, which more trials go on with."""
+    """All points of a grid, or a random sample of them; a larger sample begins with the smaller one."""
 
     batch = 32
 
@@ -136,5 +136,5 @@ class _Bayes:
             value = trial.scores.get(self._metric)
             if value is None:
                 self._study.tell(asked, state=self._states.FAIL)
-            else:  # also of a pruned trial: its scores so far show where not to look
+            else:  # also for a pruned trial: its scores so far are informative
                 self._study.tell(asked, value)

@@ -1,7 +1,7 @@
-"""What a search tries when no --space is given: the grids of the Elo-MMR paper, and spaces for the other systems.
+"""Default spaces of a search: the grids of the Elo-MMR paper, and spaces for the other systems.
 
 Source: Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions" (arXiv:2101.00400), and its engine's
-search. ``_log_spaced(lo, hi, m, step)`` is its spelling: m points in geometric progression, each rounded to a step.
+search. ``_log_spaced(lo, hi, m, step)`` is its notation: m points in geometric progression, each rounded to a step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def published_grid(system: str) -> list[Setting]:
     Raises
     ------
     ValueError
-        The paper has none for this system.
+        The paper has no grid for this system.
     """
     if system not in GRIDS:
         raise ValueError(
@@ -88,7 +88,7 @@ GRIDS: dict[str, Callable[[], list[Setting]]] = {
     "bar": _drifting,
 }
 
-# The same grids as ranges, for searches that may try anything in between; in the spelling of --space.
+# The same grids as ranges, for random and Bayesian searches, in the notation of --space.
 RANGES: dict[str, tuple[str, ...]] = {
     "elo-mmr": ("weight_limit=0.01:2:log", "sig_limit=20:160:log", "tie_mode=full,split", "rho=0,0.04,0.2,1,5,inf"),
     "elo-mmx": ("weight_limit=0.01:2:log", "sig_limit=20:160:log", "tie_mode=full,split"),
@@ -99,7 +99,7 @@ RANGES: dict[str, tuple[str, ...]] = {
     "bar": ("beta=30:600:log", "sig_drift=5:80:log"),
 }
 
-# Spaces of the systems that the paper did not tune, in the same spelling; the reasons are in docs/evaluation.md.
+# Spaces of the systems that the paper did not tune, in the same notation; the reasons are in docs/evaluation.md.
 SPACES: dict[str, tuple[str, ...]] = {
     "elo-r": ("gamma=125:500:log:8", "sigma_star=20:110:log:8", "tie_mode=half,full"),
     "codeforces": ("rule=none,oct2015,r327", "tie_rank=max,avg,min", "need_excludes_self=true,false"),

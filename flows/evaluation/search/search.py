@@ -1,7 +1,7 @@
 """Search for hyperparameters: tune on the beginning of a history, test on the rest, as the Elo-MMR paper does.
 
-Finished trials are recorded in the lake, one file a batch. A resumed search makes the same proposals from its seed, and
-reads the results of those that are recorded.
+Finished trials are stored in the lake, one file a batch. A resumed search makes the same proposals from its seed, and
+reads the stored results.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from .trials import RUNGS, History, Trial, held_out_scores, load_history, run_tr
 __all__ = ["METRICS", "Found", "SearchConfig", "SearchReport", "search"]
 
 METRICS = ("pair_inversion", "rank_deviation")
-_SAVE_SECONDS = 5.0  # between writes of a batch that is not complete
-_SURVIVORS = 8  # trials that must have come to an end before others may be given up
+_SAVE_SECONDS = 5.0  # between writes of an incomplete batch
+_SURVIVORS = 8  # number of complete trials before others may be pruned
 
 Tell = Callable[[int, int, str], None]
 
@@ -48,23 +48,23 @@ class SearchConfig:
     Attributes
     ----------
     dataset, system : str
-        Names.
+        Names of the data set and of the system.
     space : tuple of str
-        As ``--space`` takes it; empty for the system's default space, see ``grids``.
+        Texts of ``--space``; empty for the system's default space, see :mod:`.published_grids`.
     method : str
         A key of ``proposals.METHODS``.
     metric, filter : str
-        What is to be best: of ``METRICS``, under one of ``FILTERS``.
+        Metric to optimise, of ``METRICS``, under one of ``FILTERS``.
     train_share : float
-        Part of the contests to tune on; the others are for the test.
+        Share of the contests for training; the others are for the test.
     trials : int or None
-        How many; None for all of a grid.
+        Number of trials; None for all points of a grid.
     seed : int
-        Of what is proposed.
+        Seed of the proposals.
     prune : bool
-        Give up trials that are worse than half of the others before their end.
+        Stop trials early that are worse than half of the others.
     name : str
-        Of the search in the lake; by default made of all that.
+        Name of the search in the lake; by default made of the other attributes.
     """
 
     dataset: str
@@ -89,24 +89,24 @@ class SearchConfig:
         if self.trials is not None and self.trials < 1:
             raise ValueError(f"trials must be >= 1, got {self.trials}")
         if not self.name:
-            values = {key: value for key, value in self.asked().items() if key not in ("dataset", "system")}
+            values = {key: value for key, value in self.identity().items() if key not in ("dataset", "system")}
             name = default_run(self.dataset, f"{self.system}-{self.method}", values)
             object.__setattr__(self, "name", name)
-        layout.search_file(self.name)  # raises for a name that no folder can have
+        layout.search_file(self.name)  # raises for a name that is not valid for a folder
         layout.contests_file(self.dataset)
 
-    def asked(self) -> dict[str, Any]:
-        """What distinguishes searches; more trials continue one."""
+    def identity(self) -> dict[str, Any]:
+        """The configuration without ``trials``, which may grow, and ``name``."""
         return {key: value for key, value in asdict(self).items() if key not in ("name", "trials")}
 
     def proposals(self) -> Proposals:
-        """What is to be tried; see :func:`.proposals.open_proposals`."""
+        """The proposals; see :func:`.proposals.open_proposals`."""
         return open_proposals(self.method, find_system(self.system), self.space, self.metric, self.seed, self.trials)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One of the best: how it did on the training rounds, and after them (nothing if ratings diverged there)."""
+    """One of the best trials, with its scores in the test; no scores if ratings diverged in the test."""
 
     settings: dict[str, str]
     train: dict[str, float]
@@ -120,15 +120,15 @@ class SearchReport:
     Attributes
     ----------
     trials : list of Trial
-        All of them, in order of their proposal.
+        All trials in the order of their proposals.
     n_new : int
-        How many were tried now, and not earlier.
+        Number of trials of this call.
     best : list of Found
-        Best first.
+        The best trials, best first.
     n_train, n_contests : int
-        Contests tuned on; all of them.
+        Number of contests for training; number of all contests.
     seconds : float
-        What the trials took.
+        Time of the trials.
     """
 
     trials: list[Trial]
@@ -147,31 +147,31 @@ def search(
     best: int = 3,
     on_progress: Tell = lambda *_: None,
 ) -> SearchReport:
-    """Run the proposed trials that are not recorded yet; test the best.
+    """Run the proposed trials that are not stored yet; test the best ones.
 
     Parameters
     ----------
     proposals
-        ``config.proposals()``, made before the lake is opened, so that impossible spaces are refused at once.
+        ``config.proposals()``, made before the lake is opened, so that an invalid space fails at once.
     best
         Number of trials to test.
     on_progress
-        Called with the number of finished trials, the number of all, and the best so far.
+        Called with the number of finished trials, the number of all trials, and a text about the best one.
 
     Raises
     ------
     LakeError
-        The data set is missing or too short, or the search of this name looks for something else.
+        The data set is missing or too short, or the search of this name has another configuration.
     """
     dataset = Dataset.open(lake, config.dataset)
     n_contests = dataset.contests.num_rows
     n_train = int(np.floor(n_contests * config.train_share))
     skipping = Skipping.of(find_system(config.system))
     history, first_round = load_history(dataset, n_train, skipping)
-    draws = _counts_draws(history)
+    draws = _draws_suffix(history)
     record = _Record.open(lake, config, _digest(dataset, n_train) + draws)
     train = history.first(first_round)
-    _check_scores_something(config, train, n_train)
+    _check_scored(config, train, n_train)
     began = time.perf_counter()
     trials, n_new = _try_all(config, task_pool, proposals, record, train, on_progress)
     seconds = time.perf_counter() - began
@@ -183,7 +183,7 @@ def search(
             if test is None:
                 try:
                     test = held_out_scores(history, first_round, config.system, trial.settings, engine, config.filter)
-                except (ArithmeticError, ValueError):  # went well on the training rounds, and diverged on later ones
+                except (ArithmeticError, ValueError):  # the ratings diverged after the training rounds
                     test = {}
                 record.save_test(key + digest, test)
             found.append(Found(trial.settings, trial.scores, test))
@@ -214,7 +214,7 @@ def _try_all(
                     if time.monotonic() - saved > _SAVE_SECONDS:
                         saved = time.monotonic()
                         record.save(batch, done)
-            finally:  # an interrupted search keeps what it has
+            finally:  # an interrupted search keeps its finished trials
                 record.save(batch, done)
         in_order = [done[at] for at in range(len(asked))]
         trials += in_order
@@ -223,7 +223,7 @@ def _try_all(
 
 
 class _Record:
-    """The recorded trials of a search, in the lake."""
+    """The stored trials of a search."""
 
     def __init__(self, lake: Lake, name: str, contests: str) -> None:
         self._lake, self._name, self._contests = lake, name, contests
@@ -232,17 +232,17 @@ class _Record:
 
     @classmethod
     def open(cls, lake: Lake, config: SearchConfig, contests: str) -> _Record:
-        """The record of a search, made if need be; what was tried on other contests does not count.
+        """Open or create the record of a search; trials on other contests are ignored.
 
         Raises
         ------
         LakeError
-            There is one of that name for something else.
+            A search of this name has another configuration.
         DamagedError
-            It cannot be read.
+            A file of the record cannot be read.
         """
         record = cls(lake, config.name, contests)
-        asked = json.loads(json.dumps({**config.asked(), "numerics": NUMERICS}, allow_nan=False))
+        asked = json.loads(json.dumps({**config.identity(), "numerics": NUMERICS}, allow_nan=False))
         path = layout.search_file(config.name)
         try:
             before = record._read(path)
@@ -253,7 +253,7 @@ class _Record:
         if before != asked:
             differs = next(key for key in [*asked, *before] if before.get(key) != asked.get(key))
             raise LakeError(
-                f"search {config.name} is another one: its {differs} differs; choose another --name or delete {path}",
+                f"search {config.name} exists with another {differs}; choose another --name or delete {path}",
                 path=path,
             )
         for file in lake.list(layout.trials_folder(config.name)):
@@ -269,7 +269,7 @@ class _Record:
         return record
 
     def save(self, batch: int, done: dict[int, Trial]) -> None:
-        """Commit the trials of a batch that are done."""
+        """Commit the finished trials of a batch."""
         if done:
             trials = [_trial_json(done[at]) for at in sorted(done)]
             text = json.dumps({"contests": self._contests, "trials": trials}, indent=1, allow_nan=False)
@@ -288,12 +288,12 @@ class _Record:
             return json.loads(data)
         except ValueError as error:
             raise DamagedError(
-                f"{path}: not readable ({error}); delete it, and what it held is tried again", path=path
+                f"{path}: not readable ({error}); delete it, and its trials run again", path=path
             ) from None
 
 
 def _trial_json(trial: Trial) -> dict[str, Any]:
-    """A trial as the lake records it; the rungs are ``legs`` there."""
+    """A trial as stored in the lake; the field of the rungs is ``legs``."""
     return {
         "settings": trial.settings,
         "scores": {name: _or_none(value) for name, value in trial.scores.items()},
@@ -304,7 +304,7 @@ def _trial_json(trial: Trial) -> dict[str, Any]:
 
 
 def _or_none(value: float) -> float | None:
-    """None for a score that does not exist: no round had players of the group."""
+    """None for NaN, the score of a group without players."""
     return value if np.isfinite(value) else None
 
 
@@ -321,26 +321,26 @@ def _key(settings: dict[str, str]) -> str:
 
 
 def _digest(dataset: Dataset, n_contests: int) -> str:
-    """Of what the first contests hold."""
+    """Digest of the content of the first contests."""
     return digest_of("".join(dataset.contests.column("content_digest").to_pylist()[:n_contests]).encode())
 
 
-def _counts_draws(history: History) -> str:
-    """Distinguishes trials that rate contests in which all tie from those of release 0.1, which skipped them."""
+def _draws_suffix(history: History) -> str:
+    """A suffix for histories with contests in which all tie; release 0.1 skipped these contests."""
     return "" if history.rounds.informative.all() else "-draws"
 
 
-def _check_scores_something(config: SearchConfig, train: History, n_train: int) -> None:
+def _check_scored(config: SearchConfig, train: History, n_train: int) -> None:
     one = FILTERS[config.filter]
     if not np.any(train.n_before >= one.least):
         raise LakeError(
             f"the first {config.train_share:g} of data set {config.dataset}, {n_train:,} contests, have no player with "
-            f"{one.least} rounds before: nothing to score; take a greater --train-share or another --filter"
+            f"{one.least} rounds before: nothing to score; use a larger --train-share or another --filter"
         )
 
 
 def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
-    """Complete trials, best first, each settings once; of equal trials the first comes first."""
+    """Complete trials, best first, without repeated settings; equal trials keep their order."""
     distinct: dict[str, Trial] = {}
     for trial in trials:
         if not trial.stopped and not trial.error:
@@ -350,7 +350,7 @@ def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
 
 
 def _limits(trials: Sequence[Trial], metric: str) -> tuple[float, ...] | None:
-    """At each rung, the median of those that came to an end; a last rung is never cut short."""
+    """The median of the complete trials at each rung; no limit at the last rung."""
     whole = [trial.rungs for trial in trials if not trial.stopped and not trial.error]
     if len(whole) < _SURVIVORS:
         return None

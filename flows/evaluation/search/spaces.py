@@ -1,4 +1,4 @@
-"""What a search may try: for each hyperparameter a list of values or a range, checked before anything is rated."""
+"""The space of a search: a list of values or a range for each hyperparameter, checked before any rating."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ...common.settings import build_params, convert_fields, parse_settings
 
 __all__ = ["Axis", "Range", "Space", "as_texts", "check_settings", "draw", "grid", "parse_space"]
 
-_CORNERS = 4096  # combinations of ends and values that are tried on the system's own checks
+_CORNERS = 4096  # maximum number of combinations passed to the checks of the system
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Numbers from ``low`` to ``high``, evenly or by their logarithm; ``count`` of them where a grid is made."""
+    """Numbers from ``low`` to ``high``, uniform or logarithmic; a grid has ``count`` of them."""
 
     low: float
     high: float
@@ -31,7 +31,7 @@ class Range:
     whole: bool = False
 
     def at(self, share: float) -> float:
-        """The number at a share of the way."""
+        """The number at a share of the range, from 0 to 1."""
         if self.log:
             value = math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
         else:
@@ -39,7 +39,7 @@ class Range:
         return self.near(value)
 
     def near(self, value: float) -> float:
-        """A number of the range that is short enough to be typed."""
+        """The value rounded to a number with few digits, inside the range."""
         value = min(max(float(f"{value:.6g}"), self.low), self.high)
         return float(round(value)) if self.whole else value
 
@@ -63,13 +63,15 @@ def parse_space(system: System, texts: Sequence[str]) -> dict[str, Axis]:
     Raises
     ------
     ValueError
-        A text that is neither, an unknown hyperparameter, or a value that it cannot have.
+        A text is neither, a hyperparameter is unknown, or a value is not valid for it.
     """
     space: dict[str, Axis] = {}
     hints = typing.get_type_hints(system.params)
     for name, text in parse_settings(tuple(texts)).items():
         if name not in hints:
-            convert_fields(system.params, {name: text}, system.name)  # raises, and names those there are
+            convert_fields(
+                system.params, {name: text}, system.name
+            )  # raises for an unknown name, and lists the known ones
         if ":" in text:
             space[name] = _range(name, text, whole=int in (hints[name], *typing.get_args(hints[name])))
         else:
@@ -85,7 +87,7 @@ def parse_space(system: System, texts: Sequence[str]) -> dict[str, Axis]:
 
 
 def check_settings(system: System, settings: Any) -> None:
-    """Raise ``ValueError`` if the system refuses any of the settings; names the settings and the reason."""
+    """Raise ``ValueError`` if the system refuses any of the settings; the message has the settings and the reason."""
     for one in settings:
         try:
             build_params(system, one)
@@ -100,7 +102,7 @@ def grid(space: Space) -> list[dict[str, Any]]:
 
 
 def draw(space: Space, seed: int, trial: int) -> dict[str, Any]:
-    """The settings of one trial of a random search, the same whatever was drawn before."""
+    """The settings of one trial of a random search; independent of earlier draws."""
     shares = np.random.default_rng([seed, trial]).random(len(space))
     return {
         name: axis.at(share) if isinstance(axis, Range) else axis[min(int(share * len(axis)), len(axis) - 1)]
@@ -109,7 +111,7 @@ def draw(space: Space, seed: int, trial: int) -> dict[str, Any]:
 
 
 def as_texts(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Settings as ``--set`` takes them, exactly."""
+    """Settings as exact texts for ``--set``."""
     return tuple(f"{name}={_text(value)}" for name, value in settings.items())
 
 

@@ -1,4 +1,4 @@
-"""One trial of a search: rate the beginning of a history with some hyperparameters, and score how it was predicted."""
+"""One trial of a search: rate the beginning of a history with some hyperparameters, and score the predictions."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ RUNGS = 4  # parts of the training rounds after which a trial may be pruned
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """Contests of a data set that are rated, players renumbered.
+    """The rated contests of a data set, with players renumbered.
 
     Attributes
     ----------
     rounds : Rounds
-        In rated order.
+        Rounds in rated order.
     n_players : int
-        Who took part.
+        Number of players.
     """
 
     rounds: Rounds
@@ -44,19 +44,19 @@ class History:
 
     @classmethod
     def of(cls, rounds: Rounds, skipping: Skipping = ANY_SYSTEM) -> History:
-        """Of rounds whose players may have any numbers, without those that are skipped."""
+        """Renumber the players of ``rounds`` and drop skipped rounds."""
         kept = rounds.keep(skipping.keep(rounds))
         present, player = np.unique(kept.player, return_inverse=True)
         columns = {name: getattr(kept, name) for name in Rounds.__slots__} | {"player": player.astype(np.int32)}
         return cls(Rounds(**columns), len(present))
 
     def first(self, n_rounds: int) -> History:
-        """The first rounds alone."""
+        """A history of the first rounds."""
         return History.of(self.rounds.part(0, n_rounds), Skipping(False, False, False))
 
     @property
     def n_before(self) -> Ints:
-        """Of each row, in how many rounds its player took part before."""
+        """For each row, the number of earlier rounds of its player."""
         player = self.rounds.player
         order = np.argsort(player, kind="stable")
         count = np.bincount(player, minlength=self.n_players)
@@ -68,20 +68,20 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Hyperparameters that were tried.
+    """One trial: hyperparameters and their scores.
 
     Attributes
     ----------
     settings : dict of str to str
-        As ``--set`` takes them.
+        Texts for ``--set``.
     scores : dict of str to float
-        Both metrics over the training rounds; of a trial that was stopped, over those it came to.
+        Both metrics over the training rounds; for a pruned trial, over the rounds up to its end.
     rungs : tuple of float
-        The metric searched by, over the training rounds up to the end of each rung.
+        The optimised metric over the training rounds up to the end of each rung.
     stopped : bool
-        Given up before the end.
+        Whether the trial was pruned.
     error : str
-        Why there are no scores: what the system found it cannot compute; empty if there are.
+        Reason why there are no scores; empty for a trial with scores.
     """
 
     settings: dict[str, str]
@@ -92,7 +92,7 @@ class Trial:
 
 
 def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping = ANY_SYSTEM) -> tuple[History, int]:
-    """A history in memory, and how many of the first ``stop`` contests are rated."""
+    """A history in memory, and the number of rated contests among the first ``stop``."""
     everything = np.ones(dataset.contests.num_rows, dtype=bool)
     check_contests(dataset, everything, 0, len(everything))
     facts = ContestFacts.of(dataset.contests, everything)
@@ -113,16 +113,16 @@ def run_trial(
     filter: str = "experienced",
     limits: Sequence[float] | None = None,
 ) -> Trial:
-    """Rate a history from newcomers on and score every round before it is rated.
+    """Rate a history from its beginning, and score every round before it is rated.
 
     Parameters
     ----------
     limits
-        Of each rung, the value below which (or above, for a metric of errors) a trial is pruned; None prunes nothing.
+        For each rung, the worst value at which a trial continues; None disables pruning.
     """
     try:
         return _run_trial(history, system, settings, metric, filter, limits)
-    except (ArithmeticError, ValueError) as error:  # hyperparameters with which ratings diverge
+    except (ArithmeticError, ValueError) as error:  # the ratings diverge with these hyperparameters
         return Trial(dict(settings), {}, (), error=str(error).partition("\n")[0])
 
 
@@ -152,7 +152,7 @@ def _run_trial(
 
 
 def should_prune(metric: str, value: float, limit: float) -> bool:
-    """Whether a rung's value is worse than its limit; a limit of NaN stops nothing."""
+    """Whether a rung's value is worse than its limit; a NaN limit never prunes."""
     return is_better(metric, limit, value)
 
 

@@ -1,4 +1,4 @@
-"""Evaluating runs: what is scored, from what, and how runs compare; scores against plain Python."""
+"""Evaluation of runs against scores in plain Python, and comparisons of runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 
 def by_hand(lake: Lake, run: str, first_round: int, filter: str) -> dict[str, Any]:
-    """The paper's protocol: per round, the known players' ratings before it; means are per participation."""
+    """The paper's protocol in plain Python: ratings before each round, means by participation."""
     rounds = defaultdict(list)
     for row in Run.open(lake, run).read_rounds(first_round).to_pylist():
         rounds[row["round_index"]].append(row)
@@ -59,16 +59,16 @@ def by_hand(lake: Lake, run: str, first_round: int, filter: str) -> dict[str, An
         for name in ("kendall_tau_b", "spearman_rho"):
             values[name] += [] if scores[name] is None else [scores[name]]
     means = {name: total / weight for name, total in sums.items()}
-    return {"weight": weight} | means | {name: sum(told) / len(told) for name, told in values.items()}
+    return {"weight": weight} | means | {name: sum(numbers) / len(numbers) for name, numbers in values.items()}
 
 
-def test_ranklake__offers_both_functions_for_a_notebook(lake: Lake) -> None:
+def test_ranklake__exports_both_functions(lake: Lake) -> None:
     assert ranklake.evaluate(lake.url, "run", 3).to_json() == evaluate(lake, "run", 3).to_json()
     assert ranklake.evaluate_history is evaluate_history
 
 
 @pytest.mark.parametrize("first_round", [0, 3, 13])
-def test_evaluate_history__gives_the_scores_of_the_same_rounds_in_a_lake(lake: Lake, first_round: int) -> None:
+def test_evaluate_history__has_the_scores_of_the_same_rounds_in_a_lake(lake: Lake, first_round: int) -> None:
     history = Run.open(lake, "run").read_rounds().to_pandas()
     scores = evaluate_history(history, first_round)
     assert scores.index.tolist() == list(LEAST)
@@ -87,7 +87,7 @@ def test_evaluate_history__gives_the_scores_of_the_same_rounds_in_a_lake(lake: L
     ],
     ids=["column", "order", "infinity"],
 )
-def test_evaluate_history__refuses_what_is_no_history(lake: Lake, change: Any, said: str) -> None:
+def test_evaluate_history__refuses_invalid_histories(lake: Lake, change: Any, said: str) -> None:
     history = Run.open(lake, "run").read_rounds().to_pandas()
     with pytest.raises(ValueError, match=said):
         evaluate_history(change(history))
@@ -102,7 +102,7 @@ def test_evaluate__follows_the_protocol_of_the_paper(lake: Lake, filter: str, fi
     assert found == pytest.approx(by_hand(lake, "run", first_round, filter), rel=1e-10)
 
 
-def test_evaluate__has_the_same_bits_for_any_number_of_threads_and_size_of_pieces(
+def test_evaluate__has_the_same_bits_for_any_number_of_threads_and_piece_size(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = evaluate(lake, "run", 2).to_json()
@@ -111,7 +111,7 @@ def test_evaluate__has_the_same_bits_for_any_number_of_threads_and_size_of_piece
         assert evaluate(lake, "run", 2, workers=workers).to_json() == expected
 
 
-def test_evaluate__of_parts_of_the_rounds_adds_up(lake: Lake) -> None:
+def test_evaluate__of_parts_sums_to_the_whole(lake: Lake) -> None:
     found = evaluate(lake, "run")
     for name, scores in found.filters.items():
         whole = scores.summary()
@@ -136,8 +136,8 @@ def test_evaluate__rates_nothing_and_writes_nothing(lake: Lake, monkeypatch: pyt
     assert len(evaluate(lake, "run")) == N_ROUNDS
 
 
-def test_evaluate__tells_what_is_missing(lake: Lake, tmp_path: Path) -> None:
-    with pytest.raises(LakeError, match=f"run run has {N_ROUNDS} rounds, and the first 30 are to be skipped"):
+def test_evaluate__names_missing_objects(lake: Lake, tmp_path: Path) -> None:
+    with pytest.raises(LakeError, match=f"run run has {N_ROUNDS} rounds, and the first 30 are skipped"):
         evaluate(lake, "run", N_ROUNDS)
     with pytest.raises(LakeError, match="no run 'nobody'"):
         evaluate(lake, "nobody")
@@ -149,7 +149,7 @@ def test_evaluate__tells_what_is_missing(lake: Lake, tmp_path: Path) -> None:
         evaluate(other, "run")
 
 
-def test_command__says_where_a_damaged_run_ends(invoke: Command, tmp_path: Path) -> None:
+def test_command__names_the_last_valid_round_of_a_damaged_run(invoke: Command, tmp_path: Path) -> None:
     made = lake_of(tmp_path / "lake", synthetic(500))
     rate_run(made)
     first, *_, last = sorted((tmp_path / "lake" / "runs" / "run" / "rounds").glob("*.parquet"))
@@ -172,11 +172,11 @@ def test_rounds_to_skip__rounds_down(lake: Lake) -> None:
         ("div. 1 and div. 2", 0),
     ],
 )  # fmt: skip
-def test_division_of__reads_names(name: str, division: int) -> None:
+def test_division_of__parses_names(name: str, division: int) -> None:
     assert division_of(name) == division
 
 
-def test_win_rates__count_rounds_won_and_half_of_equal_ones(lake: Lake) -> None:
+def test_win_rates__count_equal_rounds_half(lake: Lake) -> None:
     one, other = evaluate(lake, "run"), evaluate(lake, "elo")
     assert {rate.percent for rate in win_rates(one, one)} == {50.0}
     forth = {rate[:3]: rate for rate in win_rates(one, other)}
@@ -201,30 +201,30 @@ def test_check_comparable__names_the_first_round_that_differs(lake: Lake) -> Non
         check_comparable(one, short)
     ingest(lake, [contest("x", "ada", "grace"), contest("y", "grace", "ada")], "others")
     rate_run(lake, run="others", dataset="others")
-    with pytest.raises(LakeError, match="round 0 is contest 0 in one and x in the other"):
+    with pytest.raises(LakeError, match="round 0 is contest 0 in the first and x in the second"):
         check_comparable(one, evaluate(lake, "others"))
 
 
-def test_command__prints_json_as_agreed(invoke: Command, lake: Lake) -> None:
+def test_command__prints_json_with_the_fixed_keys(invoke: Command, lake: Lake) -> None:
     answer = invoke("evaluate", "--run", "run", "--skip-rounds", "3", "--format", "json", "--lake", lake.url)
-    told = json.loads(answer.out)
-    assert (answer.code, told["run"], told["rounds"]) == (0, "run", N_ROUNDS - 3)
-    assert set(told["filters"]) == {"everyone", "experienced", "top100"}
+    report = json.loads(answer.out)
+    assert (answer.code, report["run"], report["rounds"]) == (0, "run", N_ROUNDS - 3)
+    assert set(report["filters"]) == {"everyone", "experienced", "top100"}
     expected = by_hand(lake, "run", 3, "experienced")
-    assert told["filters"]["experienced"] == pytest.approx(expected, rel=1e-10)
+    assert report["filters"]["experienced"] == pytest.approx(expected, rel=1e-10)
     share = invoke("evaluate", "--run", "run", "--skip-share", "0.1", "--format", "json", "--lake", lake.url)
-    assert json.loads(share.out) == told
+    assert json.loads(share.out) == report
     two = invoke("evaluate", "--run", "run", "--run", "elo", "--format", "json", "--lake", lake.url)
     both = json.loads(two.out)
     assert [one["run"] for one in both["runs"]] == ["run", "elo"]
     assert {(rate["run"], rate["other"]) for rate in both["win_rates"]} == {("run", "elo")}
 
 
-def test_command__tells_of_rounds_that_foretell_nothing_with_nulls(invoke: Command, tmp_path: Path) -> None:
+def test_command__prints_nulls_for_rounds_without_scores(invoke: Command, tmp_path: Path) -> None:
     made = lake_of(tmp_path / "lake", [contest("a", "ada", "grace")])
     rate_run(made)
-    told = json.loads(invoke("evaluate", "--run", "run", "--format", "json", "--lake", made.url).out)
-    assert told["filters"]["everyone"] == {"weight": 0} | dict.fromkeys(METRICS)
+    report = json.loads(invoke("evaluate", "--run", "run", "--format", "json", "--lake", made.url).out)
+    assert report["filters"]["everyone"] == {"weight": 0} | dict.fromkeys(METRICS)
     assert "everyone" in invoke("evaluate", "--run", "run", "--lake", made.url).out
 
 
@@ -232,8 +232,8 @@ def test_command__prints_tables_and_writes_every_round(invoke: Command, lake: La
     target = tmp_path / "scores.parquet"
     breakdowns = [word for name in ("era", "size", "experience", "rank-error") for word in ("--by", name)]
     runs = ("--run", "run", "--run", "elo")
-    told = ("--pairs", "--output", target, "--workers", 2)
-    answer = invoke("evaluate", *runs, *breakdowns, *told, "--lake", lake.url)
+    options = ("--pairs", "--output", target, "--workers", 2)
+    answer = invoke("evaluate", *runs, *breakdowns, *options, "--lake", lake.url)
     assert answer.code == 0, answer.err
     for part in ("equal half", "by year", "by players", "by rounds before", "existing", "predicted better than elo"):
         assert part in answer.out, part
@@ -255,10 +255,10 @@ def test_command__prints_tables_and_writes_every_round(invoke: Command, lake: La
         (("--run", "run", "--scale", "0"), 2, "0.0 is not in the range"),
         (("--run", "run", "--output", "/nowhere/at/all.parquet"), 2, "there is no folder /nowhere/at"),
         (("--run", "nobody"), 1, "no run 'nobody'"),
-        (("--run", "run", "--skip-rounds", "500"), 1, "none is left to score"),
+        (("--run", "run", "--skip-rounds", "500"), 1, "no round is left to score"),
     ],
 )
-def test_command__explains_what_is_wrong_in_one_line(
+def test_command__reports_errors_in_one_line(
     invoke: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
 ) -> None:
     assert says in invoke.refuses("evaluate", *arguments, "--lake", lake.url, code=code)
@@ -268,7 +268,7 @@ def test_command__explains_what_is_wrong_in_one_line(
 
 
 def scores_of(rng: np.random.Generator, n: int, shift: float = 0.0, common: Any = 0.0) -> RoundScores:
-    """Scores of rounds of random sizes; every metric is ``common`` and noise of its own."""
+    """Scores of rounds of random sizes; every metric is ``common`` plus independent noise."""
     weight = rng.integers(2, 200, n)
     values = {name: common + shift + rng.normal(0.0, 1.0, n) for name in METRICS}
     sums = {name: values[name] * weight for name in PER_ROW}
@@ -280,7 +280,7 @@ def test_interval__has_the_quantiles_of_the_printed_table(degrees: int, table: f
     assert student_quantile(0.975, degrees) == pytest.approx(table, rel=0.01 if degrees < 4 else 1e-3)
 
 
-def test_interval__of_rounds_that_count_the_same_is_the_paired_t_interval() -> None:
+def test_interval__of_equal_weights_is_the_paired_t_interval() -> None:
     rng = np.random.default_rng(1)
     one, other = scores_of(rng, 25), scores_of(rng, 25, 0.3)
     d = one.values["spearman_rho"] - other.values["spearman_rho"]
@@ -291,7 +291,7 @@ def test_interval__of_rounds_that_count_the_same_is_the_paired_t_interval() -> N
 @pytest.mark.parametrize("metric", ["pair_inversion", "cross_entropy", "kendall_tau_b"])
 def test_interval__agrees_with_a_bootstrap_over_rounds(metric: str) -> None:
     rng = np.random.default_rng(2)
-    hard = rng.normal(0.0, 5.0, 400)  # what is hard for one is hard for the other: pairing takes it out
+    hard = rng.normal(0.0, 5.0, 400)  # difficulty common to both; pairing removes it
     one, other = scores_of(rng, 400, common=hard), scores_of(rng, 400, common=hard)
     other = RoundScores(one.weight, {name: other.values.get(name, other.sums[name] / other.weight) * one.weight
                                      for name in PER_ROW}, other.values, other.by_experience)  # fmt: skip
@@ -300,7 +300,7 @@ def test_interval__agrees_with_a_bootstrap_over_rounds(metric: str) -> None:
     assert half_width(one, other, metric) == pytest.approx(1.966 * spread, rel=0.08)
 
 
-def test_interval__covers_the_difference_as_often_as_it_says() -> None:
+def test_interval__has_its_nominal_coverage() -> None:
     rng = np.random.default_rng(3)
     hits = 0
     for _ in range(500):
@@ -310,7 +310,7 @@ def test_interval__covers_the_difference_as_often_as_it_says() -> None:
     assert 0.92 <= hits / 500 <= 0.975
 
 
-def test_interval__of_too_few_rounds_is_unknown_and_of_equals_is_nothing() -> None:
+def test_interval__is_nan_for_few_rounds_and_zero_for_equal_runs() -> None:
     rng = np.random.default_rng(4)
     two, three = scores_of(rng, 2), scores_of(rng, 3)
     assert math.isnan(half_width(two, scores_of(rng, 2), "pair_inversion"))
@@ -319,7 +319,7 @@ def test_interval__of_too_few_rounds_is_unknown_and_of_equals_is_nothing() -> No
     assert math.isnan(half_width(three, nothing, "pair_inversion"))
 
 
-def test_differences__are_to_the_best_in_the_direction_of_the_metric(lake: Lake) -> None:
+def test_differences__are_to_the_best_run_of_the_metric(lake: Lake) -> None:
     found = [evaluate(lake, run) for run in ("run", "elo")]
     rows = {(one.metric, one.run): one for one in differences(found, ["everyone"])}
     assert len(rows) == 2 * len(METRICS)
@@ -336,7 +336,7 @@ def test_differences__are_to_the_best_in_the_direction_of_the_metric(lake: Lake)
         assert (row.low + row.high) / 2 == pytest.approx(row.difference)
 
 
-def test_command__compares_runs_in_one_table_with_the_best_marked(invoke: Command, lake: Lake) -> None:
+def test_command__compares_runs_in_one_table_and_marks_the_best(invoke: Command, lake: Lake) -> None:
     runs = ("--run", "run", "--run", "elo", "--lake", lake.url)
     text = invoke("evaluate", *runs).out
     assert text.count("┏") == 1
@@ -360,12 +360,12 @@ def test_command__compares_runs_in_one_table_with_the_best_marked(invoke: Comman
     assert text == invoke("evaluate", *runs).out
 
 
-def test_command__json_of_several_has_every_difference(invoke: Command, lake: Lake) -> None:
+def test_command__json_of_several_runs_has_all_differences(invoke: Command, lake: Lake) -> None:
     runs = ("--run", "run", "--run", "elo", "--lake", lake.url)
-    told = json.loads(invoke("evaluate", *runs, "--format", "json").out)
-    assert list(told) == ["runs", "win_rates", "differences", "confidence"]
-    assert len(told["differences"]) == 2 * len(METRICS) * len(LEAST)
-    assert set(told["differences"][0]) == {"filter", "metric", "run", "best", "difference", "low", "high"}
+    report = json.loads(invoke("evaluate", *runs, "--format", "json").out)
+    assert list(report) == ["runs", "win_rates", "differences", "confidence"]
+    assert len(report["differences"]) == 2 * len(METRICS) * len(LEAST)
+    assert set(report["differences"][0]) == {"filter", "metric", "run", "best", "difference", "low", "high"}
     few = ("--skip-rounds", N_ROUNDS - 2, "--format", "json")
-    told = json.loads(invoke("evaluate", *runs, *few).out, parse_constant=pytest.fail)
-    assert None in [one["low"] for one in told["differences"]]
+    report = json.loads(invoke("evaluate", *runs, *few).out, parse_constant=pytest.fail)
+    assert None in [one["low"] for one in report["differences"]]

@@ -1,4 +1,4 @@
-"""Searching for hyperparameters: the paper's protocol, what is proposed, and going on after an interrupt."""
+"""Search for hyperparameters: the paper's protocol, the proposals, and resuming after an interrupt."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def searched(lake: Lake, workers: int = 2, task_pool: TaskPool | None = None, **
 
 
 class Counted:
-    """Hands that do one job after the other, count them, and are struck down after some."""
+    """A task pool that runs jobs one after the other, counts them, and is interrupted after ``last`` jobs."""
 
     def __init__(self, last: float = math.inf) -> None:
         self.done, self._last = 0, last
 
     def run(self, work: Callable[..., Any], shared: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-        for at in reversed(range(len(jobs))):  # in another order than asked for
+        for at in reversed(range(len(jobs))):  # not in the order of the jobs
             if self.done >= self._last:
                 raise KeyboardInterrupt
             self.done += 1
@@ -66,8 +66,8 @@ class Counted:
 
 
 @pytest.mark.parametrize("system", ["elo-mmr", "elo", "topcoder"])
-def test_search__scores_are_those_of_the_papers_protocol(lake: Lake, system: str) -> None:
-    """Tune on the first contests, each scored before it is rated; test on the others after rating all of them."""
+def test_search__scores_follow_the_protocol_of_the_paper(lake: Lake, system: str) -> None:
+    """Training: the first contests, each scored before it is rated. Test: the other contests."""
     spaces = {"elo-mmr": ("rho=1",), "elo": ("k=20",), "topcoder": ("weight_limit=0.2",)}
     report = searched(lake, system=system, space=spaces[system], train_share=0.45)
     assert report.n_train == 27
@@ -104,7 +104,7 @@ def test_search__is_the_same_for_any_number_of_workers(lake: Lake, method: str, 
 
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 @pytest.mark.parametrize("last", [0, 1, 7, 13])
-def test_search__goes_on_after_an_interrupt_as_if_nothing_had_been(lake: Lake, method: str, last: int) -> None:
+def test_search__resumed_after_an_interrupt_is_the_same(lake: Lake, method: str, last: int) -> None:
     space = ("weight_limit=0.05:0.8:log:5", "sig_limit=40:120:3")
     whole = searched(lake, method=method, trials=14, space=space, name="whole")
     with pytest.raises(KeyboardInterrupt):
@@ -118,7 +118,7 @@ def test_search__goes_on_after_an_interrupt_as_if_nothing_had_been(lake: Lake, m
 
 
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
-def test_search__with_more_trials_goes_on(lake: Lake, method: str) -> None:
+def test_search__with_more_trials_continues(lake: Lake, method: str) -> None:
     space = ("weight_limit=0.05:0.8:log:5", "sig_limit=40:120:3")
     searched(lake, method=method, trials=5, space=space)
     more = Counted()
@@ -127,12 +127,12 @@ def test_search__with_more_trials_goes_on(lake: Lake, method: str) -> None:
     assert repr(report.trials) == repr(searched(lake, method=method, trials=13, space=space, name="whole").trials)
 
 
-def test_search__once_done_rates_nothing_and_writes_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search__once_complete_rates_nothing_and_writes_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = searched(lake)
     before = files(Path(lake.url))
 
     def refuse(*_: Any) -> None:
-        raise AssertionError("everything is on record")
+        raise AssertionError("all trials are stored")
 
     monkeypatch.setattr("ranklake.flows.evaluation.search.trials.rate_rounds", refuse)
     again = searched(lake)
@@ -140,7 +140,7 @@ def test_search__once_done_rates_nothing_and_writes_nothing(lake: Lake, monkeypa
     assert files(Path(lake.url)) == before
 
 
-def test_search__gives_hopeless_trials_up_only_if_told_to(lake: Lake) -> None:
+def test_search__prunes_only_on_request(lake: Lake) -> None:
     options = {"space": ("weight_limit=0.001:0.9:log:30",), "trials": 60, "method": "random", "train_share": 0.9}
     patient = searched(lake, **options)
     assert not any(trial.stopped for trial in patient.trials)
@@ -153,26 +153,26 @@ def test_search__gives_hopeless_trials_up_only_if_told_to(lake: Lake) -> None:
     assert pruned.best[0].train["pair_inversion"] == patient.best[0].train["pair_inversion"]
 
 
-def test_search__tells_of_trials_that_fail(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run_away(*arguments: Any) -> Any:
+def test_search__reports_failed_trials(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def diverge(*arguments: Any) -> Any:
         if arguments[1].weight_limit > 0.3:
             raise ArithmeticError("ratings diverged")
         return rate_rounds(*arguments)
 
     from ranklake.flows.evaluation.search.trials import rate_rounds
 
-    monkeypatch.setattr("ranklake.flows.evaluation.search.trials.rate_rounds", run_away)
+    monkeypatch.setattr("ranklake.flows.evaluation.search.trials.rate_rounds", diverge)
     for method in ("grid", "bayes"):
         report = searched(lake, method=method, trials=24, name=method)
         failed = [trial for trial in report.trials if trial.error]
         assert {trial.error for trial in failed} == {"ratings diverged"}
         assert 0 < len(failed) < len(report.trials)
-        assert not any(float(found.settings["weight_limit"]) > 0.3 for found in report.best)
+        assert not any(float(best.settings["weight_limit"]) > 0.3 for best in report.best)
 
 
-def test_search__begins_anew_if_the_contests_it_tunes_on_changed(lake: Lake) -> None:
+def test_search__ignores_trials_on_other_contests(lake: Lake) -> None:
     first = searched(lake, train_share=0.51)
-    with pytest.raises(LakeError, match="search s is another one: its metric differs"):
+    with pytest.raises(LakeError, match="search s exists with another metric"):
         searched(lake, train_share=0.51, metric="rank_deviation")
     with Dataset.ingest(lake, "games") as adding:
         adding.remove("59", "after the training rounds")
@@ -188,7 +188,7 @@ def test_search__begins_anew_if_the_contests_it_tunes_on_changed(lake: Lake) -> 
     assert searched(lake, train_share=0.51).n_new == 0
 
 
-def test_search__tells_what_is_missing_or_damaged(lake: Lake, tmp_path: Path) -> None:
+def test_search__names_missing_and_damaged_objects(lake: Lake, tmp_path: Path) -> None:
     with pytest.raises(LakeError, match="no data set 'nothing'"):
         searched(lake, dataset="nothing")
     with pytest.raises(LakeError, match=r"the first 0\.05 of data set games, 3 contests, have no player with 5 rounds"):
@@ -215,7 +215,7 @@ def test_history__counts_rounds_before_and_renumbers_players(lake: Lake) -> None
     assert isinstance(part, History)
 
 
-def test_run_trial__in_legs_is_the_same_as_at_once(lake: Lake) -> None:
+def test_run_trial__in_rungs_is_the_same_as_at_once(lake: Lake) -> None:
     history, _ = load_history(Dataset.open(lake, "games"))
     trial = run_trial(history, "elo-mmr", {"rho": "1"}, "pair_inversion")
     whole = evaluate(lake, rated_run(lake)).filters["experienced"]
@@ -244,17 +244,17 @@ def test_search__on_a_cluster_is_the_same(lake: Lake, scheduler: str, method: st
     assert (repr(report.trials), report.best) == (repr(expected.trials), expected.best)
 
 
-def test_hands__say_which_cluster_lost_a_trial(scheduler: str) -> None:
+def test_task_pool__names_the_cluster_that_lost_a_trial(scheduler: str) -> None:
     with (
         open_task_pool(scheduler=scheduler) as task_pool,
         pytest.raises(OSError, match=f"{scheduler} lost a trial: .*goes on"),
     ):
-        list(
-            task_pool.run(lambda shared, code: os._exit(code), "a history", [(1,)])
-        )  # takes its worker down, every time
+        list(task_pool.run(lambda shared, code: os._exit(code), "a history", [(1,)]))  # ends its worker each time
 
 
-def test_command__says_that_no_scheduler_answers(invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command__reports_a_scheduler_that_does_not_answer(
+    invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("distributed", reason="needs pip install 'ranklake[cluster]'")
     monkeypatch.setattr("ranklake.flows.engines.task_pool.TIMEOUT_SECONDS", 1.0)
     words = ("--train-share", "0.5", "--scheduler", "tcp://127.0.0.1:9")
@@ -263,10 +263,10 @@ def test_command__says_that_no_scheduler_answers(invoke: Command, lake: Lake, mo
     )
 
 
-# what may be tried
+# Spaces
 
 
-def test_published_grids__have_the_papers_sizes() -> None:
+def test_published_grids__have_the_sizes_of_the_paper() -> None:
     sizes = {name: len(published_grid(name)) for name in GRIDS}
     # m points before rounding; rounding to a step makes some equal
     assert sizes["elo-mmr"] == 6 * sizes["elo-mmx"] == 6 * 2 * 14 * 10
@@ -276,7 +276,7 @@ def test_published_grids__have_the_papers_sizes() -> None:
     assert sizes["topcoder"] <= 8 * 12
 
 
-def test_published_grids__hold_the_tuned_values_of_the_engine() -> None:
+def test_published_grids__contain_the_tuned_values_of_the_engine() -> None:
     """The engine's tuned values for other systems lie on these grids; source as in the module."""
     assert {0.56, 0.9, 6.18, 10.0} <= {point["weight"] for point in published_grid("cf-general")}
     points = published_grid("trueskill")
@@ -299,7 +299,7 @@ def test_ranges__cover_the_grid(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(SYSTEMS))
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
-def test_default_space__of_every_system_holds_its_default_and_only_what_it_can_be(name: str, method: str) -> None:
+def test_default_space__of_every_system_contains_its_default_and_is_valid(name: str, method: str) -> None:
     system = SYSTEMS[name]
     proposals = open_proposals(method, system, (), "pair_inversion", 0, 40)
     asked = proposals.ask(0, min(proposals.batch, proposals.total))
@@ -309,7 +309,7 @@ def test_default_space__of_every_system_holds_its_default_and_only_what_it_can_b
     for key, axis in space.items():
         value = getattr(default, key)
         if name == "trueskill":
-            continue  # the paper's grid is of the model "place"
+            continue  # the paper's grid is for the model "place"
         assert axis.low <= value <= axis.high if isinstance(axis, Range) else value in axis, (key, value)
 
 
@@ -325,7 +325,7 @@ def test_command__searches_every_system_without_a_space(invoke: Command, tmp_pat
     assert f"ranklake rate --dataset games --system {name} --set" in answer.out
 
 
-def test_parse_space__takes_values_and_ranges() -> None:
+def test_parse_space__accepts_values_and_ranges() -> None:
     space = parse_space(ELO_MMR, ["rho=0.04,inf", "weight_limit=0.1:0.4:log:3", "history_len=2:9", "tie_mode=split"])
     assert space["rho"] == (0.04, math.inf)
     assert space["weight_limit"].points("weight_limit") == pytest.approx([0.1, 0.2, 0.4])
@@ -361,7 +361,7 @@ def test_parse_space__takes_values_and_ranges() -> None:
         (("tie_mode=full,none",), "tie_mode must be one of full, split"),
     ],
 )
-def test_command__refuses_an_impossible_space_before_any_work(
+def test_command__refuses_an_invalid_space_before_any_work(
     invoke: Command, lake: Lake, space: tuple[str, ...], says: str
 ) -> None:
     words = [word for text in space for word in ("--space", text)]
@@ -374,20 +374,20 @@ def test_command__refuses_an_impossible_space_before_any_work(
     [
         (("--metric", "luck"), 2, "'luck' is not one of 'pair_inversion', 'rank_deviation'"),
         (("--system", "chess"), 2, "system must be one of elo-mmr"),
-        (("--system", "elo", "--method", "random"), 2, "a random search ends after --trials N"),
-        (("--method", "random"), 2, "a random search ends after --trials N"),
+        (("--system", "elo", "--method", "random"), 2, "a random search needs --trials N"),
+        (("--method", "random"), 2, "a random search needs --trials N"),
         (("--train-share", "1"), 2, "1.0 is not in the range"),
         (("--name", "../s"), 2, "the name of a search must be"),
         (("--workers", "2", "--scheduler", "tcp://127.0.0.1:1"), 2, "give one of them"),
     ],
 )
-def test_command__explains_what_is_wrong_in_one_line(
+def test_command__reports_errors_in_one_line(
     invoke: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
 ) -> None:
     assert says in invoke.refuses("search", "--dataset", "games", *arguments, "--lake", lake.url, code=code)
 
 
-def test_command__prints_the_best_and_a_command_that_rates_with_it(invoke: Command, lake: Lake) -> None:
+def test_command__prints_the_best_trials_and_a_rate_command(invoke: Command, lake: Lake) -> None:
     words = ("--train-share", "0.5", "--space", "rho=0,1,inf", "--space", "tie_mode=full,split", "--best", "2")
     answer = invoke("search", "--dataset", "games", *words, "--lake", lake.url)
     assert answer.code == 0, answer.err
@@ -399,14 +399,16 @@ def test_command__prints_the_best_and_a_command_that_rates_with_it(invoke: Comma
     assert rated.code == 0, rated.err
     tested = re.findall(r"│ 1 .*?(\d+\.\d{3}) │ +(\d+\.\d{3}) │$", answer.out, re.MULTILINE)
     run = re.search(r"^run (\S+):", rated.out)[1]
-    told = json.loads(invoke("evaluate", "--run", run, "--skip-rounds", 30, "--format", "json", "--lake", lake.url).out)
-    scores = told["filters"]["experienced"]
+    report = json.loads(
+        invoke("evaluate", "--run", run, "--skip-rounds", 30, "--format", "json", "--lake", lake.url).out
+    )
+    scores = report["filters"]["experienced"]
     assert tested == [(f"{scores['pair_inversion']:.3f}", f"{scores['rank_deviation']:.3f}")]
 
 
 @pytest.mark.slow
-def test_command__interrupted_keeps_what_it_has(invoke: Command, lake: Lake) -> None:
-    """Ctrl-C in the middle of a batch: the next call does the rest."""
+def test_command__interrupted_keeps_its_finished_trials(invoke: Command, lake: Lake) -> None:
+    """Ctrl-C in the middle of a batch: the next call runs the remaining trials."""
     words = (
         "search",
         "--dataset",
@@ -421,7 +423,7 @@ def test_command__interrupted_keeps_what_it_has(invoke: Command, lake: Lake) -> 
         lake.url,
     )
     space = ("--space", "weight_limit=0.01:0.9:log:12")
-    # the sixth trial sends what Ctrl-C sends
+    # the sixth trial sends the signal of Ctrl-C
     before = (
         "import os, signal, ranklake.flows.evaluation.search.trials as trials\n"
         "rate, count = trials.rate_rounds, [0]\n"
@@ -437,6 +439,6 @@ def test_command__interrupted_keeps_what_it_has(invoke: Command, lake: Lake) -> 
     assert (cut.returncode, out) == (1, b""), err
     assert b"interrupted" in err
     kept = json.loads((Path(lake.url) / "searches" / "cut" / "trials" / "000000.json").read_text())["trials"]
-    assert 3 <= len(kept) < 12  # one that had come to its end may not have been heard of yet
+    assert 3 <= len(kept) < 12  # the result of a finished trial may be lost
     answer = invoke(*words, *space)
     assert f"12 trials, {12 - len(kept)} of them now" in answer.out, answer.err

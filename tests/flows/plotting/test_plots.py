@@ -1,4 +1,4 @@
-"""Pictures of runs: that they show what the tables say, and that nothing a name holds can break them."""
+"""Figures of runs: they show the values of the tables, and accept any name."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def size_of(png: bytes) -> tuple[int, int]:
 
 
 @pytest.mark.usefixtures("look")
-def test_player__line_is_the_ratings_on_record(lake: Lake) -> None:
+def test_player__line_has_the_stored_ratings(lake: Lake) -> None:
     history = player_history(lake, "run", "player 3")
     figure = players_figure([history], "run")
     (axes,) = figure.axes
@@ -108,7 +108,7 @@ def test_figure__has_the_same_bytes_every_time(lake: Lake) -> None:
 @pytest.mark.usefixtures("look")
 @pytest.mark.parametrize("form", ["png", "svg"])
 def test_figure__survives_hostile_names(form: str) -> None:
-    """Warnings are errors here: also that of a glyph which no font has. Labels stay as wide as their place."""
+    """A missing glyph would be a warning, and warnings are errors. Labels keep inside their space."""
     figure, axes = new_figure()
     for i, name in enumerate(HOSTILE):
         axes.plot([0, 1], [i, i], label=legible(name))
@@ -123,7 +123,7 @@ def test_figure__survives_hostile_names(form: str) -> None:
     assert max(map(len, shown)) < 120
 
 
-def test_legible__keeps_the_names_that_people_have() -> None:
+def test_legible__keeps_ordinary_names() -> None:
     for name in ("tourist", "Um_nik", "Ünïcödé Näme", "имя", "a b", "[red]", "x" * 32):
         assert legible(name) == name
     assert legible("y" * 33) == "y" * 31 + "…"
@@ -153,8 +153,8 @@ def test_player__without_usable_times_is_drawn_by_rounds(time: int, tmp_path: Pa
     assert left.get_xlabel() == "round"
 
 
-def test_distribution__is_that_of_the_leaderboard_at_the_end(lake: Lake) -> None:
-    """All of ``synthetic`` happens within a year, so that everybody counts."""
+def test_distribution__at_the_end_is_that_of_the_leaderboard(lake: Lake) -> None:
+    """All of ``synthetic`` happens within a year, so that all players count."""
     table, board = distribution(lake, "run"), leaderboard(lake, "run")
     last = table.slice(table.num_rows - 1).to_pylist()[0]
     expected = np.quantile(board.column("rating").to_numpy(), QUANTILES)
@@ -163,7 +163,7 @@ def test_distribution__is_that_of_the_leaderboard_at_the_end(lake: Lake) -> None
     assert last["round_index"] == 59
 
 
-def test_distribution__counts_who_played_in_the_year_before(tmp_path: Path) -> None:
+def test_distribution__counts_players_of_the_year_before(tmp_path: Path) -> None:
     def at(days: int, *names: str) -> Contest:
         return contest(f"day {days}", *names, time_seconds=10**9 + days * DAY)
 
@@ -178,7 +178,7 @@ def test_distribution__counts_who_played_in_the_year_before(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("n_rounds", [1, 2, 300])
-def test_distribution__has_few_moments_whatever_the_history(n_rounds: int, tmp_path: Path) -> None:
+def test_distribution__has_a_limited_number_of_rows(n_rounds: int, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, synthetic(n_rounds, spice=False))
     rate_run(lake)
     table = distribution(lake, "run")
@@ -187,18 +187,18 @@ def test_distribution__has_few_moments_whatever_the_history(n_rounds: int, tmp_p
     assert table.column("q25").to_numpy()[-1] <= table.column("q75").to_numpy()[-1]
 
 
-def test_command__writes_the_figure_asked_for(invoke: Command, lake: Lake, tmp_path: Path) -> None:
+def test_command__writes_the_requested_figure(invoke: Command, lake: Lake, tmp_path: Path) -> None:
     there = ("--run", "run", "--lake", tmp_path / "lake", "-o")
     assert invoke("plot", "player", "player 1", "player 2", *there, tmp_path / "two.png").code == 0
     assert size_of((tmp_path / "two.png").read_bytes()) == (1200, 675)
     assert invoke("plot", "distribution", *there, tmp_path / "all.svg").code == 0
     ElementTree.parse(tmp_path / "all.svg")
-    told = invoke("plot", "player", "player 1", "player 1", *there, tmp_path / "one.PDF")
-    assert told.out.startswith("wrote ")
+    report = invoke("plot", "player", "player 1", "player 1", *there, tmp_path / "one.PDF")
+    assert report.out.startswith("wrote ")
     assert (tmp_path / "one.PDF").read_bytes().startswith(b"%PDF")
 
 
-def test_command__leaves_a_persons_own_look_alone(invoke: Command, lake: Lake, tmp_path: Path) -> None:
+def test_command__keeps_the_users_matplotlib_settings(invoke: Command, lake: Lake, tmp_path: Path) -> None:
     import matplotlib
 
     before = dict(matplotlib.rcParams)
@@ -219,21 +219,21 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
-def test_command__says_what_is_wrong(
-    invoke: Command, lake: Lake, tmp_path: Path, arguments: list[str], code: int, told: str
+@pytest.mark.parametrize(("arguments", "code", "report"), WRONG)
+def test_command__reports_errors(
+    invoke: Command, lake: Lake, tmp_path: Path, arguments: list[str], code: int, report: str
 ) -> None:
     run = [] if "--run" in arguments else ["--run", "run"]
-    assert told in invoke.refuses("plot", *arguments, *run, "--lake", tmp_path / "lake", code=code)
+    assert report in invoke.refuses("plot", *arguments, *run, "--lake", tmp_path / "lake", code=code)
 
 
-def test_command__without_matplotlib_says_how_to_get_it(
+def test_command__without_matplotlib_names_the_package(
     invoke: Command, lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     there = ("--run", "run", "--lake", tmp_path / "lake", "-o", tmp_path / "x.png")
-    told = invoke.refuses("plot", "distribution", *there)
-    assert told == "drawing needs the package matplotlib: pip install 'ranklake[report]'"
+    report = invoke.refuses("plot", "distribution", *there)
+    assert report == "drawing needs the package matplotlib: pip install 'ranklake[report]'"
     assert not (tmp_path / "x.png").exists()
 
 
