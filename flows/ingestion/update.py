@@ -14,7 +14,7 @@ from ranklake.storage.datasets.contests import Contest
 from ranklake.storage.datasets.ingest import Ingest
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
-from ranklake.storage.lake.remedies import damaged
+from ranklake.storage.lake.json_files import decode
 from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.progress import ProgressCallback
@@ -55,9 +55,6 @@ class _SourceRecord(msgspec.Struct):
         """Whether the same parser has read exactly these documents."""
         known = {key: document.fingerprint for key, document in self.documents.items()}
         return self.version == version and known == fingerprints
-
-
-_RECORD = msgspec.json.Decoder(_SourceRecord)
 
 
 def update_dataset(
@@ -198,11 +195,9 @@ def _read_record(lake: Lake, path: str) -> tuple[_SourceRecord, str]:
     """The record of a site, and the version of its file."""
     try:
         data, version = lake.read_versioned(path)
-        return _RECORD.decode(data), version
     except MissingError:
         return _SourceRecord(), ""
-    except msgspec.MsgspecError as error:
-        raise damaged(path, str(error)) from None
+    return decode(_SourceRecord, data, path, versioned=False), version
 
 
 def _names(archive: ResponseArchive, site: Site) -> dict[str, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..common.text import count
+
 __all__ = ["Progress", "RateReport"]
 
 
@@ -72,11 +74,9 @@ class RateReport:
         text += f" ({self.why})" if self.why else ""
         text += f", {replayed} {self.replayed:,} of them" if self.replayed else ""
         text += f"{', ' if text else ''}{rated} {self.rated:,} rounds with {self.rows:,} participations {took}"
-        text += "".join(
-            f"; {count:,} contest{'s' if count > 1 else ''} skipped: {reason}" for reason, count in self.reasons.items()
-        )
+        text += "".join(f"; {count(n, 'contest')} skipped: {reason}" for reason, n in self.reasons.items())
         text += f"; {self.excluded:,} of them excluded" if self.excluded else ""
-        text += "".join(f"; {what}: {count:,}" for what, count in self.violations.items())
+        text += "".join(f"; {what}: {n:,}" for what, n in self.violations.items())
         text += f"; recoveries from lost workers: {self.recoveries}" if self.recoveries else ""
         return text + "".join(
             f"; damaged snapshot removed, an older one used: {path}" for path in self.damaged_snapshots

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.naming import check_folder
 
+from ...common.progress import ProgressCallback
 from ...common.settings import find_system
 from ...common.skipping import Skipping
 from ...compilation.compile import compile_parts, parts_for
@@ -37,8 +38,6 @@ __all__ = ["METRICS", "Found", "SearchConfig", "SearchReport", "search"]
 METRICS = ("pair_inversion", "rank_deviation")
 _SAVE_SECONDS = 5.0  # between writes of an incomplete batch
 _SURVIVORS = 8  # number of complete trials before others may be pruned
-
-Tell = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ def search(
     task_pool: TaskPool,
     proposals: Proposals,
     best: int = 3,
-    on_progress: Tell = lambda *_: None,
+    on_progress: ProgressCallback = lambda *_: None,
 ) -> SearchReport:
     """Run the proposed trials that are not stored yet; test the best ones.
 
@@ -191,7 +190,12 @@ def search(
 
 
 def _try_all(
-    config: SearchConfig, task_pool: TaskPool, proposals: Proposals, record: _Record, train: History, on_progress: Tell
+    config: SearchConfig,
+    task_pool: TaskPool,
+    proposals: Proposals,
+    record: _Record,
+    train: History,
+    on_progress: ProgressCallback,
 ) -> tuple[list[Trial], int]:
     trials: list[Trial] = []
     n_new = 0
