@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..lake import layout, parquet
-from ..lake.errors import LakeError
 from ..lake.lake import Lake, digest_of
 from ..lake.remedies import damaged
 
@@ -53,8 +52,6 @@ def read_handles(lake: Lake, dataset: str, files: Sequence[str], n_players: int)
     start = 0
     paths = [layout.players_file(dataset, file) for file in files]
     for path, data in zip(paths, lake.read_many(paths), strict=True):
-        if isinstance(data, LakeError):
-            raise data
         if digest_of(data) not in path:
             raise damaged(path, "does not match the digest in its name")
         table = parquet.decode(data, "players", path)

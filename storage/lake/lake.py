@@ -49,8 +49,21 @@ class Lake(LakeFiles):
             files = self._filesystem.find(full, detail=True)
         return {name.removeprefix(f"{full}/"): entry["size"] or 0 for name, entry in files.items()}
 
-    def read_many(self, paths: Sequence[str]) -> Iterator[bytes | LakeError]:
-        """The content of each file, or the error that it cannot be read; from an object store, many at a time."""
+    def read_many(self, paths: Sequence[str]) -> Iterator[bytes]:
+        """The content of each file; from an object store, many are fetched at a time.
+
+        Raises
+        ------
+        MissingError
+            A file does not exist.
+        """
+        for data in self.read_many_or_errors(paths):
+            if isinstance(data, LakeError):
+                raise data
+            yield data
+
+    def read_many_or_errors(self, paths: Sequence[str]) -> Iterator[bytes | LakeError]:
+        """The content of each file, as :meth:`read_many`, or the error that it cannot be read."""
         if self.local or len(paths) < 2:
             yield from map(self._read_or_error, paths)
             return
@@ -76,9 +89,11 @@ class Lake(LakeFiles):
             self._disk.log_unconditional()
 
     def write_table(
-        self, path: str, table: pa.Table, name: str, *, metadata: Mapping[str, str] | None = None
+        self, path: str, table: pa.Table, name: str, *, metadata: Mapping[str, str] | None = None, fence: str = ""
     ) -> Written:
         """Make or replace the Parquet file of a table of kind ``name``, a key of ``schemas.TABLES``.
+
+        ``fence`` as for :meth:`write_bytes`.
 
         Raises
         ------
@@ -86,7 +101,7 @@ class Lake(LakeFiles):
             The table does not have that schema.
         """
         data = parquet.encode(table, name, metadata)
-        self.write_bytes(path, data)
+        self.write_bytes(path, data, fence=fence)
         return Written(data.size, digest_of(data))
 
     def read_table(self, path: str, name: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -108,8 +123,6 @@ class Lake(LakeFiles):
             As for ``read_table``.
         """
         for path, data in zip(paths, self.read_many(paths), strict=True):
-            if isinstance(data, LakeError):
-                raise data
             with with_remedies(self):
                 table = parquet.decode(data, name, path, columns)
             yield table

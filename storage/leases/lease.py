@@ -17,9 +17,8 @@ from contextlib import contextmanager, suppress
 import pyarrow as pa
 from msgspec.structs import replace
 
-from ..lake import parquet
 from ..lake.errors import ConflictError, FencedError, LakeError, LeaseHeldError, MissingError
-from ..lake.lake import Lake, Written, digest_of
+from ..lake.lake import Lake, Written
 from ..lake.layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder
 from .holder import HELD, LeaseHolder, encode_lease, lease_file, newest_lease
 
@@ -77,9 +76,8 @@ class Lease:
         self, path: str, table: pa.Table, name: str, *, metadata: Mapping[str, str] | None = None
     ) -> Written:
         """Make or replace a Parquet file, as ``Lake.write_table``; raises as :meth:`write_bytes`."""
-        data = parquet.encode(table, name, metadata)
-        self.write_bytes(path, data)
-        return Written(data.size, digest_of(data))
+        with self._fenced(path):
+            return self._lake.write_table(path, table, name, metadata=metadata, fence=self._fence)
 
     def create_bytes(self, path: str, data: bytes) -> bool:
         """Make a file unless there is one, as ``Lake.create_bytes``; raises as :meth:`write_bytes`."""

@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from ..lake import layout
 from ..lake.errors import DamagedError, LakeError, MissingError
-from ..lake.lake import Lake, digest_of
-from ..lake.remedies import damaged
+from ..lake.lake import Lake
 from ..lake.schemas import FORMAT_VERSION
 from ..leases.fence import Writer
 from ..leases.lease import Lease
@@ -90,11 +89,7 @@ class Run(StoredRun):
             return
         new = cls(lake, name, {**old.config, "epoch": epoch}, old._version, lease)
         chain = old.segments()
-        for segment, data in zip(chain.segments, lake.read_many(list(map(old.path_of, chain.segments))), strict=True):
-            if isinstance(data, LakeError):
-                raise data
-            if digest_of(data) != segment.file_digest:
-                raise damaged(old.path_of(segment), "does not match its manifest")
+        for segment, data in old._read_files(chain.segments):
             lease.write_bytes(new.path_of(segment), data)
             lease.write_bytes(new._path(segment.first_round, MANIFEST), segment.to_json())
         for last_round in [number for number in reversed(old.snapshots()) if number < chain.stop_round]:

@@ -159,7 +159,7 @@ def read_chain(lake: Lake, folder: str) -> Chain:
     """
     sizes = lake.sizes(folder)
     numbers = sorted(number for name in sizes if (number := number_of(name, MANIFEST)) is not None)
-    manifests = lake.read_many([f"{folder}/{numbered(number, MANIFEST)}" for number in numbers])
+    manifests = lake.read_many_or_errors([f"{folder}/{numbered(number, MANIFEST)}" for number in numbers])
     segments: list[Segment] = []
     for at, (number, manifest) in enumerate(zip(numbers, manifests, strict=True)):
         if segments and number < segments[-1].stop_round:

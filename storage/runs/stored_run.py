@@ -167,16 +167,20 @@ class StoredRun:
     def _read_tables(
         self, segments: Sequence[Segment], columns: Sequence[str] | None, verify: bool
     ) -> Iterator[pa.Table]:
-        paths = [self.path_of(segment) for segment in segments]
-        for segment, path, data in zip(segments, paths, self.lake.read_many(paths), strict=True):
-            if isinstance(data, LakeError):
-                raise data
-            if verify and digest_of(data) != segment.file_digest:
-                raise damaged(path, "does not match its manifest")
-            table = parquet.decode(data, "rounds", path, columns)
+        for segment, data in self._read_files(segments, verify):
+            table = parquet.decode(data, "rounds", self.path_of(segment), columns)
             if table.num_rows != segment.n_rows:
-                raise damaged(path, f"has {table.num_rows} rows, its manifest records {segment.n_rows}")
+                rule = f"has {table.num_rows} rows, its manifest records {segment.n_rows}"
+                raise damaged(self.path_of(segment), rule)
             yield table
+
+    def _read_files(self, segments: Sequence[Segment], verify: bool = True) -> Iterator[tuple[Segment, bytes]]:
+        """Segments with the content of their files, compared with the digests in their manifests."""
+        files = self.lake.read_many([self.path_of(segment) for segment in segments])
+        for segment, data in zip(segments, files, strict=True):
+            if verify and digest_of(data) != segment.file_digest:
+                raise damaged(self.path_of(segment), "does not match its manifest")
+            yield segment, data
 
     def _snapshot_folders(self) -> list[tuple[int, bool]]:
         folder = layout.snapshots_folder(self.name, self._epoch)
