@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.datasets.aliases import NEVER, turning_point
+from ranklake.storage.lake.schemas import ROUNDS
 
 from ..common.times import utc
 from ..common.titles import RatingFormat, TitlesChoice, titles_of
@@ -55,16 +56,15 @@ def player_history(
     dataset = Dataset.open(lake, run.config["dataset"])
     players = candidate_names(dataset, handle)
     wanted = pa.array(players.values(), pa.int32())
-    parts = [table.filter(pc.is_in(table.column("player"), wanted)) for _, table in run.iter_segments()]
-    rows = pa.concat_tables(
-        [part.replace_schema_metadata() for part in parts if part.num_rows] or [run.read_rounds(0, 0)]
-    )
+    chain = run.segments()
+    parts = [table.filter(pc.is_in(table.column("player"), wanted)) for _, table in run.iter_segments(chain=chain)]
+    rows = pa.concat_tables([ROUNDS.empty_table(), *(part.replace_schema_metadata() for part in parts)])
     rated = set(rows.column("player").unique().to_pylist())
     shown = next((name for name, player in players.items() if player in rated), None)
     if shown is None:
         raise LakeError(f"player {handle!r} has no rated rounds in run {run_name}")
     rows = rows.filter(pc.equal(rows.column("player"), players[shown]))
-    contests = rated_contests(run.segments(), dataset).select(["name", "time_seconds", "n_players"])
+    contests = rated_contests(chain, dataset).select(["name", "time_seconds", "n_players"])
     contests = contests.take(rows.column("round_index"))
     for name in contests.column_names:
         rows = rows.append_column(name, contests.column(name))
