@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from ranklake.storage import DamagedError, FormatError, LakeError, MissingError, Run
+from ranklake.storage.lake.errors import LeaseHeldError
+from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.runs import snapshots
 
 FOLDER = "runs/run/snapshots/000007"
@@ -174,3 +176,20 @@ def test_prune__keeps_the_newest(lake, run, tmp_path):
     assert {path.rsplit("/", 1)[0] for path in tree(tmp_path / "lake" / "runs" / "run" / "snapshots")} == {"1000000"}
     with pytest.raises(ValueError, match="keep must be >= 0"):
         run.prune_snapshots(-1)
+
+
+def test_prune__does_not_read_rows_of_a_successor_that_took_over_during_the_listing(lake, monkeypatch):
+    list_names, lost = lake.list, pytest.raises(LeaseHeldError, match=r"rate again.* took over from this process")
+    with lost, hold_lease(lake, "runs/run", "rate run") as lease:
+        run = Run.create(lake, "run", {}, lease)
+        run.write_snapshot(0, beliefs(2), "")
+
+        def list_after_takeover(folder):
+            monkeypatch.undo()
+            with hold_lease(lake, "runs/run", "rate again", steal=True) as successor:
+                Run(lake, "run", {}, lease=successor).write_snapshot(9, beliefs(2), "")
+            return list_names(folder)
+
+        monkeypatch.setattr(lake, "list", list_after_takeover)
+        run.prune_snapshots(3, rows=[5])
+    assert Run.open(lake, "run").snapshots() == [0, 9]
