@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -11,7 +13,7 @@ from ranklake.rating_kernels import SYSTEMS, System
 
 from .hyperparameters import near_names, own_fields_first
 
-__all__ = ["build_params", "convert_fields", "find_system", "parse_settings"]
+__all__ = ["build_params", "convert_fields", "find_system", "params_to_json", "parse_settings"]
 
 
 def find_system(name: str) -> System:
@@ -38,6 +40,14 @@ def build_params(system: System, settings: Mapping[str, Any]) -> Any:
         An unknown name, a value of the wrong kind, or one that the system refuses.
     """
     return system.params(**convert_fields(system.params, settings, system.name))
+
+
+def params_to_json(params: Any) -> dict[str, Any]:
+    """Hyperparameters as JSON: infinity is "inf", a tuple is a list; :func:`build_params` is the inverse."""
+    return {
+        key: "inf" if value == math.inf else list(value) if isinstance(value, tuple) else value
+        for key, value in dataclasses.asdict(params).items()
+    }
 
 
 def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> dict[str, Any]:

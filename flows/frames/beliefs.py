@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,52 +16,228 @@ from ranklake.rating_kernels.core.beliefs import Column
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 
+from ..common.settings import build_params, find_system, params_to_json
 from ..execution.rater import BeliefColumns
+from .kinds import to_pandas
 
-__all__ = ["beliefs_frame", "build_store", "select_beliefs"]
+__all__ = ["HasBeliefs", "PlayerBeliefs", "build_store", "choose_system", "read_beliefs", "select_beliefs"]
+
+_DEFAULT = "elo-mmr"
 
 
-def build_store(
-    system: System, params: Any, players: list[Any], beliefs: Mapping[Any, float] | pd.DataFrame | None
-) -> tuple[Beliefs, list[Any]]:
-    """A store with the given beliefs, and all players in its order: ``players``, then the others of ``beliefs``."""
-    if beliefs is None:
-        return system.newcomers(params, len(players)), players
-    if not isinstance(beliefs, Mapping | pd.Series | pd.DataFrame):
-        raise ValueError(f"beliefs must be a mapping or a pandas frame by player, got {type(beliefs).__name__}")
-    if isinstance(beliefs, pd.DataFrame):
-        given = beliefs
-    else:
+@dataclass(frozen=True, slots=True, eq=False)
+class PlayerBeliefs:
+    """Beliefs about players, and what computed them.
+
+    Attributes
+    ----------
+    players : list
+        In the order of the columns.
+    columns : dict of str to array
+        As from ``Beliefs.columns``.
+    n_events : int
+        Events rated or skipped so far; consecutive contests of one time are one event.
+    last_time : int
+        End of the last contest, UTC seconds; 0 if unknown.
+    """
+
+    system: System
+    params: Any
+    players: list[Any]
+    columns: BeliefColumns
+    n_events: int = 0
+    last_time: int = 0
+
+    def frame(self) -> pd.DataFrame:
+        """A frame indexed by player, one column for each of the store's; :func:`read_beliefs` is the inverse."""
+        columns: dict[str, Any] = {}
+        for name, column in self.columns.items():
+            if isinstance(column, Ragged):
+                offsets, values = column
+                cells = np.empty(len(self.players), dtype=object)
+                cells[:] = np.split(values, offsets[1:-1]) if len(self.players) > 1 else [values]
+                columns[name] = cells
+            else:
+                columns["last_time_seconds" if name == "last_time" else name] = column
+        frame = pd.DataFrame(columns, index=pd.Index(self.players, name="player"))
+        frame.attrs |= {
+            "system": self.system.name,
+            "hyperparameters": params_to_json(self.params),
+            "events": self.n_events,
+            "time_seconds": self.last_time,
+        }
+        return frame
+
+
+@runtime_checkable
+class HasBeliefs(Protocol):
+    """An object that can be given for ``beliefs``, such as :class:`ranklake.Ratings`."""
+
+    @property
+    def player_beliefs(self) -> PlayerBeliefs:
+        """The beliefs it has."""
+
+
+def read_beliefs(beliefs: Any) -> PlayerBeliefs | pd.DataFrame | None:
+    """Beliefs as they are accepted: an object with beliefs, or a frame indexed by player.
+
+    Raises
+    ------
+    ValueError
+        Neither a frame nor a mapping, no column mu, or a player twice.
+    """
+    if beliefs is None or isinstance(beliefs, PlayerBeliefs):
+        return beliefs
+    if isinstance(beliefs, HasBeliefs):
+        return beliefs.player_beliefs
+    if isinstance(beliefs, Mapping | pd.Series):
         given = pd.DataFrame({"mu": pd.Series(dict(beliefs), dtype=object)})
+    else:
+        try:
+            given = to_pandas(beliefs)
+        except ValueError:
+            kind = type(beliefs).__name__
+            raise ValueError(f"beliefs must be Ratings, a mapping or a frame by player, got {kind}") from None
+    if "player" in given.columns and given.index.name != "player":
+        given = given.set_index("player")
     if "mu" not in given.columns:
         raise ValueError(f"beliefs need a column mu, got {', '.join(map(str, given.columns))}")
     if not given.index.is_unique:
         raise ValueError(f"beliefs name player {given.index[given.index.duplicated()][0]!r} twice")
+    return given
+
+
+def choose_system(
+    name: str | None, hyperparameters: Mapping[str, Any], beliefs: PlayerBeliefs | pd.DataFrame | None
+) -> tuple[System, Any]:
+    """The system and its hyperparameters: those given, else those of the beliefs, else the defaults.
+
+    Raises
+    ------
+    ValueError
+        The beliefs were computed by another system or with other hyperparameters.
+    """
+    facts: Mapping[Any, Any] = {}
+    if isinstance(beliefs, PlayerBeliefs):
+        facts = {"system": beliefs.system.name, "hyperparameters": params_to_json(beliefs.params)}
+    elif beliefs is not None:
+        facts = beliefs.attrs
+    recorded_name, recorded = facts.get("system"), facts.get("hyperparameters", {})
+    if recorded_name is None:
+        system = find_system(name or _DEFAULT)
+        return system, build_params(system, hyperparameters)
+    if name is not None and find_system(name).name != recorded_name:
+        raise ValueError(
+            f"beliefs are those of {recorded_name}, not of {name}; leave system out, or pass a mapping of ratings"
+        )
+    system = find_system(recorded_name)
+    params, computed = build_params(system, {**recorded, **hyperparameters}), build_params(system, recorded)
+    wanted, had = params_to_json(params), params_to_json(computed)
+    if differs := [key for key in wanted if wanted[key] != had[key]]:
+        key = differs[0]
+        raise ValueError(
+            f"beliefs were computed with {key} = {had[key]}, not {wanted[key]}; leave {key} out, or pass a mapping of "
+            f"ratings to start from these with other hyperparameters"
+        )
+    return system, params
+
+
+def build_store(
+    system: System, params: Any, players: list[Any], beliefs: PlayerBeliefs | pd.DataFrame | None, what: str = "results"
+) -> tuple[Beliefs, list[Any]]:
+    """A store with the given beliefs, and all players in its order: ``players``, then the others of ``beliefs``.
+
+    Warns if no player has beliefs that carry their system: players may be new.
+
+    Raises
+    ------
+    ValueError
+        Invalid beliefs; or no player has any, and names are of another kind or the beliefs do not tell their system.
+    """
+    if beliefs is None:
+        return system.newcomers(params, len(players)), players
+    known = beliefs.players if isinstance(beliefs, PlayerBeliefs) else beliefs.index.tolist()
     number = {player: i for i, player in enumerate(players)}
-    players = players + [player for player in given.index if player not in number]
+    if known and players and not any(player in number for player in known):
+        recorded = isinstance(beliefs, PlayerBeliefs) or "system" in beliefs.attrs
+        _report_no_common_player(known[0], players[0], recorded, what)
+    players = players + [player for player in known if player not in number]
     number = {player: i for i, player in enumerate(players)}
     store = system.newcomers(params, len(players))
-    row = np.array([number[player] for player in given.index], dtype=np.int64)
+    row = np.array([number[player] for player in known], dtype=np.int64)
+    if isinstance(beliefs, PlayerBeliefs):
+        columns = store.columns()
+        for name, column in beliefs.columns.items():
+            newcomers = columns[name]
+            if isinstance(column, Ragged) and isinstance(newcomers, Ragged):
+                columns[name] = newcomers.put(row, column)
+            else:
+                newcomers[row] = column  # type: ignore[index]
+    else:
+        columns = _columns_of_frame(system, params, beliefs, row, store.columns())
+    store.restore(columns)
+    return store, players
+
+
+def _report_no_common_player(known: Any, player: Any, recorded: bool, what: str) -> None:
+    if isinstance(known, str) != isinstance(player, str):
+        raise ValueError(
+            f"no player of beliefs is in {what}: they are as {known!r} in beliefs and as {player!r} in {what}; convert "
+            f"one of them, as with beliefs.index.astype({'int' if isinstance(known, str) else 'str'!s})"
+        )
+    text = f"no player of beliefs, such as {known!r}, is in {what}, such as {player!r}"
+    if not recorded:
+        raise ValueError(text)
+    warnings.warn(f"{text}; all are newcomers", stacklevel=5)
+
+
+def _columns_of_frame(
+    system: System, params: Any, given: pd.DataFrame, row: npt.NDArray[np.int64], columns: BeliefColumns
+) -> BeliefColumns:
+    """The store's columns with the beliefs of a frame in the given rows."""
     mu = _number_column(given, "mu", np.full(len(given), np.nan), least=-np.inf)
     sigma = np.full(len(given), float(params.sigma_init))
     if params.sigma_init > 0.0:  # otherwise the system has no sigma
         sigma = _number_column(given, "sigma", sigma, least=1.0 / LARGEST)
     n_rounds = _number_column(given, "n_rounds", np.zeros(len(given)), least=-1.0, whole=True)
-    columns = store.columns()
     state = system.state(params, mu, sigma)
     for name in state.keys() & set(given.columns):
         state[name] = _state_column(given, name, state[name])
-    if set(columns) <= {_stored_name(name) for name in given.columns}:  # from return_beliefs: restore all
+    if "last_time_seconds" in given.columns:  # from return_beliefs: restore all
+        _check_complete(system, given, columns)
         for name, column in columns.items():
             if isinstance(column, Ragged):
-                cells = [np.asarray(cell, dtype=np.float64) for cell in given[name]]
+                cells = _list_cells(given, name)
                 lengths = np.array([len(cell) for cell in cells], dtype=np.int64)
-                columns[name] = column.put(row, Ragged.from_lengths(lengths, np.concatenate(cells)))
+                columns[name] = column.put(row, Ragged.from_lengths(lengths, np.concatenate([*cells, np.empty(0)])))
         columns["last_time"][row] = given["last_time_seconds"].to_numpy()  # type: ignore[index]
     for name, values in {"mu": mu, "sigma": sigma, "n_rounds": n_rounds, **state}.items():
         columns[name][row] = values  # type: ignore[index]
-    store.restore(columns)
-    return store, players
+    return columns
+
+
+def _check_complete(system: System, given: pd.DataFrame, columns: BeliefColumns) -> None:
+    """Refuse a frame of stored beliefs without all columns of the system."""
+    wanted = ["last_time_seconds" if name == "last_time" else name for name in columns]
+    own = {name for name in given.columns if str(name).startswith("history_")}
+    missing = [name for name in wanted if name not in given.columns]
+    if missing or own - set(wanted):
+        have = ", ".join(map(str, given.columns))
+        raise ValueError(
+            f"beliefs of {system.name} have the columns {', '.join(wanted)}, got {have}: they are of another system or "
+            f"not complete; beliefs['mu'] alone starts from ratings"
+        )
+
+
+def _list_cells(given: pd.DataFrame, name: str) -> list[npt.NDArray[np.float64]]:
+    """The lists of a column, one for each player."""
+    for player, cell in zip(given.index, given[name], strict=True):
+        if isinstance(cell, str) or not hasattr(cell, "__len__"):
+            raise ValueError(
+                f"beliefs of player {player!r}: {name} must be a list of numbers, got {str(cell)[:20]!r}; CSV has no "
+                f"lists: keep beliefs with to_parquet or Ratings.save, or start from beliefs['mu'] alone"
+            )
+    return [np.asarray(cell, dtype=np.float64) for cell in given[name]]
 
 
 def _number_column(
@@ -89,23 +267,6 @@ def _state_column(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any])
         player, value = given.index[wrong[0]], given[name].iloc[wrong[0]]
         raise ValueError(f"beliefs of player {player!r}: {name} must be a number, got {value!r}")
     return np.where(values.isna(), default, values.to_numpy(dtype=np.float64))
-
-
-def beliefs_frame(beliefs: BeliefColumns, players: list[Any]) -> pd.DataFrame:
-    columns: dict[str, Any] = {}
-    for name, column in beliefs.items():
-        if isinstance(column, Ragged):
-            offsets, values = column
-            cells = np.empty(len(players), dtype=object)
-            cells[:] = np.split(values, offsets[1:-1]) if len(players) > 1 else [values]
-            columns[name] = cells
-        else:
-            columns["last_time_seconds" if name == "last_time" else name] = column
-    return pd.DataFrame(columns, index=pd.Index(players, name="player"))
-
-
-def _stored_name(name: str) -> str:
-    return "last_time" if name == "last_time_seconds" else name
 
 
 def select_beliefs(

@@ -21,14 +21,14 @@ from ranklake.rating_kernels.core.beliefs import NEVER, Column
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 
-from ..common.settings import build_params, find_system
+from ..common.system_names import SystemName
 from ..common.titles import NONE, RatingFormat
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rounds import rate_rounds
 from ..results.display import Display
-from .beliefs import build_store, select_beliefs
+from .beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs, select_beliefs
 
 __all__ = ["Prediction", "predict"]
 
@@ -36,10 +36,11 @@ _PAIRS = 1 << 20  # pairs whose chances are in memory at a time
 
 
 def predict(
-    beliefs: Mapping[Any, float] | pd.DataFrame | None,
+    beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | None,
     players: Sequence[Any],
-    system: str = "elo-mmr",
+    system: SystemName | None = None,
     *,
+    time: Any = None,
     time_seconds: int | None = None,
     weight: float = 1.0,
     perf_ceiling: float = math.inf,
@@ -51,13 +52,15 @@ def predict(
     Parameters
     ----------
     beliefs
-        Beliefs as :func:`ranklake.rate_history` returns them with ``return_beliefs=True``, or accepts them.
+        :class:`ranklake.Ratings`, or beliefs as :func:`ranklake.rate_history` accepts them, or returns them with
+        ``return_beliefs=True``.
     players
         The entrants, at least two; players without beliefs are newcomers.
     system
-        A key of ``ranklake.rating_kernels.SYSTEMS``; ``hyperparameters`` are its parameters.
-    time_seconds
-        End of the round, UTC; by default the end of the last rated round in the beliefs.
+        A key of ``ranklake.SYSTEMS``; default: that of ``beliefs``, else ``elo-mmr``. ``hyperparameters`` are its
+        parameters, by default those of ``beliefs``.
+    time, time_seconds
+        End of the round: UTC seconds, a date or a datetime; by default the end of the last rated round in the beliefs.
     weight, perf_ceiling
         Weight and performance ceiling of the round.
     deviations
@@ -66,20 +69,37 @@ def predict(
     Raises
     ------
     ValueError
-        Fewer than two players, a player twice, invalid beliefs, or a hyperparameter out of range.
+        Fewer than two players, a player twice, invalid beliefs, beliefs of another system or other hyperparameters, or
+        a hyperparameter out of range.
     """
-    rating_system = find_system(system)
-    params = build_params(rating_system, hyperparameters)
+    initial = read_beliefs(beliefs)
+    rating_system, params = choose_system(system, hyperparameters, initial)
     names = list(players)
-    store, _ = build_store(rating_system, params, names, beliefs)
+    store, _ = build_store(rating_system, params, names, initial, "the players")
     known = store.last_time[store.last_time != NEVER]
+    if time is not None:
+        time_seconds = _seconds(time)
     time_seconds = (int(known.max()) if len(known) else 0) if time_seconds is None else time_seconds
-    events = beliefs.attrs.get("events", 0) if isinstance(beliefs, pd.DataFrame) else 0
+    if isinstance(initial, PlayerBeliefs):
+        events = initial.n_events
+    else:
+        events = 0 if initial is None else initial.attrs.get("events", 0)
     columns = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     return Prediction(
         Display(rating_system, params, rating_system.deviations if deviations is None else deviations),
         names, columns, time_seconds, events, weight, perf_ceiling,
     )  # fmt: skip
+
+
+def _seconds(time: Any) -> int:
+    """UTC seconds of a number, a date, a datetime or text in ISO 8601."""
+    if isinstance(time, int | np.integer):
+        return int(time)
+    try:
+        moment = pd.Timestamp(time)
+        return int((moment.tz_localize("UTC") if moment.tzinfo is None else moment).timestamp() // 1)
+    except (TypeError, ValueError):
+        raise ValueError(f"time must be UTC seconds, a date or a datetime, got {time!r}") from None
 
 
 class Prediction:

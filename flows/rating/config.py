@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +13,7 @@ from ranklake.storage import Run
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.remedies import damaged
 
-from ..common.settings import build_params, find_system
+from ..common.settings import build_params, find_system, params_to_json
 from ..common.skipping import Skipping
 from ..common.titles import TitlesChoice
 from .chain import NUMERICS, config_digest
@@ -82,7 +80,7 @@ class RunConfig:
         return {
             "dataset": self.dataset,
             "system": self.system,
-            "params": _params_to_json(self.params),
+            "params": params_to_json(self.params),
             **self.skipping.to_json(),
             "numerics": NUMERICS,
         }
@@ -113,11 +111,3 @@ def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uni
         return f"{dataset}-{system}"
     text = json.dumps(choices, sort_keys=True, allow_nan=False)
     return f"{dataset}-{system}-{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
-
-
-def _params_to_json(params: Any) -> dict[str, Any]:
-    """Hyperparameters as JSON: infinity is "inf", a tuple is a list."""
-    return {
-        key: "inf" if value == math.inf else list(value) if isinstance(value, tuple) else value
-        for key, value in dataclasses.asdict(params).items()
-    }

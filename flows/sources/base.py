@@ -24,6 +24,7 @@ __all__ = [
     "screen",
 ]
 
+_LABELS = 5  # labels of rows in an error
 LONGEST_PLACE = 300  # characters of the id of a contest, and of an address or a member, in an error
 
 OnError = Literal["stop", "skip"]
@@ -48,6 +49,8 @@ class SourceError(Exception):
         counted, in a table.
     lines
         The lines of a text file, from 1, at which these rows begin; empty where the file has no lines.
+    labels
+        The labels of these rows in the index of a data frame; empty where there is no index.
     """
 
     def __init__(
@@ -58,11 +61,12 @@ class SourceError(Exception):
         member: str = "",
         rows: Sequence[int] = (),
         lines: Sequence[int] = (),
+        labels: Sequence[object] = (),
     ) -> None:
         # All values go to the base class by position: pickle passes them to the constructor in another process.
-        super().__init__(rule, source, contest, member, rows, lines)
+        super().__init__(rule, source, contest, member, rows, lines, labels)
         self.rule, self.source, self.contest, self.member = rule, source, contest, member
-        self.rows, self.lines = rows, lines
+        self.rows, self.lines, self.labels = rows, lines, labels
 
     def __str__(self) -> str:
         # Both may come from the source itself, at any length.
@@ -74,7 +78,9 @@ class SourceError(Exception):
 
     def _rows_in_words(self) -> str:
         lines = _in_words("line", self.lines)
-        return _in_words("row", self.rows) + (f" ({lines})" if lines else "")
+        labels = ", ".join(shown(label) for label in self.labels[:_LABELS]) + (", ..." if self.labels[_LABELS:] else "")
+        more = lines or (f"index {labels}" if labels else "")
+        return _in_words("row", self.rows) + (f" ({more})" if more else "")
 
 
 class LeftOut(NamedTuple):

@@ -185,7 +185,7 @@ class Columns:
         there = ", ".join(map(quoted, present[:50])) + (", ..." if len(present) > 50 else "")
         rule = f"there is no column {words} among the columns {there}"
         if frame:
-            return rule + (f"; rename(columns={ {c: k for k, c in offered.items()}!r})?" if offered else "")
+            return rule + (f"; columns={offered!r}?" if offered else "")
         if len(present) == 1 and (marks := re.findall(r"[,;\t|]", present[0])):
             return rule + f"; --delimiter {'tab' if marks[0] == chr(9) else repr(marks[0])}?"
         if offered:

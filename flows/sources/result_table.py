@@ -39,8 +39,10 @@ class ResultTable:
         order: Order,
         options: ReadOptions | None,
         faults: Mapping[int, str],
+        frame: bool = False,
     ) -> None:
         self.table, self.columns, self.source, self.options = table, columns, source, options
+        self.frame = frame or options is None  # then no message names an option of the command
         self.faults: dict[int, SourceError] = {}
         self.notes: list[str] = []
         if table.num_rows == 0:
@@ -90,10 +92,10 @@ class ResultTable:
             return np.zeros(self.table.num_rows, np.int64), ()
         form = "auto" if self.options is None else self.options.time_format
         name = self.columns["time"]
-        # Without options nobody reads the notes: numbers are seconds, unless they cannot be.
-        guess = self.options is not None or name != "time_seconds"
+        # Nobody reads the notes of a frame: numbers are seconds, unless they cannot be.
+        guess = not self.frame or name != "time_seconds"
         times = as_seconds(self.column("time"), name, self.source, form, guess=guess)
-        if self.options is None and times.form not in ("unix", "iso"):
+        if self.frame and times.form not in ("unix", "iso"):
             rule = f"{name} holds {times.kind}; times must be Unix seconds or datetimes (pandas.to_datetime makes them)"
             raise SourceError(rule, self.source)
         far = ~TIME_SECONDS.mask(times.seconds)
@@ -156,7 +158,7 @@ class ResultTable:
 
     def same(self, key: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Each contest's one value of a column; blames contests that have several."""
-        leave_out = f"; --column {key}= leaves the column out" if self.options is not None else ""
+        leave_out = "" if self.frame else f"; --column {key}= leaves the column out"
         firsts = values[self.first_row]
 
         def words(row: int) -> tuple[str, Sequence[int]]:
@@ -214,8 +216,9 @@ class ResultTable:
         duplicates = "error" if self.options is None else self.options.duplicates
         ranked = "rank" in self.columns or "score" in self.columns
         if duplicates == "error" or not ranked:
-            hint = "; --duplicates best or last keeps one row" if ranked and self.options is not None else ""
-            self._blame_repeats(players, player_of, earlier, hint)
+            hint = "duplicates='best' or 'last'" if self.frame else "--duplicates best or last"
+            known = ranked and self.options is not None
+            self._blame_repeats(players, player_of, earlier, f"; {hint} keeps one row" if known else "")
         if not ranked:
             lo, hi = self._int32("lo"), self._int32("hi")
             rows = np.lexsort((lo, self.contest_of))

@@ -7,6 +7,7 @@ header left out, as a person counts them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -105,14 +106,16 @@ def contests_from_results(
 
 
 def rounds_from_results(
-    table: pa.Table, columns: Mapping[str, str], source: str = "results"
-) -> tuple[Rounds, Longs, Ints]:
+    table: pa.Table, columns: Mapping[str, str], source: str = "results", options: ReadOptions | None = None
+) -> tuple[Rounds, Longs, Longs, list[SourceError]]:
     """All contests of a table of results as rounds, by first appearance; for ratings without a lake.
 
     Parameters
     ----------
     table, columns, source
         As for :func:`contests_from_results`.
+    options
+        What happens to contests with a fault, and to players who are in a contest twice; None: both are errors.
 
     Returns
     -------
@@ -120,25 +123,33 @@ def rounds_from_results(
         Players are numbered by first appearance in the table.
     rows : int64[n]
         The table's row behind each row of the rounds, from 0.
-    first_row : int32[players]
+    first_row : int64[players]
         A row of the table in which each player stands.
+    left_out : list of SourceError
+        The fault of each contest that was left out.
 
     Raises
     ------
     SourceError
-        The first fault there is.
+        The first fault there is, unless contests with a fault are left out; all contests have one.
     """
-    results, _, player_of, rows, lo, hi = _read(table, columns, source, "given", None)
+    results, _, player_of, rows, lo, hi = _read(table, columns, source, "given", options, frame=True)
     weights, ceilings = results.weights(), results.perf_ceilings()
     offsets = results.offsets(rows)
     results.blame_places(0, lo, hi, offsets, rows)
-    if results.faults:
-        raise results.faults[min(results.faults)]
-    _, first_row = np.unique(player_of, return_index=True)
+    faults = [results.faults[i] for i in sorted(results.faults)]
+    if faults and (options is None or options.on_error == "stop" or len(faults) == len(results.ids)):
+        raise faults[0]
     times = np.array(results.times, dtype=np.int64)
     player = player_of[rows].astype(np.int32)
     rounds = Rounds(offsets, player, lo, hi, times, np.array(weights), np.array(ceilings), count_events(times))
-    return rounds, rows, first_row.astype(np.int32)
+    if faults:
+        good = np.ones(len(rounds), dtype=np.bool_)
+        good[list(results.faults)] = False
+        rows, rounds = rows[np.repeat(good, np.diff(offsets))], rounds.keep(good)
+        rounds = replace(rounds, event=count_events(rounds.time_seconds))
+    numbers, first_row = _renumber(rounds.player, rows, len(player_of))
+    return replace(rounds, player=numbers), rows, first_row, faults
 
 
 def _read(
@@ -148,12 +159,24 @@ def _read(
     order: Order,
     options: ReadOptions | None,
     faults: Mapping[int, str] | None = None,
+    frame: bool = False,
 ) -> tuple[ResultTable, pa.StringArray, Ints, Longs, Ints, Ints]:
     """The table by contest, its players, their numbers by row, and the rows by place with their ``lo`` and ``hi``."""
-    results = ResultTable(table, columns, source, order, options, faults or {})
+    results = ResultTable(table, columns, source, order, options, faults or {}, frame)
     players, player_of = encode(as_names(results.column("player"), "player", source))
     results.blame_values("player", player_of < 0, "a player needs a name")
     return results, players, player_of, *results.places(players, player_of)
+
+
+def _renumber(player: Ints, rows: Longs, n_rows: int) -> tuple[Ints, Longs]:
+    """Players by their first appearance in the table, and the row of it."""
+    first = np.full(int(player.max(initial=-1)) + 1, n_rows)
+    np.minimum.at(first, player, rows)
+    order = np.argsort(first, kind="stable")
+    order = order[: np.count_nonzero(first < n_rows)]
+    number = np.zeros(len(first), dtype=np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    return number[player], first[order]
 
 
 def _odd_names(players: pa.StringArray) -> list[str]:

@@ -14,7 +14,7 @@ from helpers.lakes import commit_often, lake_of, rate_run, rated, same_beliefs, 
 
 import ranklake.flows.execution.overlap
 import ranklake.flows.execution.partitioned
-import ranklake.flows.frames.history
+import ranklake.flows.frames.rating
 import ranklake.flows.rating.plan_runner
 from ranklake import rate_history
 from ranklake.flows.engines.protocols import EngineError
@@ -101,7 +101,7 @@ def test_rate__keeps_an_exclusion_through_a_recovery(tmp_path: Path) -> None:
 
 def test_history__starts_again_when_workers_are_lost(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
     results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
-    monkeypatch.setattr(ranklake.flows.frames.history, "open_engine", lambda name, workers: InProcessEngine(2, {2, 5}))
+    monkeypatch.setattr(ranklake.flows.frames.rating, "open_engine", lambda name, workers: InProcessEngine(2, {2, 5}))
     history = rate_history(results, engine="dask")
     assert len(caplog.messages) == 2
     pd.testing.assert_frame_equal(history, rate_history_here(results, monkeypatch))

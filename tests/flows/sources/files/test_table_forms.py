@@ -514,5 +514,5 @@ def test_rate_history_refuses_times_that_are_no_seconds_and_offers_names() -> No
     frame = pd.DataFrame({"contest": [1], "player": ["a"], "rank": [1], "time": [NOON * 1000]})
     with pytest.raises(ValueError, match=r"time holds Unix milliseconds; .*pandas.to_datetime"):
         rate_history(frame)
-    with pytest.raises(ValueError, match=r"rename\(columns=\{'event': 'contest'\}\)"):
+    with pytest.raises(ValueError, match=r"columns=\{'contest': 'event'\}"):
         rate_history(frame.rename(columns={"contest": "event"}))

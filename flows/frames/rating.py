@@ -1,0 +1,175 @@
+"""Rate the contests of a frame in memory: initial beliefs and results in, every participation and final beliefs out."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
+
+from ..common.skipping import REASONS, Skipping
+from ..compilation.compile import compile_kernels
+from ..engines.factory import ENGINES, open_engine
+from ..engines.protocols import Engine, EngineError, LocalEngine, WorkersLostError
+from ..execution.factory import open_rater
+from ..execution.outcomes import RoundError, named_error
+from ..execution.rater import BeliefColumns
+from .beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs
+from .results import Results
+
+__all__ = ["RatedResults", "rate_results"]
+
+RECOVERIES = 5  # from the start: a history in memory has no snapshots
+
+log = logging.getLogger("ranklake.rate")
+
+
+@dataclass(frozen=True, slots=True)
+class RatedResults:
+    """Contests of a frame, rated.
+
+    Attributes
+    ----------
+    reasons : uint8[contests]
+        Why a contest was skipped; 0 for those that were rated.
+    rated : Rounds
+        The rated contests.
+    beliefs : PlayerBeliefs
+        Beliefs after the last contest, of all players.
+    """
+
+    results: Results
+    reasons: npt.NDArray[Any]
+    rated: Rounds
+    outcome: Outcome
+    beliefs: PlayerBeliefs
+
+    def rows(self) -> npt.NDArray[np.int64]:
+        """The row of the frame behind each rated participation."""
+        skipped = self.reasons != 0
+        sizes = np.diff(self.results.rounds.offsets)
+        return self.results.rows[np.repeat(~skipped, sizes)] if skipped.any() else self.results.rows
+
+    def columns(self, first_round: int = 0) -> dict[str, Any]:
+        """The table of ratings, one row a participation in rating order."""
+        rows, rated, outcome, names = self.rows(), self.rated, self.outcome, self.results.columns
+        index = first_round + np.flatnonzero(self.reasons == 0)
+        return {
+            "round_index": np.repeat(index, np.diff(rated.offsets)).astype(np.int32),
+            "contest": self.results.frame.take(names["contest"], rows),
+            "player": self.results.frame.take(names["player"], rows),
+            "lo": rated.lo,
+            "hi": rated.hi,
+            "perf": outcome.perf,
+            "mu_prior": outcome.mu_prior,
+            "sigma_prior": outcome.sigma_prior,
+            "mu": outcome.mu,
+            "sigma": outcome.sigma,
+            "n_before": outcome.n_before,
+        }
+
+    def attributes(self) -> dict[str, Any]:
+        """What happened on the way: contests skipped, by reason, left out, and violated invariants."""
+        reasons = {text: n for reason, text in REASONS.items() if (n := int(np.count_nonzero(self.reasons == reason)))}
+        return {
+            "skipped": int(np.count_nonzero(self.reasons)),
+            "reasons": reasons,
+            "left_out": self.results.left_out,
+            "violations": self.beliefs.system.violations(self.rated, self.outcome),
+        }
+
+
+def rate_results(
+    results: Results,
+    system: str | None = None,
+    hyperparameters: Mapping[str, Any] | None = None,
+    *,
+    engine: Any = "threads",
+    workers: int | None = None,
+    beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | PlayerBeliefs | None = None,
+    skip_uninformative: bool | None = None,
+) -> RatedResults:
+    """Rate all contests; see :func:`.history.rate_history`."""
+    initial = read_beliefs(beliefs)
+    rating_system, params = choose_system(system, hyperparameters or {}, initial)
+    _check_times(params, results)
+    store, players = build_store(rating_system, params, results.players, initial)
+    first_event = _first_event(initial, results.rounds)
+    rounds = dataclasses.replace(results.rounds, event=results.rounds.event + first_event)
+    reasons = Skipping.of(rating_system, skip_uninformative).reasons(rounds)
+    informative = reasons == 0
+    rated = rounds.keep(informative)
+    with _open_engine(engine, workers) as opened_engine:
+        if isinstance(opened_engine, LocalEngine):
+            compile_kernels(rating_system.name, np.diff(rated.offsets))
+        try:
+            outcome, columns = _rate_all(rating_system, params, store, rated, opened_engine)
+        except RoundError as error:
+            at = int(np.flatnonzero(informative)[error.round])
+            player = None if error.player is None else str(players[error.player])
+            remedy = "choose other hyperparameters, or leave the contest out"
+            raise named_error(
+                error, rating_system, params, rated, str(results.contest(at)), at, player, remedy
+            ) from error
+    n_events, last_time = int(rounds.event[-1]) + 1, int(rounds.time_seconds[-1])
+    final = PlayerBeliefs(rating_system, params, players, columns, n_events, last_time)
+    return RatedResults(results, reasons, rated, outcome, final)
+
+
+def _check_times(params: Any, results: Results) -> None:
+    """Refuse a drift by the day without times."""
+    for name in (field.name for field in dataclasses.fields(params) if field.name.endswith("_per_day")):
+        if getattr(params, name) and "time" not in results.columns:
+            raise ValueError(
+                f"{name} = {getattr(params, name)} needs the time of each contest: results have no column time "
+                f"(columns={{'time': ...}} names it)"
+            )
+
+
+def _first_event(beliefs: PlayerBeliefs | pd.DataFrame | None, rounds: Rounds) -> int:
+    """The event of the first contest: that of the last one before, if both have one time."""
+    if beliefs is None:
+        return 0
+    if isinstance(beliefs, PlayerBeliefs):
+        n_events, last_time = beliefs.n_events, beliefs.last_time
+    else:
+        n_events, last_time = beliefs.attrs.get("events", 0), beliefs.attrs.get("time_seconds", 0)
+    same = n_events > 0 and last_time != 0 and int(rounds.time_seconds[0]) == last_time
+    return n_events - same
+
+
+def _open_engine(engine: Any, workers: int | None) -> Engine:
+    if isinstance(engine, str):
+        return open_engine(engine, workers)
+    if not hasattr(engine, "scheduler"):
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)} or a Dask client, got {type(engine).__name__}")
+    from ..engines.cluster import Cluster
+
+    return Cluster.of(engine)
+
+
+def _rate_all(
+    system: System, params: Any, store: Beliefs, rounds: Rounds, opened_engine: Engine
+) -> tuple[Outcome, BeliefColumns]:
+    """Rate all rounds and return the final beliefs, too; begin again from the start when workers are lost."""
+    for attempt in range(1, RECOVERIES + 2):
+        try:
+            rater = open_rater(system, params, len(store), opened_engine)
+            try:
+                rater.restore(store.columns())
+                [outcome] = rater.rate_batches([rounds])
+                return outcome, rater.columns()
+            finally:
+                rater.close()
+        except WorkersLostError as lost:
+            if attempt > RECOVERIES:
+                raise EngineError(f"{lost}, {attempt} times; nothing was rated") from lost
+            log.warning("%s; recovery %d, from the start", lost, attempt)
+    raise AssertionError("unreachable")

@@ -1,0 +1,106 @@
+"""A frame of results as contests: which of its columns are what, and which row is whose."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ranklake.rating_kernels import Rounds
+
+from ..common.text import count
+from ..sources.base import OnError, SourceError
+from ..sources.column_names import Columns
+from ..sources.options import Duplicates, ReadOptions
+from ..sources.results import rounds_from_results
+from .kinds import Frame, open_frame
+
+__all__ = ["Results"]
+
+_READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "perf_ceiling")
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A frame of results, and its contests as rounds.
+
+    Attributes
+    ----------
+    columns : dict of str to str
+        The frame's name of each column.
+    rounds : Rounds
+        All contests, in order of appearance.
+    rows : int64[n]
+        The row of the frame of each row of ``rounds``.
+    players : list
+        The players as the frame has them, by their index in ``rounds``.
+    left_out : list of str
+        What is wrong with each contest that was left out.
+    """
+
+    frame: Frame
+    columns: dict[str, str]
+    rounds: Rounds
+    rows: npt.NDArray[np.int64]
+    players: list[Any]
+    left_out: list[str]
+
+    @classmethod
+    def read(
+        cls,
+        results: Any,
+        columns: Mapping[str, str | None] | None = None,
+        on_error: OnError = "stop",
+        duplicates: Duplicates = "error",
+    ) -> Results:
+        """Read a frame of any kind. Warns of times that go back and of contests that are left out.
+
+        Raises
+        ------
+        ValueError
+            Invalid results; the message names the contest, the rows with their labels, and the rule.
+        """
+        frame = open_frame(results)
+        named = Columns.parse(f"{key}={column}" for key, column in (columns or {}).items() if column is not None)
+        options = ReadOptions(columns=named, on_error=on_error, duplicates=duplicates)
+        try:
+            found = named.find(frame.names, "results", frame=True)
+            if "time" not in found and "time" not in named.named and _has_date_column(frame):
+                found["time"] = "date"
+            found = {key: column for key, column in found.items() if key in _READ}
+            table = frame.arrow(list(dict.fromkeys(found.values())))
+            rounds, rows, first_row, faults = rounds_from_results(table, found, options=options)
+        except SourceError as error:
+            raise ValueError(_labelled(error, frame)) from None
+        except pa.ArrowException as error:
+            raise ValueError(f"results: a column mixes kinds of values: {error}") from None
+        back = int(np.count_nonzero(np.diff(rounds.time_seconds) < 0))
+        if back:
+            warnings.warn(f"time goes back at {count(back, 'contest')}; the order was kept as given", stacklevel=3)
+        left_out = [_labelled(error, frame) for error in faults]
+        if left_out:
+            warnings.warn(f"left out {count(len(left_out), 'contest')}: {left_out[0]}", stacklevel=3)
+        players = frame.take(found["player"], first_row).tolist()
+        return cls(frame, found, rounds, rows, players, left_out)
+
+    def contest(self, index: int) -> Any:
+        """The name of a contest."""
+        return self.frame.take(self.columns["contest"], self.rows[self.rounds.offsets[index : index + 1]]).iloc[0]
+
+
+def _labelled(error: SourceError, frame: Frame) -> str:
+    labels = frame.labels([row - 1 for row in error.rows])
+    return str(SourceError(error.rule, error.source, error.contest, error.member, error.rows, error.lines, labels))
+
+
+def _has_date_column(frame: Frame) -> bool:
+    """Whether the column ``date`` holds dates or datetimes, which can only be times."""
+    if frame.names.count("date") != 1:
+        return False
+    kind = frame.arrow(["date"]).column(0).type
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
