@@ -78,7 +78,9 @@ class SourceError(Exception):
 
     def _rows_in_words(self) -> str:
         lines = _in_words("line", self.lines)
-        labels = ", ".join(shown(label) for label in self.labels[:_LABELS]) + (", ..." if self.labels[_LABELS:] else "")
+        labels = ", ".join(quoted(label) for label in self.labels[:_LABELS]) + (
+            ", ..." if self.labels[_LABELS:] else ""
+        )
         more = lines or (f"index {labels}" if labels else "")
         return _in_words("row", self.rows) + (f" ({more})" if more else "")
 
