@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from ranklake.storage.datasets.contests import Contest
 
-from ..common.text import count, message
+from ..common.text import count, message, quoted
 
 __all__ = [
     "LONGEST_PLACE",
@@ -78,10 +78,8 @@ class SourceError(Exception):
 
     def _rows_in_words(self) -> str:
         lines = _in_words("line", self.lines)
-        labels = ", ".join(quoted(label) for label in self.labels[:_LABELS]) + (
-            ", ..." if self.labels[_LABELS:] else ""
-        )
-        more = lines or (f"index {labels}" if labels else "")
+        labels = [quoted(label) for label in self.labels[:_LABELS]] + ["..."] * (len(self.labels) > _LABELS)
+        more = lines or (f"index {', '.join(labels)}" if labels else "")
         return _in_words("row", self.rows) + (f" ({more})" if more else "")
 
 
