@@ -1,4 +1,4 @@
-"""Between Arrow tables of the lake and arrays of the kernels: every conversion lives here."""
+"""All conversions between Arrow tables of the lake and arrays of the kernels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["ContestFacts", "check_contests", "to_table"]
 
 @dataclass(frozen=True, slots=True)
 class ContestFacts:
-    """What rounds need to know of each contest of a data set beside its standings; arrays, one entry a contest."""
+    """Facts of each contest of a data set that its rounds need besides the standings; arrays, one entry a contest."""
 
     time_seconds: npt.NDArray[np.int64]
     weight: npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ class ContestFacts:
 
     @classmethod
     def of(cls, contests: pa.Table, counts: npt.NDArray[np.bool_]) -> ContestFacts:
-        """Of a table of contests; only those that count make events."""
+        """The facts of a table of contests; only contests in ``counts`` are events."""
         ceilings = pc.fill_null(contests.column("perf_ceiling"), np.inf)
         time_seconds = _writable(contests.column("time_seconds"))
         event = np.zeros(len(time_seconds), dtype=np.int64)
@@ -38,7 +38,7 @@ class ContestFacts:
         return cls(time_seconds, _writable(contests.column("weight")), _writable(ceilings), event)
 
     def rounds(self, part: StandingsPart) -> Rounds:
-        """Stored standings of consecutive contests as rounds; they were checked when they came in."""
+        """Stored standings of consecutive contests as rounds; ingestion has checked them."""
         at = slice(part.first_contest, part.first_contest + len(part))
         return Rounds(
             _writable(part.offsets),
@@ -53,12 +53,12 @@ class ContestFacts:
 
 
 def check_contests(dataset: Dataset, counts: npt.NDArray[np.bool_], start: int, stop: int) -> None:
-    """Check the numbers of contests ``start`` to ``stop - 1`` that count: an older release may have let others in.
+    """Check the numbers of the rated contests ``start`` to ``stop - 1``; older releases accepted wider ranges.
 
     Raises
     ------
     LakeError
-        A weight, a ceiling or a time is out of range; names the contest and the ways out.
+        A weight, a ceiling or a time is out of range; the message names the contest and the remedies.
     """
     part = dataset.contests.slice(start, stop - start)
     for name, limits in ROUND_LIMITS.items():
@@ -69,19 +69,19 @@ def check_contests(dataset: Dataset, counts: npt.NDArray[np.bool_], start: int, 
             contest = part.column("contest_id")[int(bad[0])].as_py()
             raise LakeError(
                 f"contest {contest} of data set {dataset.name}: {name} must be {limits.rule}, got {values[bad[0]]}; "
-                f"correct the source and ingest it again, or pass the contest over: `ranklake rate --exclude {contest}`"
+                f"correct the source and ingest it again, or skip the contest: `ranklake rate --exclude {contest}`"
             )
 
 
 def _writable(column: pa.ChunkedArray | npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A copy for kernels, which would be compiled again for a read-only array; ``np.array`` of Arrow's gives one."""
+    """A writable copy: kernels would be compiled again for the read-only arrays of Arrow."""
     return np.require(np.array(column), requirements=["C", "W"])
 
 
 def to_table(
     rounds: Rounds, outcome: Outcome, round_index: npt.NDArray[np.int32], contest_ids: Sequence[str]
 ) -> pa.Table:
-    """What rounds did to their participants, as rows of the rounds table.
+    """The outcome of rounds as rows of the rounds table.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def to_table(
     """
     sizes = np.diff(rounds.offsets)
     contest = pa.array(contest_ids, pa.string()).take(pa.array(np.repeat(np.arange(len(rounds)), sizes)))
-    perf = pa.array(outcome.perf, from_pandas=True)  # NaN, no performance, becomes null
+    perf = pa.array(outcome.perf, from_pandas=True)  # NaN (no performance) becomes null
     columns = [np.repeat(round_index, sizes), contest, rounds.player, rounds.lo, rounds.hi, perf]
     columns += [outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before]
     return pa.Table.from_arrays([pa.array(column) for column in columns], schema=ROUNDS)

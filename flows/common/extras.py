@@ -1,4 +1,4 @@
-"""Optional packages: one clear error where one is missing."""
+"""Imports of optional packages, with one error for a missing one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["MissingExtraError", "need"]
 
 
 class MissingExtraError(ImportError):
-    """A package of one of our extras is not installed; says how to get it."""
+    """A package of an extra is not installed; the message has the command that installs it."""
 
 
 def need(package: str, extra: str, purpose: str) -> ModuleType:
@@ -18,7 +18,7 @@ def need(package: str, extra: str, purpose: str) -> ModuleType:
     Raises
     ------
     MissingExtraError
-        It is not installed; what it would be needed for, and the way out.
+        It is not installed; the message has the purpose and the remedy.
     """
     try:
         return import_module(package)

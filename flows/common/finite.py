@@ -1,8 +1,8 @@
-"""Numbers for other programs: where there is no finite number, tables have null, and JSON has null too.
+"""Numbers for other programs: tables and JSON have null for a number that is not finite.
 
-Infinity and NaN are no JSON, and readers of CSV differ about their spelling. A number that is undefined (the
-performance in a system that has none, the score of a round without pairs) is absent instead. Hyperparameters that may
-be infinite are the exception: ``run.json`` and the API spell them "inf", as ``--set`` takes them.
+JSON has no infinity and no NaN, and programs write them differently in CSV. An undefined number (a performance in a
+system without performances, the score of a round without pairs) is null. The exception are hyperparameters:
+``run.json`` and the API write an infinite one as "inf", as ``--set`` does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 
 
 def finite_json(value: Any) -> Any:
-    """The value with null for every number that is infinite or NaN, in lists and dictionaries, too."""
+    """The value with None for every infinite number and NaN, also inside lists and dictionaries."""
     if isinstance(value, dict):
         return {key: finite_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -28,7 +28,7 @@ def finite_json(value: Any) -> Any:
 
 
 def finite_rows(rows: Rows) -> Rows:
-    """The rows with null for every number that is infinite or NaN; without such numbers the rows as they are."""
+    """The rows with null for every infinite number and NaN; the same object if there is none."""
     for i, field in enumerate(rows.schema):
         column = rows.column(i)
         if pa.types.is_floating(field.type):

@@ -1,4 +1,4 @@
-"""What there is to know of a rating system before it is chosen, read from its own module and parameter class."""
+"""Descriptions of rating systems and their hyperparameters, read from their modules and parameter classes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Parameter:
     Attributes
     ----------
     name, text : str
-        As ``--set`` spells it; what it means.
+        Name in ``--set``; meaning.
     default : object
-        Its value in the class that is built without settings.
+        Default value of the parameter class.
     optional : bool
-        Whether "none" is a value, too.
+        Whether "none" is a valid value.
     limits : Limits
-        The values that it may have.
+        The valid values.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Parameter:
     text: str
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it: no end is null, infinity "inf"."""
+        """The parameter for JSON: an open end is null, infinity is "inf"."""
         limits = dataclasses.asdict(self.limits)
         low, high = (None if math.isinf(limits.pop(end)) else getattr(self.limits, end) for end in ("low", "high"))
         default = "inf" if self.default == math.inf else self.default
@@ -54,7 +54,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """One system: its name, what it is in one line, the source it follows, its hyperparameters."""
+    """One system: its name, a line about it, its source, and its hyperparameters."""
 
     name: str
     text: str
@@ -62,13 +62,13 @@ class Description:
     parameters: tuple[Parameter, ...]
 
     def to_json(self, parameters: bool = True) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The description for JSON."""
         document: dict[str, Any] = {"name": self.name, "description": self.text, "source": self.source}
         return document | ({"parameters": [one.to_json() for one in self.parameters]} if parameters else {})
 
 
 def describe(system: System) -> Description:
-    """The description of a system: the docstring of its module, the fields and the docstring of its parameter class."""
+    """Describe a system from the docstring of its module, and the fields and docstring of its parameter class."""
     page = inspect.cleandoc(sys.modules[system.params.__module__].__doc__ or "")
     source = re.search(r"^Source: (.+?)(?:\.\s+(?=[A-Z])|\.?\n\n|\.?\Z)", page, re.MULTILINE | re.DOTALL)
     built = system.params()
@@ -119,5 +119,5 @@ def _attributes(kind: type[Any]) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Without the marks of reStructuredText, on one line."""
+    """The text in one line, without the markup of reStructuredText."""
     return re.sub(r"``|:\w+:`\.?([^`]*)`", r"\1", re.sub(r"\s+", " ", text)).strip()

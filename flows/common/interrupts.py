@@ -1,9 +1,9 @@
 """Ctrl-C that always ends a command.
 
-Python raises ``KeyboardInterrupt`` wherever the main thread happens to be. A lock that the thread waits for may
-then raise another error, or never be released (CPython's issues 92530, 118433), and what a destructor raises is
-dropped. Here every error that follows an interrupt counts as the interrupt. A process that does not end in time is
-killed; a lake loses nothing by that.
+Python raises ``KeyboardInterrupt`` at any instruction of the main thread. A lock that the thread waits for may then
+raise another error, or never be released (CPython's issues 92530, 118433), and errors in destructors are dropped. Here
+every error after an interrupt counts as the interrupt. A process that does not end in time is killed; committed data in
+the lake are not affected.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from types import FrameType
 
 __all__ = ["GRACE_SECONDS", "interruptible"]
 
-GRACE_SECONDS = 20.0  # until an interrupted process must have ended
+GRACE_SECONDS = 20.0  # an interrupted process is killed after this time
 
 
 @contextmanager
 def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
-    """A block that Ctrl-C, or another signal, ends with ``KeyboardInterrupt``; the process ends soon after.
+    """A block in which Ctrl-C, or another signal, raises ``KeyboardInterrupt``; the process must end soon after.
 
-    A second signal ends the process at once. Where Ctrl-C is ignored it stays ignored, as
-    for background processes of a script. Outside the main thread this does nothing.
+    A second signal ends the process at once. A signal that is ignored stays ignored, as for background processes of a
+    script. Outside the main thread this does nothing.
 
     Parameters
     ----------
     last_words
-        Line written to the standard error when the process is ended by force; the exit code is 1.
+        Line written to the standard error when the process is killed; the exit code is 1.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     interrupted = False
-    waiting, wake = os.pipe()  # a handler can do little more than write: any lock may be held by what it interrupts
+    waiting, wake = os.pipe()  # the handler only writes: the interrupted code may hold any lock
 
     def end_by_force() -> None:
         os.write(2, f"{last_words}\n".encode())
@@ -69,5 +69,5 @@ def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
     finally:
         if not interrupted:
             for one, handler in before.items():
-                signal.signal(one, signal.SIG_DFL if handler is None else handler)  # none of Python's: it stays unknown
+                signal.signal(one, signal.SIG_DFL if handler is None else handler)  # None: set outside Python
             os.close(wake)

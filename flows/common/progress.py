@@ -1,7 +1,6 @@
-"""Progress of long work as lines of a log: early, then at every tenth of the work, never many and never none.
+"""Progress of long work as lines of a log: an early one, and then one at every tenth of the work.
 
-A terminal redraws one line, a log keeps all of them. The commands without a terminal and the Prefect flows both take
-their lines from here.
+A terminal redraws one line, a log keeps all of them. Commands without a terminal and Prefect flows use this module.
 """
 
 from __future__ import annotations
@@ -13,29 +12,29 @@ from collections.abc import Callable
 __all__ = ["ProgressCallback", "ProgressLog", "time_left"]
 
 ProgressCallback = Callable[[int, int | None, str], None]
-"""Called with how much is done, of how much (None if unknown), and a message."""
+"""Called with the finished amount, the total amount (None if unknown), and a message."""
 
-FIRST_SECONDS = 5.0  # after the start, and at least between two lines: shorter work has none
-SILENT_SECONDS = 300.0  # at most between two lines, whatever a tenth of the work takes
-STEPS = 10  # lines over the whole work, when its amount is known
+FIRST_SECONDS = 5.0  # before the first line and between two lines; shorter work has no line
+SILENT_SECONDS = 300.0  # maximum time between two lines
+STEPS = 10  # lines of work with a known amount
 
 
 class ProgressLog:
-    """Decides when long work is due for a line in a log, and writes that line.
+    """Makes the lines of a log for long work at the right times.
 
-    Work whose amount is known has a line after :data:`FIRST_SECONDS`, one at each 10 %, and one whenever
-    :data:`SILENT_SECONDS` passed without. Work of unknown amount has a line whenever its duration grew by a tenth, but
-    no sooner than :data:`FIRST_SECONDS` and no later than :data:`SILENT_SECONDS` after the line before. A count that
-    falls or an amount that changes begins a new phase: rate and time left are those of the phase.
+    Work of a known amount has a line after :data:`FIRST_SECONDS`, at each 10 %, and :data:`SILENT_SECONDS` after the
+    last line. Work of an unknown amount has a line after each increase of its duration by a tenth, but no sooner than
+    :data:`FIRST_SECONDS` and no later than :data:`SILENT_SECONDS` after the last line. A decreasing count or a changed
+    amount begins a new phase, with a rate and a remaining time of its own.
 
     Parameters
     ----------
     what
         Name of the work, the first words of each line.
     units
-        Noun of the units that are counted, in the plural.
+        Plural noun of the counted units.
     clock
-        Seconds since some moment.
+        Function that returns a time in seconds.
     """
 
     def __init__(self, what: str, units: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -47,14 +46,14 @@ class ProgressLog:
         self._step = 0
 
     def line(self, done: int, total: int | None, message: str) -> str | None:
-        """The line that is due at this point of the work; None if none is.
+        """The line for this point of the work, or None.
 
         Parameters
         ----------
         done, total
-            How much is done, of how much; ``total`` is None while that is unknown.
+            Finished and total amount; ``total`` is None if unknown.
         message
-            The current step or the speed, in words.
+            Text about the current step.
         """
         now = self._clock()
         if self._first is None or total != self._total or done < self._done:
@@ -88,7 +87,7 @@ class ProgressLog:
 
 
 def time_left(seconds: float) -> str:
-    """A span of time in two units at most, as an estimate is read: ``12 s``, ``34 min``, ``1 h 10 min``."""
+    """A duration in at most two units: ``12 s``, ``34 min``, ``1 h 10 min``."""
     if seconds < 90.0:
         return f"{seconds:.0f} s"
     minutes = math.ceil(seconds / 60.0)

@@ -37,7 +37,7 @@ def build_params(system: System, settings: Mapping[str, Any]) -> Any:
     Raises
     ------
     ValueError
-        An unknown name, a value of the wrong kind, or one that the system refuses.
+        A name is unknown, a value has the wrong type, or the system refuses a value.
     """
     return system.params(**convert_fields(system.params, settings, system.name))
 
@@ -56,7 +56,7 @@ def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> 
     Raises
     ------
     ValueError
-        An unknown name, or a value of the wrong kind; the message names the ``owner`` of the fields.
+        A name is unknown or a value has the wrong type; the message names the ``owner`` of the fields.
     """
     hints = typing.get_type_hints(kind)
     known = [field.name for field in own_fields_first(kind)]
@@ -94,7 +94,7 @@ def _convert(name: str, value: Any, kind: Any) -> Any:
         parts = [part for part in value.split(",") if part.strip()] if isinstance(value, str) else list(value)
         return tuple(_convert(name, part, typing.get_args(kind)[0]) for part in parts)
     if typing.get_origin(kind) is typing.Literal:
-        kind = str  # the class checks the words
+        kind = str  # the class checks the text
     if kind is bool and isinstance(value, str):
         if value.lower() not in ("true", "false"):
             raise ValueError(f"{name} must be true or false, got {value!r}")

@@ -1,7 +1,7 @@
 """Contests that a run skips because of their places alone.
 
-A contest of one participant has no result. A tie of two players is a result, for every system. Larger contests in which
-all tie are rated, except by systems whose authors' own program skips them (``System.skips_all_tied``).
+A contest of one participant has no result. A tie of two players is a result for every system. Larger contests in which
+all participants tie are rated, except by systems whose authors' program skips them (``System.skips_all_tied``).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ REASONS = {
     TWO_TIED: "draws of two players, as this run skips them since release 0.1; a new --run rates them",
 }
 
-_RECORDED = "draws_are_results"  # of run.json; absent from the runs of release 0.1
+_RECORDED = "draws_are_results"  # key in run.json; runs of release 0.1 lack it
 
 
 @dataclass(frozen=True, slots=True)
 class Skipping:
-    """Which contests are skipped.
+    """The rule for skipped contests.
 
     Attributes
     ----------
     one_participant, all_tied, two_tied : bool
-        Contests of one participant; of three or more who all tie; of two who tie.
+        Whether contests of one participant, ties of three or more, and ties of two are skipped.
     """
 
     one_participant: bool = True
@@ -49,7 +49,7 @@ class Skipping:
         Parameters
         ----------
         skip_uninformative
-            True also skips larger contests in which all tie; False skips nothing. None is the system's own rule.
+            True also skips larger contests in which all tie; False skips nothing; None uses the system's rule.
         """
         if skip_uninformative is None:
             return cls(all_tied=system.skips_all_tied)
@@ -57,23 +57,23 @@ class Skipping:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Skipping:
-        """The rule that a ``run.json`` records.
+        """The rule in ``run.json``.
 
         Raises
         ------
         KeyError
-            It records none.
+            ``run.json`` has no rule.
         """
         all_tied = bool(facts["skip_uninformative"])
         return cls(all_tied=all_tied) if facts.get(_RECORDED) else cls(all_tied, all_tied, all_tied)
 
     def to_json(self) -> dict[str, bool]:
-        """What ``run.json`` records; of the rules of release 0.1 what that release recorded."""
+        """The rule for ``run.json``; a rule of release 0.1 in the form of that release."""
         alike = self.one_participant == self.all_tied == self.two_tied
         return {"skip_uninformative": self.all_tied} | ({} if alike else {_RECORDED: True})
 
     def label(self) -> str:
-        """The contests that are skipped, in words."""
+        """A text that names the skipped contests."""
         parts = (
             (self.one_participant, "one participant"),
             (self.all_tied, "all tied"),
@@ -82,7 +82,7 @@ class Skipping:
         return " + ".join(text for skipped, text in parts if skipped) or "none"
 
     def reasons(self, rounds: Rounds) -> npt.NDArray[np.uint8]:
-        """The reason why each round is skipped: a key of ``REASONS``, 0 if it is rated."""
+        """For each round the reason for skipping it, a key of ``REASONS``; 0 if it is rated."""
         found = np.zeros(len(rounds), dtype=np.uint8)
         sizes, tied = np.diff(rounds.offsets), ~rounds.informative
         if self.one_participant:
@@ -94,12 +94,12 @@ class Skipping:
         return found
 
     def keep(self, rounds: Rounds) -> npt.NDArray[np.bool_]:
-        """Of each round, whether it is rated."""
+        """A mask of the rated rounds."""
         kept: npt.NDArray[np.bool_] = self.reasons(rounds) == 0
         return kept
 
 
-ANY_SYSTEM = Skipping()  # for comparisons of systems: every system rates the other contests
+ANY_SYSTEM = Skipping()  # for comparisons: every system rates all other contests
 
 
 def differ(dataset: Dataset, one: Skipping, other: Skipping) -> bool:

@@ -1,19 +1,19 @@
-"""Text from outside, made safe for the place where it is shown: one function for each kind of place.
+"""Make text from outside safe for the place where it is shown: one function for each kind of place.
 
-Handles, titles, addresses, file names and the messages that quote them come from sites, files and other users. Shown as
-they are, an escape sequence in them reaches the terminal, a direction control reorders the line around it, and a cell
-``=...`` is a formula to a spreadsheet.
+Handles, titles, addresses, file names and messages that quote them come from sites, files and other users. Without
+these functions, an escape sequence in them would reach the terminal, a direction control would reorder the line around
+it, and a spreadsheet would execute a cell ``=...`` as a formula.
 
-    visible       any line for people
-    message       the same, of bounded length: errors, notes, lines of a log
-    cell          the same, of bounded width: cells of a table on a terminal
+    visible       any line of text
+    message       a line of limited length: errors, notes, lines of a log
+    cell          a line of limited width: cells of a table on a terminal
     quoted        a value inside a message, with quotes
     json_visible  JSON on a terminal: still valid JSON of the same value
     spreadsheet   a cell of CSV for a spreadsheet
     markdown      a text in a Markdown page
     slug          a part of a file's name
 
-All of them leave ordinary names in any script as they are. A machine format on a pipe or in a file is not changed.
+None of them changes ordinary names of any script. Machine formats on pipes and in files are not changed.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ __all__ = [
     "visible",
 ]
 
-LONGEST_CELL = 200  # terminal columns of a cell of a table, also with --wide and on a pipe
+LONGEST_CELL = 200  # terminal columns of a table's cell, also with --wide and on a pipe
 LONGEST_MESSAGE = 4_000  # characters of an error, a note or a line of a log
 LONGEST_QUOTED = 60  # characters of a value inside a message
-MAX_MARKS = 6  # combining marks in a row: no language needs more, and a pile of them covers the lines above
+MAX_MARKS = 6  # consecutive combining marks; more would cover the lines above, and no language needs them
 
 _LONGEST_SLUG = 60
 _UNITS = ("B", "kB", "MB", "GB", "TB")
-_NOTE = 70  # characters kept free for the note that a message was shortened
+_NOTE = 70  # characters reserved for the note about a shortened message
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
-_MARKS = frozenset({"Mn", "Me"})  # drawn over the character before, no columns of their own
-# Assigned letters and marks without a shape: the default-ignorable code points that str.isprintable lets pass.
+_MARKS = frozenset({"Mn", "Me"})  # drawn over the character before; they use no columns
+# Assigned letters and marks without a glyph: default-ignorable code points that str.isprintable accepts.
 _INVISIBLE = frozenset(
     chr(code)
     for first, last in (
@@ -58,31 +58,30 @@ _INVISIBLE = frozenset(
     )
     for code in range(first, last + 1)
 )  # fmt: skip
-_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")  # of ASCII: what CommonMark, section 2.4, lets be escaped
-# Where a spreadsheet may begin a cell: at the start, and behind what separates cells or rows where the quotes of CSV do
-# not hold, as in a locale whose separator is a semicolon. The second half are the full-width forms of = + - @.
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")  # of ASCII; CommonMark, section 2.4, allows to escape these
+# Places where a spreadsheet may begin a cell: the start, and after separators of cells or rows, as some locales use a
+# semicolon and ignore the quotes of CSV. The second half are the full-width forms of = + - @.
 _FORMULA = re.compile(r'(?:^|(?<=[;\t\r\n]))(?=[\x00-\x20"]*[=+\-@＝＋－＠])|^(?=[\t\r\n])')
 
 
 def visible(text: str, drawable: Container[str] | None = None) -> str:
-    r"""One line in which every character can be seen: all others are written as Python escapes them.
+    r"""One line of visible characters; all others are escaped as in Python.
 
-    Written as ``\n``, ``\x1b``, ``\u202e`` or ``\U000e0001`` are control characters, direction controls, characters
-    without width such as the joiners of emoji, line and paragraph separators, halves of surrogate pairs, characters
-    that Unicode has not assigned or leaves to private use, letters without a shape, a combining mark that has no
-    character before it, and every mark beyond ``MAX_MARKS`` in a row. Spaces of any width stay. A second call changes
-    nothing more.
+    Escaped, as ``\n``, ``\x1b``, ``\u202e`` or ``\U000e0001``, are control characters, direction controls, characters
+    without width such as the joiners of emoji, line and paragraph separators, unpaired surrogates, unassigned and
+    private-use characters, letters without a glyph, a combining mark without a character before it, and every mark
+    after ``MAX_MARKS`` consecutive ones. Spaces of any width stay. A second call changes nothing.
 
     Parameters
     ----------
     drawable
-        The characters for which there is a glyph; all others are escaped, too.
+        Characters that have a glyph; all others are escaped too.
     """
     return _spelled(text, _python_escape, drawable)
 
 
 def message(text: str, longest: int = LONGEST_MESSAGE) -> str:
-    """One line of at most ``longest`` characters; a longer one loses its middle, and says how long it was."""
+    """One line of at most ``longest`` characters; in a longer one, a note with the length replaces the middle."""
     if len(text) <= longest and len(shown := visible(text)) <= longest:
         return shown
     tail = longest // 4
@@ -94,8 +93,8 @@ def message(text: str, longest: int = LONGEST_MESSAGE) -> str:
 def cell(text: str, columns: int = LONGEST_CELL) -> str:
     """One line of at most ``columns`` terminal columns; a longer one ends with an ellipsis.
 
-    Wide characters count two columns and combining marks none. At most eight characters a column are looked at: a text
-    of characters without width has an end, too.
+    Wide characters count two columns, combining marks none. At most eight characters for each column are read, so that
+    a long text of characters without width is cut too.
     """
     most = 8 * columns
     shown = visible(text[:most])
@@ -109,13 +108,13 @@ def cell(text: str, columns: int = LONGEST_CELL) -> str:
 
 
 def quoted(value: object, longest: int = LONGEST_QUOTED) -> str:
-    """A value as Python writes it, cut to ``longest`` characters."""
+    """The ``repr`` of a value, cut to ``longest`` characters."""
     text = repr(value[: longest + 1] if isinstance(value, str) else value)
     return text if len(text) <= longest else f"{text[: longest - 4]}...{text[-1]}"
 
 
 def count(n: int, noun: str) -> str:
-    """``1 contest``, ``2,000 contests``: a number with its noun, which takes an ``s`` in the plural."""
+    """A number with its noun, with an ``s`` in the plural: ``1 contest``, ``2,000 contests``."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
@@ -128,36 +127,36 @@ def byte_size(n: float) -> str:
 
 
 def json_visible(text: str) -> str:
-    r"""JSON for a terminal: what :func:`visible` would escape is ``\uXXXX``; the value stays the same.
+    r"""JSON for a terminal: characters that :func:`visible` escapes become ``\uXXXX``; the value stays the same.
 
     Parameters
     ----------
     text
-        Valid JSON. Line ends between its values stay; inside its strings there are none.
+        Valid JSON; line ends between its values stay.
     """
     return _spelled(text, _json_escape, keep="\n")
 
 
 def spreadsheet(text: str) -> str:
-    """A cell of CSV that no spreadsheet takes for a formula: an apostrophe stands before what would begin one.
+    """A cell of CSV that no spreadsheet treats as a formula: an apostrophe is put before the start of a formula.
 
     Notes
     -----
-    Formulas begin with ``= + - @`` or their full-width forms, a tab or a line break (OWASP, "CSV Injection"). Behind a
-    semicolon, a tab or a line break inside the cell a spreadsheet of another locale may begin one, too.
+    Formulas begin with ``= + - @`` or their full-width forms, a tab or a line break (OWASP, "CSV Injection"). In some
+    locales a formula may also begin after a semicolon, a tab or a line break inside the cell.
     """
     return _FORMULA.sub("'", text)
 
 
 def markdown(text: str) -> str:
-    """A text that a Markdown page shows as it is; every sign of markup is escaped."""
+    """The text with all markup of Markdown escaped."""
     return _PUNCTUATION.sub(r"\\\1", visible(text))
 
 
 def slug(name: str) -> str:
-    """A part of a file's name on every platform: ASCII letters, digits and ``-``, at most about 70 of them.
+    """A part of a file name that is valid on every platform: at most about 70 ASCII letters, digits and ``-``.
 
-    Names that lose more than spaces and punctuation have a digest behind them, so that two do not share a file.
+    If more than spaces and punctuation is lost, a digest is appended, so that different names have different files.
     """
     plain = re.sub(r"[^A-Za-z0-9]", "-", name)
     if len(name) <= _LONGEST_SLUG and re.fullmatch(r"[A-Za-z0-9 ,._-]+", name):
@@ -189,7 +188,7 @@ def _spelled(text: str, escape: Callable[[str], str], drawable: Container[str] |
 
 def _python_escape(c: str) -> str:
     code = ord(c)
-    if c in _SHORT:  # repr would do, but it does not escape what is printable
+    if c in _SHORT:  # repr does not escape printable characters
         return _SHORT[c]
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 

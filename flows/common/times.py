@@ -1,4 +1,4 @@
-"""Times as people type and read them."""
+"""Parse times, and convert them to dates."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def utc(seconds: int) -> datetime:
-    """UTC seconds since the epoch as a time; ``datetime.fromtimestamp`` knows none before 1970 on Windows.
+    """UTC seconds since the epoch as a datetime; ``datetime.fromtimestamp`` fails before 1970 on Windows.
 
     Raises
     ------
     OverflowError
-        The time is beyond the years 1 to 9999.
+        The time is outside the years 1 to 9999.
     """
     return _EPOCH + timedelta(seconds=seconds)
 
@@ -27,7 +27,7 @@ def parse_time(text: str) -> int:
     Raises
     ------
     ValueError
-        It is none of these.
+        The text is none of these.
     """
     if re.fullmatch(r"-?[0-9]{9,18}", text):
         return int(text)

@@ -1,7 +1,7 @@
-"""Titles: names and colours for ranges of the rating shown, such as Codeforces' ladder from newbie to grandmaster.
+"""Titles: names and colours for ranges of the display rating, such as those of Codeforces.
 
-A run's titles are, in this order: those of a command's option ``--titles``; those recorded in the run's ``run.json`` by
-``rate --titles``; else Codeforces' for data sets from there, and none for all others.
+The titles of a run are those of a command's option ``--titles``; without it, those that ``rate --titles`` wrote to
+``run.json``; without them, Codeforces' titles for data sets from Codeforces, and none for other data sets.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ AUTO: Literal["auto"] = "auto"  # titles by the default rule
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 _KEYS = ("name", "minimum", "colour")
 _HOST = "codeforces.com"
-_SCALE = (1000.0, 2000.0)  # mu of a newcomer, rating points: the systems whose scale Codeforces' thresholds fit
-_TERMINAL = {  # of Codeforces' colours: a terminal's own palette is legible on its background, dark or light
+_SCALE = (1000.0, 2000.0)  # mu of a newcomer, rating points; Codeforces' thresholds fit these scales
+_TERMINAL = {  # by Codeforces' colour; a terminal's palette is legible on a dark and on a light background
     "#808080": "bright_black",
     "#008000": "green",
     "#03a89e": "cyan",
@@ -60,7 +60,7 @@ class Title:
     Attributes
     ----------
     minimum : float
-        Lowest rating shown that has it, rating points; -inf for a title without a lower end.
+        Lowest display rating of the title, rating points; -inf for a title without a lower end.
     colour : str
         ``#rrggbb``.
     """
@@ -71,7 +71,7 @@ class Title:
 
     @property
     def style(self) -> str:
-        """The colour for a terminal, as the package rich names it."""
+        """The colour for a terminal, as a style of the package rich."""
         return _TERMINAL.get(self.colour, self.colour)
 
 
@@ -82,14 +82,15 @@ class Titles:
     Parameters
     ----------
     name
-        ``codeforces``, ``none``, or the name of the file it was read from.
+        ``codeforces``, ``none``, or the name of a file.
     ladder
         The titles, in any order; a rating below the lowest minimum has no title.
 
     Raises
     ------
     ValueError
-        Two titles share a name or a minimum, a name is empty, a minimum is NaN or +inf, a colour is not ``#rrggbb``.
+        Two titles have the same name or minimum, a name is empty, a minimum is NaN or +inf, or a colour is not
+        ``#rrggbb``.
     """
 
     name: str
@@ -113,22 +114,22 @@ class Titles:
         return bool(self.ladder)
 
     def of(self, rating: npt.NDArray[np.float64]) -> pa.StringArray:
-        """The title of each rating shown; null below the lowest."""
+        """The name of the title of each display rating; null below the lowest title."""
         step = self._steps(rating)
         names = pa.array([title.name for title in self.ladder], pa.string())
         return names.take(pa.array(step, mask=step < 0))
 
     def each(self, rating: npt.NDArray[np.float64]) -> list[Title | None]:
-        """The title of each rating shown; None below the lowest."""
+        """The title of each display rating; None below the lowest title."""
         return [self.ladder[step] if step >= 0 else None for step in self._steps(rating).tolist()]
 
     def bands(self) -> Iterator[tuple[float, float, Title]]:
-        """Every title with its lowest rating and that of the next one."""
+        """Every title with its lowest rating and the lowest rating of the next title."""
         for i, title in enumerate(self.ladder):
             yield title.minimum, self.ladder[i + 1].minimum if i + 1 < len(self.ladder) else math.inf, title
 
     def to_json(self) -> Any:
-        """What ``run.json`` records: the name of a built-in ladder, or the whole ladder."""
+        """The titles for ``run.json``: the name of built-in titles, or all titles."""
         if self in _BUILT_IN.values():
             return self.name
         ladder = [
@@ -144,7 +145,7 @@ class Titles:
         Raises
         ------
         ValueError
-            Names the title that is wrong.
+            A title is invalid; the message names it.
         """
         if isinstance(value, str):
             if value not in _BUILT_IN:
@@ -158,13 +159,13 @@ class Titles:
         return cls(name, tuple(_title(row, f"titles {name}, number {i}") for i, row in enumerate(value["titles"], 1)))
 
     def _steps(self, rating: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        """Which title each rating has; -1 for none."""
+        """The index of the title of each rating; -1 without a title."""
         minimum = [title.minimum for title in self.ladder]
         return np.asarray(np.searchsorted(minimum, rating, side="right") - 1)
 
 
 TitlesChoice = Titles | Literal["auto"] | None
-"""What a command was given: titles, ``AUTO`` for the default rule, None for what the run has on record."""
+"""The choice of a command: titles, ``AUTO`` for the default rule, None for the titles in ``run.json``."""
 
 NONE = Titles("none", ())
 CODEFORCES = Titles(
@@ -187,29 +188,29 @@ _BUILT_IN = {one.name: one for one in (CODEFORCES, NONE)}
 
 @dataclass(frozen=True, slots=True)
 class RatingFormat:
-    """How the ratings of a run are written for people.
+    """The format of the ratings of a run.
 
     Attributes
     ----------
     titles : Titles
-        The run's.
+        The titles of the run.
     decimals : int
-        Of a rating shown; mu and sigma have one at least.
+        Decimals of a display rating; mu and sigma have at least one.
     """
 
     titles: Titles
     decimals: int
 
     def rating(self, value: float) -> str:
-        """A rating shown, or a performance."""
+        """The text of a display rating or a performance."""
         return f"{value:.{self.decimals}f}"
 
     def change(self, value: float) -> str:
-        """A difference of two ratings, with its sign."""
+        """The text of a difference of ratings, with its sign."""
         return f"{value:+.{self.decimals}f}"
 
     def belief(self, value: float) -> str:
-        """A mu or sigma."""
+        """The text of a mu or sigma."""
         return f"{value:.{max(self.decimals, 1)}f}"
 
     def style(self, value: float) -> str:
@@ -219,7 +220,7 @@ class RatingFormat:
 
 
 def titles_of(run: Run, dataset: Dataset, mu_init: float, choice: TitlesChoice = None) -> Titles:
-    """The titles of a run's players; see the module for the rule.
+    """The titles of a run, by the rule of this module.
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ def titles_of(run: Run, dataset: Dataset, mu_init: float, choice: TitlesChoice =
     Raises
     ------
     DamagedError
-        ``run.json`` records titles that are none.
+        The titles in ``run.json`` are invalid.
     """
     if isinstance(choice, Titles):
         return choice
@@ -244,7 +245,7 @@ def titles_of(run: Run, dataset: Dataset, mu_init: float, choice: TitlesChoice =
 
 
 def of_data(dataset: Dataset, mu_init: float) -> Titles:
-    """Codeforces' titles if the first contest with an address is one of Codeforces and the scale fits; else none."""
+    """Codeforces' titles if the first contest with an address is at Codeforces and the scale fits; otherwise none."""
     urls = dataset.contests.column("url").drop_null()
     host = (urlsplit(urls[0].as_py()).hostname or "") if len(urls) else ""
     fits = _SCALE[0] <= mu_init <= _SCALE[1] and (host == _HOST or host.endswith(f".{_HOST}"))
@@ -252,7 +253,7 @@ def of_data(dataset: Dataset, mu_init: float) -> Titles:
 
 
 def parse_titles(text: str) -> TitlesChoice:
-    """Titles as an option gives them: ``auto``, ``codeforces``, ``none``, or a file, .json or .csv.
+    """Parse an option of titles: ``auto``, ``codeforces``, ``none``, or a file, .json or .csv.
 
     A CSV file has the columns ``name, minimum, colour``; a JSON file a list of objects with these keys, or an object
     with the list under ``titles``. The lowest title may have no minimum.
@@ -260,7 +261,7 @@ def parse_titles(text: str) -> TitlesChoice:
     Raises
     ------
     ValueError
-        Names the file, the row and what is wrong there.
+        The text or the file is invalid; the message names the file, the row and the rule.
     """
     if text == AUTO:
         return AUTO
@@ -280,7 +281,7 @@ def parse_titles(text: str) -> TitlesChoice:
     rows = _rows_of_csv(content, text) if path.suffix.lower() == ".csv" else _rows_of_json(content, text)
     titles = tuple(_title(row, f"{text}, title {i}") for i, row in enumerate(rows, 1))
     if not titles:
-        raise ValueError(f"{text}: holds no titles; `none` is no titles")
+        raise ValueError(f"{text}: has no titles; use `none` for no titles")
     return Titles(path.name, titles)
 
 
@@ -299,15 +300,15 @@ def _rows_of_json(content: str, path: str) -> Sequence[Any]:
     try:
         value = json.loads(content)
     except ValueError as error:
-        raise ValueError(f"{path}: is no JSON ({error})") from None
+        raise ValueError(f"{path}: is not JSON ({error})") from None
     rows = value.get("titles") if isinstance(value, dict) else value
     if not isinstance(rows, list):
-        raise ValueError(f"{path}: must hold a list of titles, or an object with the list under `titles`")
+        raise ValueError(f"{path}: must have a list of titles, or an object with the list under `titles`")
     return rows
 
 
 def _title(row: Any, where: str) -> Title:
-    """A title from outside."""
+    """A checked title from a file or from ``run.json``."""
     if not isinstance(row, Mapping):
         raise ValueError(f"{where}: must be an object with {', '.join(_KEYS)}, got {row!r}")
     if missing := [key for key in ("name", "colour") if not isinstance(row.get(key), str)]:

@@ -19,7 +19,7 @@ INLINE_ROWS = 20_000  # fewer rows take at most 10 ms: the worker computes them 
 
 
 class ClusterHandle(Protocol):
-    """What a group of actors needs of its cluster."""
+    """The methods of a cluster that its actor groups call."""
 
     address: str
     timeout: float
@@ -29,17 +29,17 @@ class ClusterHandle(Protocol):
         """Run a coroutine on the client's event loop; returns its result."""
 
     def release(self, addresses: Sequence[str]) -> None:
-        """Count one group less on these workers."""
+        """Subtract a group from the count of these workers."""
 
     def penalise(self, address: str) -> None:
-        """Prefer other workers to this one, which was lost, when a group does not need all."""
+        """Record the loss of this worker: groups that do not need all workers prefer others."""
 
     def exclude(self, address: str) -> None:
-        """Start no more actors on this worker, which ran out of memory."""
+        """Start no more actors on this worker, as it ran out of memory."""
 
 
 class WorkerActor:
-    """The Actor on a worker: it holds a state and makes calls on it."""
+    """The Actor on a worker: holds a state and makes calls on it."""
 
     def __init__(self) -> None:
         self._state: Any = None
@@ -103,7 +103,7 @@ class DaskActorGroup:
         Raises
         ------
         WorkersLostError
-            A worker did not answer, for whatever reason.
+            A worker did not answer.
         """
         failed: list[str] = []
         silent = list(self._actors)
@@ -126,7 +126,7 @@ class DaskActorGroup:
         except MemoryError as error:
             self._cluster.exclude(failed[0])
             raise WorkersLostError(f"worker {failed[0]} has run out of memory") from error
-        except Exception as error:  # of Dask for a lost worker: OSError, RuntimeError, ValueError or its own
+        except Exception as error:  # Dask raises OSError, RuntimeError, ValueError or others for a lost worker
             if self._cluster.closed:
                 raise EngineError("the engine was closed") from error
             if failed:

@@ -45,11 +45,11 @@ class Cluster:
     Parameters
     ----------
     address
-        Of the scheduler, as ``tcp://host:8786`` or ``tls://host:8786``.
+        Address of the scheduler, as ``tcp://host:8786`` or ``tls://host:8786``.
     security
         A ``distributed.Security``; by default that of Dask's settings.
-    patience
-        Seconds until a reply must have arrived.
+    timeout
+        Maximum time for a reply, seconds.
 
     Raises
     ------
@@ -122,7 +122,7 @@ class Cluster:
         group = DaskActorGroup(self, actors, addresses)
         try:
             if not actors:
-                raise WorkersLostError(f"none of {len(addresses)} workers of {self.address} answers")
+                raise WorkersLostError(f"none of the {len(addresses)} workers of {self.address} answers")
             check_environments(group.call("environment", [()] * group.size, self.timeout))
             group.call("set_state", [(make, init_args(i, group.size)) for i in range(group.size)], COMPILE_SECONDS)
         except BaseException:
@@ -166,7 +166,7 @@ class Cluster:
 
     def _addresses(self) -> list[str]:
         try:
-            # without a number Dask lists at most five
+            # by default Dask lists at most five workers
             info = call_with_timeout(CONNECT_SECONDS, lambda: self._client.scheduler_info(n_workers=-1))
         except (OSError, TimeoutError, RuntimeError) as error:
             raise WorkersLostError(f"the scheduler at {self.address} does not answer ({one_line(error)})") from error
@@ -188,7 +188,7 @@ class Cluster:
 
     def _submit_actors(self, addresses: Sequence[str]) -> dict[str, Any]:
         """Start an actor on each worker that answers."""
-        generation = uuid.uuid4().hex  # with a key used before, Dask would return the old actor and its state
+        generation = uuid.uuid4().hex  # for a key used before, Dask returns the old actor with its state
         actors: dict[str, Any] = {}
         with _SUBMITTING, self._client.as_current():
             futures = {
@@ -197,7 +197,7 @@ class Cluster:
                     key=f"ranklake-{generation}-{i}",
                     actor=True,
                     workers=[address],
-                    allow_other_workers=True,  # without it, the wait for a lost worker never ends
+                    allow_other_workers=True,  # without it, Dask waits for a lost worker forever
                     pure=False,
                 )
                 for i, address in enumerate(addresses)

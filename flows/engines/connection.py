@@ -72,7 +72,7 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
         raise EngineError(
             f"no Dask scheduler answers at {address} ({one_line(error)}); start one with `dask scheduler`, or "
-            "look up its address: it prints it when it starts"
+            "look up its address, which it prints at its start"
         ) from error
     if place is not None and scheme == "tcp" and address not in _open and not _is_loopback(place[0]):
         _open.add(address)
@@ -86,7 +86,7 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
 
 
 def import_dask(purpose: str) -> ModuleType:
-    """The package ``distributed``, which reads the user's settings when it is imported.
+    """Import the package ``distributed``, which then reads the user's settings.
 
     Raises
     ------
@@ -194,9 +194,7 @@ def _context(security: Any, scheme: str, address: str) -> ssl.SSLContext | None:
         context: ssl.SSLContext = security.get_connection_args("client")["ssl_context"]
     except (OSError, ValueError) as error:
         named = ", ".join(given if "\n" not in given else name for name, given in files.items() if given)
-        raise EngineError(
-            f"no certificate and key that fit each other in {named} ({one_line(error)}); see {PAGE}"
-        ) from error
+        raise EngineError(f"no matching certificate and key in {named} ({one_line(error)}); see {PAGE}") from error
     return context
 
 

@@ -1,4 +1,4 @@
-"""What all machines must have in common for the same bits: packages, kernels and, for the last bit, the processor."""
+"""Properties that all machines must share for equal ratings: packages, kernels and, for the last bit, processors."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def environment() -> dict[str, str]:
 
     from ranklake.rating_kernels.core.sources import sources_digest
 
-    told = {"python": ".".join(platform.python_version_tuple()[:2]), "kernels": sources_digest()}
+    versions = {"python": ".".join(platform.python_version_tuple()[:2]), "kernels": sources_digest()}
     for package in PACKAGES:
         try:
-            told[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
-            told[package] = "not installed"
-    return told | {"processor": binding.get_host_cpu_name()}
+            versions[package] = "not installed"
+    return versions | {"processor": binding.get_host_cpu_name()}
 
 
 def check_environments(workers: Sequence[Mapping[str, str]]) -> None:
-    """Raise ``EngineError`` unless workers run what this process runs; warn where only processors differ."""
+    """Raise ``EngineError`` unless workers have the packages of this process; warn if only processors differ."""
     here = environment()
     for there in workers:
         differ = [key for key in here if there.get(key) != here[key]]
@@ -43,8 +43,8 @@ def check_environments(workers: Sequence[Mapping[str, str]]) -> None:
                 here["processor"],
             )
         elif differ:
-            told = ", ".join(f"{key} {there.get(key, 'unknown')} (here {here[key]})" for key in differ)
+            differences = ", ".join(f"{key} {there.get(key, 'unknown')} (here {here[key]})" for key in differ)
             raise EngineError(
-                f"a worker runs other code: {told}; install the same ranklake and packages on every machine, "
+                f"a worker runs other code: {differences}; install the same ranklake and packages on every machine, "
                 "or use one image for all"
             )

@@ -25,7 +25,7 @@ def choose_engine(name: str | None = None, workers: int | None = None, scheduler
     if scheduler is not None and name != "dask":
         raise ValueError(f"a scheduler goes with engine dask, got engine {name}")
     if scheduler is not None and workers is not None:
-        raise ValueError("the scheduler of a cluster knows its workers: give a scheduler or workers, not both")
+        raise ValueError("give a scheduler or workers, not both: a cluster has its own workers")
     return name
 
 

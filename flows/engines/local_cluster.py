@@ -1,8 +1,8 @@
 """A Dask cluster on this machine: the scheduler in this process, and each worker in a process of its own.
 
-Dask runs code for every client that its ports accept, and all users of a machine reach its loopback address. So every
-connection is encrypted and needs a certificate, which is made for this cluster alone and held in memory. Nothing is
-served over HTTP unless a dashboard is asked for. The cluster has Dask's own defaults: the user's settings for other
+Dask runs code of every client that connects, and all users of a machine can reach its loopback address. Therefore every
+connection is encrypted and needs a certificate, which is made for this cluster only and held in memory. There is no
+HTTP server without a request for a dashboard. The cluster has Dask's defaults, as the user's settings for other
 clusters could break it.
 """
 
@@ -35,9 +35,9 @@ __all__ = ["DASHBOARD", "WORKER_ENVIRON", "LocalCluster"]
 DASHBOARD = "RANKLAKE_DASHBOARD"  # environment variable: the dashboard's port; without it there is none
 HOST = "127.0.0.1"
 SCRATCH = "ranklake-dask-"  # prefix of the names of temporary folders
-MIN_AGE_SECONDS = 60.0  # of a folder without a lock before it is removed; its owner may be about to lock it
+MIN_AGE_SECONDS = 60.0  # minimum age of a removed folder without a lock; its owner may not have locked it yet
 
-# Of the workers: as in deploy/dask.yaml, which gives the reasons, and with one thread each
+# Environment of the workers, as in deploy/dask.yaml (with the reasons); one thread each
 WORKER_ENVIRON = {
     "MALLOC_TRIM_THRESHOLD_": 1 << 28,
     "MALLOC_MMAP_THRESHOLD_": 1 << 25,
@@ -70,7 +70,7 @@ class LocalCluster:
     Attributes
     ----------
     address : str
-        Of the scheduler: ``tls://127.0.0.1:`` and a free port.
+        Address of the scheduler: ``tls://127.0.0.1:`` and a free port.
     security : distributed.Security
         The certificate that every client needs.
 
@@ -142,7 +142,7 @@ class LocalCluster:
 class _Scratch:
     """A private folder of this user for all temporary files of a cluster.
 
-    If the driver is killed, the folder stays, without a lock; the user's next cluster removes it.
+    If the driver is killed, the folder stays without a lock. The user's next cluster removes it.
     """
 
     def __init__(self) -> None:

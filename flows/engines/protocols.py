@@ -1,4 +1,4 @@
-"""Protocols of engines: those of one machine map ranges, distributed ones hold state in actors and call them."""
+"""Protocols of engines: local engines map ranges; distributed engines hold state in actors and call them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class WorkersLostError(EngineError):
 
 
 class Engine(Protocol):
-    """Runs work in a ``with`` block.
+    """An engine runs work inside a ``with`` block.
 
     Attributes
     ----------
     workers : int
-        Threads or processes that work at the same time.
+        Number of threads or processes that work at the same time.
     on_this_machine : bool
         Whether the workers use this machine's cache of compiled kernels.
     """
@@ -69,7 +69,7 @@ class DistributedEngine(Engine, Protocol):
     """Workers in other processes, each with a state of its own."""
 
     def describe(self) -> str:
-        """The address and number of the workers, in words."""
+        """A text with the address and the number of workers."""
 
     def start_actors(
         self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None

@@ -1,6 +1,6 @@
 """Messages as frames: small arrays are pickled together, each large array is a frame of its own.
 
-The transport copies no frame but has a cost for each; pickling copies arrays but has no cost for each.
+Each frame has a cost in the transport, but is not copied; pickled arrays are copied, but have no cost each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Frame", "Frames", "deserialize", "embed", "serialize"]
 Frame = Any
 Frames = Sequence[Frame]
 
-LARGE = 1 << 18  # bytes of an array from which a copy costs more than a frame of its own
+LARGE = 1 << 18  # bytes; the copy of a larger array costs more than a frame
 
 
 def serialize(message: Any) -> Frames:

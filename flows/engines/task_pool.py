@@ -44,7 +44,7 @@ def open_task_pool(workers: int | None = None, scheduler: str | None = None) -> 
     if scheduler is None:
         return _Threads(workers or available_cpus())
     if workers is not None:
-        raise ValueError("--workers are threads of this machine, --scheduler has its own; give one of them")
+        raise ValueError("--workers counts threads of this machine, --scheduler has its own workers; give one of them")
     return _Cluster(scheduler)
 
 
@@ -80,15 +80,15 @@ class _Cluster:
         self._scattered: Any = None
 
     def run(self, work: Callable[..., T], shared: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, T]]:
-        if shared is not self._shared:  # once for all batches of a search
+        if shared is not self._shared:  # sent once for all batches of a search
             self._scattered, self._shared = self._client.scatter(shared, broadcast=True), shared
         # if a worker dies, its job is retried: jobs depend on their arguments alone
         futures = {self._client.submit(work, self._scattered, *job, pure=False, retries=3): at
                    for at, job in enumerate(jobs)}  # fmt: skip
-        came, why = 0, "its workers ended, and the shared data with them"
+        came, why = 0, "its workers ended, with the shared data"
         try:
             for future, result in self._as_completed(list(futures), with_results=True, loop=self._client.loop):
-                if future.status != "finished":  # cancelled, as its arguments are gone
+                if future.status != "finished":  # cancelled: its arguments are lost
                     break
                 came += 1
                 yield futures[future], result

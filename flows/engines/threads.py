@@ -11,7 +11,7 @@ from .protocols import Work
 
 __all__ = ["Threads"]
 
-_PIECES = 2  # per worker: more pieces would balance the work better, but each has a cost
+_PIECES = 2  # for each worker; more pieces would balance the work better, but each has a cost
 
 
 class Threads:
@@ -20,7 +20,7 @@ class Threads:
     Parameters
     ----------
     workers
-        Defaults to the cores this process may use.
+        By default the number of cores that this process may use.
     block_size
         Items per piece; by default a few pieces per worker, as some take longer than others.
     """

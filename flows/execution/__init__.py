@@ -1,1 +1,1 @@
-"""Rates rounds on an engine and holds the beliefs. No lake."""
+"""Rate rounds on an engine and hold the beliefs. No lake."""

@@ -1,1 +1,1 @@
-"""Ratings as people see them: display rating, leaderboard, history of a player."""
+"""Display rating, leaderboard, and history of a player."""

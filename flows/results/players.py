@@ -107,7 +107,9 @@ def _alias_note(dataset: Dataset, handle: str, shown: str) -> str:
     if handle not in aliases:
         return ""
     if until == NEVER:
-        return f"{handle!r} is now {before!r}" + ("; `ranklake rate` has not been told yet" if shown != before else "")
+        return f"{handle!r} is now {before!r}" + (
+            "; the run has the old name until the next `ranklake rate`" if shown != before else ""
+        )
     try:
         time = f"{utc(until).replace(tzinfo=None)} UTC"
     except OverflowError:  # not in the calendar

@@ -15,7 +15,7 @@ Strike = Callable[[str, Callable[[], object]], None]
 
 @pytest.fixture
 def strike(monkeypatch: pytest.MonkeyPatch) -> Strike:
-    """Strike once, right before the first order of a phase goes out to workers of Dask."""
+    """Call a function once, before the first call of a phase to workers of Dask."""
 
     def at(phase: str, blow: Callable[[], object]) -> None:
         call_all, struck = DaskActorGroup.call_all, []

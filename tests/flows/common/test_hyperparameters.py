@@ -1,4 +1,4 @@
-"""`ranklake systems`: every hyperparameter has a default, a range and a text, and the class keeps to the range."""
+"""`ranklake systems`: every hyperparameter has a default, a range and a text; values outside are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ranklake.rating_kernels import SYSTEMS, System
 from ranklake.rating_kernels.core.limits import Limits, limits_of
 
 EVERY = [(name, field.name) for name, system in SYSTEMS.items() for field in dataclasses.fields(system.params)]
-# What else must be chosen for a hyperparameter to be allowed at all.
+# Other hyperparameters that must be set with one.
 BESIDE: dict[tuple[str, str], dict[str, Any]] = {
     ("elo-mmr", "beta"): {"gamma": 30.0},
     ("elo-mmr", "gamma"): {"beta": 200.0},
@@ -36,7 +36,7 @@ BESIDE: dict[tuple[str, str], dict[str, Any]] = {
 
 
 def outside(limits: Limits) -> list[Any]:
-    """Values just outside of a range, far outside, and of another kind."""
+    """Values just outside a range, far outside, and of another type."""
     if limits.kind == "choice":
         return ["", "no such word"]
     below = limits.low - max(1.0, abs(limits.low))
@@ -81,7 +81,7 @@ def test_parameter__has_a_default_in_its_range_and_a_text(name: str, field: str)
 
 
 @pytest.mark.parametrize(("name", "field"), EVERY)
-def test_parameter__is_refused_outside_of_its_range_and_taken_inside(name: str, field: str) -> None:
+def test_parameter__is_refused_outside_its_range_and_accepted_inside(name: str, field: str) -> None:
     system, limits = of(name, field)
     beside = BESIDE.get((name, field), {})
     several = typing.get_origin(typing.get_type_hints(system.params)[field]) is tuple
@@ -99,7 +99,7 @@ def test_parameter__is_refused_outside_of_its_range_and_taken_inside(name: str, 
     assert taken >= 1
 
 
-# Values that a rule about several hyperparameters refuses.
+# Values refused by a rule for several hyperparameters.
 NEVER_ALONE = {
     ("elo", "k_rule", "fide"),
     ("elo-r", "sigma_star", 250.0),
@@ -126,17 +126,17 @@ def test_command__lists_the_systems(invoke: Command) -> None:
     answer = invoke("systems")
     assert answer.code == 0
     assert all(f" {name} " in answer.out for name in SYSTEMS)
-    told = json.loads(invoke("systems", "--format", "json").out)
-    assert [one["name"] for one in told] == list(SYSTEMS)
-    assert set(told[0]) == {"name", "description", "source"}
+    result = json.loads(invoke("systems", "--format", "json").out)
+    assert [one["name"] for one in result] == list(SYSTEMS)
+    assert set(result[0]) == {"name", "description", "source"}
 
 
-def test_command__tells_the_hyperparameters_of_one(invoke: Command) -> None:
+def test_command__lists_the_hyperparameters_of_one_system(invoke: Command) -> None:
     answer = invoke("systems", "elo-mmr")
     assert "arXiv:2101.00400" in answer.out
     assert "transfer rate" in answer.out.lower()
-    told = json.loads(invoke("systems", "elo-mmr", "--format", "json").out)
-    (rho,) = [one for one in told["parameters"] if one["name"] == "rho"]
+    result = json.loads(invoke("systems", "elo-mmr", "--format", "json").out)
+    (rho,) = [one for one in result["parameters"] if one["name"] == "rho"]
     names = ("default", "range", "low", "high", "closed", "infinite", "kind", "optional")
     assert {name: rho[name] for name in names} == {
         "default": 1.0, "range": "0 to 1e+09, inf", "low": 0.0, "high": 1e9, "closed": "both", "infinite": True,
@@ -145,7 +145,7 @@ def test_command__tells_the_hyperparameters_of_one(invoke: Command) -> None:
 
 
 @pytest.mark.parametrize("given", ["elommr", "elo_mmr", "ELO-MMR"])
-def test_command__names_the_systems_near_an_unknown_one(invoke: Command, given: str) -> None:
+def test_command__suggests_similar_systems(invoke: Command, given: str) -> None:
     said = invoke.refuses("systems", given, code=2)
     assert "system must be one of elo-mmr, elo-mmx" in said
     assert "did you mean elo-mmr" in said

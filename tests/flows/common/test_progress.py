@@ -1,4 +1,4 @@
-"""Lines of progress in a log: early, at every tenth, never one an item and never long silence."""
+"""Lines of progress in a log: an early one, one at every tenth, and one after each maximum interval."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ranklake.flows.common.progress import ProgressLog, time_left
 
 
 class Clock:
-    """Seconds that pass when the test says so."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -21,7 +21,7 @@ class Clock:
 
 
 def lines_of(n: int, seconds_each: float, total: int | None) -> list[tuple[float, str]]:
-    """What ``n`` items write, with the seconds since the start."""
+    """The lines for ``n`` items, with the seconds since the start."""
     clock = Clock()
     log, found = ProgressLog("codeforces", "responses", clock), []
     for done in range(n):
@@ -31,7 +31,7 @@ def lines_of(n: int, seconds_each: float, total: int | None) -> list[tuple[float
     return found
 
 
-def test_progress_log__an_hour_of_requests_has_a_line_soon_and_then_one_at_every_tenth() -> None:
+def test_progress_log__an_hour_of_requests_has_an_early_line_and_one_at_every_tenth() -> None:
     found = lines_of(1200, 3.0, 1200)
     assert found[0][0] <= 6.0
     shares = [int(re.search(r"\((\d+) %\)", line)[1]) for _, line in found]  # type: ignore[index]
@@ -45,17 +45,17 @@ def test_progress_log__an_hour_of_requests_has_a_line_soon_and_then_one_at_every
     )
 
 
-def test_progress_log__slow_work_is_not_silent_for_longer_than_five_minutes() -> None:
+def test_progress_log__slow_work_has_a_line_every_five_minutes() -> None:
     times = [at for at, _ in lines_of(100, 290.0, 100)]
     assert max(b - a for a, b in itertools.pairwise(times)) <= 600.0
 
 
 @pytest.mark.parametrize("total", [40, None])
-def test_progress_log__short_work_has_none(total: int | None) -> None:
+def test_progress_log__short_work_has_no_line(total: int | None) -> None:
     assert lines_of(40, 0.1, total) == []
 
 
-def test_progress_log__work_of_unknown_amount_has_ever_rarer_lines() -> None:
+def test_progress_log__work_of_unknown_amount_has_lines_at_growing_intervals() -> None:
     found = lines_of(36_000, 0.1, None)
     assert 20 <= len(found) <= 60
     assert found[0][0] == pytest.approx(5.0, abs=0.2)
@@ -63,7 +63,7 @@ def test_progress_log__work_of_unknown_amount_has_ever_rarer_lines() -> None:
     assert found[0][1].startswith("codeforces: 50 responses, 10 a second, asking for")
 
 
-def test_progress_log__a_second_phase_has_its_own_rate() -> None:
+def test_progress_log__each_phase_has_its_own_rate() -> None:
     clock = Clock()
     log = ProgressLog("codeforces", "responses", clock)
     for done in range(100):
@@ -73,10 +73,10 @@ def test_progress_log__a_second_phase_has_its_own_rate() -> None:
     for done in range(100_000):
         found.append(log.line(done, 100_000, "reading"))
         clock.now += 0.001
-    told = [line for line in found if line]
-    assert 5 <= len(told) <= 20
+    result = [line for line in found if line]
+    assert 5 <= len(result) <= 20
     assert all(
-        "1,000 a second" in line or "999 a second" in line or line.startswith("codeforces: 0 of") for line in told
+        "1,000 a second" in line or "999 a second" in line or line.startswith("codeforces: 0 of") for line in result
     )
 
 

@@ -1,4 +1,4 @@
-"""Text from outside: what each place is sent, and that ordinary names stay as they are."""
+"""Text from outside is made safe for each place; ordinary names do not change."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ ANY = st.text(st.characters() | st.sampled_from("".join(HOSTILE)), max_size=300)
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_visible__leaves_ordinary_names_alone(name: str) -> None:
+def test_visible__keeps_ordinary_names(name: str) -> None:
     assert visible(name) == message(name) == cell(name) == name
 
 
 @repeatable(200)
 @given(ANY)
-def test_visible__has_no_control_and_stays_as_it_is_when_called_again(text: str) -> None:
+def test_visible__removes_controls_and_is_idempotent(text: str) -> None:
     shown = visible(text)
     assert violation(shown) is None
     assert "\n" not in shown
@@ -60,7 +60,7 @@ def test_visible__writes_python_escapes() -> None:
     assert visible("\x1b[31m\u202e\U000e0041\n\t\r\x9b\ud800") == r"\x1b[31m\u202e\U000e0041\n\t\r\x9b\ud800"
 
 
-def test_visible__allows_few_marks_on_a_character_and_none_without_one() -> None:
+def test_visible__limits_marks_to_a_few_after_a_character() -> None:
     assert visible("z" + "\u0301" * MAX_MARKS) == "z" + "\u0301" * MAX_MARKS
     assert visible("z" + "\u0301" * 8) == "z" + "\u0301" * MAX_MARKS + r"\u0301" * 2
     assert visible("\u0301x") == r"\u0301x"
@@ -68,7 +68,7 @@ def test_visible__allows_few_marks_on_a_character_and_none_without_one() -> None
 
 @repeatable(150)
 @given(ANY, st.integers(1, 40))
-def test_cell__is_never_wider_than_it_may_be(text: str, columns: int) -> None:
+def test_cell__is_never_wider_than_its_limit(text: str, columns: int) -> None:
     shown = cell(text, columns)
     assert cell_len(shown) <= columns
     if cell_len(visible(text)) <= columns and len(text) <= 8 * columns:
@@ -89,16 +89,16 @@ def test_cell_and_message__of_a_million_characters_are_short(piece: str) -> None
     assert len(slug(text)) <= 80
 
 
-def test_message__keeps_its_two_ends() -> None:
-    text = message("Error: no player " + "x" * 10_000 + "; the way out")
+def test_message__keeps_its_beginning_and_end() -> None:
+    text = message("Error: no player " + "x" * 10_000 + "; the remedy")
     assert text.startswith("Error: no player xxx")
-    assert text.endswith("xxx; the way out")
-    assert "(shortened, 10,030 characters in all)" in text
+    assert text.endswith("xxx; the remedy")
+    assert "(shortened, 10,029 characters in all)" in text
 
 
 @repeatable(150)
 @given(st.lists(ANY | st.dictionaries(ANY, ANY, max_size=2) | st.integers() | st.none(), max_size=3))
-def test_json_visible__is_the_same_value_without_controls(value: list[object]) -> None:
+def test_json_visible__has_the_same_value_without_controls(value: list[object]) -> None:
     for indent in (None, 1):
         shown = json_visible(json.dumps(value, ensure_ascii=False, indent=indent))
         assert json.loads(shown) == value
@@ -114,13 +114,13 @@ def test_spreadsheet__a_formula_becomes_a_text(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["ada", "", "1", "a=1", "a-b", "x@y.org", "'", "选手", "a, b", "0.5"])
-def test_spreadsheet__leaves_other_cells_alone(name: str) -> None:
+def test_spreadsheet__keeps_other_cells(name: str) -> None:
     assert spreadsheet(name) == name
 
 
 @repeatable(150)
 @given(st.lists(ANY, min_size=1, max_size=3))
-def test_spreadsheet__no_cell_begins_a_formula_whatever_the_separator(names: list[str]) -> None:
+def test_spreadsheet__no_cell_begins_a_formula_with_any_separator(names: list[str]) -> None:
     sink = io.StringIO(newline="")
     csv.writer(sink, quoting=csv.QUOTE_ALL).writerow([1, *map(spreadsheet, names)])
     for cells in ([spreadsheet(name) for name in names], re.split("[;\t\r\n]", sink.getvalue())[1:]):
@@ -129,7 +129,7 @@ def test_spreadsheet__no_cell_begins_a_formula_whatever_the_separator(names: lis
             assert begins not in tuple("=+-@＝＋－＠") or found in ("",)
 
 
-def test_markdown__no_line_break_or_markup_is_left() -> None:
+def test_markdown__has_no_line_break_and_no_markup() -> None:
     for name in HOSTILE:
         text = markdown(name)
         assert violation(text) is None
@@ -140,15 +140,15 @@ def test_slug__is_a_file_name_on_every_platform() -> None:
     assert slug("codeforces, first 1,381 contests") == "codeforces--first-1-381-contests"
     found = [slug(name) for name in (*HOSTILE, "选手", "名字", "a/b", "a" * 300, "a" * 301, "../..")]
     assert all(re.fullmatch(r"[A-Za-z0-9-]{1,80}", name) for name in found)
-    assert len({*found}) >= len(found) - 2  # names of punctuation alone may share one
+    assert len({*found}) >= len(found) - 2  # names of punctuation only may have the same slug
 
 
-def test_text__is_printed_through_one_module_alone() -> None:
-    """``click.echo``, ``print`` and the streams are for the terminal's module, where every line is made visible."""
+def test_text__is_printed_by_one_module_only() -> None:
+    """Only the terminal's module calls ``click.echo`` or ``print``: it makes every line visible."""
     allowed = {
         "flows/cli/terminal/terminal.py",
-        "flows/compilation/compile.py",  # a constant line with names of systems, before click is there
-        "rating_kernels/warm.py",  # to the process that started it
+        "flows/compilation/compile.py",  # a line with names of systems only; click is not imported yet
+        "rating_kernels/warm.py",  # to the parent process
         "flows/cli/commands/export.py",  # sys.stdout.buffer, for write_export
     }
     prints = re.compile(r"(?<![\w.])(print|click\.s?echo|json\.dump|sys\.std(out|err)\.write)\(")
@@ -161,13 +161,13 @@ def test_text__is_printed_through_one_module_alone() -> None:
 
 
 def test_text__has_no_second_sanitiser() -> None:
-    """What is printable is decided in flows/common/text.py; a user agent is a header of HTTP, with rules of its own."""
+    """Only flows/common/text.py decides which characters are printable; a user agent follows the rules of HTTP."""
     for path in sorted((ROOT / "flows").rglob("*.py")):
         if path.name not in ("text.py", "client.py"):
             assert "isprintable" not in path.read_text("utf-8"), path
 
 
-def test_invisible_letters__are_those_that_unicode_says_to_ignore() -> None:
+def test_invisible_letters__are_default_ignorable_in_unicode() -> None:
     for code in (0x34F, 0x115F, 0x3164, 0xFFA0, 0xFE00, 0xE0100, 0x200D, 0xFEFF, 0xAD):
         assert visible(f"a{chr(code)}b") == f"a\\{'u' if code > 255 else 'x'}{code:0{4 if code > 255 else 2}x}b" or (
             code > 0xFFFF and unicodedata.category(chr(code)) == "Mn"

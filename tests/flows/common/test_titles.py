@@ -1,4 +1,4 @@
-"""Titles: which ladder a run has, how a file of them is read, and that no rating depends on them."""
+"""Titles: the rule for a run's titles, files of titles, and ratings that do not depend on them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LADDER = Titles("two", (Title("slow", -math.inf, "#102030"), Title("fast", 1500.
 
 
 def at(url: str, contest_id: str) -> Contest:
-    """A contest of four whose page is at this address."""
+    """A contest of four players with this address."""
     made = contest(contest_id, "ada", "grace", "linus", "barbara", time_seconds=1_000_000)
     return Contest(made.contest_id, made.name, url, made.time_seconds, made.handles, made.lo, made.hi)
 
@@ -49,10 +49,10 @@ def titles_in(lake: Lake, **options: object) -> list[str | None]:
     return found
 
 
-# Which ladder
+# The titles of a run
 
 
-def test_titles__of_codeforces_are_for_its_contests_alone(lake: Lake, elsewhere: Lake) -> None:
+def test_titles__of_codeforces_are_for_its_contests_only(lake: Lake, elsewhere: Lake) -> None:
     assert set(titles_in(lake)) <= {title.name for title in CODEFORCES.ladder}
     assert titles_in(elsewhere) == [None] * 4
     assert titles_in(elsewhere, titles=CODEFORCES) == titles_in(lake)
@@ -72,10 +72,10 @@ def test_titles__of_codeforces_are_for_its_contests_alone(lake: Lake, elsewhere:
 def test_titles__the_host_of_a_contest_decides(tmp_path: Path, url: str, has: bool) -> None:
     dataset = Dataset.open(lake_of(tmp_path, [at(url, "0")]), "games")
     assert bool(of_data(dataset, 1500.0)) is has
-    assert not of_data(dataset, 25.0)  # TrueSkill's scale
+    assert not of_data(dataset, 25.0)  # the scale of TrueSkill
 
 
-def test_titles__recorded_by_rate_are_those_of_every_command(invoke: Command, lake: Lake, tmp_path: Path) -> None:
+def test_titles__stored_by_rate_apply_to_every_command(invoke: Command, lake: Lake, tmp_path: Path) -> None:
     before = files(Path(lake.url))
     digests = [segment.digests for segment in Run.open(lake, "run").segments().segments]
     ladder = tmp_path / "two.json"
@@ -88,10 +88,10 @@ def test_titles__recorded_by_rate_are_those_of_every_command(invoke: Command, la
     assert rating_format(lake, "run").titles.name == "two.json"
     assert player_history(lake, "run", "ada").format.titles.ladder[1].name == "b"
     assert "b" in invoke("leaderboard", "--run", "run", "--lake", lake.url).out
-    assert titles_in(lake, titles=NONE) == [None] * 4  # an option counts more
+    assert titles_in(lake, titles=NONE) == [None] * 4  # an option has precedence
     assert set(titles_in(lake, titles="auto")) <= {title.name for title in CODEFORCES.ladder}
 
-    assert "kept 3 rounds" in invoke(*rate).out  # another `rate` leaves them
+    assert "kept 3 rounds" in invoke(*rate).out  # another `rate` keeps them
     assert titles_in(lake) == ["b"] * 4
     assert "kept 3 rounds" in invoke("rate", "--dataset", "games", "--run", "run", "--lake", lake.url).out
     assert titles_in(lake) == ["b"] * 4
@@ -103,7 +103,7 @@ def test_titles__recorded_by_rate_are_those_of_every_command(invoke: Command, la
     assert files(Path(lake.url)) == before
 
 
-def test_titles__a_record_that_is_none_is_told_with_the_way_out(invoke: Command, lake: Lake) -> None:
+def test_titles__an_invalid_record_is_reported_with_the_remedy(invoke: Command, lake: Lake) -> None:
     run = Run.open(lake, "run")
     path = Path(lake.url) / "runs" / "run" / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"titles": "knights"}))
@@ -113,10 +113,10 @@ def test_titles__a_record_that_is_none_is_told_with_the_way_out(invoke: Command,
     assert titles_in(lake)[0] is not None
 
 
-# How ratings are written
+# The format of ratings
 
 
-def test_titles__a_rating_has_the_title_of_the_highest_minimum_that_it_reaches() -> None:
+def test_titles__a_rating_has_the_title_of_its_highest_minimum() -> None:
     ratings = np.array([-1e9, 1499.999, 1500.0, 9999.0])
     assert LADDER.of(ratings).to_pylist() == ["slow", "slow", "fast", "fast"]
     assert [title and title.name for title in LADDER.each(ratings)] == ["slow", "slow", "fast", "fast"]
@@ -137,7 +137,7 @@ def test_format__has_the_decimals_of_the_scale(lake: Lake, system: str) -> None:
     assert bool(form.titles) is (system != "trueskill")
 
 
-def test_format__of_a_scale_of_ones_own_has_more_decimals(lake: Lake, invoke: Command) -> None:
+def test_format__of_a_smaller_scale_has_more_decimals(lake: Lake, invoke: Command) -> None:
     rate_run(lake, run="small", system="trueskill", mu_init=2.5, sigma_init=0.8333, beta=0.4, tau=0.008)
     form = rating_format(lake, "small")
     assert (form.decimals, form.rating(1.23456), form.change(0.5), form.belief(2.0)) == (3, "1.235", "+0.500", "2.000")
@@ -150,8 +150,8 @@ def test_format__of_a_scale_of_ones_own_has_more_decimals(lake: Lake, invoke: Co
 
 def test_leaderboard__has_a_title_column_of_nulls_without_titles(invoke: Command, elsewhere: Lake) -> None:
     at_lake = ("--run", "run", "--lake", elsewhere.url)
-    told = json.loads(invoke("leaderboard", *at_lake, "--format", "json").out)
-    assert [row["title"] for row in told] == [None] * 4
+    result = json.loads(invoke("leaderboard", *at_lake, "--format", "json").out)
+    assert [row["title"] for row in result] == [None] * 4
     assert "title" not in invoke("leaderboard", *at_lake).out
     assert "master" not in invoke("player", "ada", *at_lake).out
     assert "title" in invoke("leaderboard", *at_lake, "--titles", "codeforces").out
@@ -170,7 +170,7 @@ def test_leaderboard__has_a_title_column_of_nulls_without_titles(invoke: Command
         ("t.CSV", "\ufeffcolour,name,minimum\r\n#ff00ff,fast,1.5e3\r\n#102030,slow,-inf\r\n"),
     ],
 )  # fmt: skip
-def test_file__of_either_kind_gives_the_same_titles(tmp_path: Path, name: str, text: str) -> None:
+def test_file__of_each_format_gives_the_same_titles(tmp_path: Path, name: str, text: str) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8", newline="")
     found = parse_titles(str(path))
@@ -184,9 +184,9 @@ ROW = '{"name": "a", "minimum": 1, "colour": "#000000"}'
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("t.json", "[", "is no JSON"),
-        ("t.json", "{}", "must hold a list of titles"),
-        ("t.json", "[]", "holds no titles"),
+        ("t.json", "[", "is not JSON"),
+        ("t.json", "{}", "must have a list of titles"),
+        ("t.json", "[]", "has no titles"),
         ("t.json", "[1]", "title 1: must be an object with name, minimum, colour, got 1"),
         ("t.json", f"[{ROW}, {ROW}]", "two titles have the name 'a'"),
         ("t.json", f'[{ROW}, {ROW.replace("a", "b", 2).replace("nbme", "name")}]', "two titles have the minimum 1.0"),
@@ -203,7 +203,7 @@ ROW = '{"name": "a", "minimum": 1, "colour": "#000000"}'
         ("t.txt", "", "ends in .json or .csv"),
     ],
 )  # fmt: skip
-def test_file__what_is_wrong_is_told_in_one_line(
+def test_file__errors_are_one_line(
     invoke: Command, lake: Lake, tmp_path: Path, name: str, text: str, says: str
 ) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
@@ -220,10 +220,10 @@ def test_file__that_cannot_be_read_is_wrong_use(invoke: Command, lake: Lake, tmp
     assert name in says
 
 
-# Where they are written down
+# Published titles
 
 
-def test_publish__other_titles_are_a_new_version_of_the_leaderboard_alone(lake: Lake) -> None:
+def test_publish__other_titles_are_a_new_version_of_the_leaderboard_only(lake: Lake) -> None:
     pytest.importorskip("deltalake", reason="the extra publish is not installed")
     from ranklake.flows.publication.publish import publish
 

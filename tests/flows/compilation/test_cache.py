@@ -1,4 +1,4 @@
-"""Kernels are compiled once for all processes to come."""
+"""Compiled kernels are cached for later processes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ TIMEOUT = 600.0  # seconds; a loaded machine may take a while to compile everyth
 
 
 @pytest.mark.slow
-def test_cache__a_second_start_compiles_nothing(tmp_path: Path) -> None:
-    lake = lake_of(tmp_path / "lake", synthetic(12, large=5))  # small rounds and a large one go through other kernels
+def test_cache__a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", synthetic(12, large=5))  # small and large rounds have different kernels
     cache = tmp_path / "cache"
     cache.mkdir()
 
@@ -32,7 +32,7 @@ def test_cache__a_second_start_compiles_nothing(tmp_path: Path) -> None:
     rate("second", "--max-rounds", "8")
     rate("third", "--set", "rho=0.04", "--set", "tie_mode=split", "--set", "noob_delay=0.5", "--engine", "serial")
     assert stamps(cache) == filled
-    rate("first")  # reads a snapshot, which is a kernel more
+    rate("first")  # reads a snapshot, which needs another kernel
     filled = stamps(cache)
     rate("second")
     assert stamps(cache) == filled

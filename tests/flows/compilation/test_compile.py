@@ -1,4 +1,4 @@
-"""Kernels are compiled before a run rates, by processes of their own, once for all processes to come."""
+"""Child processes compile kernels before a run, once for all later processes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from ranklake.rating_kernels.inference.pairwise import days_since
 from ranklake.rating_kernels.warm import is_warm
 
 TIMEOUT = 300.0  # seconds; a loaded machine may take a while
-PART = "glicko.small"  # compiled soonest
+PART = "glicko.small"  # the fastest to compile
 
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """An empty cache folder, of this process and those that it starts."""
+    """An empty cache folder for this process and its children."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
@@ -43,7 +43,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def children(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
-    """The processes that were started."""
+    """The started processes."""
     started = []
     start = subprocess.Popen
 
@@ -55,14 +55,14 @@ def children(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
     return started
 
 
-def fallen_back(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The parts that this process compiles itself, in place of that."""
+def record_fallback(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Record the parts that this process would compile itself."""
     parts: list[str] = []
     monkeypatch.setattr(compiling, "warm_part", parts.append)
     return parts
 
 
-def test_parts__are_those_that_the_sizes_need() -> None:
+def test_parts__are_those_for_the_sizes() -> None:
     assert parts_for("elo-mmr", [2, 1024]) == ["elo-mmr.small"]
     assert parts_for("elo-mmr", np.array([1025])) == ["elo-mmr.large"]
     assert set(parts_for("elo-mmr", [2, 5000])) == {"elo-mmr.small", "elo-mmr.large"}
@@ -70,8 +70,8 @@ def test_parts__are_those_that_the_sizes_need() -> None:
 
 
 @pytest.mark.slow
-def test_compile__fills_the_cache_once_and_says_so(cache: Path) -> None:
-    """In processes of their own: what this one has compiled before is in its memory."""
+def test_compile__fills_the_cache_once_and_announces_it(cache: Path) -> None:
+    """In new processes: this process may have compiled kernels before."""
     code = f"""
 from ranklake.flows.compilation.compile import compile_parts
 from ranklake.rating_kernels.warm import is_warm
@@ -114,7 +114,7 @@ def test_compile__child_ends_with_its_parent(cache: Path) -> None:
         child.stdin.write(f"{cache_folder.release()}\ntrueskill.small\n")
         child.stdin.flush()
         assert child.stdout.readline().startswith("kernel ")
-        child.stdin.close()  # as when the parent was killed
+        child.stdin.close()  # as after a kill of the parent
         assert child.wait(TIMEOUT) == 0
         assert "done" not in child.stdout.read()
     finally:
@@ -126,23 +126,23 @@ def test_compile__child_ends_with_its_parent(cache: Path) -> None:
 @pytest.mark.parametrize(
     "code", ["raise SystemExit(3)", "from ranklake.rating_kernels.warm import serve; input(); serve()"]
 )
-def test_compile__without_children_it_is_done_here(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compile__without_children_uses_this_process(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "CHILD", code)
-    here = fallen_back(monkeypatch)
+    here = record_fallback(monkeypatch)
     assert compile_kernels("glicko", [3, 5000]) > 0.0
     assert here == ["glicko.large", PART]
 
 
-def test_compile__runs_nothing_of_the_folder_it_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compile__imports_nothing_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit(4)")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(processes, "CHILD", "import json; print('done', flush=True); input()")
-    here = fallen_back(monkeypatch)
+    here = record_fallback(monkeypatch)
     compile_parts(["glicko.large", PART], workers=2)
     assert here == []
 
 
-def test_ahead__children_start_once_on_a_cold_machine_and_end_unless_taken(
+def test_ahead__children_start_once_on_a_cold_machine_and_end_if_unused(
     children: list[subprocess.Popen[str]], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "available_cpus", lambda: 2)
@@ -175,7 +175,7 @@ def test_announce_compilation__prints_one_line_for_a_block(cache: Path, capsys: 
         assert capsys.readouterr().err == said
 
 
-def test_prediction__says_that_it_compiles(
+def test_prediction__announces_a_compilation(
     cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[tuple[str, list[int]]] = []
@@ -185,7 +185,7 @@ def test_prediction__says_that_it_compiles(
     assert asked == [("glicko", [2])]
 
 
-def test_cluster__local_one_compiles_in_the_driver_and_another_one_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster__the_driver_compiles_for_a_local_one_only(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Sequence[str]] = []
     monkeypatch.setattr(compiling, "compile_parts", lambda parts, on_compile: asked.append(list(parts)) or 1.0)
     config = RunConfig("d", "r", "glicko", Glicko())
@@ -195,12 +195,12 @@ def test_cluster__local_one_compiles_in_the_driver_and_another_one_does_not(monk
     assert asked == [["glicko.large", PART]]
 
 
-def test_warm__compiles_nothing_twice_and_knows_the_systems(invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warm__compiles_nothing_twice_and_checks_system_names(invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Sequence[str]] = []
     monkeypatch.setattr(compiling, "compile_parts", lambda parts, on_compile: asked.append(list(parts)) or 1.0)
     monkeypatch.setattr("ranklake.rating_kernels.warm.is_warm", lambda part: part == PART)
-    told = invoke("warm", "glicko", "glicko")
+    result = invoke("warm", "glicko", "glicko")
     assert asked == [["glicko.large", "metrics"]]
-    assert "glicko: compiled\n" in told.out
-    assert os.environ["NUMBA_CACHE_DIR"] in told.out
+    assert "glicko: compiled\n" in result.out
+    assert os.environ["NUMBA_CACHE_DIR"] in result.out
     assert "glickoo" in invoke.refuses("warm", "glickoo", code=2)

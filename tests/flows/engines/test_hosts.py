@@ -1,4 +1,4 @@
-"""Workers on another host, a network namespace behind a cable that is pulled in the middle of a round."""
+"""Workers on another host (a network namespace), and a network that fails in the middle of a round."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.Pytes
 CONTESTS = synthetic(40, large=9)
 START_SECONDS = 60.0
 NUMBERS = itertools.count()
-NETWORK = 7 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))  # tests side by side share none
+NETWORK = 7 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))  # one for each process of tests
 HERE, THERE = f"10.213.{NETWORK}.1", f"10.213.{NETWORK}.2"
 
 
@@ -33,7 +33,7 @@ def ip(*arguments: str) -> None:
 
 
 class Hosts:
-    """This host with a scheduler and a worker, and another with a worker, joined by a cable."""
+    """This host with a scheduler and a worker, and another host with a worker; a virtual network joins them."""
 
     def __init__(self, folder: Path) -> None:
         number = f"{os.getpid() % 100_000}x{next(NUMBERS)}"
@@ -75,7 +75,7 @@ class Hosts:
 
     def cut(self) -> None:
         ip("link", "set", self.cable, "down")
-        ip("addr", "add", f"{HERE}/32", "dev", "lo")  # this host still knows itself
+        ip("addr", "add", f"{HERE}/32", "dev", "lo")  # this host keeps its own address
 
     def close(self) -> None:
         for process in self._processes:
@@ -89,14 +89,14 @@ class Hosts:
 @pytest.fixture
 def hosts(tmp_path: Path) -> Iterator[Hosts]:
     if shutil.which("ip") is None:
-        pytest.skip("no command ip: no network namespaces to be hosts")
+        pytest.skip("needs network namespaces (command ip)")
     opened = Hosts(tmp_path)
     yield opened
     opened.close()
 
 
 @pytest.mark.parametrize("phase", ["prior", "finish_round", "take"])
-def test_dask__goes_on_when_the_cable_to_another_host_is_cut(hosts: Hosts, strike, tmp_path: Path, phase: str) -> None:
+def test_dask__continues_after_the_loss_of_another_host(hosts: Hosts, strike, tmp_path: Path, phase: str) -> None:
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     strike(phase, hosts.cut)
     with Cluster(hosts.address, timeout=5.0) as engine:

@@ -1,4 +1,4 @@
-"""The Dask cluster that `--engine dask` starts: who is let in, what it leaves behind, and whose settings it has."""
+"""The Dask cluster that `--engine dask` starts: its certificate, temporary files and settings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 @pytest.fixture
 def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder in which all temporary files are made."""
+    """An empty folder for all temporary files."""
     folder = tmp_path / "scratch"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -48,7 +48,7 @@ def processes() -> list[int]:
     return [os.getpid(), *(one.pid for one in psutil.Process().children(recursive=True))]
 
 
-def test_local_cluster__lets_nobody_in_without_its_certificate(
+def test_local_cluster__refuses_connections_without_its_certificate(
     strike: Callable[..., None], tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
@@ -61,12 +61,12 @@ def test_local_cluster__lets_nobody_in_without_its_certificate(
         for port in listening(processes()) - before:
             found[port] = plain_answer(port), answer(port, context_of(None)), answer(port, stranger)
             ours = context_of(engine._security)  # type: ignore[attr-defined]
-            assert b"pickle-protocol" in answer(port, ours), "nothing of Dask listens there: the refusals say nothing"
+            assert b"pickle-protocol" in answer(port, ours), "Dask does not listen there: the refusals prove nothing"
 
     strike("finish_round", look)
     with open_engine("dask", 2) as engine:
         assert rate_run(lake, engine=engine).recoveries == 0
-    assert len(found) == 5  # a scheduler, two workers and their nannies; neither a dashboard nor another HTTP server
+    assert len(found) == 5  # a scheduler, two workers and their nannies; no HTTP server
     assert {ip for ip, _ in found} <= LOOPBACK
     assert set(found.values()) == {(b"", b"", b"")}
     rate_run(other, engine=Serial())
@@ -116,7 +116,7 @@ distributed:
 
 
 @pytest.mark.slow
-def test_local_cluster__has_none_of_the_users_settings_for_clusters(tmp_path: Path) -> None:
+def test_local_cluster__ignores_the_users_settings_for_clusters(tmp_path: Path) -> None:
     (tmp_path / "settings").mkdir()
     (tmp_path / "settings" / "distributed.yaml").write_text(USERS_SETTINGS)
     lake = lake_of(tmp_path / "lake", CONTESTS)
@@ -131,7 +131,7 @@ def test_local_cluster__has_none_of_the_users_settings_for_clusters(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_local_cluster__leaves_the_settings_of_this_process_alone(scratch: Path) -> None:
+def test_local_cluster__keeps_the_settings_of_this_process(scratch: Path) -> None:
     with dask.config.set({"distributed.comm.require-encryption": None, "temporary-directory": "/nowhere"}):
         before = repr(dask.config.config)
         with open_engine("dask", 1):
@@ -191,7 +191,7 @@ def test_local_cluster__has_a_dashboard_on_demand(monkeypatch: pytest.MonkeyPatc
     assert list(scratch.iterdir()) == []
 
 
-def test_local_cluster__says_which_package_makes_its_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_cluster__names_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(MissingExtraError, match=r"needs the package cryptography: pip install 'ranklake\[cluster\]'"):
         open_engine("dask", 1)

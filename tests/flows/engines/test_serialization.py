@@ -1,4 +1,4 @@
-"""Messages arrive as they were, and outlive what they came in."""
+"""Messages arrive unchanged, and stay valid after their frames."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SMALL_ARRAY = np.arange(7, dtype=np.int32)
 LARGE_ARRAY = np.arange(LARGE, dtype=np.float64)
 
 
-def test_serialize__copies_small_arrays_and_leaves_large_ones_where_they_are() -> None:
+def test_serialize__copies_small_arrays_and_not_large_ones() -> None:
     frames = serialize([("put", (SMALL_ARRAY, {"mu": LARGE_ARRAY}))])
     assert len(frames) == 2
     assert np.shares_memory(frames[1], LARGE_ARRAY)
@@ -26,12 +26,12 @@ def test_serialize__copies_small_arrays_and_leaves_large_ones_where_they_are() -
     assert np.shares_memory(columns["mu"], LARGE_ARRAY)
 
 
-def test_serialize__takes_any_array() -> None:
+def test_serialize__accepts_any_array() -> None:
     for array in (LARGE_ARRAY[::2], LARGE_ARRAY.reshape(2, -1).T, np.empty(0), LARGE_ARRAY.reshape(4, -1)):
         assert np.array_equal(deserialize(serialize(array)), array)
 
 
-def test_embed__a_message_in_another_is_packed_once() -> None:
+def test_embed__a_message_inside_another_is_serialised_once() -> None:
     to_all = embed(serialize(["receive_priors", LARGE_ARRAY, SMALL_ARRAY]))
     for turn in (1, 2):
         frames = serialize((turn, to_all, ["finish_round"]))
@@ -45,8 +45,8 @@ def test_embed__a_message_in_another_is_packed_once() -> None:
 
 
 @pytest.mark.slow
-def test_deserialize__what_came_outlives_a_message_that_was_part_of_a_cycle() -> None:
-    """As messages are of the tasks that carry them."""
+def test_deserialize__arrays_stay_valid_after_the_message_is_collected() -> None:
+    """The message is part of a reference cycle, as messages of tasks are."""
     arrived: list[Any] = []
     for _ in range(50):
         array = LARGE_ARRAY.copy()

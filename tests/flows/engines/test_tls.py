@@ -1,4 +1,4 @@
-"""Clusters with certificates: `rate --scheduler tls://...`, and what is said when one side refuses the other."""
+"""Clusters with certificates: `rate --scheduler tls://...`, and the errors when one side refuses the other."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from ranklake.flows.engines import connection as connecting  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 CONTESTS = synthetic(20, large=9)
-SECONDS = 5.0  # until an error must be said
+SECONDS = 5.0  # maximum time until an error
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
 
@@ -107,7 +107,7 @@ distributed:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="no command openssl: the page's commands cannot run")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the command openssl")
 def test_deploy__certificates_and_settings_of_the_page_make_a_cluster(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +120,7 @@ def test_deploy__certificates_and_settings_of_the_page_make_a_cluster(
     folder = tmp_path / "deploy" / "tls"
     settings = (ROOT / "deploy" / "dask-tls.yaml").read_text().replace("/etc/ranklake/tls", str(folder))
     (tmp_path / "dask-tls.yaml").write_text(settings)
-    # the operator for Kubernetes names the scheduler to its workers, without TLS: what the command says must count
+    # the operator for Kubernetes sets this address, without TLS; the command's option must have precedence
     environ = {"DASK_CONFIG": str(tmp_path / "dask-tls.yaml"), "DASK_SCHEDULER_ADDRESS": "tcp://127.0.0.1:1"}
     driver = Certificates(folder / "ca.pem", folder / "driver.pem", folder / "driver.key")
     site, lake = Site(tmp_path, 1, tls=driver, environ=environ), lake_of(tmp_path / "lake", CONTESTS[:3])
@@ -133,7 +133,7 @@ def test_deploy__certificates_and_settings_of_the_page_make_a_cluster(
 
 
 def refused_tls(address: str) -> str:
-    """What a client without a certificate is told."""
+    """The error for a client without a certificate."""
     host, port = address.removeprefix("tls://").split(":")
     with (
         socket.create_connection((host, int(port)), SECONDS) as plain,
@@ -145,7 +145,7 @@ def refused_tls(address: str) -> str:
 
 
 def refusal(address: str, settings: Mapping[str, object]) -> str:
-    """The one line that both doors to a cluster have for an address."""
+    """The error for an address, the same for an engine and for a task pool."""
     said = []
     for door in (Cluster, lambda address: open_task_pool(scheduler=address)):
         began = time.monotonic()
@@ -188,41 +188,41 @@ def test_cluster__an_expired_scheduler_is_refused(authority: Authority, tmp_path
         site.close()
 
 
-def test_cluster__tcp_to_a_scheduler_with_tls_says_so(site: Site) -> None:
+def test_cluster__tcp_to_a_scheduler_with_tls_is_an_error(site: Site) -> None:
     address = site.address.replace("tls", "tcp")
     assert f"the scheduler at {address} requires TLS; use {site.address} with a certificate" in refusal(address, {})
 
 
-def test_cluster__tls_to_a_scheduler_without_says_so(open_site: Site, authority: Authority) -> None:
+def test_cluster__tls_to_a_scheduler_without_tls_is_an_error(open_site: Site, authority: Authority) -> None:
     address = open_site.address.replace("tcp", "tls")
     said = refusal(address, authority.sign("driver").settings())
     assert f"the scheduler at {address} does not use TLS; start it with certificates" in said
 
 
-def test_cluster__encryption_that_is_required_refuses_tcp(open_site: Site) -> None:
+def test_cluster__required_encryption_refuses_tcp(open_site: Site) -> None:
     said = refusal(open_site.address, {"distributed.comm.require-encryption": True})
     assert "is not encrypted, and Dask's settings require it (distributed.comm.require-encryption)" in said
 
 
-def test_cluster__says_which_settings_are_missing_or_wrong(site: Site, authority: Authority, tmp_path: Path) -> None:
+def test_cluster__names_missing_and_wrong_settings(site: Site, authority: Authority, tmp_path: Path) -> None:
     said = refusal(site.address, {})
     assert "have no distributed.comm.tls.ca-file and no distributed.comm.tls.client.cert" in said
     settings = authority.sign("driver").settings()
     gone = {"distributed.comm.tls.client.key": str(tmp_path / "gone")}
     assert f"cannot read {tmp_path / 'gone'} (distributed.comm.tls.client.key" in refusal(site.address, settings | gone)
     foreign = {"distributed.comm.tls.client.key": str(authority.sign("foreign").key)}
-    assert "no certificate and key that fit each other in" in refusal(site.address, settings | foreign)
+    assert "no matching certificate and key in" in refusal(site.address, settings | foreign)
     assert "Dask's settings for TLS are wrong" in refusal(site.address, {"distributed.comm.tls.min-version": 9})
 
 
 @pytest.mark.parametrize(
     "address", ["tls://", "tcp://host", "host", "tls://host:port", "tcp://:1", "tcp://h:65536", "ftp://h:1"]
 )
-def test_cluster__an_address_is_named_that_is_none(address: str) -> None:
+def test_cluster__an_invalid_address_is_named(address: str) -> None:
     assert re.search(f"a scheduler's address is .*, got (tcp://)?{address}$", refusal(address, {}))
 
 
-def test_rate__says_that_settings_of_dask_cannot_be_read(tmp_path: Path) -> None:
+def test_rate__reports_unreadable_settings_of_dask(tmp_path: Path) -> None:
     lake, file = lake_of(tmp_path / "lake", CONTESTS[:3]), tmp_path / "settings.yaml"
     file.write_text("distributed: [\n")
     for words in (["--scheduler", "tls://127.0.0.1:1"], ["--engine", "dask"]):
@@ -232,7 +232,7 @@ def test_rate__says_that_settings_of_dask_cannot_be_read(tmp_path: Path) -> None
         assert str(file) in done.stderr
 
 
-def test_cluster__a_certificate_may_be_given_to_the_client_alone(site: Site, authority: Authority) -> None:
+def test_cluster__accepts_a_certificate_as_an_argument(site: Site, authority: Authority) -> None:
     results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
     security = authority.sign("notebook").security()
     with distributed.Client(site.address, security=security, set_as_default=False) as client:
@@ -240,17 +240,17 @@ def test_cluster__a_certificate_may_be_given_to_the_client_alone(site: Site, aut
     pd.testing.assert_frame_equal(history, rate_history(results, engine="serial"))
 
 
-def test_hands__search_on_a_cluster_with_certificates(site: Site, authority: Authority) -> None:
+def test_task_pool__runs_a_search_on_a_cluster_with_certificates(site: Site, authority: Authority) -> None:
     with dask.config.set(authority.sign("searcher").settings()), open_task_pool(scheduler=site.address) as task_pool:
         assert dict(task_pool.run(pow, 2, [(3,), (5,)])) == {0: 8, 1: 32}
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "warnings"),
     [("tcp://127.0.0.1:1", 0), ("tcp://localhost:1", 0), ("tcp://[::1]:1", 0), ("tcp://10.1.2.3:1", 1)],
 )
 def test_connect__warns_once_of_an_open_cluster(
-    address: str, told: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    address: str, warnings: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(connecting, "_open", set())
     monkeypatch.setattr(connecting, "_examine", lambda *_: None)
@@ -258,5 +258,5 @@ def test_connect__warns_once_of_an_open_cluster(
     with caplog.at_level(logging.WARNING, "ranklake.cluster"):
         assert [connecting.connect(address, 1.0) for _ in range(2)] == [address] * 2
     assert [message.startswith(f"the connection to {address} is neither encrypted") for message in caplog.messages] == (
-        [True] * told
+        [True] * warnings
     )

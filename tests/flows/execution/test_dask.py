@@ -1,4 +1,4 @@
-"""The engine dask: a local cluster, one that exists, and every way to lose workers, scheduler and connection.
+"""The engine dask on a local and on an existing cluster, with losses of workers, scheduler and connection.
 
 Runs where Dask's distributed scheduler is installed (`pip install 'ranklake[cluster]'`).
 """
@@ -78,7 +78,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_dask__has_the_bits_of_serial_on_a_cluster_of_its_own(system: str, expected, tmp_path: Path) -> None:
+def test_dask__has_the_bits_of_serial_on_its_own_cluster(system: str, expected, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with open_engine("dask", 2) as engine:
         assert engine.workers == 2
@@ -96,7 +96,7 @@ def test_dask__has_the_bits_of_serial_on_a_cluster_of_its_own(system: str, expec
         ),
     ],
 )
-def test_dask__goes_on_when_a_worker_is_killed(
+def test_dask__continues_when_a_worker_is_killed(
     site: Site, strike, expected, tmp_path: Path, phase: str, caplog
 ) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
@@ -108,7 +108,7 @@ def test_dask__goes_on_when_a_worker_is_killed(
 
 
 @pytest.mark.slow
-def test_dask__goes_on_when_a_worker_freezes(site: Site, strike, expected, tmp_path: Path) -> None:
+def test_dask__continues_when_a_worker_freezes(site: Site, strike, expected, tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
     strike("finish_round", lambda: site.workers[1].send_signal(signal.SIGSTOP))
     with Cluster(site.address, timeout=5.0) as engine:
@@ -117,16 +117,16 @@ def test_dask__goes_on_when_a_worker_freezes(site: Site, strike, expected, tmp_p
 
 
 @pytest.mark.slow
-def test_dask__uses_workers_that_join_at_the_next_rebuild(site: Site, strike, expected, tmp_path: Path) -> None:
+def test_dask__uses_new_workers_after_the_next_rebuild(site: Site, strike, expected, tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
 
-    def change_shift() -> None:
+    def replace_workers() -> None:
         site.add_worker()
         site.wait(3)
         for worker in site.workers[:2]:
             worker.kill()
 
-    strike("finish_round", change_shift)
+    strike("finish_round", replace_workers)
     with Cluster(site.address) as engine:
         assert rate_run(lake, engine=engine).recoveries >= 1
         assert engine.workers == 1
@@ -135,7 +135,9 @@ def test_dask__uses_workers_that_join_at_the_next_rebuild(site: Site, strike, ex
 
 @pytest.mark.slow
 @pytest.mark.parametrize("who", ["all workers", "scheduler"])
-def test_dask__says_how_far_it_came_when_nobody_is_left(site: Site, strike, expected, tmp_path: Path, who: str) -> None:
+def test_dask__names_the_committed_rounds_when_no_worker_is_left(
+    site: Site, strike, expected, tmp_path: Path, who: str
+) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
     dead = site.workers if who == "all workers" else [site.scheduler]
     strike("resume_summary", lambda: [process.kill() for process in dead])
@@ -149,7 +151,7 @@ def test_dask__says_how_far_it_came_when_nobody_is_left(site: Site, strike, expe
 
 
 @pytest.mark.slow
-def test_dask__a_worker_out_of_memory_is_lost_and_not_hired_again(
+def test_dask__a_worker_out_of_memory_is_not_used_again(
     site: Site, expected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
@@ -169,7 +171,7 @@ def test_dask__a_worker_out_of_memory_is_lost_and_not_hired_again(
 
 
 @pytest.mark.slow
-def test_dask__runs_side_by_side_have_a_worker_each(site: Site) -> None:
+def test_dask__concurrent_runs_have_a_worker_each(site: Site) -> None:
     init_args = "elo", KERNELS["elo"].params(), 10
     with Cluster(site.address) as engine:
         groups = [engine.start_actors(PinnedWorker, lambda place, size: init_args, 1) for _ in range(2)]
@@ -183,8 +185,8 @@ def test_dask__runs_side_by_side_have_a_worker_each(site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_dask__a_very_large_round_is_held_in_arrays_by_all(tmp_path: Path) -> None:
-    """The driver holds no more than its participants, a worker its share of the players and the field."""
+def test_dask__a_very_large_round_needs_limited_memory(tmp_path: Path) -> None:
+    """The driver holds the participants; a worker holds its partition and the field."""
     n, system = 2_000_000, KERNELS["elo-mmr"]
     places = np.tile(np.arange(n), 2)
     players = np.concatenate([np.random.default_rng(seed).permutation(n) for seed in (1, 2)])
@@ -206,19 +208,19 @@ def test_dask__a_very_large_round_is_held_in_arrays_by_all(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_dask__goes_on_when_a_worker_of_several_runs_is_killed(site: Site, strike, expected, tmp_path: Path) -> None:
+def test_dask__continues_when_a_worker_of_several_runs_is_killed(site: Site, strike, expected, tmp_path: Path) -> None:
     lake, systems = lake_of(tmp_path / "lake", CONTESTS), ("elo-mmr", "glicko")
     strike("rate", lambda: site.workers[0].kill())
     with Cluster(site.address) as engine:
         reports = [report for _, report in rate_many(lake, resolve_runs(lake, "games", systems=systems), engine)]
         assert engine.workers == 1
     assert sum(report.recoveries for report in reports) >= 1
-    assert dask.config.get("scheduler", None) is None  # Dask elsewhere in this process is left alone
+    assert dask.config.get("scheduler", None) is None  # other Dask code of this process has no default client
     for system in systems:
         assert same_tables(rated(lake, f"games-{system}"), rated(expected(system)))
 
 
-def test_history__is_rated_on_the_cluster_of_a_client(site: Site) -> None:
+def test_rate_history__uses_the_cluster_of_a_client(site: Site) -> None:
     results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
     with distributed.Client(site.address, set_as_default=False) as client:
         history = rate_history(results, engine=client)
@@ -228,14 +230,14 @@ def test_history__is_rated_on_the_cluster_of_a_client(site: Site) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("systems", [("elo-mmr",), ("elo-mmr", "glicko")], ids=["one-run", "two-runs"])
 def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: tuple[str, ...]) -> None:
-    """A terminal sends it to every process of the command."""
+    """A terminal sends the signal to every process of the command."""
     lake = lake_of(tmp_path, synthetic(400, n_players=3000, size=2900, spice=False))
     words = ["rate", "--dataset", "games", "--engine", "dask", "--workers", "2", "--lake", lake.url]
     program = "from ranklake.flows.common import progress\nprogress.FIRST_SECONDS = 0.0\n"
     program += "from ranklake.flows.cli.main import main\nmain()"
-    told = [word for system in systems for word in ("--system", system)]
+    options = [word for system in systems for word in ("--system", system)]
     with subprocess.Popen(
-        [sys.executable, "-c", program, *words, *told],
+        [sys.executable, "-c", program, *words, *options],
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -254,7 +256,7 @@ def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: t
 
 
 @pytest.mark.slow
-def test_cluster__says_what_is_wrong_within_ten_seconds(tmp_path: Path, monkeypatch) -> None:
+def test_cluster__reports_errors_within_ten_seconds(tmp_path: Path, monkeypatch) -> None:
     began = time.monotonic()
     with pytest.raises(EngineError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1 .*start one with"):
         Cluster("tcp://127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""However a history is spread over workers, its answer has the bits of one."""
+"""Ratings have the same bits for every partitioning of the players."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_partitioned__has_the_same_bits_for_any_number_of_workers_and_shards(
 
 
 @pytest.mark.parametrize("long", [0, 10**9], ids=["long", "short"])
-def test_partitioned__looks_ahead_to_the_next_parts_without_changing_a_bit(
+def test_partitioned__looks_ahead_without_changing_a_bit(
     system: System, expected, long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", long)
@@ -59,7 +59,7 @@ def test_partitioned__looks_ahead_to_the_next_parts_without_changing_a_bit(
     assert same(rater, walk(rater, parts), expected)
 
 
-def test_partitioned__goes_on_from_what_it_stored(system: System, expected) -> None:
+def test_partitioned__resumes_from_stored_beliefs(system: System, expected) -> None:
     rounds, params = around(system.small), params_of(system)
     one = PartitionedRater(system, params, N_PLAYERS, InProcessEngine(2))
     first = walk(one, [rounds.part(0, 4)])
@@ -74,14 +74,14 @@ def test_partitioned__goes_on_from_what_it_stored(system: System, expected) -> N
 
 def test_partitioned__batches_without_rounds_change_nothing(system: System, expected) -> None:
     rounds = around(system.small)
-    parts = [rounds.part(i // 2, (i + 1) // 2) for i in range(2 * len(rounds) + 1)]  # every other one is empty
+    parts = [rounds.part(i // 2, (i + 1) // 2) for i in range(2 * len(rounds) + 1)]  # every second one is empty
     rater = PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(2))
     outcomes = list(rater.rate_batches(parts))
     assert [len(outcome.mu) for outcome in outcomes] == [part.n_rows for part in parts]
     assert same(rater, joined(outcomes), expected)
 
 
-def test_partitioned__gives_no_beliefs_while_a_round_is_computed() -> None:
+def test_partitioned__refuses_to_return_beliefs_during_a_round() -> None:
     system = SYSTEMS["elo-mmr"]
     rounds = around(system.small)
     rater = PartitionedRater(system, system.params(), N_PLAYERS, InProcessEngine(2))

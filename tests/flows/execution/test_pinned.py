@@ -1,4 +1,4 @@
-"""Runs side by side are each held by one worker, and rounds come to it once for all of them."""
+"""Several runs, each held by one worker; each batch is sent to a worker once for all its runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def empty_cache(monkeypatch: pytest.MonkeyPatch) -> BatchCache:
 
 @pytest.fixture
 def given(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many parts each trip took along."""
+    """The number of batches sent by each call."""
     counts: list[int] = []
     call_all = InProcessActorGroup.call_all
 
@@ -47,7 +47,7 @@ def parts_of(rounds: Rounds) -> list[Rounds]:
 
 
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=list(SYSTEMS))
-def test_pinned__has_the_bits_of_here(system: System) -> None:
+def test_pinned__has_the_bits_of_the_local_rater(system: System) -> None:
     params, parts = params_of(system), parts_of(around(system.small))
     here, pinned = (
         LocalRater(system, params, N_PLAYERS, Serial()),
@@ -61,27 +61,25 @@ def test_pinned__has_the_bits_of_here(system: System) -> None:
     assert same_bits((walk(other, parts[4:]),), (walk(here, parts[4:]),))
 
 
-def test_pinned__rounds_come_to_a_worker_once_for_all_runs(given: list[int]) -> None:
+def test_pinned__sends_a_batch_to_a_worker_once_for_all_runs(given: list[int]) -> None:
     parts = parts_of(around(ELO_MMR.small))
     for name in ("elo-mmr", "glicko", "elo"):
         walk(PinnedRater(SYSTEMS[name], SYSTEMS[name].params(), N_PLAYERS, InProcessEngine(1)), parts)
     trips = -(-len(parts) // ranklake.flows.execution.pinned.TRIP_BATCHES)
-    assert given[: 2 * trips : 2] == [0] * trips  # the first run asks whether they are there, and brings them
+    assert given[: 2 * trips : 2] == [0] * trips  # the first run asks for the digests, and then sends the batches
     assert sum(given[: 2 * trips]) == len(parts)
     assert given[2 * trips :] == [0] * 2 * trips
 
 
-def test_pinned__what_is_on_the_shelf_no_more_is_brought_again(
-    monkeypatch: pytest.MonkeyPatch, given: list[int]
-) -> None:
-    monkeypatch.setattr(ranklake.flows.execution.pinned, "_CACHE", BatchCache(1))  # room for the last part alone
+def test_pinned__sends_a_dropped_batch_again(monkeypatch: pytest.MonkeyPatch, given: list[int]) -> None:
+    monkeypatch.setattr(ranklake.flows.execution.pinned, "_CACHE", BatchCache(1))  # room for the last batch only
     parts = parts_of(around(ELO_MMR.small))
     here = LocalRater(ELO_MMR, ELO_MMR.params(), N_PLAYERS, Serial())
     pinned = PinnedRater(ELO_MMR, ELO_MMR.params(), N_PLAYERS, InProcessEngine(1))
     assert same_bits((walk(pinned, parts),), (walk(here, parts),))
 
 
-def test_cache__forgets_first_what_was_not_asked_for_longest() -> None:
+def test_cache__drops_the_least_recently_used_batch() -> None:
     one, two, three = (around(5).part(i, i + 1) for i in range(3))
     cache = BatchCache(ranklake.flows.execution.pinned._size(one) + ranklake.flows.execution.pinned._size(two))
     cache.put(b"1", one)
@@ -92,16 +90,14 @@ def test_cache__forgets_first_what_was_not_asked_for_longest() -> None:
     assert cache.get(b"3") is three
 
 
-def test_pinned__takes_no_more_rows_along_than_a_trip_is_worth(
-    monkeypatch: pytest.MonkeyPatch, given: list[int]
-) -> None:
+def test_pinned__limits_the_rows_of_a_call(monkeypatch: pytest.MonkeyPatch, given: list[int]) -> None:
     monkeypatch.setattr(ranklake.flows.execution.pinned, "TRIP_ROWS", 1)
     parts = parts_of(around(ELO_MMR.small))
     walk(PinnedRater(ELO_MMR, ELO_MMR.params(), N_PLAYERS, InProcessEngine(1)), parts)
     assert len(given) == 2 * len(parts)
 
 
-def test_open_rater__a_worker_holds_no_more_players_than_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_rater__limits_the_players_of_a_pinned_run(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = PinnedPlacement(InProcessEngine(2))
     assert isinstance(open_rater(ELO_MMR, ELO_MMR.params(), 10, engine), PinnedRater)
     monkeypatch.setattr(ranklake.flows.execution.factory, "MAX_PINNED_PLAYERS", 9)

@@ -1,4 +1,4 @@
-"""Real worker processes, killed and stopped in every phase of a round: the ratings keep their bits."""
+"""Worker processes killed and stopped in every phase of a round: the ratings have the same bits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def three() -> Iterator[ProcessEngine]:
 
 
 def strike(engine: ProcessEngine, phase: str, blow: Callable[[ProcessEngine], None]) -> None:
-    """Strike once, right before the first order of a phase goes out."""
+    """Call ``blow`` once, before the first call of a phase."""
     done = []
 
     def before(names: list[str]) -> None:
@@ -67,7 +67,7 @@ def freeze_one(engine: ProcessEngine) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("phase", PHASES)
-def test_rate__goes_on_when_a_worker_is_killed(
+def test_rate__continues_when_a_worker_is_killed(
     three: ProcessEngine, expected: Lake, tmp_path: Path, phase, caplog
 ) -> None:
     lake = lake_of(tmp_path, CONTESTS)
@@ -79,7 +79,7 @@ def test_rate__goes_on_when_a_worker_is_killed(
 
 
 @pytest.mark.slow
-def test_rate__goes_on_when_a_worker_freezes(expected: Lake, tmp_path: Path, caplog) -> None:
+def test_rate__continues_when_a_worker_freezes(expected: Lake, tmp_path: Path, caplog) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with ProcessEngine(2, timeout=3.0) as engine, caplog.at_level(logging.WARNING):
         strike(engine, "finish_round", freeze_one)
@@ -91,7 +91,7 @@ def test_rate__goes_on_when_a_worker_freezes(expected: Lake, tmp_path: Path, cap
 
 @pytest.mark.slow
 def test_rate__waits_for_a_slow_worker(expected: Lake, tmp_path: Path) -> None:
-    """A worker that is stopped and let go on again soon after is slow, not dead."""
+    """A worker that is stopped and continued soon after is not lost."""
     lake = lake_of(tmp_path, CONTESTS)
     with ProcessEngine(2, timeout=60.0) as engine:
         pid = engine.alive[0].process.pid
@@ -105,7 +105,9 @@ def test_rate__waits_for_a_slow_worker(expected: Lake, tmp_path: Path) -> None:
     assert same_tables(rated(lake), rated(expected))
 
 
-def test_rate__tells_how_far_it_came_when_all_are_killed(three: ProcessEngine, expected: Lake, tmp_path: Path) -> None:
+def test_rate__names_the_committed_rounds_when_all_workers_are_killed(
+    three: ProcessEngine, expected: Lake, tmp_path: Path
+) -> None:
     def kill_all(engine: ProcessEngine) -> None:
         for worker in engine.alive:
             os.kill(worker.process.pid, signal.SIGKILL)

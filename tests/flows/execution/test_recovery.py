@@ -1,4 +1,4 @@
-"""Workers are lost at any moment: what is left goes on, and the lake ends up as if nothing had happened."""
+"""After the loss of workers at any call, the run continues, and the lake has the same content."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def expected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", range(1, 42, 4))
-def test_rate__goes_on_when_a_worker_is_lost_at_any_order(expected, tmp_path: Path, moment: int, caplog) -> None:
+def test_rate__continues_when_a_worker_is_lost_at_any_call(expected, tmp_path: Path, moment: int, caplog) -> None:
     system, other, before = expected
     lake, engine = lake_of(tmp_path, CONTESTS), InProcessEngine(3, {moment}, then=[2])
     with caplog.at_level(logging.WARNING):
@@ -59,17 +59,17 @@ def test_rate__goes_on_when_a_worker_is_lost_at_any_order(expected, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_rate__goes_on_through_loss_upon_loss(tmp_path: Path) -> None:
+def test_rate__continues_through_repeated_losses(tmp_path: Path) -> None:
     contests = synthetic(150)
     lake, engine = lake_of(tmp_path, contests), InProcessEngine(3, range(20, 400, 20), then=[1, 4, 2, 3])
     report = rate_run(lake, engine=engine)
-    assert report.recoveries > ranklake.flows.rating.plan_runner.RECOVERIES  # there were new rounds in between
+    assert report.recoveries > ranklake.flows.rating.plan_runner.RECOVERIES  # new rounds were committed in between
     other = lake_of(tmp_path / "other", contests)
     rate_run(other, engine=Serial())
     assert same_tables(rated(lake), rated(other))
 
 
-def test_rate__gives_up_when_every_crew_is_lost_and_leaves_a_valid_beginning(tmp_path: Path) -> None:
+def test_rate__fails_when_every_group_is_lost_and_leaves_a_valid_prefix(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with pytest.raises(
         EngineError, match=r"run run: .*5 times without a new round; its first \d+ rounds are committed"
@@ -81,7 +81,7 @@ def test_rate__gives_up_when_every_crew_is_lost_and_leaves_a_valid_beginning(tmp
     assert same_tables(rated(lake), rated(other))
 
 
-def test_rate__says_how_far_it_came_when_nobody_is_left(tmp_path: Path) -> None:
+def test_rate__names_the_committed_rounds_when_no_worker_is_left(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with pytest.raises(EngineError, match=r"run run: the engine has no workers; its first \d+ rounds are committed"):
         rate_run(lake, engine=InProcessEngine(2, {25}, then=[0]))
@@ -99,7 +99,7 @@ def test_rate__keeps_an_exclusion_through_a_recovery(tmp_path: Path) -> None:
     assert same_tables(rated(lake), rated(other))
 
 
-def test_history__starts_again_when_workers_are_lost(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+def test_rate_history__starts_again_when_workers_are_lost(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
     results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
     monkeypatch.setattr(ranklake.flows.frames.rating, "open_engine", lambda name, workers: InProcessEngine(2, {2, 5}))
     history = rate_history(results, engine="dask")

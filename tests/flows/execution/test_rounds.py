@@ -1,4 +1,4 @@
-"""However a round is shared out, its answer has the same bits."""
+"""Ratings have the same bits for every engine and block size."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_engines__agree_on_a_round_in_which_all_but_one_tie(system: System, engi
 @pytest.mark.slow
 @given(histories(max_rounds=8))
 @repeatable(20)
-def test_small_rounds__in_one_call_or_in_many_have_the_same_bits(system: System, contests) -> None:
+def test_small_rounds__in_one_call_or_several_have_the_same_bits(system: System, contests) -> None:
     rounds = to_rounds(contests)
     (params, together), (_, apart) = (store(system, len(POOL)) for _ in range(2))
     whole = rate_rounds(system, params, together, rounds, Serial())
@@ -88,7 +88,7 @@ def test_small_rounds__between_large_ones_have_the_same_bits(system: System, exp
     assert same_bits(beliefs, expected[0])
 
 
-def test_rate_rounds__of_no_rounds_is_no_outcome(system: System) -> None:
+def test_rate_rounds__of_no_rounds_is_empty(system: System) -> None:
     params, beliefs = store(system, 3)
     before = beliefs.columns()
     outcome = rate_rounds(system, params, beliefs, Rounds.from_columns([0], [], [], []), Serial())
@@ -113,7 +113,7 @@ def test_map__covers_every_item_once(n: int, block_size: int | None) -> None:
 
 
 @pytest.mark.parametrize("bad", [0, 37, 99])
-def test_map__raises_here_what_was_raised_there_after_the_others_have_ended(engine, bad: int) -> None:
+def test_map__raises_the_first_error_after_all_ranges_have_ended(engine, bad: int) -> None:
     begun, ended = [], []  # appending is atomic
 
     def work(start: int, stop: int) -> None:
@@ -129,12 +129,12 @@ def test_map__raises_here_what_was_raised_there_after_the_others_have_ended(engi
     assert sorted(begun) == sorted(ended)
     done = []
     engine.map(lambda start, stop: done.append(stop - start), 100)
-    assert sum(done) == 100  # still fit for work
+    assert sum(done) == 100  # the engine still works
 
 
 @pytest.mark.parametrize("where", ["caller", "other"])
-def test_map__raises_what_was_raised_in_either_kind_of_thread(where: str) -> None:
-    """Two hands meet before one of them fails, so that each of them has had its piece."""
+def test_map__raises_errors_of_the_calling_thread_and_of_others(where: str) -> None:
+    """A barrier ensures that both threads have a range before one fails."""
     meet, caller = threading.Barrier(2, timeout=30), threading.current_thread()
 
     def work(start: int, stop: int) -> None:
@@ -146,7 +146,7 @@ def test_map__raises_what_was_raised_in_either_kind_of_thread(where: str) -> Non
         engine.map(work, 2)
 
 
-def test_open_engine__knows_its_engines() -> None:
+def test_open_engine__opens_engines_by_name() -> None:
     for name in ("serial", "threads"):
         assert name in ENGINES
         with open_engine(name, 2) as engine:

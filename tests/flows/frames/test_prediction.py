@@ -1,4 +1,4 @@
-"""Prediction: expected places, what a place would do, the place that is needed; from frames and from a lake."""
+"""Prediction from frames and from a lake: expected places, ratings after a place, and the needed place."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def believed(contests: list[Contest], name: str) -> pd.DataFrame:
     return beliefs
 
 
-def test_expected_places__add_up_and_follow_the_chances(name: str, contests: list[Contest]) -> None:
+def test_expected_places__sum_to_their_total_and_follow_the_chances(name: str, contests: list[Contest]) -> None:
     prediction = predict(believed(contests, name), FIELD, system=name)
     n, chances, places = len(FIELD), prediction.chances(), prediction.expected_places()
     assert np.isclose(places.sum(), n * (n + 1) / 2, rtol=1e-12)
@@ -50,8 +50,8 @@ def test_expected_places__add_up_and_follow_the_chances(name: str, contests: lis
     assert prediction.chance("player 0", "player 0") == 0.5
 
 
-def test_expected_places__of_a_large_field_are_those_of_its_pairs_one_by_one() -> None:
-    """More than fit into memory at once: every block of rows sees the whole field."""
+def test_expected_places__of_a_large_field_equal_sums_over_single_pairs() -> None:
+    """The field is larger than a block of rows."""
     rng = np.random.default_rng(2)
     beliefs = dict(enumerate(rng.normal(1500, 300, 1500)))
     prediction = predict(beliefs, list(beliefs), system="elo")
@@ -62,14 +62,14 @@ def test_expected_places__of_a_large_field_are_those_of_its_pairs_one_by_one() -
 
 @pytest.mark.parametrize("system", ["elo-mmr", "elo-mmx", "topcoder"])
 def test_expected_places__are_the_mean_places_of_drawn_rounds(system: str, contests: list[Contest]) -> None:
-    """A twin that plays: performances drawn by the model's law, places counted."""
+    """A twin by simulation: performances drawn from the model, places counted."""
     beliefs = believed(contests, system)
     prediction = predict(beliefs, FIELD, system=system)
     rng, n_drawn = np.random.default_rng(8), 200_000
     table = prediction.table()
     if system == "topcoder":
         spread = table["sigma"].to_numpy()
-    else:  # Elo-MMR's limits by default: u = 0.2, s = 80; gamma^2 = u s^2 and beta^2 = (1 + 1 / u) s^2
+    else:  # Elo-MMR's default limits: u = 0.2, s = 80; gamma^2 = u s^2 and beta^2 = (1 + 1 / u) s^2
         spread = np.sqrt(table["sigma"].to_numpy() ** 2 + 0.2 * 80**2 + (1 + 1 / 0.2) * 80**2)
     noise = rng.logistic(size=(n_drawn, len(FIELD))) * np.sqrt(3) / np.pi
     noise = noise if system == "elo-mmr" else rng.normal(size=noise.shape)
@@ -78,8 +78,8 @@ def test_expected_places__are_the_mean_places_of_drawn_rounds(system: str, conte
     assert np.allclose(places.mean(axis=0), prediction.expected_places(), atol=4 * len(FIELD) / 2 / np.sqrt(n_drawn))
 
 
-def test_outcomes__are_what_rating_that_round_gives(name: str, contests: list[Contest]) -> None:
-    """To the bit: ``rate_history`` goes on from the same beliefs, with the player in each place in turn."""
+def test_outcomes__equal_the_ratings_of_that_round(name: str, contests: list[Contest]) -> None:
+    """To the bit: ``rate_history`` rates the round from the same beliefs, with the player at each place."""
     beliefs = believed(contests, name)
     later = int(beliefs["last_time_seconds"].max()) + 86_400
     prediction = predict(beliefs, FIELD, system=name, time_seconds=later, weight=0.7)
@@ -97,17 +97,17 @@ def test_outcomes__are_what_rating_that_round_gives(name: str, contests: list[Co
             assert (row["place"], row["mu"], row["sigma"]) == (place, after["mu"], after["sigma"])
 
 
-def test_outcomes__leave_the_prediction_as_it_was(name: str, contests: list[Contest]) -> None:
+def test_outcomes__do_not_change_the_prediction(name: str, contests: list[Contest]) -> None:
     prediction = predict(believed(contests, name), FIELD, system=name)
     before, first = prediction.table(), prediction.outcomes("player 3")
     assert prediction.outcomes("player 3").equals(first)
     assert prediction.table().equals(before)
 
 
-def test_place_needed__is_the_last_that_is_enough(name: str, contests: list[Contest]) -> None:
+def test_place_needed__is_the_last_sufficient_place(name: str, contests: list[Contest]) -> None:
     prediction = predict(believed(contests, name), FIELD, system=name)
     rating = prediction.outcomes("player 12")["rating"].to_numpy()
-    assert np.all(np.diff(rating) <= 1e-9), "a better place is never rated lower in its round"
+    assert np.all(np.diff(rating) <= 1e-9), "a better place has a lower rating"
     for place in range(1, len(FIELD) + 1):
         assert (
             prediction.place_needed("player 12", rating[place - 1])
@@ -117,7 +117,7 @@ def test_place_needed__is_the_last_that_is_enough(name: str, contests: list[Cont
     assert prediction.place_needed("player 12", rating.min() - 1.0) == len(FIELD)
 
 
-def test_change__of_the_rating_shown_is_against_what_was_shown_before(name: str, contests: list[Contest]) -> None:
+def test_change__is_the_difference_of_display_ratings(name: str, contests: list[Contest]) -> None:
     prediction = predict(believed(contests, name), FIELD, system=name)
     outcomes = prediction.outcomes("player 0", [2, 5])
     shown = prediction.table().loc["player 0", "rating"]
@@ -125,8 +125,8 @@ def test_change__of_the_rating_shown_is_against_what_was_shown_before(name: str,
     assert outcomes["place"].tolist() == [2, 5]
 
 
-def test_predict__lets_time_pass_until_the_round(contests: list[Contest]) -> None:
-    """Idle time makes a rating less certain: the chances of the better player draw near to one half."""
+def test_predict__diffuses_beliefs_until_the_round(contests: list[Contest]) -> None:
+    """Idle time increases sigma: the chance of the better player approaches one half."""
     _, beliefs = rate_history(frame_of(contests), drift_per_day=50.0, return_beliefs=True)
     best, worst = beliefs["mu"].idxmax(), beliefs["mu"].idxmin()
     last = int(beliefs["last_time_seconds"].max())
@@ -137,7 +137,7 @@ def test_predict__lets_time_pass_until_the_round(contests: list[Contest]) -> Non
     assert 0.5 < late < soon
 
 
-def test_predict__takes_new_players_of_elosrm_where_they_start_now(contests: list[Contest]) -> None:
+def test_predict__uses_the_current_initial_rating_of_elosrm(contests: list[Contest]) -> None:
     beliefs = believed(contests, "elo-srm")
     prediction = predict(beliefs, ["player 0", "nobody yet"], system="elo-srm")
     assert prediction.table().loc["nobody yet", "mu"] == pytest.approx(1200 + 0.63 * beliefs.attrs["events"])
@@ -153,13 +153,13 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "told"), BAD)
-def test_predict__says_what_is_wrong(arguments: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+@pytest.mark.parametrize(("arguments", "message"), BAD)
+def test_predict__reports_invalid_arguments(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         predict(**({"beliefs": None} | arguments))
 
 
-def test_prediction__refuses_strangers_and_places_beyond_the_field() -> None:
+def test_prediction__refuses_unknown_players_and_places() -> None:
     prediction = predict({"a": 1500.0, "b": 1600.0}, ["a", "b"])
     with pytest.raises(ValueError, match="player 'c' does not take part"):
         prediction.chance("a", "c")
@@ -176,7 +176,7 @@ def lake(tmp_path: Path, contests: list[Contest]) -> Lake:
     return lake
 
 
-def test_command__tells_what_the_notebook_door_tells(
+def test_command__has_the_values_of_the_function(
     invoke: Command, lake: Lake, contests: list[Contest], tmp_path: Path
 ) -> None:
     there = ("--run", "run", "--lake", tmp_path)
@@ -190,22 +190,22 @@ def test_command__tells_what_the_notebook_door_tells(
     pairs = list(csv.DictReader(io.StringIO(invoke("predict", *handles, "--pairs", "--format", "csv", *there).out)))
     assert len(pairs) == len(handles) * (len(handles) - 1)
     assert float(pairs[0]["chance"]) == door.chance(pairs[0]["handle"], pairs[0]["against"])
-    told = invoke("predict", *handles, "--newcomers", 1, "--of", handles[0], "--format", "json", *there).out
-    assert [row["rating"] for row in json.loads(told)] == door.outcomes(handles[0])["rating"].tolist()
+    result = invoke("predict", *handles, "--newcomers", 1, "--of", handles[0], "--format", "json", *there).out
+    assert [row["rating"] for row in json.loads(result)] == door.outcomes(handles[0])["rating"].tolist()
 
 
-def test_command__reads_a_field_from_a_file_and_finds_the_place_needed(
+def test_command__reads_entrants_from_a_file_and_finds_the_needed_place(
     invoke: Command, lake: Lake, tmp_path: Path, contests: list[Contest]
 ) -> None:
     (tmp_path / "field.txt").write_text("player 1\nplayer 2\r\n\nplayer 4\n", encoding="utf-8")
     there = ("--run", "run", "--lake", tmp_path, "--field", tmp_path / "field.txt")
     door = predict(believed(contests, "elo-mmr"), ["player 9", "player 1", "player 2", "player 4"])
     second = door.outcomes("player 9")["rating"][1]
-    told = invoke("predict", "--of", "player 9", "--target", second - 0.5, *there)
-    assert (told.code, told.err) == (0, "")
-    assert "'player 9' needs place 2 or better of 4" in told.out
-    told = invoke("predict", "--of", "player 9", "--target", 9999, *there)
-    assert "does not come to a rating of 9999 in this round: the first place leads to" in told.out
+    result = invoke("predict", "--of", "player 9", "--target", second - 0.5, *there)
+    assert (result.code, result.err) == (0, "")
+    assert "'player 9' needs place 2 or better of 4" in result.out
+    result = invoke("predict", "--of", "player 9", "--target", 9999, *there)
+    assert "does not come to a rating of 9999 in this round: the first place leads to" in result.out
     assert invoke("predict", "--of", "player 9", "--target", 9999, "--format", "csv", *there).out.count("\n") == 1
 
 
@@ -213,10 +213,10 @@ def test_command__shows_tables_of_hostile_handles(invoke: Command, tmp_path: Pat
     names = ["[red]x[/red]", "a\u202eb", "tab\there"]
     lake = lake_of(tmp_path, [contest("1", *names), contest("2", *reversed(names))])
     rate_run(lake)
-    told = invoke("predict", *names, "--run", "run", "--lake", tmp_path)
-    assert told.code == 0
-    assert "[red]x[/red]" in told.out
-    assert "\u202e" not in told.out
+    result = invoke("predict", *names, "--run", "run", "--lake", tmp_path)
+    assert result.code == 0
+    assert "[red]x[/red]" in result.out
+    assert "\u202e" not in result.out
     assert invoke("predict", *names, "--of", names[1], "--run", "run", "--lake", tmp_path).code == 0
     assert "%" in invoke("predict", *names, "--pairs", "--run", "run", "--lake", tmp_path).out
 
@@ -233,29 +233,29 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
-def test_command__says_what_is_wrong(
-    invoke: Command, lake: Lake, arguments: list[str], code: int, told: str, tmp_path: Path
+@pytest.mark.parametrize(("arguments", "code", "message"), WRONG)
+def test_command__reports_errors(
+    invoke: Command, lake: Lake, arguments: list[str], code: int, message: str, tmp_path: Path
 ) -> None:
-    assert told in invoke.refuses("predict", *arguments, "--run", "run", "--lake", tmp_path, code=code)
+    assert message in invoke.refuses("predict", *arguments, "--run", "run", "--lake", tmp_path, code=code)
 
 
-def test_command__wants_a_run_that_was_finished(invoke: Command, tmp_path: Path, contests: list[Contest]) -> None:
+def test_command__refuses_an_interrupted_run(invoke: Command, tmp_path: Path, contests: list[Contest]) -> None:
     lake = lake_of(tmp_path, contests)
     assert "no run" in invoke.refuses("predict", "player 1", "player 2", "--run", "run", "--lake", tmp_path)
     rate_run(lake)
     for snapshot in (tmp_path / "runs" / "run" / "snapshots").iterdir():
         (snapshot / "manifest.json").unlink()
-    told = invoke.refuses("predict", "player 1", "player 2", "--run", "run", "--lake", tmp_path)
-    assert "` finishes it" in told
+    result = invoke.refuses("predict", "player 1", "player 2", "--run", "run", "--lake", tmp_path)
+    assert "` finishes it" in result
 
 
-def test_command__takes_players_who_came_after_the_run_for_newcomers(
+def test_command__treats_players_without_ratings_as_newcomers(
     invoke: Command, lake: Lake, contests: list[Contest], tmp_path: Path
 ) -> None:
     ingest(lake, [*contests, contest("late", "somebody else", "player 1")])
-    told = invoke("predict", "player 1", "somebody else", "--format", "json", "--run", "run", "--lake", tmp_path)
-    rows = {row["handle"]: row for row in json.loads(told.out)}
+    result = invoke("predict", "player 1", "somebody else", "--format", "json", "--run", "run", "--lake", tmp_path)
+    rows = {row["handle"]: row for row in json.loads(result.out)}
     assert (rows["somebody else"]["mu"], rows["somebody else"]["n_rounds"]) == (1500.0, 0)
 
 

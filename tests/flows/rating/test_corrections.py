@@ -286,7 +286,7 @@ def test_leaderboard__of_a_run_that_is_behind_its_data_set_shows_the_contests_it
 def test_player__an_old_name_leads_to_the_history_under_the_new_one(lake: Lake) -> None:
     change(lake, "alias", "player 3", "zed")
     before = player_history(lake, "run", "player 3")
-    assert (before.handle, "`ranklake rate` has not been told yet" in before.note) == ("player 3", True)
+    assert (before.handle, "the run has the old name" in before.note) == ("player 3", True)
     rate_run(lake)
     after = player_history(lake, "run", "player 3")
     assert (after.handle, after.note) == ("zed", "'player 3' is now 'zed'")
