@@ -56,7 +56,6 @@ def export(
 
     The columns are those of the published tables. The file appears when it is complete.
     """
-
     from ...publication.export import atomic_file, export_rows, write_export
 
     form = form or _SUFFIXES.get(Path(output).suffix.lower(), "csv")

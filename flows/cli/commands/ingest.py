@@ -115,7 +115,6 @@ def ingest_files(
       zcat rows.gz | ranklake ingest files - --input-format jsonl \\
           --dataset chess --lake lake
     """
-
     from ...sources.base import IngestReport
     from ...sources.files.contests import read_contests
 
@@ -262,7 +261,6 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
 @lake_option
 def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake: LakeAddress) -> None:
     """Parse all stored responses of a site again and bring the data set up to date; no request is sent."""
-
     from ...ingestion.sites import normalise_source
     from ...sources.sites.site import find_site
 
@@ -276,7 +274,6 @@ def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake
 
 def _ingest_site(source: str, *, lake: LakeAddress, dataset: str | None, since: str | None, **choices: Any) -> None:
     """Bring a data set up to date with a site, and print the counts."""
-
     from ...common.times import parse_time
     from ...ingestion.sites import ingest_source, open_client
     from ...sources.sites.site import find_site
@@ -310,7 +307,6 @@ def _ingest(
     **how: Any,
 ) -> None:
     """Add contests to a data set, all or none, and print the counts."""
-
     from ...ingestion.files import FILES, ingest_contests
     from ...ingestion.report import FilesReport, counted
 

@@ -38,7 +38,6 @@ some_dataset_option = click.option("--dataset", type=DATASET, help="Only this da
 @lake_option
 def runs(form: str, lake: LakeAddress) -> None:
     """List the data sets and runs of a lake: progress, size on disk, and the current writer."""
-
     from ...maintenance.freshness import update_command
     from ...maintenance.status import status
 
@@ -110,7 +109,6 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
     The merged files stay until the next commit, for processes that still read them. Snapshots that are damaged or of no
     more use are removed.
     """
-
     from ...maintenance.compact import Compaction
     from ...maintenance.compact import compact as compact_lake
 

@@ -43,7 +43,6 @@ def publish(
     lake: LakeAddress,
 ) -> None:
     """Publish a run as tables that any data tool reads: leaderboard, ratings, players, contests."""
-
     from ...publication.publish import publish as publish_run
 
     opened = lake.open()

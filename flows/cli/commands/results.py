@@ -50,7 +50,6 @@ def leaderboard(
     lake: LakeAddress,
 ) -> None:
     """Show the players of a run, best first."""
-
     from ...results.display import rating_format
     from ...results.leaderboard import leaderboard as of_run
 
@@ -81,7 +80,6 @@ def player(
     handle: str, run: str, form: str, safe: bool, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
 ) -> None:
     """Show every rated round of one player, in order; an alias leads to the current name."""
-
     from ...results.players import player_history
 
     with usage():
