@@ -226,7 +226,7 @@ def infinite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
     """A lake whose run has infinite ratings, as release 0.1 left it."""
     lake = lake_of(tmp_path / "lake", [*GAMES[:2], contest("c", "grace", "ada", time_seconds=10**6, weight=1e308)])
     monkeypatch.setattr("ranklake.flows.rating.rate.check_contests", lambda *_: None)
-    monkeypatch.setattr("ranklake.flows.execution.outcomes._check", lambda *_: None)
+    monkeypatch.setattr("ranklake.flows.execution.outcomes._check_numbers", lambda *_: None)
     rate_run(lake, system="elo", k=1e10)
     assert np.isinf(rated(lake)["mu"]).any()
     return lake
