@@ -83,7 +83,7 @@ class PartitionedRater:
                 if now.large:  # while the workers compute the next one
                     since = time.perf_counter()
                     now.put_posteriors(replies)
-                    self._spent("lay out", since)
+                    self._record_phase("pack and unpack", since)
             if now.completes is not None:
                 yield now.completes
             now, following, second = following, second, after
@@ -117,7 +117,7 @@ class PartitionedRater:
                 part = outcome.part(rounds.offsets[start], rounds.offsets[stop])
                 completes = outcome if stop == len(rounds) else None
                 batch = Batch.plan(self._partitioning, start, rounds.part(start, stop), large, part, completes)
-                self._spent("share out", since)
+                self._record_phase("plan", since)
                 yield batch
 
     def _rate_small(self, now: Batch, following: Batch | None) -> None:
@@ -136,7 +136,7 @@ class PartitionedRater:
             following.put_prior(following.carried, prior)
         for queued, places, rows in zip(self._queued, now.places, now.rows, strict=True):
             queued.append(("put", (rows, beliefs.take(places))))
-        self._spent("small rounds", since)
+        self._record_phase("small rounds", since)
 
     def _rate_large(self, now: Batch, following: Batch | None, second: Batch | None) -> list[Any]:
         """Have the workers rate a large round, and fetch for the next batches; each worker's new ratings."""
@@ -148,12 +148,12 @@ class PartitionedRater:
         replies = now.replies()
         if self._shares_summary(now):
             now.outcome.perf[:] = self._all_reduce([reply[0] for reply in replies], now.n_rows)
-            since = self._spent("summary", since)
+            since = self._record_phase("summary", since)
             absorb: list[RemoteCall] = [("absorb", (pack(now.outcome.perf[places]),)) for places in now.places]
             fetch = self._fetch_calls(following, second)
             replies = self._call([[one, *more] for one, more in zip(absorb, fetch, strict=True)], now.n_rows)
         self._receive(following, second, [reply[1:] for reply in replies])
-        self._spent("meet and absorb, next prior", since)
+        self._record_phase("large rounds, next priors", since)
         return [reply[0] for reply in replies]
 
     def _send(self, batch: Batch, following: Batch | None, second: Batch | None) -> None:
@@ -168,13 +168,13 @@ class PartitionedRater:
         ]
         batch.replies = self._overlap.submit(batch.n_rows, self._call, calls, batch.n_rows, to_all, self._take_queued())
         batch.stage = Stage.SENT
-        self._spent("lay out", since)
+        self._record_phase("pack and unpack", since)
 
     def _fetch(self, batch: Batch, following: Batch | None) -> None:
         """Fetch for a batch in a trip of its own."""
         since = time.perf_counter()
         self._receive(batch, following, self._call(self._fetch_calls(batch, following), len(batch.players)))
-        self._spent("prior", since)
+        self._record_phase("priors", since)
 
     def _fetch_calls(self, batch: Batch | None, following: Batch | None) -> list[list[RemoteCall]]:
         """Calls for each worker that fetch the priors of a large round, or the beliefs of the players of small ones.
@@ -205,7 +205,7 @@ class PartitionedRater:
             else:
                 one.beliefs = list(of_workers)
             one.stage = Stage.FETCHED
-        self._spent("lay out", since)
+        self._record_phase("pack and unpack", since)
 
     def _shares_summary(self, batch: Batch) -> bool:
         return batch.n_rows >= self._shared_summary_rows and self._group.size > 1
@@ -244,7 +244,7 @@ class PartitionedRater:
         queued, self._queued = self._queued, self._no_calls()
         return queued
 
-    def _spent(self, phase: str, since: float) -> float:
+    def _record_phase(self, phase: str, since: float) -> float:
         """Add the time since then to a phase; returns the time now."""
         now = time.perf_counter()
         seconds, times = self.phases.get(phase, (0.0, 0))

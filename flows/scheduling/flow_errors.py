@@ -30,7 +30,7 @@ from .expected_errors import expected
 __all__ = ["RETRY_SECONDS", "Rescheduled", "plain_errors", "reschedules"]
 
 RETRY_SECONDS = [60.0, 300.0, 900.0]  # the HTTP client has retried for a minute before
-PASSING = (SourceError, LeaseHeldError)  # a site may recover, a file be repaired, another writer end
+RETRYABLE = (SourceError, LeaseHeldError)  # a site may recover, a file be repaired, another writer end
 _LOGGED = "_ranklake_logged"  # attribute of an error whose message is in the log of the run
 
 
@@ -59,11 +59,11 @@ def plain_errors() -> Iterator[None]:
 
 @contextmanager
 def reschedules() -> Iterator[None]:
-    """The body of a flow: as :func:`plain_errors`, and run again later if it ends with one of the :data:`PASSING`."""
+    """The body of a flow: as :func:`plain_errors`, and run again later if it ends with one of the :data:`RETRYABLE`."""
     try:
         with plain_errors():
             yield
-    except PASSING as error:
+    except RETRYABLE as error:
         _reschedule(error)
         raise
 

@@ -21,7 +21,7 @@ __all__ = [
     "Order",
     "SourceError",
     "contest_number",
-    "screen",
+    "filter_contests",
 ]
 
 _LABELS = 5  # labels of rows in an error
@@ -138,7 +138,7 @@ class IngestReport:
         return lines
 
 
-def screen(
+def filter_contests(
     items: Iterable[Contest | SourceError], report: IngestReport, *, on_error: OnError = "stop", dedupe: bool = False
 ) -> Iterator[Contest]:
     """Pass valid contests on, stop at faults or skip them, and fill the report.
@@ -163,10 +163,10 @@ def screen(
         The first fault, under ``on_error="stop"``.
     """
     with closing(items) if isinstance(items, Generator) else nullcontext():  # close files before an error is reported
-        yield from _screened(items, report, on_error, dedupe)
+        yield from _filtered(items, report, on_error, dedupe)
 
 
-def _screened(
+def _filtered(
     items: Iterable[Contest | SourceError], report: IngestReport, on_error: OnError, dedupe: bool
 ) -> Iterator[Contest]:
     seen: dict[str, str] = {}

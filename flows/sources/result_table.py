@@ -76,11 +76,11 @@ class ResultTable:
         if len(nameless):
             self.faults[int(self.contest_of[nameless[0]])] = unknown
         for row, rule in sorted(faults.items()):
-            self.blame(int(self.contest_of[row]), rule, (row,))
+            self.reject(int(self.contest_of[row]), rule, (row,))
         for i in np.flatnonzero(numbers[sequence] < 0).tolist():
-            self.blame(i, "the contest id is no number; order by time or as given", ())
+            self.reject(i, "the contest id is no number; order by time or as given", ())
         for bad, rule in wrong:
-            self.blame_values("time", bad, rule)
+            self.reject_values("time", bad, rule)
         self.times: list[int] = self.same("time", seconds).tolist()
 
     def _seconds(self, order: Order) -> tuple[Longs, tuple[tuple[Bools, str], ...]]:
@@ -115,20 +115,20 @@ class ResultTable:
     def column(self, key: str) -> pa.ChunkedArray:
         return self.table[self.columns[key]]
 
-    def blame(self, contest: int, rule: str, rows: Sequence[int]) -> None:
+    def reject(self, contest: int, rule: str, rows: Sequence[int]) -> None:
         """Note a contest's first fault; rows from 0."""
         if contest not in self.faults:
             self.faults[contest] = SourceError(rule, self.source, self.ids[contest], rows=[int(r) + 1 for r in rows])
 
-    def blame_rows(self, bad: Bools, word: Callable[[int], tuple[str, Sequence[int]]]) -> None:
-        """Blame each contest that has bad rows for its first one."""
+    def reject_rows(self, bad: Bools, word: Callable[[int], tuple[str, Sequence[int]]]) -> None:
+        """Reject each contest that has bad rows, for its first one."""
         rows = np.flatnonzero(bad)
         contests, first = np.unique(self.contest_of[rows], return_index=True)
         for contest, row in zip(contests.tolist(), rows[first].tolist(), strict=True):
-            self.blame(contest, *word(row))
+            self.reject(contest, *word(row))
 
-    def blame_values(self, key: str, bad: Bools, rule: str) -> None:
-        """Blame contests for the bad values of one column."""
+    def reject_values(self, key: str, bad: Bools, rule: str) -> None:
+        """Reject contests for the bad values of one column."""
         column = self.column(key)
 
         def words(row: int) -> tuple[str, Sequence[int]]:
@@ -137,10 +137,10 @@ class ResultTable:
             hint = "; a decimal comma must be a point" if comma and key not in ("player", "contest") else ""
             return f"{rule}, got {self.columns[key]} = {quoted(value)}{hint}", (row,)
 
-        self.blame_rows(bad, words)
+        self.reject_rows(bad, words)
 
-    def blame_places(self, start: int, lo: Ints, hi: Ints, offsets: Longs, rows: Longs) -> None:
-        """Blame contests from ``start`` on whose places are no possible result; ``rows`` are those of the file."""
+    def reject_places(self, start: int, lo: Ints, hi: Ints, offsets: Longs, rows: Longs) -> None:
+        """Reject contests from ``start`` on whose places are no possible result; ``rows`` are those of the file."""
         at = 0
         while at < len(offsets) - 1:
             base = offsets[at]
@@ -153,11 +153,11 @@ class ResultTable:
             try:
                 check_standings(lo[a:b], hi[a:b])
             except StandingsError as error:
-                self.blame(start + at, error.rule, rows[a + error.first_row : a + error.last_row + 1].tolist())
+                self.reject(start + at, error.rule, rows[a + error.first_row : a + error.last_row + 1].tolist())
             at += 1
 
     def same(self, key: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Each contest's one value of a column; blames contests that have several."""
+        """Each contest's one value of a column; rejects contests that have several."""
         leave_out = "" if self.frame else f"; --column {key}= leaves the column out"
         firsts = values[self.first_row]
 
@@ -166,14 +166,14 @@ class ResultTable:
             rule = f"{self.columns[key]} differs inside the contest: {firsts[contest]} and {values[row]}"
             return rule + leave_out, (self.first_row[contest], row)
 
-        self.blame_rows(values != firsts[self.contest_of], words)
+        self.reject_rows(values != firsts[self.contest_of], words)
         return firsts
 
     def weights(self) -> list[float]:
         if "weight" not in self.columns:
             return [1.0] * len(self.ids)
         values, missing = as_numbers(self.column("weight"), "weight", self.source)
-        self.blame_values("weight", missing | ~WEIGHT.mask(values), f"a weight must be {WEIGHT.rule}")
+        self.reject_values("weight", missing | ~WEIGHT.mask(values), f"a weight must be {WEIGHT.rule}")
         return list(self.same("weight", values.astype(np.float64)).tolist())
 
     def perf_ceilings(self) -> list[float]:
@@ -183,7 +183,7 @@ class ResultTable:
         none = is_blank(self.column("perf_ceiling"))
         values = np.where(none, np.inf, values)
         bad = (missing & ~none) | ~PERF_CEILING.mask(values)
-        self.blame_values("perf_ceiling", bad, f"a ceiling must be {PERF_CEILING.rule}, or empty for none")
+        self.reject_values("perf_ceiling", bad, f"a ceiling must be {PERF_CEILING.rule}, or empty for none")
         return list(self.same("perf_ceiling", values).tolist())
 
     def texts(self, key: str) -> list[str]:
@@ -218,7 +218,7 @@ class ResultTable:
         if duplicates == "error" or not ranked:
             hint = "duplicates='best' or 'last'" if self.frame else "--duplicates best or last"
             known = ranked and self.options is not None
-            self._blame_repeats(players, player_of, earlier, f"; {hint} keeps one row" if known else "")
+            self._reject_repeats(players, player_of, earlier, f"; {hint} keeps one row" if known else "")
         if not ranked:
             lo, hi = self._int32("lo"), self._int32("hi")
             rows = np.lexsort((lo, self.contest_of))
@@ -236,8 +236,8 @@ class ResultTable:
             )
         return places_of(self.contest_of, rank, dropped)
 
-    def _blame_repeats(self, players: pa.StringArray, player_of: Ints, earlier: Longs, hint: str) -> None:
-        self.blame_rows(
+    def _reject_repeats(self, players: pa.StringArray, player_of: Ints, earlier: Longs, hint: str) -> None:
+        self.reject_rows(
             earlier >= 0,
             lambda row: (f"player {quoted(players[player_of[row]].as_py())} stands twice{hint}", (earlier[row], row)),
         )
@@ -247,13 +247,13 @@ class ResultTable:
         key = "rank" if "rank" in self.columns else "score"
         values, missing = as_numbers(self.column(key), key, self.source)
         bad = missing | np.isinf(values)
-        self.blame_values(key, bad, f"a {'place' if key == 'rank' else 'score'} must be a finite number")
+        self.reject_values(key, bad, f"a {'place' if key == 'rank' else 'score'} must be a finite number")
         return values if key == "rank" else ranks_of_scores(np.where(bad, 0, values))
 
     def _int32(self, key: str) -> Ints:
         values, missing = as_numbers(self.column(key), key, self.source)
         bad = missing | ~((values >= INT32.min) & (values <= INT32.max)) | (np.floor(values) != values)
-        self.blame_values(key, bad, "a place must be a whole number that fits an int32")
+        self.reject_values(key, bad, "a place must be a whole number that fits an int32")
         return np.where(bad, 0, values).astype(np.int32)
 
 

@@ -83,7 +83,7 @@ def contests_from_results(
     while start < len(results.ids):
         stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + CHUNK_ROWS, side="right")) - 1)
         a, b = offsets[start], offsets[stop]
-        results.blame_places(start, lo[a:b], hi[a:b], offsets[start : stop + 1] - a, rows[a:b])
+        results.reject_places(start, lo[a:b], hi[a:b], offsets[start : stop + 1] - a, rows[a:b])
         handles = players.take(pa.array(player_of[rows[a:b]], mask=player_of[rows[a:b]] < 0))
         bounds = offsets[start : stop + 1].tolist()
         for i, first, end in zip(range(start, stop), bounds, bounds[1:], strict=False):
@@ -136,7 +136,7 @@ def rounds_from_results(
     results, _, player_of, rows, lo, hi = _read(table, columns, source, "given", options, frame=True)
     weights, ceilings = results.weights(), results.perf_ceilings()
     offsets = results.offsets(rows)
-    results.blame_places(0, lo, hi, offsets, rows)
+    results.reject_places(0, lo, hi, offsets, rows)
     faults = [results.faults[i] for i in sorted(results.faults)]
     if faults and (options is None or options.on_error == "stop" or len(faults) == len(results.ids)):
         raise faults[0]
@@ -164,7 +164,7 @@ def _read(
     """The table by contest, its players, their numbers by row, and the rows by place with their ``lo`` and ``hi``."""
     results = ResultTable(table, columns, source, order, options, faults or {}, frame)
     players, player_of = encode(as_names(results.column("player"), "player", source))
-    results.blame_values("player", player_of < 0, "a player needs a name")
+    results.reject_values("player", player_of < 0, "a player needs a name")
     return results, players, player_of, *results.places(players, player_of)
 
 

@@ -1,7 +1,7 @@
 """Rows of the engine dask: what a round costs beside threads, what a second worker gains, and what many would.
 
 The extrapolation takes what one row of a large round costs in each phase, measured in this process, and what travels:
-the driver shares out and lays out n rows, sends every worker the whole field and takes back n rows; a worker diffuses
+the driver partitions and packs n rows, sends every worker the whole field and takes back n rows; a worker diffuses
 and absorbs its n / W and prepares the summary of all n, whose sums and roots are shared.
 """
 
@@ -152,7 +152,7 @@ def _many_workers(rounds: Rounds) -> Iterator[Result]:
     for workers in (1, 2, 10, 100, 1000):
         down = FIELD * (workers * sent["field"] + sent["own"])
         phases = {
-            "driver lays out": FIELD * (each["share out"] + each["lay out"]),
+            "driver packs": FIELD * (each["plan"] + each["pack and unpack"]),
             "driver's link": (down + FIELD * received) / LINK,
             "trips": 3 * (TRIP + FURTHER * workers),
             "workers, all of the field": FIELD * each["replicated"],
@@ -234,7 +234,7 @@ def _costs(rounds: Rounds) -> tuple[dict[str, float], dict[str, float], float]:
     scale.sent.clear()
     scale.received = 0
     list(rater.rate_batches([rounds]))
-    driver = {name: rater.phases[name][0] - before[name][0] for name in ("share out", "lay out")}
+    driver = {name: rater.phases[name][0] - before[name][0] for name in ("plan", "pack and unpack")}
     n = rounds.n_rows
     replicated = _replicated(rounds)
     shared = (

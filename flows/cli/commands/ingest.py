@@ -145,7 +145,7 @@ def ingest_synthetic(
 ) -> None:
     """Ingest a synthetic history of players whose true skills are known; the same seed gives the same contests."""
     from ...common.settings import convert_fields, parse_settings
-    from ...sources.base import IngestReport, screen
+    from ...sources.base import IngestReport, filter_contests
     from ...sources.synthetic import PRESETS, generate
 
     with usage():
@@ -154,7 +154,8 @@ def ingest_synthetic(
         changes = convert_fields(type(PRESETS[preset]), parse_settings(settings), f"preset {preset}")
         chosen = dataclasses.replace(PRESETS[preset], **changes)
     report = IngestReport()
-    _ingest(lake, dataset or preset, screen(generate(chosen, seed), report), report, rewrite=rewrite, steal=steal)
+    contests = filter_contests(generate(chosen, seed), report)
+    _ingest(lake, dataset or preset, contests, report, rewrite=rewrite, steal=steal)
 
 
 @ingest.command("codeforces", short_help="Ingest the rated rounds of Codeforces.")

@@ -13,7 +13,7 @@ from ranklake.storage.datasets.contests import Contest
 
 from ..archives.archive import ARCHIVES, open_members
 from ..archives.members import Member
-from ..base import IngestReport, OnError, Order, SourceError, screen
+from ..base import IngestReport, OnError, Order, SourceError, filter_contests
 from ..limits import Limits
 from ..options import ReadOptions
 from .inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
@@ -55,7 +55,7 @@ def read_contests(
         ``stop`` at the first contest with a fault (the default), or ``skip`` it and list it in the report. Damage to
         the file as a whole always stops.
     dedupe
-        Drop contests that repeat an earlier one, see :func:`ranklake.flows.sources.base.screen`.
+        Drop contests that repeat an earlier one, see :func:`ranklake.flows.sources.base.filter_contests`.
     report
         Filled while contests are read.
     options
@@ -76,14 +76,14 @@ def read_contests(
     source = paths[0] if len(paths) == 1 else f"{paths[0]} and others"
     with _memory_of(source):
         items = _items(paths, options, report)
-    return _screened(items, options, report, source)
+    return _filtered(items, options, report, source)
 
 
-def _screened(
+def _filtered(
     items: Iterable[Contest | SourceError], options: ReadOptions, report: IngestReport, source: str
 ) -> Iterator[Contest]:
     with _memory_of(source):
-        yield from screen(items, report, on_error=options.on_error, dedupe=options.dedupe)
+        yield from filter_contests(items, report, on_error=options.on_error, dedupe=options.dedupe)
 
 
 @contextmanager

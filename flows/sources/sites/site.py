@@ -30,8 +30,8 @@ __all__ = [
     "Site",
     "contest_of",
     "decode",
+    "describe_mismatch",
     "find_site",
-    "misfit",
 ]
 
 SITES = {
@@ -198,8 +198,8 @@ def decode(decoder: msgspec.json.Decoder[T], document: Document, source: str, bo
         try:
             return decoder.decode(body)
         except msgspec.ValidationError as error:
-            # The text after the misfit was not read yet: it may be no JSON.
-            rule = misfit(error, msgspec.json.decode(body))
+            # The text after the mismatch was not read yet: it may be no JSON.
+            rule = describe_mismatch(error, msgspec.json.decode(body))
     except msgspec.DecodeError as error:
         page = body.lstrip()[:1] == b"<"
         rule = f"a web page where data should be: {_start(body)}" if page else f"not JSON: {error}: {_start(body)}"
@@ -210,7 +210,7 @@ def decode(decoder: msgspec.json.Decoder[T], document: Document, source: str, bo
     raise SourceError(rule, source, "", document.response.url)
 
 
-def misfit(error: msgspec.ValidationError, data: Any) -> str:
+def describe_mismatch(error: msgspec.ValidationError, data: Any) -> str:
     """A validation error in words: the path and the value there."""
     words, _, path = str(error).partition(" - at ")
     path = path.strip("`")

@@ -20,7 +20,7 @@ from ...common.text import quoted
 from ..base import SourceError
 from ..limits import MAX_HANDLE
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Site, contest_of, misfit
+from .site import DocumentRequest, ListFetcher, Site, contest_of, describe_mismatch
 
 __all__ = ["TopCoder"]
 
@@ -118,4 +118,4 @@ def _rows(document: Document, model: type[T]) -> T:
     try:
         return msgspec.convert(rows, model, strict=False)
     except msgspec.ValidationError as error:
-        raise broken(f"{misfit(error, rows)} among the rows of <{root.tag}>") from None
+        raise broken(f"{describe_mismatch(error, rows)} among the rows of <{root.tag}>") from None
