@@ -1,47 +1,22 @@
-"""Titles: names and colours for ranges of the display rating, such as those of Codeforces.
-
-The titles of a run are those of a command's option ``--titles``; without it, those that ``rate --titles`` wrote to
-``run.json``; without them, Codeforces' titles for data sets from Codeforces, and none for other data sets.
-"""
+"""Titles: names and colours for ranges of the display rating, such as those of Codeforces."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.storage import DamagedError, Dataset, Run
-from ranklake.storage.lake.layout import run_file
-
-__all__ = [
-    "AUTO",
-    "CODEFORCES",
-    "NONE",
-    "RatingFormat",
-    "Title",
-    "Titles",
-    "TitlesChoice",
-    "of_data",
-    "parse_titles",
-    "titles_of",
-]
+__all__ = ["AUTO", "BUILT_IN", "CODEFORCES", "COLUMNS", "NONE", "Title", "Titles", "TitlesChoice"]
 
 AUTO: Literal["auto"] = "auto"  # titles by the default rule
+COLUMNS = ("name", "minimum", "colour")  # of a file of titles
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
-_KEYS = ("name", "minimum", "colour")
-_HOST = "codeforces.com"
-_SCALE = (1000.0, 2000.0)  # mu of a newcomer, rating points; Codeforces' thresholds fit these scales
 _TERMINAL = {  # by Codeforces' colour; a terminal's palette is legible on a dark and on a light background
     "#808080": "bright_black",
     "#008000": "green",
@@ -73,6 +48,31 @@ class Title:
     def style(self) -> str:
         """The colour for a terminal, as a style of the package rich."""
         return _TERMINAL.get(self.colour, self.colour)
+
+    @classmethod
+    def from_row(cls, row: Any, where: str) -> Title:
+        """A checked title from a file or from ``run.json``; ``where`` is its place, for messages.
+
+        Raises
+        ------
+        ValueError
+            The row is not an object with :data:`COLUMNS`, or a value is invalid.
+        """
+        if not isinstance(row, Mapping):
+            raise ValueError(f"{where}: must be an object with {', '.join(COLUMNS)}, got {row!r}")
+        if missing := [key for key in ("name", "colour") if not isinstance(row.get(key), str)]:
+            raise ValueError(f"{where}: {missing[0]} must be a text, got {row.get(missing[0])!r}")
+        if unknown := [key for key in row if key not in COLUMNS]:
+            raise ValueError(f"{where}: has {unknown[0]!r}; a title has {', '.join(COLUMNS)}")
+        minimum = row.get("minimum")
+        if minimum is None or (isinstance(minimum, str) and not minimum.strip()):
+            minimum = -math.inf
+        try:
+            if isinstance(minimum, bool):
+                raise TypeError
+            return cls(row["name"], float(minimum), row["colour"].strip().lower())
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{where}: minimum must be a number, got {minimum!r}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Titles:
 
     def to_json(self) -> Any:
         """The titles for ``run.json``: the name of built-in titles, or all titles."""
-        if self in _BUILT_IN.values():
+        if self in BUILT_IN.values():
             return self.name
         ladder = [
             {"name": one.name, "minimum": None if one.minimum == -math.inf else one.minimum, "colour": one.colour}
@@ -148,15 +148,14 @@ class Titles:
             A title is invalid; the message names it.
         """
         if isinstance(value, str):
-            if value not in _BUILT_IN:
-                raise ValueError(f"titles must be {' or '.join(_BUILT_IN)}, got {value!r}")
-            return _BUILT_IN[value]
+            if value not in BUILT_IN:
+                raise ValueError(f"titles must be {' or '.join(BUILT_IN)}, got {value!r}")
+            return BUILT_IN[value]
         if not isinstance(value, Mapping) or not isinstance(value.get("titles"), list):
-            raise ValueError(
-                f"titles must be {' or '.join(_BUILT_IN)} or an object with a list `titles`, got {value!r}"
-            )
+            raise ValueError(f"titles must be {' or '.join(BUILT_IN)} or an object with a list `titles`, got {value!r}")
         name = str(value.get("name", "unnamed"))
-        return cls(name, tuple(_title(row, f"titles {name}, number {i}") for i, row in enumerate(value["titles"], 1)))
+        rows = enumerate(value["titles"], 1)
+        return cls(name, tuple(Title.from_row(row, f"titles {name}, number {i}") for i, row in rows))
 
     def _steps(self, rating: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """The index of the title of each rating; -1 without a title."""
@@ -183,144 +182,4 @@ CODEFORCES = Titles(
         Title("legendary grandmaster", 3000.0, "#ff0000"),
     ),
 )
-_BUILT_IN = {one.name: one for one in (CODEFORCES, NONE)}
-
-
-@dataclass(frozen=True, slots=True)
-class RatingFormat:
-    """The format of the ratings of a run.
-
-    Attributes
-    ----------
-    titles : Titles
-        The titles of the run.
-    decimals : int
-        Decimals of a display rating; mu and sigma have at least one.
-    """
-
-    titles: Titles
-    decimals: int
-
-    def rating(self, value: float) -> str:
-        """The text of a display rating or a performance."""
-        return f"{value:.{self.decimals}f}"
-
-    def change(self, value: float) -> str:
-        """The text of a difference of ratings, with its sign."""
-        return f"{value:+.{self.decimals}f}"
-
-    def belief(self, value: float) -> str:
-        """The text of a mu or sigma."""
-        return f"{value:.{max(self.decimals, 1)}f}"
-
-    def style(self, value: float) -> str:
-        """The colour of a rating on a terminal; empty without a title."""
-        (title,) = self.titles.each(np.array([value]))
-        return "" if title is None else title.style
-
-
-def titles_of(run: Run, dataset: Dataset, mu_init: float, choice: TitlesChoice = None) -> Titles:
-    """The titles of a run, by the rule of this module.
-
-    Parameters
-    ----------
-    mu_init
-        The mean of a newcomer's belief, rating points.
-
-    Raises
-    ------
-    DamagedError
-        The titles in ``run.json`` are invalid.
-    """
-    if isinstance(choice, Titles):
-        return choice
-    recorded = run.config.get("titles") if choice is None else None
-    if recorded is None:
-        return of_data(dataset, mu_init)
-    try:
-        return Titles.from_json(recorded)
-    except ValueError as error:
-        remedy = f"`ranklake rate --run {run.name} --titles auto` removes the record"
-        raise DamagedError(f"{run_file(run.name)}: {error}; {remedy}", path=run_file(run.name)) from error
-
-
-def of_data(dataset: Dataset, mu_init: float) -> Titles:
-    """Codeforces' titles if the first contest with an address is at Codeforces and the scale fits; otherwise none."""
-    urls = dataset.contests.column("url").drop_null()
-    host = (urlsplit(urls[0].as_py()).hostname or "") if len(urls) else ""
-    fits = _SCALE[0] <= mu_init <= _SCALE[1] and (host == _HOST or host.endswith(f".{_HOST}"))
-    return CODEFORCES if fits else NONE
-
-
-def parse_titles(text: str) -> TitlesChoice:
-    """Parse an option of titles: ``auto``, ``codeforces``, ``none``, or a file, .json or .csv.
-
-    A CSV file has the columns ``name, minimum, colour``; a JSON file a list of objects with these keys, or an object
-    with the list under ``titles``. The lowest title may have no minimum.
-
-    Raises
-    ------
-    ValueError
-        The text or the file is invalid; the message names the file, the row and the rule.
-    """
-    if text == AUTO:
-        return AUTO
-    if text in _BUILT_IN:
-        return _BUILT_IN[text]
-    path = Path(text)
-    if path.suffix.lower() not in (".json", ".csv"):
-        raise ValueError(f"must be auto, {', '.join(_BUILT_IN)}, or a file that ends in .json or .csv, got {text!r}")
-    try:
-        content = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {text!r}") from None
-    except OSError as error:
-        raise ValueError(f"{text}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{text}: must be text in UTF-8") from None
-    rows = _rows_of_csv(content, text) if path.suffix.lower() == ".csv" else _rows_of_json(content, text)
-    titles = tuple(_title(row, f"{text}, title {i}") for i, row in enumerate(rows, 1))
-    if not titles:
-        raise ValueError(f"{text}: has no titles; use `none` for no titles")
-    return Titles(path.name, titles)
-
-
-def _rows_of_csv(content: str, path: str) -> Sequence[Any]:
-    reader = csv.DictReader(io.StringIO(content, newline=""), restkey="more", strict=True)
-    try:
-        rows = list(reader)
-    except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
-    if missing := [key for key in _KEYS if key not in (reader.fieldnames or ())]:
-        raise ValueError(f"{path}: needs the columns {', '.join(_KEYS)}; {missing[0]} is missing")
-    return rows
-
-
-def _rows_of_json(content: str, path: str) -> Sequence[Any]:
-    try:
-        value = json.loads(content)
-    except ValueError as error:
-        raise ValueError(f"{path}: is not JSON ({error})") from None
-    rows = value.get("titles") if isinstance(value, dict) else value
-    if not isinstance(rows, list):
-        raise ValueError(f"{path}: must have a list of titles, or an object with the list under `titles`")
-    return rows
-
-
-def _title(row: Any, where: str) -> Title:
-    """A checked title from a file or from ``run.json``."""
-    if not isinstance(row, Mapping):
-        raise ValueError(f"{where}: must be an object with {', '.join(_KEYS)}, got {row!r}")
-    if missing := [key for key in ("name", "colour") if not isinstance(row.get(key), str)]:
-        raise ValueError(f"{where}: {missing[0]} must be a text, got {row.get(missing[0])!r}")
-    if unknown := [key for key in row if key not in _KEYS]:
-        raise ValueError(f"{where}: has {unknown[0]!r}; a title has {', '.join(_KEYS)}")
-    minimum = row.get("minimum")
-    if minimum is None or (isinstance(minimum, str) and not minimum.strip()):
-        minimum = -math.inf
-    try:
-        if isinstance(minimum, bool):
-            raise TypeError
-        return Title(row["name"], float(minimum), row["colour"].strip().lower())
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{where}: minimum must be a number, got {minimum!r}") from None
+BUILT_IN = {one.name: one for one in (CODEFORCES, NONE)}

@@ -22,12 +22,12 @@ from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 
 from ..common.system_names import SystemName
-from ..common.titles import NONE, RatingFormat
+from ..common.titles import NONE
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rounds import rate_rounds
-from ..results.display import Display
+from ..results.display import Display, RatingFormat
 from .beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs, select_beliefs
 
 __all__ = ["Prediction", "predict"]

@@ -13,10 +13,11 @@ import pyarrow as pa
 from ranklake.storage import Dataset, Lake, Run
 
 from ..common.times import utc
-from ..common.titles import Titles, TitlesChoice, titles_of
+from ..common.titles import Titles, TitlesChoice
 from ..results.display import Display
 from ..results.leaderboard import LeaderboardBuilder, check_rated, rated_contests
 from ..results.players import PlayerHistory
+from ..results.run_titles import titles_of
 from .figures import SERIES, legible, new_figure, title_bands
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ import pyarrow as pa
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
-from ..common.titles import CODEFORCES, TitlesChoice, titles_of
+from ..common.titles import CODEFORCES, TitlesChoice
 from ..results.display import Display
 from ..results.leaderboard import LeaderboardBuilder, check_rated, rated_contests
+from ..results.run_titles import titles_of
 from .prefix_digests import PrefixDigests, as_bytes, digest_of_rows
 
 __all__ = ["Content"]

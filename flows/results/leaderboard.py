@@ -9,8 +9,9 @@ import pyarrow.compute as pc
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 from ranklake.storage.lake.schemas import PUBLISHED
 
-from ..common.titles import Titles, TitlesChoice, titles_of
+from ..common.titles import Titles, TitlesChoice
 from .display import Display
+from .run_titles import titles_of
 
 __all__ = ["LeaderboardBuilder", "check_rated", "leaderboard", "rated_contests"]
 
@@ -91,7 +92,7 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titl
     deviations
         The display rating is mu - deviations (sigma - its limit); by default the system's own factor.
     titles
-        Default: the titles of the run; see :func:`ranklake.flows.common.titles.titles_of`.
+        Default: the titles of the run; see :func:`ranklake.flows.results.run_titles.titles_of`.
 
     Returns
     -------

@@ -13,9 +13,10 @@ from ranklake.storage.datasets.aliases import NEVER, turning_point
 from ranklake.storage.lake.schemas import ROUNDS
 
 from ..common.times import utc
-from ..common.titles import RatingFormat, TitlesChoice, titles_of
-from .display import Display
+from ..common.titles import TitlesChoice
+from .display import Display, RatingFormat
 from .leaderboard import rated_contests
+from .run_titles import titles_of
 
 __all__ = ["PlayerHistory", "candidate_names", "player_history"]
 

@@ -98,7 +98,7 @@ class _TitlesType(_ParamType):
     name = "auto|codeforces|none|FILE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TitlesChoice:
-        from ...common.titles import parse_titles
+        from ...common.title_files import parse_titles
 
         try:
             return parse_titles(value)

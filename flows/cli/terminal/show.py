@@ -19,8 +19,8 @@ from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...common.titles import RatingFormat
     from ...frames.prediction import Prediction
+    from ...results.display import RatingFormat
     from ...results.players import PlayerHistory
 
 __all__ = [

@@ -12,10 +12,12 @@ import pytest
 from helpers.commands import Command
 from helpers.lakes import contest, files, lake_of, rate_run
 
-from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles, of_data, parse_titles
+from ranklake.flows.common.title_files import parse_titles
+from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles
 from ranklake.flows.results.display import rating_format
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.players import player_history
+from ranklake.flows.results.run_titles import default_titles
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, DamagedError, Dataset, Lake, Run
 
@@ -71,8 +73,8 @@ def test_titles__of_codeforces_are_for_its_contests_only(lake: Lake, elsewhere: 
 )
 def test_titles__the_host_of_a_contest_decides(tmp_path: Path, url: str, has: bool) -> None:
     dataset = Dataset.open(lake_of(tmp_path, [at(url, "0")]), "games")
-    assert bool(of_data(dataset, 1500.0)) is has
-    assert not of_data(dataset, 25.0)  # the scale of TrueSkill
+    assert bool(default_titles(dataset, 1500.0)) is has
+    assert not default_titles(dataset, 25.0)  # the scale of TrueSkill
 
 
 def test_titles__stored_by_rate_apply_to_every_command(invoke: Command, lake: Lake, tmp_path: Path) -> None:
