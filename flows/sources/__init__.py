@@ -1,1 +1,1 @@
-"""What a source sends, as checked contests. Nothing here sends a request or writes a file."""
+"""Readers and parsers of sources: they return checked contests, send no requests and write no files."""

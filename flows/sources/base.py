@@ -1,4 +1,4 @@
-"""What all sources share: the error for invalid input, the report of an ingestion, and the filter of contests."""
+"""Parts that all sources use: the error for invalid input, the report of an ingestion, and the filter of contests."""
 
 from __future__ import annotations
 
@@ -45,12 +45,11 @@ class SourceError(Exception):
     member
         The file inside an archive or folder; empty for tables.
     rows
-        The offending rows as the source counts them: from 0, like places, in a standings list; from 1, the header not
-        counted, in a table.
+        Numbers of the invalid rows: from 0, like places, in a standings list; from 1, without the header, in a table.
     lines
-        The lines of a text file, from 1, at which these rows begin; empty where the file has no lines.
+        The lines of a text file, from 1, at which these rows begin; empty if the file has no lines.
     labels
-        The labels of these rows in the index of a data frame; empty where there is no index.
+        The labels of these rows in the index of a data frame; empty without an index.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class SourceError(Exception):
         self.rows, self.lines, self.labels = rows, lines, labels
 
     def __str__(self) -> str:
-        # Both may come from the source itself, at any length.
+        # The source may have chosen both, at any length.
         contest, place = (message(part, LONGEST_PLACE) for part in (self.contest, self.member))
         if contest:
             place = f"contest {contest}{f' ({place})' if place else ''}"
@@ -151,11 +150,11 @@ def filter_contests(
     report
         Filled as contests pass.
     on_error
-        ``stop`` raises the first fault; ``skip`` lists it in the report and goes on. What ``items`` itself raises,
-        such as damage to a whole archive, always stops.
+        ``stop`` raises the first fault; ``skip`` lists it in the report and continues. An error that ``items`` itself
+        raises, such as damage to a whole archive, always stops.
     dedupe
         Drop a contest that repeats an earlier one: the same address or, for contests without one, the same time,
-        weight, ceiling and standings. Titles say nothing: two events may share one.
+        weight, ceiling and standings. Titles are not compared: two events may have the same title.
 
     Raises
     ------
@@ -178,7 +177,7 @@ def _filtered(
             report.left_out.append(LeftOut(item.contest, str(item)))
             continue
         if dedupe:
-            # The digest covers the contest's own id, which a repetition does not share.
+            # The digest covers the contest id, and a repetition has another id.
             same_as = seen.setdefault(item.url or replace(item, contest_id="").content_digest, item.contest_id)
             if same_as != item.contest_id:
                 report.duplicates.append(Duplicate(item.contest_id, same_as))
@@ -196,13 +195,13 @@ def contest_number(contest_id: str) -> int | None:
     return int(contest_id) if re.fullmatch(r"[0-9]{1,18}", contest_id) else None
 
 
-def _in_words(what: str, numbers: Sequence[int]) -> str:
+def _in_words(noun: str, numbers: Sequence[int]) -> str:
     if len(numbers) == 0:
         return ""
     if len(numbers) == 1:
-        return f"{what} {numbers[0]}"
+        return f"{noun} {numbers[0]}"
     if len(numbers) > 2 and numbers[-1] - numbers[0] + 1 == len(numbers):
-        return f"{what}s {numbers[0]}-{numbers[-1]}"
+        return f"{noun}s {numbers[0]}-{numbers[-1]}"
     if len(numbers) > 6:
-        return f"{what}s {', '.join(map(str, numbers[:5]))}, ... ({len(numbers)} in all)"
-    return f"{what}s {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+        return f"{noun}s {', '.join(map(str, numbers[:5]))}, ... ({len(numbers)} in all)"
+    return f"{noun}s {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

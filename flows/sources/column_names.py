@@ -13,9 +13,10 @@ from .base import SourceError
 
 __all__ = ["Columns", "plain_name"]
 
-MAX_LISTED = 12  # ignored columns that one line names
-OWN = {"time": ("time",), "name": ("name",)}  # names a key has beside its default
-# Names that tables use, most likely first; letters and digits alone count. They are offered, never used unasked.
+MAX_LISTED = 12  # ignored columns in one line
+OWN = {"time": ("time",), "name": ("name",)}  # further names of a key beside its default
+# Names in other tables, most likely first; only letters and digits are compared. A message suggests such a column; it
+# is not used by itself.
 NEAR: dict[str, tuple[str, ...]] = {
     "contest": (
         "contestid", "event", "eventid", "match", "matchid", "race", "raceid", "game", "gameid", "round", "roundid",
@@ -48,8 +49,8 @@ class Columns:
     or ``score`` (higher is better) are required; equal ranks or scores tie. ``lo`` and ``hi`` are preferred to
     ``rank``, and both to ``score``, unless another one is named. The other columns are used if the table has them:
     ``time_seconds`` or ``time``, ``contest_name`` or ``name``, ``weight``, ``perf_ceiling``, ``url``. Upper case and
-    blanks around a name do not count if one column alone matches. A column that is named, not just left at its
-    default, must be there; an empty name means that it is not to be used.
+    blanks around a name are ignored if only one column matches. A column that is named in the settings must exist; an
+    empty name means that no column is used for the key.
     """
 
     contest: str = "contest"
@@ -63,14 +64,14 @@ class Columns:
     perf_ceiling: str = "perf_ceiling"
     name: str = "contest_name"
     url: str = "url"
-    named: frozenset[str] = frozenset()  # keys a person chose, even if what they chose is the default
+    named: frozenset[str] = frozenset()  # keys with a setting, even if its value is the default
 
     def __post_init__(self) -> None:
         changed = {key for key in _KEYS if getattr(self, key) != getattr(Columns, key)}
         object.__setattr__(self, "named", self.named | changed)
-        other = next((key for key in ("rank", "lo", "hi") if self._insists(key)), None)
-        if self._insists("score") and other is not None:
-            both = f"columns {other}={getattr(self, other)} and score={self.score}"
+        places = next((key for key in ("rank", "lo", "hi") if self._requires(key)), None)
+        if self._requires("score") and places is not None:
+            both = f"columns {places}={getattr(self, places)} and score={self.score}"
             raise ValueError(f"{both}: places come from one of them, name only one")
 
     @classmethod
@@ -80,12 +81,12 @@ class Columns:
         Raises
         ------
         ValueError
-            A setting of another form, for something that is no column, or for a key that has one already.
+            A setting of another form, with an unknown key, or with a key that has a setting already.
         """
         chosen: dict[str, Any] = {}
         for setting in settings:
-            given, equals, column = setting.partition("=")
-            key = {"time_seconds": "time", "contest_name": "name"}.get(given, given)
+            name, equals, column = setting.partition("=")
+            key = {"time_seconds": "time", "contest_name": "name"}.get(name, name)
             if not equals or key not in _KEYS:
                 raise ValueError(f"column setting {setting!r}: expected KEY=COLUMN with KEY one of {', '.join(_KEYS)}")
             if chosen.get(key, column) != column:
@@ -94,32 +95,32 @@ class Columns:
         return cls(**chosen, named=frozenset(chosen))
 
     def find(self, present: Sequence[str], source: str = "", *, frame: bool = False) -> dict[str, str]:
-        """Which columns to read from a table that has these, by key.
+        """The columns to read from a table, by key.
 
         Parameters
         ----------
         present
             The names of the table's columns.
         source
-            Where the table came from, for messages.
+            Origin of the table, for messages.
         frame
-            The table is a data frame: messages offer to rename its columns, not options of the command.
+            The table is a data frame: messages suggest to rename its columns, instead of options of the command.
 
         Raises
         ------
         SourceError
-            A column that must be there is not, or is there twice; lists the columns there are, and offers those whose
-            names are near.
+            A required column is missing or exists twice; lists the table's columns, and suggests those with similar
+            names.
         """
         found = {key: column for key in _KEYS if (column := self._match(key, present, source))}
         required = {"contest", "player", *self._places(found)}
-        missing = [key for key in _KEYS if key not in found and (key in required or self._insists(key))]
+        missing = [key for key in _KEYS if key not in found and (key in required or self._requires(key))]
         if missing:
             raise SourceError(self._missing(missing, found, present, frame), source)
         return {key: column for key, column in found.items() if key in required or key not in _PLACES}
 
     def notes(self, found: Mapping[str, str], present: Sequence[str]) -> str:
-        """One line: the columns that are used, those that are not, and what some of these may be."""
+        """One line: the columns that are used, the ignored ones, and suggestions for some of these."""
         used = ", ".join(key if key == column else f"{key}={plain_name(column)}" for key, column in found.items())
         ignored = [column for column in present if column not in found.values()]
         line = f"columns used: {used}"
@@ -134,35 +135,34 @@ class Columns:
                 line += f"; to use {plain_name(near)} as {key}: {_option(key, near)}"
         return line
 
-    def _insists(self, key: str) -> bool:
+    def _requires(self, key: str) -> bool:
         return key in self.named and bool(getattr(self, key))
 
     def _match(self, key: str, present: Sequence[str], source: str) -> str | None:
-        """The column of a key: as it is named, or else the only one that is named so but for case and blanks."""
+        """The column of a key: with exactly this name, or else the only one that differs in case and blanks alone."""
         wanted = getattr(self, key)
         names = [wanted] if key in self.named else [wanted, *OWN.get(key, ())]
         for name in filter(None, names):
-            same = [column for column in present if column == name]
-            same = same or [column for column in present if column.strip().casefold() == name.strip().casefold()]
-            if len(same) > 1:
-                if same[0] == same[1]:
-                    raise SourceError(f"the column {same[0]!r} is there twice", source)
-                alike = ", ".join(map(repr, same))
-                raise SourceError(
-                    f"the columns {alike} are alike; say which is the {key}: {_option(key, '...')}", source
-                )
-            if same:
-                return same[0]
+            matches = [column for column in present if column == name]
+            matches = matches or [column for column in present if column.strip().casefold() == name.strip().casefold()]
+            if len(matches) > 1:
+                if matches[0] == matches[1]:
+                    raise SourceError(f"the table has two columns {matches[0]!r}", source)
+                similar = ", ".join(map(repr, matches))
+                rule = f"the columns {similar} have similar names; name the column of the {key}"
+                raise SourceError(f"{rule}: {_option(key, '...')}", source)
+            if matches:
+                return matches[0]
         return None
 
     def _places(self, found: Mapping[str, str]) -> tuple[str, ...]:
-        """The keys that places are taken from."""
+        """The keys of the columns with the places."""
         bounds = bool(self.lo and self.hi)
-        if self._insists("score"):
+        if self._requires("score"):
             return ("score",)
-        if self._insists("rank") and not (self._insists("lo") or self._insists("hi")):
+        if self._requires("rank") and not (self._requires("lo") or self._requires("hi")):
             return ("rank",)
-        if bounds and ({"lo", "hi"} <= found.keys() or self._insists("lo") or self._insists("hi")):
+        if bounds and ({"lo", "hi"} <= found.keys() or self._requires("lo") or self._requires("hi")):
             return ("lo", "hi")
         if "rank" in found or not self.score or "score" not in found:
             return ("lo", "hi") if bounds and "rank" not in found and {"lo", "hi"} & found.keys() else ("rank",)
@@ -193,12 +193,12 @@ class Columns:
                 if key not in offered and not (key == "rank" and "score" in offered):
                     offered[key] = "..."
             return f"{rule}; add {' '.join(_option(key, column) for key, column in offered.items())}?"
-        return rule + f"; say which it is with {' '.join(f'--column {key}=...' for key in missing)}"
+        return rule + f"; name it with {' '.join(f'--column {key}=...' for key in missing)}"
 
 
 _KEYS = tuple(field.name for field in fields(Columns) if field.name != "named")
 _PLACES = ("rank", "lo", "hi", "score")
-_OFFERED = 80  # characters of a column's name that a message repeats whole, for it to be copied
+_OFFERED = 80  # maximum length of a column's name in an option that a message suggests
 
 
 def plain_name(column: str) -> str:
@@ -212,7 +212,7 @@ def _option(key: str, column: str) -> str:
 
 
 def _near(key: str, columns: Iterable[str], taken: Iterable[str] = ()) -> str | None:
-    """A column whose name people use for a key, or that is the key with a slip."""
+    """A column with one of the common names of a key, or with a name that differs from the key by a typing error."""
     taken = set(taken)
     reduced: dict[str, str] = {}
     for column in columns:

@@ -1,4 +1,4 @@
-"""Columns of a table of results as names and numbers; what cannot be read is masked, row by row."""
+"""Columns of a table of results as names and numbers; unreadable rows are masked."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = [
 Bools = npt.NDArray[np.bool_]
 Longs = npt.NDArray[np.int64]
 
-EXACT_FLOAT = 2**53  # beyond it a float no longer tells a whole number from its neighbour
+EXACT_FLOAT = 2**53  # larger floats do not distinguish all whole numbers
 
 
-def as_names(column: pa.ChunkedArray, what: str, source: str) -> pa.ChunkedArray:
+def as_names(column: pa.ChunkedArray, noun: str, source: str) -> pa.ChunkedArray:
     """Names as strings, nulls kept; whole numbers become their decimal digits.
 
     Raises
@@ -43,19 +43,19 @@ def as_names(column: pa.ChunkedArray, what: str, source: str) -> pa.ChunkedArray
         values = column.to_numpy()
         wrong = np.flatnonzero(~np.isnan(values) & ~((np.floor(values) == values) & (abs(values) <= EXACT_FLOAT)))
         if len(wrong):
-            rule = f"{what} {values[wrong[0]]} is not a whole number; a {what} is a name or a whole number"
+            rule = f"{noun} {values[wrong[0]]} is not a whole number; a {noun} is a name or a whole number"
             raise SourceError(rule, source, rows=(int(wrong[0]) + 1,))
         column = pc.if_else(pc.is_nan(column), None, column).cast(pa.int64())
-    # Dates are what some tables call their contests; a moment has no one spelling.
+    # Some tables use dates as contest ids. Timestamps are refused: the same moment can be written in several ways.
     named = is_text(column.type) or pa.types.is_integer(column.type) or pa.types.is_date32(column.type)
     if not (named or pa.types.is_null(column.type)):
-        raise SourceError(f"the {what} column holds {column.type}; it must hold names or whole numbers", source)
+        raise SourceError(f"the {noun} column holds {column.type}; it must hold names or whole numbers", source)
     names = column.cast(pa.string())
-    check_text(names, what, source)
+    check_text(names, noun, source)
     return names
 
 
-def as_numbers(column: pa.ChunkedArray, what: str, source: str) -> tuple[npt.NDArray[Any], Bools]:
+def as_numbers(column: pa.ChunkedArray, noun: str, source: str) -> tuple[npt.NDArray[Any], Bools]:
     """Values as numbers, integers kept exact, and a mask of the rows that are missing, NaN or no number.
 
     Raises
@@ -65,18 +65,18 @@ def as_numbers(column: pa.ChunkedArray, what: str, source: str) -> tuple[npt.NDA
     """
     column = decoded(column)
     if is_text(column.type):
-        check_text(column, what, source)
+        check_text(column, noun, source)
         column = numbers_from_text(column)
     elif pa.types.is_decimal(column.type) or pa.types.is_null(column.type):
         column = column.cast(pa.float64())
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise SourceError(f"the {what} column holds {column.type}; it must hold numbers", source)
+        raise SourceError(f"the {noun} column holds {column.type}; it must hold numbers", source)
     missing = pc.is_null(column, nan_is_null=True).to_numpy()
     return pc.fill_null(column, pa.scalar(0, column.type)).to_numpy(), missing
 
 
 def is_blank(column: pa.ChunkedArray) -> Bools:
-    """Mask of the rows that hold nothing: null, or text of nothing but white space."""
+    """Mask of the rows that are null, or text of nothing but white space."""
     column = decoded(column)
     if not is_text(column.type):
         return cast(Bools, pc.is_null(column).to_numpy())
@@ -93,7 +93,7 @@ def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
-def check_text(column: pa.ChunkedArray, what: str, source: str) -> None:
+def check_text(column: pa.ChunkedArray, noun: str, source: str) -> None:
     """Raise :class:`SourceError` if text is not UTF-8; names the row."""
     try:
         column.validate(full=True)
@@ -102,7 +102,7 @@ def check_text(column: pa.ChunkedArray, what: str, source: str) -> None:
             try:
                 (raw or b"").decode()
             except UnicodeDecodeError as error:
-                rule = f"the {what} column is not UTF-8: {raw[:40]!r}, byte 0x{raw[error.start]:02x}"
+                rule = f"the {noun} column is not UTF-8: {raw[:40]!r}, byte 0x{raw[error.start]:02x}"
                 raise SourceError(rule, source, rows=(row + 1,)) from None
         raise
 
@@ -132,7 +132,7 @@ def without_invalid(batch: pa.RecordBatch, before: int, faults: dict[int, str], 
 
 
 def numbers_from_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers that text spells, null for other text."""
+    """Numbers from text, null for other text."""
     column = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
     for kind in (pa.int64(), pa.float64()):
         try:

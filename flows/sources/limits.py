@@ -1,4 +1,4 @@
-"""Bounds on what files may hold, so that a small hostile file cannot fill the memory or the disk of a machine."""
+"""Limits of the content of files, so that a small hostile file cannot fill the memory or the disk of a machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .base import SourceError
 
 __all__ = ["BoundedReader", "Limits", "byte_count", "check_contest", "check_length", "check_participants"]
 
-# Of what a lake keeps. The longest real handle has 128 characters, the longest real name of a contest 111.
+# Limits of stored texts. The longest real handle has 128 characters, the longest real name of a contest 111.
 MAX_HANDLE = MAX_CONTEST_ID = 1_024
 MAX_NAME = 4_096
 MAX_URL = 8_192
@@ -34,7 +34,7 @@ class Limits:
     Attributes
     ----------
     expanded
-        Bytes that come out of one archive or compressed file. 0 means 200 times the size of the file, at least 256 MiB
+        Decompressed bytes of one archive or compressed file. 0 means 200 times the size of the file, at least 256 MiB
         and at most 64 GiB.
     document
         Bytes of one contest file, one JSON document or one line of JSON.
@@ -43,7 +43,7 @@ class Limits:
     rows
         Rows of a table, of all its files together. A row takes about 200 bytes of memory.
     table
-        Bytes of the columns that are used of a table, as they are held in memory.
+        Bytes in memory of the columns that are used of a table.
     participants
         Participants of one contest.
 
@@ -72,7 +72,7 @@ class Limits:
         Raises
         ------
         ValueError
-            A setting of another form, or for something that has no limit.
+            A setting of another form, or with an unknown key.
         """
         known = [field.name for field in fields(cls)]
         chosen: dict[str, int] = {}
@@ -86,7 +86,7 @@ class Limits:
         return cls(**chosen)
 
     def expanded_from(self, size: int) -> int:
-        """Bytes that may come out of a compressed file of ``size`` bytes."""
+        """Maximum number of decompressed bytes of a compressed file of ``size`` bytes."""
         return self.expanded or min(max(LEAST_EXPANDED, EXPANSION * size), MOST_EXPANDED)
 
 
@@ -96,11 +96,11 @@ class BoundedReader(io.RawIOBase):
     Parameters
     ----------
     stream
-        What is read; closed with this reader.
+        Stream that is read; closed with this reader.
     limit
-        Bytes that may be read.
+        Maximum number of bytes.
     too_large
-        Makes the error for a stream that has more.
+        Returns the error for a stream with more bytes.
     """
 
     def __init__(self, stream: IO[bytes] | Any, limit: int, too_large: Callable[[], SourceError]) -> None:
@@ -131,7 +131,7 @@ class BoundedReader(io.RawIOBase):
         Raises
         ------
         SourceError
-            More bytes come out than are allowed.
+            The stream has more bytes than are allowed.
         """
         left = self._limit - self._position
         data: bytes = self._stream.read(left + 1 if n is None or n < 0 else min(n, left + 1))
@@ -152,14 +152,14 @@ def check_contest(contest: Contest, source: str = "", member: str = "", rows: An
     Parameters
     ----------
     rows
-        The row of each participation as the source counts it; by default its place.
+        Row number of each participation in the source; by default its place.
     """
-    for key, what, limit in _TEXTS:
-        if too_long := check_length(what, getattr(contest, key), limit):
+    for key, noun, limit in _TEXTS:
+        if too_long := check_length(noun, getattr(contest, key), limit):
             return SourceError(too_long, source, contest.contest_id[:80], member)
     import pyarrow.compute as pc
 
-    # A character has at least one byte: most contests need no count of characters.
+    # A character has at least one byte, so most contests need no count of characters.
     longest = pc.max(pc.binary_length(contest.handles)).as_py() or 0
     if longest > MAX_HANDLE:
         lengths = pc.utf8_length(contest.handles)
@@ -173,11 +173,11 @@ def check_contest(contest: Contest, source: str = "", member: str = "", rows: An
     return None
 
 
-def check_length(what: str, text: str, limit: int) -> str:
-    """What is wrong with a text that is too long, in words; empty if it is not."""
+def check_length(noun: str, text: str, limit: int) -> str:
+    """The rule that a too long text breaks, for a message; empty if the text is not too long."""
     if len(text) <= limit:
         return ""
-    return f"the {what} has {len(text):,} characters, at most {limit:,} are allowed; it begins with {text[:40]!r}"
+    return f"the {noun} has {len(text):,} characters, at most {limit:,} are allowed; it begins with {text[:40]!r}"
 
 
 def check_participants(n: int, limits: Limits, source: str, contest: str, member: str = "") -> None:
@@ -188,7 +188,7 @@ def check_participants(n: int, limits: Limits, source: str, contest: str, member
 
 
 def byte_count(n: int) -> str:
-    """A number of bytes for a person: ``4.5 KiB``, ``1 GiB``."""
+    """A number of bytes for a message: ``4.5 KiB``, ``1 GiB``."""
     value, unit = float(n), "bytes"
     for larger in ("KiB", "MiB", "GiB", "TiB"):
         if value < 1024:

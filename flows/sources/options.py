@@ -1,4 +1,4 @@
-"""How files of contests are read: all settings in one value."""
+"""All settings of the readers of contest files, in one value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ReadOptions:
     Parameters
     ----------
     columns
-        What a table calls its columns.
+        Names of the columns of a table.
     order
         ``number``, ``time`` or ``given``; None is ``given`` for tables, else ``number``.
     on_error
@@ -34,16 +34,16 @@ class ReadOptions:
     dedupe
         Drop contests that repeat an earlier one.
     duplicates
-        What to do with a player who is in a contest of a table twice: ``error``, or keep the ``best`` place or the
-        ``last`` row. Places that are given as ``lo`` and ``hi`` cannot be closed up: there it is always an error.
+        Treatment of a player who is in a contest of a table twice: ``error``, or keep the ``best`` place or the
+        ``last`` row. Tables with ``lo`` and ``hi`` always fail, because their places cannot be computed again.
     input_format
-        One of ``FORMATS``; None reads it from the ending of the file's name. Standard input is ``csv`` by default.
+        One of ``FORMATS``; None takes it from the ending of the file's name. Standard input is ``csv`` by default.
     delimiter
-        Between the fields of a text table: one character, or ``tab``; None reads it from the header.
+        Between the fields of a text table: one character, or ``tab``; None detects it from the header.
     encoding
         Of a text file, as Python names encodings.
     limits
-        Upper bounds of what a file may hold.
+        Upper bounds of the content of a file.
     time_format
         ``auto``, ``unix``, ``unix-ms``, ``unix-us``, ``unix-ns``, ``iso``, ``yyyymmdd`` or a pattern of ``strptime``.
 
@@ -71,9 +71,9 @@ class ReadOptions:
             ("duplicates", self.duplicates, get_args(Duplicates)),
             ("input_format", self.input_format, FORMATS),
         )
-        for what, value, known in choices:
-            if value not in known and not (value is None and what in ("order", "input_format")):
-                raise ValueError(f"{what} must be one of {', '.join(known)}, got {value!r}")
+        for name, value, known in choices:
+            if value not in known and not (value is None and name in ("order", "input_format")):
+                raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
         if self.delimiter is not None:
             mark = _WORDS.get(self.delimiter, self.delimiter)
             if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
@@ -88,11 +88,11 @@ class ReadOptions:
 
     @classmethod
     def parse(cls, columns: Iterable[str] = (), limits: Iterable[str] = (), **choices: Any) -> ReadOptions:
-        """From settings as the command line has them: ``KEY=COLUMN`` for each column, ``KEY=NUMBER`` for each limit.
+        """From settings of the command line: ``KEY=COLUMN`` for each column, ``KEY=NUMBER`` for each limit.
 
         Raises
         ------
         ValueError
-            As for :meth:`Columns.parse` and :meth:`Limits.parse`, or a value that a setting cannot have.
+            As for :meth:`Columns.parse` and :meth:`Limits.parse`, or an invalid value of another setting.
         """
         return cls(columns=Columns.parse(columns), limits=Limits.parse(limits), **choices)

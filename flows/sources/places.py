@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int32]
 
 
 def ranks_of_scores(scores: npt.NDArray[Any]) -> Longs:
-    """Ranks, lower is better, of finite scores, of which the higher is better; equal scores have equal ranks."""
+    """Ranks (lower is better) of finite scores (higher is better); equal scores have equal ranks."""
     _, order = np.unique(scores, return_inverse=True)  # exact for integers beyond 2**53, too
     return -order.astype(np.int64)
 
@@ -28,9 +28,9 @@ def places_of(contest_of: Longs, rank: npt.NDArray[Any], dropped: Bools | None =
     Parameters
     ----------
     contest_of, rank
-        Of all rows of the table.
+        Contest and rank of all rows of the table.
     dropped
-        Rows that do not count.
+        Mask of the rows to leave out.
     """
     rows = np.lexsort((rank, contest_of))
     if dropped is not None:
@@ -52,8 +52,8 @@ def repeated_rows(contest_of: Longs, player_of: Ints) -> Longs:
         return earlier
     key = contest_of * (int(player_of.max()) + 2) + player_of
     order = np.argsort(key, kind="stable")
-    again = np.flatnonzero((key[order[1:]] == key[order[:-1]]) & (player_of[order[1:]] >= 0))
-    earlier[order[again + 1]] = order[again]
+    repeats = np.flatnonzero((key[order[1:]] == key[order[:-1]]) & (player_of[order[1:]] >= 0))
+    earlier[order[repeats + 1]] = order[repeats]
     return earlier
 
 
@@ -63,7 +63,7 @@ def dropped_rows(contest_of: Longs, player_of: Ints, rank: npt.NDArray[Any] | No
     Parameters
     ----------
     rank
-        Keep the row of the best rank, of equals the first; None keeps the last row.
+        Keep the row with the best rank, the first one of equal ranks; None keeps the last row.
     """
     position = np.arange(len(contest_of))
     order = np.lexsort((-position,) if rank is None else (position, rank))
@@ -76,11 +76,11 @@ def dropped_rows(contest_of: Longs, player_of: Ints, rank: npt.NDArray[Any] | No
 
 def check_standings(lo: npt.NDArray[np.integer], hi: npt.NDArray[np.integer]) -> None:
     """Raise :class:`StandingsError` unless the rows of one contest are whole tie groups, best first, without gaps."""
-    for what, place in (("lo", lo), ("hi", hi)):
+    for name, place in (("lo", lo), ("hi", hi)):
         outside = np.flatnonzero((place < 0) | (place >= len(place)))
         if len(outside):
             row = int(outside[0])
             raise StandingsError(
-                f"{what} = {place[row]} is outside the field, whose places are 0 to {len(place) - 1}", 0, row
+                f"{name} = {place[row]} is outside the field, whose places are 0 to {len(place) - 1}", 0, row
             )
     check_places(lo, hi)

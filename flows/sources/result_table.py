@@ -1,4 +1,4 @@
-"""A table of results by contest: which row belongs to which contest, what its columns say, and what is wrong."""
+"""A table of results by contest: the contest of each row, the values of its columns, and their faults."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INT32 = np.iinfo(np.int32)
 
 
 class ResultTable:
-    """The table by contest: which contest each row belongs to, in rated order, and the faults found so far."""
+    """The table by contest: the contest of each row, in rated order, and the faults found so far."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class ResultTable:
         ids, contest_of = encode(as_names(self.column("contest"), "contest", source))
         nameless = np.flatnonzero(contest_of < 0)
         if len(nameless):
-            why = next((f": {faults[row]}" for row in nameless.tolist() if row in faults), "")
-            unknown = SourceError(f"the row names no contest{why}", source, rows=(nameless[:1] + 1).tolist())
+            reason = next((f": {faults[row]}" for row in nameless.tolist() if row in faults), "")
+            unknown = SourceError(f"the row names no contest{reason}", source, rows=(nameless[:1] + 1).tolist())
             if options is None or options.on_error == "stop":
                 raise unknown
-            # Together they are one contest with a fault, which is left out as any other.
+            # These rows form one contest with a fault, which is left out like any other.
             unknown = SourceError(
-                f"{'the row names' if len(nameless) == 1 else 'the rows name'} no contest{why}",
+                f"{'the row names' if len(nameless) == 1 else 'the rows name'} no contest{reason}",
                 source,
                 rows=(nameless + 1).tolist(),
             )
@@ -84,7 +84,7 @@ class ResultTable:
         self.times: list[int] = self.same("time", seconds).tolist()
 
     def _seconds(self, order: Order) -> tuple[Longs, tuple[tuple[Bools, str], ...]]:
-        """The time of each row, and the rows that have none; zero without a column of times."""
+        """The time of each row, and the rows without a time; zeros without a column of times."""
         if "time" not in self.columns:
             if order == "time":
                 raise SourceError("there is no time column to order by", self.source)
@@ -92,7 +92,7 @@ class ResultTable:
             return np.zeros(self.table.num_rows, np.int64), ()
         form = "auto" if self.options is None else self.options.time_format
         name = self.columns["time"]
-        # Nobody reads the notes of a frame: numbers are seconds, unless they cannot be.
+        # The notes of a data frame are not printed, so numbers are seconds unless they cannot be.
         guess = not self.frame or name != "time_seconds"
         times = as_seconds(self.column("time"), name, self.source, form, guess=guess)
         if self.frame and times.form not in ("unix", "iso"):
@@ -108,7 +108,7 @@ class ResultTable:
         return np.where(bad, 0, times.seconds) if bad.any() else times.seconds, faults
 
     def offsets(self, rows: Longs) -> Longs:
-        """Where each contest begins among the rows that count, and where the last one ends."""
+        """The start of each contest among the kept rows, and the end of the last one."""
         sizes = np.bincount(self.contest_of[rows], minlength=len(self.ids))
         return np.concatenate(([0], np.cumsum(sizes)))
 
@@ -187,7 +187,7 @@ class ResultTable:
         return list(self.same("perf_ceiling", values).tolist())
 
     def texts(self, key: str) -> list[str]:
-        """Each contest's name or address, as its first row has it."""
+        """Each contest's name or address, from its first row."""
         if key not in self.columns:
             return [""] * len(self.ids)
         column = as_names(self.column(key), key, self.source)
@@ -196,7 +196,7 @@ class ResultTable:
         return [text or "" for text in column.take(pa.array(self.first_row)).to_pylist()]
 
     def _names_contests(self, column: pa.ChunkedArray) -> bool:
-        """Whether a column that is merely called ``name`` is one of contests: it may as well be one of players."""
+        """Whether a column ``name`` that no setting names holds names of contests: it may hold names of players."""
         name = self.columns["name"]
         if name.strip().casefold() != "name" or (self.options is not None and "name" in self.options.columns.named):
             return True
@@ -211,7 +211,7 @@ class ResultTable:
         return not len(differs)
 
     def places(self, players: pa.StringArray, player_of: Ints) -> tuple[Longs, Ints, Ints]:
-        """The rows that count by contest, best first, and ``lo`` and ``hi`` of each."""
+        """The kept rows by contest, best first, and ``lo`` and ``hi`` of each."""
         earlier = repeated_rows(self.contest_of, player_of)
         duplicates = "error" if self.options is None else self.options.duplicates
         ranked = "rank" in self.columns or "score" in self.columns
@@ -226,7 +226,7 @@ class ResultTable:
         rank = self._ranks()
         dropped = None
         repeated = bool((earlier >= 0).any())
-        del earlier  # sorting takes memory enough
+        del earlier  # frees memory for the sorting
         if duplicates != "error" and repeated:
             dropped = dropped_rows(self.contest_of, player_of, rank if duplicates == "best" else None)
             n_contests = len(np.unique(self.contest_of[dropped]))
@@ -237,10 +237,10 @@ class ResultTable:
         return places_of(self.contest_of, rank, dropped)
 
     def _reject_repeats(self, players: pa.StringArray, player_of: Ints, earlier: Longs, hint: str) -> None:
-        self.reject_rows(
-            earlier >= 0,
-            lambda row: (f"player {quoted(players[player_of[row]].as_py())} stands twice{hint}", (earlier[row], row)),
-        )
+        def message(row: int) -> tuple[str, Sequence[int]]:
+            return f"player {quoted(players[player_of[row]].as_py())} is listed twice{hint}", (earlier[row], row)
+
+        self.reject_rows(earlier >= 0, message)
 
     def _ranks(self) -> npt.NDArray[Any]:
         """The rank of each row, lower is better."""

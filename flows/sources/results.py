@@ -1,7 +1,7 @@
 """From a table of results, one row a participation, to contests.
 
-Everything is done for all contests at once, on columns; a contest costs a few slices. Rows are counted from 1, the
-header left out, as a person counts them.
+All operations are on columns of all contests at once; a contest costs a few slices. Messages count rows from 1,
+without the header.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .result_table import ResultTable, encode
 
 __all__ = ["contests_from_results", "rounds_from_results"]
 
-CHUNK_ROWS = 2**16  # rows whose names are gathered at a time: bounds memory, and makes small contests cheap
+CHUNK_ROWS = 2**16  # rows whose names are gathered at a time: this bounds the memory and the cost of a small contest
 
 
 def contests_from_results(
@@ -46,24 +46,24 @@ def contests_from_results(
         One row a participation. The rows of a contest need neither be sorted nor adjacent. Its time, weight and
         ceiling must be the same in all its rows; its name and address are those of its first row.
     columns
-        The columns to use: ``contest``, ``player``, one of ``rank``, ``score``, or ``lo`` and ``hi``, and any of
-        ``time``, ``weight``, ``perf_ceiling``, ``name``, ``url``, each with what the table calls it.
+        The columns to use, by key: ``contest``, ``player``, one of ``rank``, ``score``, or ``lo`` and ``hi``, and any
+        of ``time``, ``weight``, ``perf_ceiling``, ``name``, ``url``.
     order
         ``given``: contests by first appearance; ``number``: by contest id; ``time``: by time, then first appearance.
     source
-        Where the table came from, for messages.
+        Origin of the table, for messages.
     options
-        How times are read and what happens to players who are in a contest twice; None: numbers are seconds, and
-        such a player is an error.
+        Format of times and treatment of players who are in a contest twice; None: numbers are seconds, and such a
+        player is an error.
     notes
-        Gets lines about how the table was read.
+        Receives lines about the reading of the table.
     faults
-        What is wrong with rows, from 0, beside what their values say.
+        Faults of rows, numbered from 0, that the reader of the file found.
 
     Raises
     ------
     SourceError
-        A fault that is no single contest's: no rows, a column of a wrong type, a row that names no contest.
+        A fault of the whole table: no rows, a column of a wrong type, a row that names no contest.
     """
     results, players, player_of, rows, lo, hi = _read(table, columns, source, order, options, faults)
     weights, ceilings = results.weights(), results.perf_ceilings()
@@ -124,14 +124,14 @@ def rounds_from_results(
     rows : int64[n]
         The table's row behind each row of the rounds, from 0.
     first_row : int64[players]
-        A row of the table in which each player stands.
+        A row of the table for each player.
     left_out : list of SourceError
         The fault of each contest that was left out.
 
     Raises
     ------
     SourceError
-        The first fault there is, unless contests with a fault are left out; all contests have one.
+        The first fault, unless contests with a fault are left out; or all contests have a fault.
     """
     results, _, player_of, rows, lo, hi = _read(table, columns, source, "given", options, frame=True)
     weights, ceilings = results.weights(), results.perf_ceilings()
@@ -180,7 +180,7 @@ def _renumber(player: Ints, rows: Longs, n_rows: int) -> tuple[Ints, Longs]:
 
 
 def _odd_names(players: pa.StringArray) -> list[str]:
-    """Notes about names that are kept but may be slips of whatever wrote the table."""
+    """Notes about names that are kept but may be errors of the program that wrote the table."""
     notes = []
     padded = pc.sum(pc.match_substring_regex(players, r"^\s|\s$")).as_py() or 0
     if padded:

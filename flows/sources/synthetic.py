@@ -2,12 +2,13 @@
 
 Sources: the generator described in Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions"
 (arXiv:2101.00400), section 5 (presets ``paper``), and the script published with the authors' engine (presets
-``synth``). Skills are normal; a performance is a skill plus noise; between rounds skills drift. The two differ in who
-drifts: everybody, or the participants of a round just before it. The paper's "variance" of 300, 200 and 35 means
-standard deviations; whether 2,500 of its 10,000 players or 2,500 in all took part is not resolved, so both are here.
+``synth``). Skills are normal; a performance is a skill plus noise; between rounds skills drift. The two differ in the
+players whose skills drift: all, or the participants of a round just before it. The paper's "variance" of 300, 200 and
+35 means standard deviations. The paper leaves open whether 2,500 of 10,000 players took part in each round or there
+were 2,500 players in all, so there are presets for both.
 
-Skills are a chain from round to round and one random stream feeds them all: a stream of contests starts at its first
-round, always. It holds one round at a time.
+The skills of a round depend on the round before, and all rounds use one random stream: contests are always generated
+from the first round on. One round is in memory at a time.
 """
 
 from __future__ import annotations
@@ -44,27 +45,27 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Everything about a synthetic data set but its seed; ``dataclasses.replace`` makes another one.
+    """All parameters of a synthetic data set except its seed; ``dataclasses.replace`` makes another preset.
 
     Attributes
     ----------
     n_players, n_rounds : int
     participants : int or None
-        How many play each round, drawn without replacement; None for everybody.
+        Players in each round, drawn without replacement; None for all players.
     skill_mean, skill_sd : float
-        Law of the skills before the first round, rating points; normal.
+        Normal distribution of the skills before the first round, rating points.
     drift_sd : float
-        What a skill changes by from round to round, rating points; normal.
+        Standard deviation of the normal change of a skill between rounds, rating points.
     drift : {"everyone", "participants"}
-        All skills drift between rounds, or a round's participants' skills just before it, in the first round too.
+        All skills drift between rounds, or the skills of a round's participants just before it, also the first round.
     noise : {"normal", "logistic"}
-        Law of a performance around the skill.
+        Distribution of a performance around the skill.
     noise_sd : float
-        Its standard deviation in rating points, for either law.
+        Its standard deviation in rating points, for either distribution.
     tie_points : float or None
-        Performances are rounded to this grid, rating points, so that ties occur; None leaves them alone.
+        Performances are rounded to multiples of this number of rating points, so that ties occur; None: not rounded.
     seconds_between, start_time : int
-        From round to round; of the first round, UTC since the epoch.
+        Seconds between rounds; time of the first round, UTC since the epoch.
     """
 
     n_players: int
@@ -111,9 +112,9 @@ PRESETS = {
 
 
 def generate(preset: Preset, seed: int) -> Iterator[Contest]:
-    """The contests of a synthetic data set, one after the other; one preset and seed always give the same bytes.
+    """The contests of a synthetic data set, in order; one preset and seed always give the same contests.
 
-    Always means: for one release of numpy, which may improve its generators in another.
+    This holds for one release of numpy: another release may change its generators.
 
     Parameters
     ----------
@@ -125,14 +126,14 @@ def generate(preset: Preset, seed: int) -> Iterator[Contest]:
     Raises
     ------
     ValueError
-        If the seed is none.
+        The seed is not an integer >= 0.
     """
     rounds = performances(preset, seed)  # checks the seed now, not at the first contest
     return _contests(preset, rounds)
 
 
 def performances(preset: Preset, seed: int) -> Iterator[tuple[Players, Floats]]:
-    """What :func:`generate` ranks: each round's participants in ascending order and the performances they show.
+    """The performances that :func:`generate` ranks: of each round, the participants in ascending order and theirs.
 
     Players are counted from 0; performances are in rating points, rounded to ``tie_points`` if that is given.
     """

@@ -1,7 +1,7 @@
-"""Times of a table's column as UTC seconds: of which kind they are is decided for the column, not for a row.
+"""Times of a table's column as UTC seconds. The format is detected for the whole column, not for single rows.
 
 Numbers are Unix seconds if they lie in the years 1900 to 2200; larger ones are milliseconds, microseconds or
-nanoseconds by their size. The ranges do not overlap, and what lies between them is refused.
+nanoseconds by their size. The ranges do not overlap, and numbers between them are refused.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ RULE = "a time must be a whole number of UTC seconds, a date such as 2024-01-31 
 MIXED = "the column mixes numbers and dates; most of its times are"
 
 INT64_MAX = 2**63 - 1
-EXACT_FLOAT = 2**53  # beyond it a float no longer tells a whole number from its neighbour
+EXACT_FLOAT = 2**53  # larger floats do not distinguish all whole numbers
 _FIRST, _LAST = -2_208_988_800, 7_258_118_399  # the years 1900 to 2199
 _UNITS = {"unix": 1, "unix-ms": 10**3, "unix-us": 10**6, "unix-ns": 10**9}
 _WORDS = {"unix": "seconds", "unix-ms": "milliseconds", "unix-us": "microseconds", "unix-ns": "nanoseconds"}
-_SMALLER_FROM = 10**8  # seconds: in smaller units only moments from 1973 on, so that no number fits two units
-_CALENDAR_SHARE = 0.9  # of numbers that are dates YYYYMMDD; by chance one in thirty is
+_SMALLER_FROM = 10**8  # seconds: smaller units are used from 1973 on only, so that no number fits two units
+_CALENDAR_SHARE = 0.9  # minimum share of dates YYYYMMDD; of random numbers one in thirty is such a date
 _DAYS = (
     "%Y/%m/%d", "%Y.%m.%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y",
     "%d.%m.%y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%a, %d %b %Y", "%a %b %d %Y",
@@ -42,8 +42,8 @@ _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S %z", " %I:%M %p", " %I:%M:%S %p
 class Seconds(NamedTuple):
     """A column of times.
 
-    ``seconds`` are UTC; each of ``faults`` is a mask of rows that are no time, and what a time must be there; ``form``
-    is the time format that was used, ``kind`` the same in words.
+    ``seconds`` are UTC; each of ``faults`` is a mask of rows without a valid time, and the rule that they break;
+    ``form`` is the time format that was used, ``kind`` its description.
     """
 
     seconds: Longs
@@ -65,28 +65,28 @@ def check_time_format(form: str) -> None:
         if "bad directive" in str(error) or "stray %" in str(error):
             raise ValueError(f"{rule}: {error}") from None
     except re.error:
-        raise ValueError(f"{rule}: a directive is there twice") from None
+        raise ValueError(f"{rule}: it has a directive twice") from None
 
 
 def as_seconds(column: pa.ChunkedArray, name: str, source: str, form: str = "auto", *, guess: bool = True) -> Seconds:
     """Times as UTC seconds.
 
-    Timestamps without a zone are UTC and, like dates, are rounded down to the second. A column whose type is one of
-    time needs no format.
+    Timestamps without a zone are UTC and, like dates, are rounded down to the second. A column of dates or timestamps
+    needs no format.
 
     Parameters
     ----------
     column, name, source
-        The column, what the table calls it, and where the table came from.
+        The column, its name in the table, and the origin of the table.
     form
         A time format, see :func:`check_time_format`.
     guess
-        Whether ``auto`` may take numbers for anything but seconds.
+        Whether ``auto`` may read numbers as anything but seconds.
 
     Raises
     ------
     SourceError
-        A column whose type is no time, text that is not UTF-8, or times that can be read in two ways; offers both.
+        A column whose type is no time, text that is not UTF-8, or times that fit two formats; names both.
     """
     column = decoded(column)
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
@@ -150,7 +150,7 @@ def _guess(values: Longs, good: Bools, name: str, source: str) -> str:
     Raises
     ------
     SourceError
-        Two readings are likely, or none is.
+        Two formats are likely, or none is.
     """
     known = pa.array(values[good]).unique().to_numpy()  # a contest's time is in all its rows
     if not len(known):
@@ -187,7 +187,7 @@ def _plausible(values: Longs, form: str) -> Bools:
 
 
 def _from_calendar(values: Longs) -> tuple[Longs, Bools]:
-    """Numbers YYYYMMDD as seconds, and which of them are dates of the years 1900 to 2100."""
+    """Numbers YYYYMMDD as seconds, and a mask of the valid dates of the years 1900 to 2100."""
     year, month, day = values // 10_000, values // 100 % 100, values % 100
     good = (year >= 1900) & (year <= 2100) & (month >= 1) & (month <= 12)
     months = np.where(good, (year - 1970) * 12 + month - 1, 0)
@@ -198,7 +198,7 @@ def _from_calendar(values: Longs) -> tuple[Longs, Bools]:
 
 
 def _from_text(column: pa.ChunkedArray, form: str) -> Seconds:
-    """Texts as times of one format, each distinct one read once."""
+    """Texts as times of one format; each distinct text is parsed once."""
     encoded = column.dictionary_encode().combine_chunks()
     texts = pc.utf8_trim_whitespace(encoded.dictionary)
     stamps = (
@@ -207,13 +207,13 @@ def _from_text(column: pa.ChunkedArray, form: str) -> Seconds:
         else pa.array([_stamp(text, form) for text in texts.to_pylist()], pa.int64())
     )
     seconds = stamps.take(encoded.indices)
-    rule = RULE if form == "iso" else f"a time must be as --time-format {form} has it"
+    rule = RULE if form == "iso" else f"a time must match --time-format {form}"
     kind = "dates or times as ISO 8601" if form == "iso" else f"times as {form}"
     return Seconds(pc.fill_null(seconds, 0).to_numpy(), ((seconds.is_null().to_numpy(False), rule),), form, kind)
 
 
 def _iso_stamps(texts: pa.StringArray) -> pa.Int64Array:
-    for kind in (pa.timestamp("s"), pa.timestamp("s", "UTC")):  # Arrow reads a zone only when one is asked for
+    for kind in (pa.timestamp("s"), pa.timestamp("s", "UTC")):  # Arrow parses a zone only into a type with a zone
         try:
             return texts.cast(kind).cast(pa.int64())
         except pa.ArrowInvalid:
@@ -241,7 +241,7 @@ def _offer_patterns(column: pa.ChunkedArray, source: str) -> None:
     row = int(np.flatnonzero(~is_blank(column))[0])
     text = column[row].as_py()
     readings = " or ".join(f"{_day(_stamp(text.strip(), one) or 0)} (--time-format '{one}')" for one in patterns[:2])
-    rule = "could be" if len(patterns) > 1 else "is not as ISO 8601 has it; is it"
+    rule = "could be" if len(patterns) > 1 else "is not ISO 8601; is it"
     raise SourceError(f"the time {quoted(text)} {rule} {readings}", source, rows=(row + 1,))
 
 

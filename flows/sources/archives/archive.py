@@ -1,8 +1,8 @@
 """Folders and archives as lists of contest files, safe against hostile archives.
 
 No member is extracted under its own name. A name that leads out of the archive, a link or a device is refused all the
-same: whoever sent it wanted something else than contests. What comes out is bounded, whatever the headers of an archive
-say. Memory holds one contest at a time; the contents of a tar wait in a spool.
+same: an archive of contests has none. The decompressed size is limited, whatever size the headers declare. One contest
+is in memory at a time; the contents of a tar are in a spool.
 """
 
 from __future__ import annotations
@@ -118,18 +118,18 @@ def _open_tar(path: Path, report: IngestReport, limits: Limits) -> Iterator[list
                         with damage_in_words(path.name, info.name):
                             raw = read_all(cast(IO[bytes], archive.extractfile(info)), info.size)
                     members.add(info.name, info.size, spool.add(raw))
-            while stream.read(CHUNK_BYTES):  # only the end of the stream brings the checksum
+            while stream.read(CHUNK_BYTES):  # the checksum is at the end of the stream
                 pass
         yield members
 
 
 class _Header(tarfile.TarInfo):
-    """A header that is neither whole nor the end mark is damage; by itself tarfile would take it for the end."""
+    """A header. A truncated header is damage; tarfile itself would treat it as the end of the archive."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
         header = super().frombuf(buf, encoding, errors)
-        # tarfile reads the body of such a header as a whole.
+        # tarfile reads the body of such a header at once.
         if header.type in _LONG_HEADERS and header.size > MAX_HEADER_BYTES:
             raise tarfile.ReadError(f"a header of {header.size:,} bytes")
         return header
@@ -138,7 +138,7 @@ class _Header(tarfile.TarInfo):
     def fromtarfile(cls, archive: tarfile.TarFile) -> _Header:
         try:
             return super().fromtarfile(archive)
-        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]  # typeshed does not know it
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]  # missing in typeshed
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(str(error)) from None

@@ -20,7 +20,7 @@ __all__ = ["CHUNK_BYTES", "Member", "Members", "damage_in_words", "read_all"]
 
 CHUNK_BYTES = 2**20
 
-# What the standard library's readers raise for damaged archives; zipfile says RuntimeError for an encrypted member.
+# Errors of the standard library's readers for damaged archives; zipfile raises RuntimeError for an encrypted member.
 _DAMAGE = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -39,8 +39,8 @@ _DAMAGE = (
 class Member(NamedTuple):
     """A contest file inside a folder or archive, or a contest inside a file of several.
 
-    ``read`` gives its bytes and raises :class:`SourceError` if the archive is damaged there, or the member is too long;
-    ``contest`` is what the contest is called if its place has no name of its own.
+    ``read`` returns its bytes and raises :class:`SourceError` if the archive is damaged there or the member is too
+    long; ``contest`` is the id of a contest that has no file of its own.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Member(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """What the contest is called: the file's name without folder and ``.json``."""
+        """The id of the contest: the file's name without folder and ``.json``."""
         return self.contest or PurePosixPath(self.name).name[: -len(".json")]
 
     @property
@@ -59,7 +59,7 @@ class Member(NamedTuple):
 
 
 class Members(list[Member]):
-    """The contest files of one folder or archive, as they are found.
+    """The contest files of one folder or archive, in the order in which they are added.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Members(list[Member]):
     report
         Counts the files that are no contests.
     limits
-        How many there may be, and how long.
+        Maximum number and size of the files.
     """
 
     def __init__(self, path: Path, report: IngestReport, limits: Limits) -> None:
@@ -78,7 +78,7 @@ class Members(list[Member]):
         self.most_bytes = limits.expanded_from(self.size)
 
     def are_contests(self, name: str, is_file: bool) -> bool:
-        """Whether a file is one of a contest; counts those that are not.
+        """Whether a file is a contest file; counts the other files.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Members(list[Member]):
         return True
 
     def add(self, name: str, size: int, read: Callable[[], bytes | bytearray]) -> None:
-        """Add a contest file; one that is too long raises when it is read.
+        """Add a contest file; a file that is too long raises an error when it is read.
 
         Raises
         ------
@@ -113,8 +113,8 @@ class Members(list[Member]):
 
         def read_checked() -> bytes | bytearray:
             if size > self.limits.document:
-                found = f"{size:,} bytes; a contest of more than {self.limits.document:,} bytes is refused"
-                rule = f"{found}: a table holds larger ones, --limit document=... allows it"
+                excess = f"{size:,} bytes; a contest of more than {self.limits.document:,} bytes is refused"
+                rule = f"{excess}: use a table for larger contests, or allow it with --limit document=..."
                 raise SourceError(rule, self.source, member=name)
             with damage_in_words(self.source, name):
                 return read()
@@ -124,28 +124,28 @@ class Members(list[Member]):
     def too_many(self) -> SourceError:
         """The error of an archive or folder with too many files."""
         rule = f"more than {self.limits.members:,} contest files, the limit"
-        way = "a table holds many small contests better, --limit members=... allows more"
-        return SourceError(f"{rule}; {way}", self.source)
+        remedy = "use a table for many small contests, or allow more with --limit members=..."
+        return SourceError(f"{rule}; {remedy}", self.source)
 
     def too_large(self) -> SourceError:
-        """The error of an archive whose members are too much together."""
+        """The error of an archive whose members are too large together."""
         rule = f"expands from {byte_count(self.size)} to more than {byte_count(self.most_bytes)}, the limit"
-        return SourceError(f"{rule}; if it is honest, --limit expanded=... allows more", self.source)
+        return SourceError(f"{rule}; if you trust the file, allow more with --limit expanded=...", self.source)
 
 
 def read_all(stream: IO[bytes], size: int, step: int = CHUNK_BYTES) -> bytearray:
-    """``size`` bytes of a stream, in steps: a declared size that is not true costs no memory."""
+    """``size`` bytes of a stream, in steps, so that a wrong declared size takes no memory."""
     raw = bytearray()
     while len(raw) < size and (piece := stream.read(min(step, size - len(raw)))):
         raw += piece
     if len(raw) < size:
-        raise EOFError(f"{size:,} bytes are declared, {len(raw):,} are there")
+        raise EOFError(f"{size:,} bytes are declared, the archive has {len(raw):,}")
     return raw
 
 
 @contextmanager
 def damage_in_words(source: str, member: str = "") -> Iterator[None]:
-    """Turn what readers of archives raise into :class:`SourceError`."""
+    """Raise errors of the readers of archives as :class:`SourceError`."""
     try:
         yield
     except _DAMAGE as error:

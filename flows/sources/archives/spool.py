@@ -21,8 +21,8 @@ MEMORY_BYTES = 2**26  # compressed: all of Codeforces needs 20 MB and no file
 class Spool:
     """Documents, compressed; those beyond :data:`MEMORY_BYTES` are in a temporary file without a name.
 
-    An archive of 4 GB would not fit the memory, and its order need not be that of the contests. The file is in the
-    folder that ``TMPDIR`` names and is gone when the spool is closed, or the process ends.
+    An archive of 4 GB would not fit in memory, and its order may differ from that of the contests. The file is in the
+    folder ``TMPDIR``; it is deleted when the spool is closed or the process ends.
     """
 
     def __init__(self, source: str) -> None:
@@ -55,8 +55,8 @@ class Spool:
             self._file.seek(start)
             self._file.write(packed)
         except OSError as error:
-            rule = f"no room for its contents in {tempfile.gettempdir()} after {byte_count(start)}: {error.strerror}"
-            raise SourceError(f"{rule}; TMPDIR names another folder", self._source) from None
+            rule = f"no space for its contents in {tempfile.gettempdir()} after {byte_count(start)}: {error.strerror}"
+            raise SourceError(f"{rule}; set TMPDIR to another folder", self._source) from None
         self._starts.append(start + len(packed))
         self._sizes.append(len(document))
         return partial(self._read, number)

@@ -1,4 +1,4 @@
-"""Zip archives of contests. The headers of a zip may say anything: what is read is bounded all the same."""
+"""Zip archives of contests. The decompressed size is limited even if the headers of a zip are wrong."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["open_zip"]
 
 MAX_DIRECTORY_BYTES = 2**29  # of the list of members: that of a million has 100 MB
 _ENTRY = b"PK\x01\x02"  # begins each entry of that list
-# Compressed bytes that zipfile decompresses at a time, where it has no bound for the result: LZMA makes 28 MB of these.
+# Compressed bytes that zipfile decompresses at once, if it has no limit for the result: at most 28 MB with LZMA.
 _STEP = 2**12
 
 
@@ -39,7 +39,7 @@ def open_zip(path: Path, report: IngestReport, limits: Limits) -> Iterator[list[
             if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
                 raise SourceError("a link or device; only plain files are read", path.name, member=name)
             if members.are_contests(name, bool(name) and not info.is_dir()):
-                # A member never yields more than it declares, so the declared sizes bound what comes out.
+                # A member never yields more bytes than it declares, so the declared sizes limit the total.
                 total += info.file_size if info.file_size <= limits.document else 0
                 if total > members.most_bytes:
                     raise members.too_large()
@@ -52,12 +52,12 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
         bounded = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
         with archive.open(info) as stream:
             raw = read_all(stream, info.file_size, CHUNK_BYTES if bounded else _STEP)
-            stream.read(1)  # the end brings the check of the sum, of an empty member too
+            stream.read(1)  # the checksum is compared at the end, also of an empty member
             return raw
-    # 4 kB of bzip2 may become gigabytes at once, which zipfile does not prevent. BZ2File yields only what is asked for.
+    # 4 kB of bzip2 may become gigabytes at once; zipfile has no limit. BZ2File returns only the requested bytes.
     packed = copy.copy(info)
     packed.compress_type, packed.file_size = zipfile.ZIP_STORED, info.compress_size
-    del packed.CRC  # it is that of the contents
+    del packed.CRC  # the checksum of the decompressed contents
     with archive.open(packed) as inside, bz2.BZ2File(inside) as unpacked:
         raw = read_all(cast(IO[bytes], unpacked), info.file_size)
         if zlib.crc32(raw) != info.CRC or unpacked.read(1):
@@ -66,7 +66,7 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
 
 
 class _File(io.BufferedReader):
-    """The file of a zip. zipfile reads the list of its members as a whole, and keeps an object for each."""
+    """The file of a zip. It limits the list of members, which zipfile reads at once into one object a member."""
 
     def __init__(self, path: Path, members: Members) -> None:
         super().__init__(io.FileIO(path))

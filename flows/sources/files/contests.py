@@ -47,10 +47,10 @@ def read_contests(
         one.
     order
         ``number``: by file number, in tables by contest id. ``time``: by time, then number, in tables first appearance.
-        ``given``: as the archive has them, a folder by name, a table by first appearance. By default ``number``, for
-        tables ``given``.
+        ``given``: in the order of the archive, a folder by name, a table by first appearance. By default ``number``,
+        for tables ``given``.
     columns
-        What a table calls its columns; by default as :class:`Columns` has them.
+        Names of the columns of a table; by default those of :class:`Columns`.
     on_error
         ``stop`` at the first contest with a fault (the default), or ``skip`` it and list it in the report. Damage to
         the file as a whole always stops.
@@ -59,14 +59,14 @@ def read_contests(
     report
         Filled while contests are read.
     options
-        All settings in one value; those given beside it replace its own.
+        All settings in one value; the other arguments take precedence.
 
     Raises
     ------
     ValueError
-        A setting that cannot be, or is of no use for such a path; an address in place of a path.
+        A setting is invalid or does not apply to this kind of path; an address in place of a path.
     SourceError
-        At once if the path is of no use, else from the iterator; names the file, the contest, the rows and the rule.
+        At once if the path cannot be read, else from the iterator; names the file, the contest, the rows and the rule.
     """
     beside: dict[str, Any] = {"order": order, "columns": columns, "on_error": on_error, "dedupe": dedupe}
     chosen = {name: value for name, value in beside.items() if value is not None}
@@ -88,31 +88,31 @@ def _filtered(
 
 @contextmanager
 def _memory_of(source: str) -> Iterator[None]:
-    """Name the file that the memory is not enough for."""
+    """Raise a lack of memory as an error that names the source."""
     try:
         yield
     except MemoryError:
-        way = "use a machine with more memory, or ingest it in parts of whole contests"
-        raise SourceError(f"not enough memory to read it; {way}", os.path.basename(source) or source) from None
+        remedy = "use a machine with more memory, or ingest it in parts of whole contests"
+        raise SourceError(f"not enough memory to read it; {remedy}", os.path.basename(source) or source) from None
 
 
 def _items(paths: list[str], options: ReadOptions, report: IngestReport) -> Iterable[Contest | SourceError]:
-    """Contests of whatever paths stand for; a contest with a fault is its error."""
+    """Contests of the files at the paths; a contest with a fault is its error."""
     if paths == [STDIN]:
         return _from_stdin(options, report)
     for path in paths:
         check_address(path)
     files = [file for path in paths for file in files_of(path)]
-    if len(paths) > 1 and (other := next((file for file in files if file.is_dir() or _is_archive(file)), None)):
-        raise SourceError("several paths must all be tables; ingest a folder or an archive by itself", other.name)
-    one = files[0] if len(files) == 1 else None
-    if one is not None and one.is_dir():
-        inputs = tables_in(one, options.input_format, report, options.limits)
+    if len(paths) > 1 and (no_table := next((file for file in files if file.is_dir() or _is_archive(file)), None)):
+        raise SourceError("several paths must all be tables; ingest a folder or an archive by itself", no_table.name)
+    single = files[0] if len(files) == 1 else None
+    if single is not None and single.is_dir():
+        inputs = tables_in(single, options.input_format, report, options.limits)
         if not inputs:
-            return _from_members(lambda: open_members(one, report, options.limits), one.name, options, report)
-        return _from_tables(inputs, options, report, one.name)
-    if one is not None and _is_archive(one) and options.input_format is None:
-        return _from_members(lambda: open_members(one, report, options.limits), one.name, options, report)
+            return _from_members(lambda: open_members(single, report, options.limits), single.name, options, report)
+        return _from_tables(inputs, options, report, single.name)
+    if single is not None and _is_archive(single) and options.input_format is None:
+        return _from_members(lambda: open_members(single, report, options.limits), single.name, options, report)
     inputs = []
     for file in files:
         form = options.input_format or format_of(file)
@@ -121,9 +121,9 @@ def _items(paths: list[str], options: ReadOptions, report: IngestReport) -> Iter
             rule = (
                 f"unknown kind of file; a folder or one of {known} can be read, a table also as .gz, .bz2, .zst or .xz"
             )
-            raise SourceError(f"{rule}; --input-format says what it is", file.name)
-        inputs.append(Input(file, file.name if one is not None else str(file), form, options.limits))
-    return _from_tables(inputs, options, report, one.name if one is not None else " ".join(paths))
+            raise SourceError(f"{rule}; give its format with --input-format", file.name)
+        inputs.append(Input(file, file.name if single is not None else str(file), form, options.limits))
+    return _from_tables(inputs, options, report, single.name if single is not None else " ".join(paths))
 
 
 def _is_archive(file: Path) -> bool:
@@ -138,11 +138,11 @@ def _from_stdin(options: ReadOptions, report: IngestReport) -> Iterator[Contest 
 def _from_tables(
     inputs: list[Input], options: ReadOptions, report: IngestReport, source: str
 ) -> Iterable[Contest | SourceError]:
-    forms = {one.form for one in inputs}
+    forms = {table.form for table in inputs}
     if options.delimiter is not None and not forms <= {"csv", "tsv"}:
-        raise ValueError(f"a delimiter is of use for CSV and TSV; {source} is {min(forms - {'csv', 'tsv'})}")
+        raise ValueError(f"a delimiter applies to CSV and TSV only; {source} is {min(forms - {'csv', 'tsv'})}")
     if options.encoding != "utf-8" and "parquet" in forms:
-        raise ValueError(f"an encoding is of use for text; {source} is parquet")
+        raise ValueError(f"an encoding applies to text only; {source} is parquet")
     if len(inputs) == 1 and forms <= {"json", "jsonl"}:
         members = contests_in(inputs[0], options, report)
         if members is not None:
@@ -154,12 +154,12 @@ def _from_tables(
 def _from_members(
     opening: Callable[[], AbstractContextManager[list[Member]]], source: str, options: ReadOptions, report: IngestReport
 ) -> Iterator[Contest | SourceError]:
-    """Contests of the reference format; the settings of tables are of no use for them."""
+    """Contests of the reference format; settings of tables are refused."""
     standard = ReadOptions()
     for name in ("columns", "duplicates", "time_format"):
         if getattr(options, name) != getattr(standard, name):
             raise ValueError(
-                f"the setting {name} is of use for tables; {source} holds contests of the reference format"
+                f"the setting {name} applies to tables only; {source} holds contests of the reference format"
             )
     return _read_reference(opening, source, options.order or "number", report, options.limits)
 
@@ -177,7 +177,7 @@ def _read_reference(
             raise SourceError(rule, source)
         _check_stems(members, source)
         if order == "number":
-            _note_holes(sorted(m.number for m in members if m.number is not None), report)
+            _note_gaps(sorted(m.number for m in members if m.number is not None), report)
         ordered, faults = _in_order(members, order, source)
         yield from faults
         for member in ordered:
@@ -192,7 +192,7 @@ def _read_reference(
 
 
 def _read(member: Member, source: str) -> bytes | bytearray:
-    """The bytes of a member; its damage is a fault of this contest, if others can be read without it."""
+    """The bytes of a member; damage is a fault of its contest, so that other contests can still be read."""
     try:
         return member.read()
     except SourceError as error:
@@ -200,7 +200,7 @@ def _read(member: Member, source: str) -> bytes | bytearray:
 
 
 def _in_order(members: list[Member], order: Order, source: str) -> tuple[list[Member], list[SourceError]]:
-    """Members in rated order, and a fault for each that has no place in it."""
+    """Members in rated order, and a fault for each member without a place in this order."""
     if order == "given":
         return members, []
     keyed: list[tuple[int, int, Member]] = []
@@ -229,13 +229,13 @@ def _check_stems(members: list[Member], source: str) -> None:
         # 7.json and 007.json would be two contests with one place in the order
         key = member.stem if member.number is None else member.number
         if key in first:
-            raise SourceError(f"contest {member.stem} is there twice: {first[key]} and {member.name}", source)
+            raise SourceError(f"contest {member.stem} has two files: {first[key]} and {member.name}", source)
         first[key] = member.name
 
 
-def _note_holes(numbers: list[int], report: IngestReport) -> None:
+def _note_gaps(numbers: list[int], report: IngestReport) -> None:
     gaps = [(a + 1, b - 1) for a, b in zip([-1, *numbers], numbers, strict=False) if b - a > 1]
     if gaps:
         missing = sum(b - a + 1 for a, b in gaps)
         first = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in gaps[:5]) + (", ..." if len(gaps) > 5 else "")
-        report.notes.append(f"the numbering has holes: {first} ({missing:,} missing in all)")
+        report.notes.append(f"the numbering has gaps: {first} ({missing:,} missing in all)")

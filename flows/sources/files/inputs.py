@@ -46,7 +46,7 @@ _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 @dataclass(frozen=True)
 class Input:
-    """A file that holds a table, what messages call it, its format, and what may come out of it."""
+    """A file that holds a table, its name in messages, its format, and the limits of its content."""
 
     path: Path
     name: str
@@ -54,7 +54,7 @@ class Input:
     limits: Limits = field(default_factory=Limits)
 
     def open_bytes(self) -> Any:
-        """The file's bytes, decompressed, as Arrow reads them; not more than its limits allow."""
+        """A stream of the file's decompressed bytes for Arrow; it raises an error beyond the limits."""
         kind = _compression(self.path.name)
         if kind is None or self.form == "parquet":
             return pa.OSFile(str(self.path))
@@ -64,7 +64,7 @@ class Input:
 
         def too_large() -> SourceError:
             rule = f"expands from {byte_count(size)} to more than {byte_count(most)}, the limit"
-            return SourceError(f"{rule}; if it is honest, --limit expanded=... allows more", self.name)
+            return SourceError(f"{rule}; if you trust the file, allow more with --limit expanded=...", self.name)
 
         return pa.PythonFile(BoundedReader(opened, most, too_large), mode="r")
 
@@ -78,22 +78,22 @@ class Input:
 
 
 def check_address(path: str) -> None:
-    """Raise ``ValueError`` for an address of a site, an object store or a database, and say what to do instead."""
-    found = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):/", path)
-    if found is None or (len(found[1]) == 1 and os.name == "nt"):
+    """Raise ``ValueError`` with a remedy for an address of a site, an object store or a database."""
+    match = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):/", path)
+    if match is None or (len(match[1]) == 1 and os.name == "nt"):
         return
-    scheme = found[1].lower()
-    ways = {
+    scheme = match[1].lower()
+    remedies = {
         "http": "download it, or pipe it: curl -sL ADDRESS | ranklake ingest files -",
         "https": "download it, or pipe it: curl -sL ADDRESS | ranklake ingest files -",
         "s3": "copy it here, or pipe it: aws s3 cp ADDRESS - | ranklake ingest files -",
         "gs": "copy it here, or pipe it: gcloud storage cat ADDRESS | ranklake ingest files -",
-        "file": "name the file without file://",
+        "file": "give the path without file://",
     }
     database = "write the results of a query to a CSV file, or pipe them: psql -c 'copy (...) to stdout csv header' | "
-    way = ways.get(scheme, f"{database}ranklake ingest files -" if "sql" in scheme else "copy it here first")
-    # The rest is not repeated: addresses of databases hold passwords.
-    raise ValueError(f"PATH must be a file or folder on this machine, got an address {scheme}://...; {way}")
+    remedy = remedies.get(scheme, f"{database}ranklake ingest files -" if "sql" in scheme else "copy it here first")
+    # The message has only the scheme: addresses of databases contain passwords.
+    raise ValueError(f"PATH must be a file or folder on this machine, got an address {scheme}://...; {remedy}")
 
 
 def format_of(path: Path) -> str | None:
@@ -107,43 +107,43 @@ def format_of(path: Path) -> str | None:
 
 
 def files_of(path: str) -> list[Path]:
-    """The files that a path or a pattern such as ``results/*.csv`` stands for; a folder stands for itself.
+    """The file or folder at a path, or the files that match a pattern such as ``results/*.csv``.
 
     Raises
     ------
     SourceError
         No file is found, it is not a plain file, or it is a workbook.
     """
-    found = [Path(path)]
-    if not found[0].exists():
+    files = [Path(path)]
+    if not files[0].exists():
         if not glob.has_magic(path):
             raise SourceError("no such file or folder", path)
-        found = [Path(name) for name in sorted(glob.glob(path, recursive=True)) if Path(name).is_file()]
-        if not found:
+        files = [Path(name) for name in sorted(glob.glob(path, recursive=True)) if Path(name).is_file()]
+        if not files:
             raise SourceError("no file matches this pattern", path)
-    for one in found:
-        if not (one.is_file() or one.is_dir()):
-            rule = "neither a plain file nor a folder; a pipe is read as -, standard input"
-            raise SourceError(rule, one.name)
-        if one.name.lower().endswith(_SHEETS):
-            raise SourceError("a workbook is not read; save the sheet with the results as CSV (UTF-8)", one.name)
-    return found
+    for file in files:
+        if not (file.is_file() or file.is_dir()):
+            rule = "neither a plain file nor a folder; use - (standard input) for a pipe"
+            raise SourceError(rule, file.name)
+        if file.name.lower().endswith(_SHEETS):
+            raise SourceError("a workbook is not read; save the sheet with the results as CSV (UTF-8)", file.name)
+    return files
 
 
 @contextmanager
 def damage_of(name: str) -> Iterator[None]:
-    """Turn what readers of damaged or unreadable files raise into :class:`SourceError` with the name of the file."""
+    """Raise errors of the readers of damaged or unreadable files as :class:`SourceError` with the file's name."""
     try:
         yield
     except MemoryError:  # of Arrow's, too
         raise
     except (pa.ArrowException, lzma.LZMAError, zlib.error, OSError, EOFError, OverflowError) as error:
-        words = (str(error) or type(error).__name__).splitlines()[0]
-        raise SourceError(f"cannot be read: {words}", name) from None
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise SourceError(f"cannot be read: {reason}", name) from None
 
 
 def tables_in(folder: Path, form: str | None, report: IngestReport, limits: Limits) -> list[Input]:
-    """The tables of a folder and those below it, by name; of one format, if it is given.
+    """The tables of a folder and of its subfolders, by name; of one format, if it is given.
 
     Raises
     ------
@@ -171,12 +171,12 @@ def tables_in(folder: Path, form: str | None, report: IngestReport, limits: Limi
 
 @contextmanager
 def standard_input(form: str | None, limits: Limits) -> Iterator[Input]:
-    """Standard input as a file: a table is read more than once.
+    """Standard input as a temporary file, because a table is read more than once.
 
     Raises
     ------
     ValueError
-        It is a terminal.
+        Standard input is a terminal.
     """
     if sys.stdin.isatty():
         raise ValueError("PATH - reads a table from standard input, which is a terminal; pipe a table into it")
@@ -185,7 +185,7 @@ def standard_input(form: str | None, limits: Limits) -> Iterator[Input]:
         most = limits.expanded or MOST_EXPANDED
 
         def too_large() -> SourceError:
-            rule = f"more than {byte_count(most)}, the limit; if it is honest, --limit expanded=... allows more"
+            rule = f"more than {byte_count(most)}, the limit; if you trust it, allow more with --limit expanded=..."
             return SourceError(rule, "standard input")
 
         bounded = BoundedReader(sys.stdin.buffer, most, too_large)
@@ -193,7 +193,7 @@ def standard_input(form: str | None, limits: Limits) -> Iterator[Input]:
             try:
                 shutil.copyfileobj(bounded, file, 2**20)
             except OSError as error:
-                rule = f"cannot be kept in {folder}: {error.strerror or error}; TMPDIR names another folder"
+                rule = f"cannot be stored in {folder}: {error.strerror or error}; set TMPDIR to another folder"
                 raise SourceError(rule, "standard input") from None
         yield Input(path, "standard input", form or "csv", limits)
 

@@ -1,4 +1,4 @@
-"""The objects of a JSON file one by one: an object a line, or one array of objects."""
+"""Iteration over the objects of a JSON file: an object a line, or one array of objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .parts import Reading
 
 __all__ = ["fault_of", "items_of", "place_of"]
 
-MAX_AT_ONCE = 10**7  # commas in an array that is taken apart at once; each may part two items of 60 bytes of memory
+MAX_AT_ONCE = 10**7  # commas in an array that is decoded at once; each may separate two items of 60 bytes of memory
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 # Finds where an item ends; numbers stay text, which is faster and has no bound on digits.
 _SCAN = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
@@ -29,7 +29,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def items_of(source: Input, reading: Reading) -> Iterator[tuple[int, bytes]]:
-    """The objects of a file as bytes, with the line or the number in the array, from 1; 0 for an object alone."""
+    """The objects of a file as bytes, with the line or the number in the array, from 1; 0 for a single object."""
     with damage_of(source.name), io.BufferedReader(source.open_bytes()) as file:
         if source.form == "jsonl":
             yield from _lines(file, source, reading)
@@ -37,8 +37,8 @@ def items_of(source: Input, reading: Reading) -> Iterator[tuple[int, bytes]]:
         most = reading.limits.document
         whole = file.read(most + 1).removeprefix(_BOM)
         if len(whole) > most:
-            way = "JSON Lines (.jsonl) are read line by line; --limit document=... allows more"
-            raise SourceError(f"a JSON document of more than {byte_count(most)}, the limit; {way}", source.name)
+            remedy = "use JSON Lines (.jsonl), which are read line by line, or allow more with --limit document=..."
+            raise SourceError(f"a JSON document of more than {byte_count(most)}, the limit; {remedy}", source.name)
     if not _is_utf8(reading.options):
         try:
             whole = _encode(whole.decode(reading.options.encoding), 0, source)
@@ -84,7 +84,7 @@ def _lines(file: io.BufferedReader, source: Input, reading: Reading) -> Iterator
 
 
 def _array_items(whole: bytes, source: Input, reading: Reading) -> Iterator[tuple[int, bytes]]:
-    """The items of a long array one by one: a list of them all may take fifty times the memory of the text."""
+    """The items of a long array, decoded one by one: a list of all may take fifty times the memory of the text."""
     try:
         text = whole.decode()
     except UnicodeDecodeError as error:
@@ -116,7 +116,7 @@ def _encode(line: str, number: int, source: Input) -> bytes:
     try:
         return line.encode()
     except UnicodeEncodeError:  # half a character, as UTF-16 may have
-        raise fault_of("the text is no Unicode", number, source) from None
+        raise fault_of("the text is not valid Unicode", number, source) from None
 
 
 def _wrong_text(error: UnicodeError, options: ReadOptions) -> str:
@@ -125,7 +125,7 @@ def _wrong_text(error: UnicodeError, options: ReadOptions) -> str:
 
 
 def place_of(number: int, source: Input) -> str:
-    """Where an item is, for messages."""
+    """The position of an item, for messages."""
     return f"line {number}" if source.form == "jsonl" else f"item {number}"
 
 

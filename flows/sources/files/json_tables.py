@@ -34,15 +34,15 @@ T = TypeVar("T")
 def contests_in(source: Input, options: ReadOptions, report: IngestReport) -> list[Member] | None:
     """The contests of the reference format that a file holds; None if it holds rows of a table.
 
-    A contest is called as its ``contest_id``, ``contest`` or ``id`` has it, else by its line or its number in the
-    array, from 1; one that is a file of its own by the name of the file.
+    The id of a contest is its ``contest_id``, ``contest`` or ``id``, else its line or its number in the array, from 1.
+    A contest alone in a file has the name of the file.
 
     Raises
     ------
     SourceError
         The file cannot be read, or, unless these are skipped, a record is not JSON.
     """
-    # A record that is left out stands in the report if the file holds contests; a table's own reader lists it again.
+    # Left out records are reported only if the file holds contests; otherwise the reader of tables reports them.
     draft = IngestReport()
     reading, spool = Reading(options, draft), Spool(source.name)
     members: list[Member] = []
@@ -67,7 +67,7 @@ def contests_in(source: Input, options: ReadOptions, report: IngestReport) -> li
 
 
 def read_json(source: Input, reading: Reading) -> TablePart:
-    """The columns of a table in JSON that are used, as text; see
+    """The used columns of a table in JSON, as text; see
     :func:`ranklake.flows.sources.files.text_tables.read_text`.
 
     Raises
@@ -126,14 +126,14 @@ def read_json(source: Input, reading: Reading) -> TablePart:
 
 
 def _id_of(value: dict[str, msgspec.Raw], number: int, source: Input) -> str:
-    """What a contest of several in a file is called."""
-    given = next((value[key] for key in _IDS if key in value), None)
-    if given is None:
+    """The id of a contest in a file with several contests."""
+    encoded = next((value[key] for key in _IDS if key in value), None)
+    if encoded is None:
         return str(number)
-    known: Any = _decode_with(_VALUE, bytes(given), number, source)
-    if isinstance(known, bool) or not isinstance(known, str | int) or known == "":
-        raise fault_of(f"a contest's id must be text or a whole number, got {quoted(known)}", number, source)
-    return str(known)
+    contest_id: Any = _decode_with(_VALUE, bytes(encoded), number, source)
+    if isinstance(contest_id, bool) or not isinstance(contest_id, str | int) or contest_id == "":
+        raise fault_of(f"a contest's id must be text or a whole number, got {quoted(contest_id)}", number, source)
+    return str(contest_id)
 
 
 def _chunk(rows: list[list[str | None]], used: list[str]) -> pa.Table:
@@ -154,7 +154,7 @@ def _decode_with(decoder: msgspec.json.Decoder[T], raw: bytes, number: int, sour
     except msgspec.ValidationError:
         raise fault_of("must be an object with a key a column", number, source) from None
     except UnicodeDecodeError as error:
-        rule = f"the text is not UTF-8: byte 0x{error.object[error.start]:02x}; --encoding says what it is, as latin-1"
+        rule = f"the text is not UTF-8: byte 0x{error.object[error.start]:02x}; give its --encoding, as latin-1"
         raise fault_of(rule, number, source) from None
     except RecursionError:
         raise fault_of("not JSON that can be read: nested too deeply", number, source) from None

@@ -1,7 +1,7 @@
-"""Kaggle: competitions from the files of the "Meta Kaggle" set, a folder of csv files that is downloaded as a whole.
+"""Kaggle: competitions from the files of the "Meta Kaggle" data set, a folder of csv files.
 
-The private leaderboard counts. Everybody in a team has its rank, as one tie; who stood in several teams of a
-competition, as happens where teams merge, has the best of their ranks.
+Ranks are those of the private leaderboard. All members of a team tie with the team's rank. A player in several teams of
+a competition (teams may merge) has the best rank of these teams.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def read_meta_kaggle(
     folder
         Holds Competitions.csv, Teams.csv, TeamMemberships.csv and Users.csv.
     now
-        What is over, UTC seconds.
+        Only competitions that ended until this time, UTC seconds.
     since
-        Only competitions that ended then or later.
+        Only competitions that ended at this time or later, UTC seconds.
 
     Raises
     ------
     SourceError
-        A file is missing, or is not what it should be; names file and column.
+        A file is missing or has another format; names file and column.
     """
     competitions, teams, members, users = (_read(Path(folder) / name, columns) for name, columns in FILES.items())
     competitions["time"] = _seconds(competitions, Path(folder) / "Competitions.csv")
@@ -81,12 +81,12 @@ def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     """Some columns of a file."""
     types: dict[str, Any] = {column: TEXTS.get(column, "int64") for column in columns}
     try:
-        # An empty name is no name; "NA" and "null" are names that people have.
+        # An empty name is missing; "NA" and "null" are valid names.
         read = pd.read_csv(path, usecols=list(columns), dtype=types, keep_default_na=False, na_values=[""])
     except FileNotFoundError:
-        raise SourceError("no such file; Meta Kaggle has one", "kaggle", member=str(path)) from None
-    except (ValueError, OSError) as error:  # pandas says what is wrong, but not in which file
-        raise SourceError(f"not as Meta Kaggle has it: {error}", "kaggle", member=str(path)) from None
+        raise SourceError("no such file; it is part of Meta Kaggle", "kaggle", member=str(path)) from None
+    except (ValueError, OSError) as error:  # the error of pandas does not name the file
+        raise SourceError(f"not the format of Meta Kaggle: {error}", "kaggle", member=str(path)) from None
     return read
 
 

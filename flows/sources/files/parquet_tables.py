@@ -1,4 +1,4 @@
-"""Tables in Parquet, read in pieces: a few MB of it may stand for billions of values."""
+"""Tables in Parquet, read in batches: a file of a few MB may hold billions of values."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ BATCH_ROWS = 2**16
 
 
 def read_parquet(source: Input, reading: Reading) -> TablePart:
-    """The columns of a Parquet file that are used.
+    """The used columns of a Parquet file.
 
     Raises
     ------
     SourceError
-        The file cannot be read, lacks a column, or holds more than is allowed.
+        The file cannot be read, lacks a column, or exceeds a limit.
     """
     with pq.ParquetFile(source.path) as file:
         schema = file.schema_arrow
@@ -36,7 +36,7 @@ def read_parquet(source: Input, reading: Reading) -> TablePart:
                 rule = f"the column {quoted(name)} holds {schema.field(name).type}; it must hold one value a row"
                 raise SourceError(rule, source.name)
         _check_footer(file.metadata, used, source, reading)
-    # A text that is repeated is kept once, as in the file: as plain text a few bytes may become gigabytes.
+    # Texts stay dictionary-encoded, as in the file: as plain text a few bytes may become gigabytes.
     texts = [name for name in used if is_text(schema.field(name).type) or _is_binary(schema.field(name).type)]
     with pq.ParquetFile(source.path, read_dictionary=texts) as file:
         batches, n_rows = [], 0
@@ -51,7 +51,7 @@ def read_parquet(source: Input, reading: Reading) -> TablePart:
 
 
 def _check_footer(facts: pq.FileMetaData, used: list[str], source: Input, reading: Reading) -> None:
-    """Refuse at once what the file itself says is too much; what is read is counted all the same."""
+    """Refuse a file whose footer exceeds a limit; the rows that are read are counted as well."""
     if facts.num_rows > reading.limits.rows:
         reading.count(source.name, facts.num_rows, 0)
     for group in range(facts.num_row_groups):
@@ -68,7 +68,7 @@ def _plain_size(column: pa.Array, source: Input) -> int:
     Raises
     ------
     SourceError
-        A text is too long to be one of a table of results.
+        A text is too long.
     """
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)

@@ -1,4 +1,4 @@
-"""The part of a table that one file holds: rows, their position in the file, and the rows that are unreadable."""
+"""The part of a table in one file: rows, their position in the file, and the unreadable rows."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ __all__ = ["Reading", "TablePart"]
 
 @dataclass
 class TablePart:
-    """The columns of one file that are used.
+    """The used columns of one file.
 
     Attributes
     ----------
     table
-        The columns, by the names that the file has for them.
+        The columns, with their names in the file.
     found
         The same names by key.
     present
         All columns of the file.
     lines
-        Lines of the file, from 1, of rows that are numbered from 1 as the file has them; empty if there are none.
+        Returns the lines of the file, from 1, of rows of the file, from 1; empty if the file has no lines.
     note
-        How the file was read; empty if there is nothing to say.
+        Remark about the reading of the file; may be empty.
     left_out
         Rows of the file, from 1 and in order, that are not in the table.
     faults
-        What is wrong with rows of the table, from 0, beside what their values say.
+        Faults of rows of the table, from 0, that their values do not show.
     """
 
     table: pa.Table
@@ -68,13 +68,13 @@ class Reading:
         return self.options.limits
 
     def leave_out(self, error: SourceError) -> None:
-        """A record that cannot be read and whose contest is not known: raises the error, or lists it in the report."""
+        """Raise the error of an unreadable record whose contest is unknown, or list it in the report."""
         if not self.skips:
             raise error
         self._report.left_out.append(LeftOut(error.contest, str(error)))
 
     def count(self, source: str, rows: int, n_bytes: int) -> None:
-        """Count rows and the memory that they take.
+        """Count rows and their memory.
 
         Raises
         ------
@@ -83,12 +83,12 @@ class Reading:
         """
         self._rows, self._bytes = self._rows + rows, self._bytes + n_bytes
         if self._rows > self.limits.rows:
-            found = f"{self._rows:,} rows, at most {self.limits.rows:,} are read as one table"
+            excess = f"{self._rows:,} rows, at most {self.limits.rows:,} are read as one table"
             key = "rows"
         elif self._bytes > self.limits.table:
-            found = f"the columns that are used take more than {byte_count(self.limits.table)} of memory"
+            excess = f"the columns that are used take more than {byte_count(self.limits.table)} of memory"
             key = "table"
         else:
             return
-        way = f"ingest it in parts of whole contests, or allow more with --limit {key}=..."
-        raise SourceError(f"{found}, the limit; {way}", source)
+        remedy = f"ingest it in parts of whole contests, or allow more with --limit {key}=..."
+        raise SourceError(f"{excess}, the limit; {remedy}", source)

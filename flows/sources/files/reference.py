@@ -1,4 +1,4 @@
-"""Contests of the reference format: JSON with a name, a time and standings. Nothing here opens a file."""
+"""The parser of the reference format: JSON with a name, a time and standings. It opens no files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INT32_MAX = 2**31 - 1
 
 
 class _Row(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
-    # gc=False: four million small objects the garbage collector need not walk; decoding takes half the time.
+    # gc=False: the garbage collector skips four million small objects, and decoding takes half the time.
     handle: str
     lo: int
     hi: int
@@ -66,17 +66,16 @@ def parse_reference(
         UTF-8 JSON: ``{"name", "time_seconds", "standings": [[handle, lo, hi], ...]}`` and optionally ``url``,
         ``weight``, ``perf_ceiling``; other keys are ignored, the format may grow.
     contest_id
-        What the contest is to be called.
+        Id of the contest.
     source, member
-        Where it came from, for messages.
+        Origin of the contest, for messages.
     limits
-        How many participants there may be.
+        Limits of the number of participants.
 
     Raises
     ------
     SourceError
-        Not UTF-8, not JSON, a wrong type, a rule of standings broken, or more or longer than is allowed; names the
-        rows.
+        Not UTF-8, not JSON, a wrong type, invalid standings, or a limit is exceeded; names the rows.
     """
 
     def fault(rule: str, *rows: int) -> SourceError:
@@ -96,7 +95,7 @@ def parse_reference(
         first: dict[str, int] = {}
         for i, name in enumerate(names):
             if first.setdefault(name, i) != i:
-                raise fault(f"player {quoted(name)} stands twice", first[name], i)
+                raise fault(f"player {quoted(name)} is listed twice", first[name], i)
     if "" in names:
         raise fault("a player needs a name, got an empty one", names.index(""))
     try:
@@ -126,9 +125,9 @@ def parse_reference(
 
 
 def _count_rows(raw: bytes | bytearray, enough: int) -> int:
-    """The participants of a contest that is not decoded: a row of a few bytes takes 150 of memory when it is.
+    """Number of participants, counted before decoding: a row of a few bytes takes 150 bytes of memory when decoded.
 
-    Exact beyond ``enough``, unless names look like the ends of rows; below, an upper bound.
+    Exact above ``enough``, unless names look like the ends of rows; an upper bound below.
     """
     n = raw.count(b"[") - 1
     return n if n <= enough else sum(1 for _ in re.finditer(rb"\]\s*,\s*\[", raw)) + 1
@@ -145,7 +144,7 @@ def _decode(decoder: msgspec.json.Decoder[T], raw: bytes | bytearray, contest_id
     except _UNDECODED as error:
         fault = error
         if isinstance(error, msgspec.ValidationError) and "$" not in str(error):
-            # A row that is too long is told without its place; plain tuples tell it.
+            # The error of a row with too many items has no row number; the error of plain tuples has one.
             try:
                 _PLAIN_ROWS.decode(raw)
             except _UNDECODED as placed:
@@ -155,7 +154,7 @@ def _decode(decoder: msgspec.json.Decoder[T], raw: bytes | bytearray, contest_id
 
 
 def _rule(fault: Exception) -> str:
-    """What a decoder says of a contest, as a rule that the contest breaks."""
+    """The error of a decoder as a rule that the contest breaks."""
     match fault:
         case msgspec.ValidationError():
             return f"not the reference format: {str(fault).replace('`', '').replace('$.', '')}"

@@ -1,4 +1,4 @@
-"""Tables of results from one or several files, as contests; faults are told by file, row and line."""
+"""Tables of results from one or several files, as contests; faults have file, row and line."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ __all__ = ["Columns", "read_tables"]
 def read_tables(
     inputs: Sequence[Input], options: ReadOptions, report: IngestReport, source: str
 ) -> Iterator[Contest | SourceError]:
-    """Contests of a table that one file holds, or several one behind the other.
+    """Contests of a table in one file, or in several files that are read as one table.
 
     Parameters
     ----------
     inputs
         The files, at least one.
     options
-        How they are read.
+        Settings of the readers.
     report
-        Gets notes about what was used.
+        Receives notes about the columns.
     source
-        What messages call all files together.
+        Name of all files together, for messages.
 
     Raises
     ------
@@ -70,29 +70,29 @@ def read_tables(
 def _read(
     inputs: Sequence[Input], options: ReadOptions, report: IngestReport
 ) -> tuple[pa.Table, dict[str, str], list[tuple[str, TablePart]], list[int]]:
-    """The table, its columns by key, its files, and at which row each begins."""
+    """The table, its columns by key, its files, and the first row of each file."""
     tables: list[pa.Table] = []
     parts: list[tuple[str, TablePart]] = []
     reading = Reading(options, report)
     first: dict[str, str] = {}
-    for one in inputs:
-        with damage_of(one.name):
-            part = _READERS[one.form](one, reading)
+    for file in inputs:
+        with damage_of(file.name):
+            part = _READERS[file.form](file, reading)
         table, found = part.table, part.found
         if not tables:
             first = found
             report.notes.append(options.columns.notes(found, part.present) + (f"; {part.note}" if part.note else ""))
         elif found.keys() != first.keys():
             key = min(found.keys() ^ first.keys())
-            has, lacks = (one.name, inputs[0].name) if key in found else (inputs[0].name, one.name)
+            has, lacks = (file.name, inputs[0].name) if key in found else (inputs[0].name, file.name)
             raise SourceError(
-                f"{has} has a column for {key}, {lacks} has none; --column {key}= leaves it out", one.name
+                f"{has} has a column for {key}, {lacks} has none; --column {key}= leaves it out", file.name
             )
         if len(inputs) > 1:
             names = {column: name for key, column in found.items() for name in [first[key]]}
             table = pa.table({names[name]: decoded(table[name]) for name in table.column_names})
         tables.append(table)
-        parts.append((one.name, part))
+        parts.append((file.name, part))
     for table, (name, _) in zip(tables, parts, strict=True):
         _check_types(tables[0], table, inputs[0].name, name)
     offsets = np.cumsum([0, *(table.num_rows for table in tables)]).tolist()
@@ -106,7 +106,7 @@ def _check_types(first: pa.Table, table: pa.Table, first_name: str, name: str) -
     for column in first.column_names:
         try:
             pa.unify_schemas(
-                [pa.schema([(column, one[column].type)]) for one in (first, table)], promote_options="permissive"
+                [pa.schema([(column, part[column].type)]) for part in (first, table)], promote_options="permissive"
             )
         except pa.ArrowException:
             kinds = f"{first[column].type} in {first_name}, {table[column].type} here"

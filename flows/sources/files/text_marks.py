@@ -1,4 +1,4 @@
-"""Text that is not all UTF-8: its good rows are read, and its bad bytes are known in the others."""
+"""Text with bytes that are not UTF-8: valid rows are read, and in the others these bytes become marks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .inputs import Input
 
 __all__ = ["MarkedText", "has_marks", "is_utf8", "without_marks"]
 
-# A byte that is not UTF-8 becomes the character at this place of the private use area. Arrow's reader calls back with
-# the text of a row that has too many fields, and can do so for valid text only.
+# A byte that is not UTF-8 is replaced by a character of the private use area, counted from this one. Arrow's reader
+# passes a row with too many fields to a callback as text, which must be valid.
 _FIRST_MARK = 0x10FF00
 _MARKS = r"[\x{10FF80}-\x{10FFFF}]"
 _ERRORS = "ranklake-marks"
@@ -34,7 +34,7 @@ def is_utf8(source: Input) -> bool:
 
 
 class MarkedText(io.RawIOBase):
-    """The bytes of a stream as UTF-8, with marks for those that are not."""
+    """The bytes of a stream as UTF-8, with marks for the other bytes."""
 
     def __init__(self, stream: Any) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Tables of text: which delimiter they have, reading them as they are, and the line in the file of each row."""
+"""Tables of text: the detection of the delimiter, all columns as text, and the line in the file of each row."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ WORDS = {"\t": "tab"}
 
 
 class Lines:
-    """The line of the file in which each row of a table begins, found when it is asked for."""
+    """The line of the file in which each row of a table begins; computed when it is needed."""
 
     def __init__(self, source: Input, encoding: str, delimiter: str, skipped: int) -> None:
         self._source, self._encoding, self._delimiter, self._skipped = source, encoding, delimiter, skipped
         self._starts = array("q")
 
     def __call__(self, rows: Sequence[int]) -> list[int]:
-        """Lines, from 1, of rows counted from 1; none where they cannot be told."""
+        """Lines, from 1, of rows counted from 1; empty if they are unknown."""
         last = max(rows, default=0)
         if last > len(self._starts):
             # Twice as far as before: many faults cost two passes over the file, and a fault at its start costs little.
@@ -49,7 +49,7 @@ class Lines:
             io.BufferedReader(self._source.open_bytes()), self._encoding, "replace", newline=""
         ) as text:
             reader = csv.reader(text, delimiter=self._delimiter)
-            before, unread = 0, self._skipped + 1  # the header, too
+            before, unread = 0, self._skipped + 1  # with the header
             try:
                 for row in reader:
                     if row and unread:
@@ -57,27 +57,27 @@ class Lines:
                     elif row:
                         yield before + 1
                     before = reader.line_num
-            except (csv.Error, UnicodeError):  # a line is told only where it is certain
+            except (csv.Error, UnicodeError):  # the lines after this are unknown
                 return
 
 
 def read_text(source: Input, reading: Reading) -> TablePart:
-    """The columns of a text table that are used, as text.
+    """The used columns of a text table, as text.
 
     Raises
     ------
     SourceError
-        The file cannot be read, or lacks a column; names the row. Unless rows that cannot be read are skipped.
+        The file lacks a column, or a row cannot be read and unreadable rows are not skipped; names the row.
     """
     options = reading.options
     with source.open_bytes() as file:
         head = file.read(HEAD_BYTES)
     utf8 = codecs.lookup(options.encoding).name == "utf-8"
-    if utf8 and head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # what spreadsheets call Unicode text
+    if utf8 and head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # "Unicode text" in spreadsheets
         raise SourceError("UTF-16, not UTF-8; --encoding utf-16 reads it", source.name)
     header, skipped = _header(head, options.encoding)
     delimiter = options.delimiter or _delimiter(header, skipped, "\t" if source.form == "tsv" else "", options.columns)
-    # One thread: only then can Arrow tell the row of an error.
+    # One thread: only then does Arrow know the row of an error.
     one_thread = pacsv.ReadOptions(
         use_threads=False, block_size=BLOCK_BYTES, encoding="utf8" if utf8 else options.encoding, skip_rows=skipped
     )
@@ -94,7 +94,7 @@ def read_text(source: Input, reading: Reading) -> TablePart:
         left_out.append(row.number - 1)
         return "skip"
 
-    # A handler costs nothing, but its errors cannot be raised: it is there only where rows may be skipped.
+    # An error in the handler cannot be raised, so there is one only if rows may be skipped.
     parsing = pacsv.ParseOptions(
         newlines_in_values=True, delimiter=delimiter, invalid_row_handler=invalid if reading.skips else None
     )
@@ -116,7 +116,7 @@ def read_text(source: Input, reading: Reading) -> TablePart:
         if marked and any(has_marks(name) for name in present):
             raise SourceError(f"cannot be read: the header is not UTF-8; {_encodings(utf8)}", source.name)
         found = options.columns.find(present, source.name)
-        # Everything comes as text: a guess would turn the player 007 into 7 and the player NA into nobody.
+        # All columns are read as text: type detection would change the player 007 to 7 and the player NA to null.
         used = sorted(set(found.values()))
         converting = pacsv.ConvertOptions(
             include_columns=used,
@@ -140,49 +140,49 @@ def read_text(source: Input, reading: Reading) -> TablePart:
     except MemoryError:
         raise
     except pa.ArrowException as error:
-        raise _in_words(str(error), source.name, present, utf8, lines) from None
+        raise _error_of(str(error), source.name, present, utf8, lines) from None
     note = "" if delimiter == "," else f"delimiter {WORDS.get(delimiter, repr(delimiter))}"
     return TablePart(table, found, present, lines, note, left_out, faults)
 
 
 def _header(head: bytes, encoding: str) -> tuple[str, int]:
-    """The first line that is not empty, and the lines before it that are none of the table's."""
+    """The header, the first line that is not empty, and the number of lines before it to skip."""
     text = head.decode(encoding, "replace").lstrip("\ufeff")
     lines = [line for line in text.splitlines() if line.strip()]
-    if lines and re.fullmatch(r"sep=.", lines[0]):  # a spreadsheet's word for the delimiter
+    if lines and re.fullmatch(r"sep=.", lines[0]):  # a line of spreadsheets with the delimiter
         return lines[0], 1
     return lines[0] if lines else "", 0
 
 
 def _delimiter(header: str, skipped: int, default: str, columns: Columns) -> str:
-    """What parts a header into the most of the columns that are looked for, or else into the most columns."""
+    """The delimiter that splits a header into the most of the known columns, or else into the most columns."""
     if skipped:
         return header[-1]
     if default:
         return default
     wanted = {getattr(columns, key).casefold() for key in ("contest", "player", "rank", "score", "lo", "hi", "time")}
 
-    def merit(delimiter: str) -> tuple[int, int]:
+    def score(delimiter: str) -> tuple[int, int]:
         names = next(csv.reader([header], delimiter=delimiter), [])
         return len(wanted & {name.strip().casefold() for name in names}), len(names)
 
-    return max(DELIMITERS, key=merit)  # of equals the first
+    return max(DELIMITERS, key=score)  # the first one of equal scores
 
 
-def _in_words(error: str, source: str, present: list[str], utf8: bool, lines: Lines) -> SourceError:
-    words = error.splitlines()[0]
-    row = re.search(r"Row #(\d+): ", words)
+def _error_of(error: str, source: str, present: list[str], utf8: bool, lines: Lines) -> SourceError:
+    reason = error.splitlines()[0]
+    row = re.search(r"Row #(\d+): ", reason)
     rows = [int(row[1]) - 1] if row and int(row[1]) > 1 else []  # Arrow counts the header
-    words = words.replace(row[0], "") if row else words
-    if "straddling" in words:
-        words = f"a row of more than {byte_count(BLOCK_BYTES)}, the limit; is a quotation mark never closed?"
-    if "invalid UTF8" in words:
-        column = re.search(r"column #(\d+)", words)
+    reason = reason.replace(row[0], "") if row else reason
+    if "straddling" in reason:
+        reason = f"a row of more than {byte_count(BLOCK_BYTES)}, the limit; is a quotation mark never closed?"
+    if "invalid UTF8" in reason:
+        column = re.search(r"column #(\d+)", reason)
         known = column is not None and int(column[1]) < len(present)
         where = f" in column {present[int(column[1])]!r}" if known and column is not None else ""
-        words = f"invalid UTF8 data{where}; {_encodings(utf8)}"
-    return SourceError(f"cannot be read: {words}", source, rows=rows, lines=lines(rows))
+        reason = f"invalid UTF8 data{where}; {_encodings(utf8)}"
+    return SourceError(f"cannot be read: {reason}", source, rows=rows, lines=lines(rows))
 
 
 def _encodings(utf8: bool) -> str:
-    return "--encoding says which it is, as latin-1 or cp1252" if utf8 else "another --encoding?"
+    return "give its --encoding, as latin-1 or cp1252" if utf8 else "another --encoding?"

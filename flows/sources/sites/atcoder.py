@@ -1,7 +1,7 @@
 """AtCoder: the places of all rated participants of each contest.
 
-The site has no list of contests that programs may read; AtCoder Problems (kenkoooo.com) keeps one. Marathons, whose
-names begin with ``ahc``, have ratings of their own at the site and are left out.
+The site has no list of contests for programs; AtCoder Problems (kenkoooo.com) has one. Marathons, whose names begin
+with ``ahc``, have separate ratings at the site and are left out.
 """
 
 from __future__ import annotations

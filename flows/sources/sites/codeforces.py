@@ -79,7 +79,7 @@ class Codeforces(Site):
             end = (contest.start or 0) + contest.duration
             if since is None or end >= since:
                 path = f"api/contest.ratingChanges?contestId={contest.id}"
-                # An unrated contest has a 400 that says so.
+                # The response for an unrated contest is a 400.
                 yield DocumentRequest(Key(RATED, str(contest.id)), path, end, accept=frozenset({200, 400}))
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
@@ -118,7 +118,8 @@ class Codeforces(Site):
         wrong = opens[given[opens] != opens + 1]
         if len(wrong):
             at = int(wrong[0])
-            return fault(f"rank = {given[at]} at position {at + 1}: ranks count all who are better, and are sorted", at)
+            rule = f"rank = {given[at]} at position {at + 1}: a rank must be 1 + the number of better players, sorted"
+            return fault(rule, at)
         handles = [row.handle for row in rows]
         if number in DOUBLES:
             handles = _with_clones(handles)

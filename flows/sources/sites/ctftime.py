@@ -86,7 +86,7 @@ class CTFtime(Site):
                 break
             offset += PAGE
         for team in self._nameless(responses)[:SINGLE_TEAMS]:
-            # A team that has gone is a 404, and is not requested again.
+            # The response for a deleted team is a 404; it is not requested again.
             yield DocumentRequest(Key("team", str(team)), f"api/v1/teams/{team}/", 0, accept=frozenset({200, 404}))
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:

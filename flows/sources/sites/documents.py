@@ -56,7 +56,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A response and what it is about.
+    """A response with its key and its data from the list.
 
     Attributes
     ----------

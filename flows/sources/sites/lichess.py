@@ -35,7 +35,7 @@ class _Arena(msgspec.Struct, rename="camel"):
 
 
 class _OneArena(msgspec.Struct, rename="camel"):
-    """An arena by itself: a date, and minutes."""
+    """An arena in a response of its own: its start is a date, its length in minutes."""
 
     id: str
     full_name: str
@@ -83,7 +83,7 @@ class Lichess(Site):
     Parameters
     ----------
     teams, arenas, swisses
-        Ids of what to follow; by default the recently ended arenas.
+        Ids of teams and tournaments; by default the recently ended arenas.
     """
 
     name = "lichess"

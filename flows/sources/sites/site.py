@@ -1,4 +1,4 @@
-"""What a site provides: a list of its documents and a parser of each. Nothing here sends requests or stores data."""
+"""The interface of a site: a list of its documents and a parser of each. It sends no requests and stores no data."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class DocumentRequest:
     path : str
         Path below the base URL, or a full URL.
     end_seconds : int
-        When the events in the document ended, UTC seconds: for some time after that, it may still change.
+        End of the events in the document, UTC seconds: for some time after that, the document may still change.
     about : dict
-        What the site's list says of it and the document does not; stored with it. If it changes, the document is
-        requested again.
+        Data from the site's list that the document itself does not contain; stored with it. If they change, the
+        document is requested again.
     accept : Collection[int]
         HTTP statuses that count as a response.
     open_ended : bool
@@ -83,10 +83,10 @@ class ListFetcher(Protocol):
     """Requests lists from a site; a list that cannot be read is stored and raises an error."""
 
     def fetch_list(self, key: Key, path: str, read: Callable[[Document], T]) -> T:
-        """What ``read`` returns for the response at ``path``."""
+        """The result of ``read`` for the response at ``path``."""
 
     def about(self, key: Key) -> dict[str, Any] | None:
-        """What is stored with a document of an earlier request; None if there is none."""
+        """The data from the list that are stored with a document; None if there is no document."""
 
 
 class Responses(Protocol):
@@ -131,7 +131,7 @@ class Site(ABC):
         """Requests for all contests that ended before ``now`` and not before ``since`` (UTC seconds), by time."""
 
     def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
-        """Requests that depend on the responses, by default none; ``any_new`` says whether any response is new.
+        """Requests that depend on the responses, by default none; ``any_new`` is true if any response is new.
 
         Each request is sent before the next one is drawn.
         """
@@ -244,7 +244,7 @@ def contest_of(
         first: dict[str, int] = {}
         for row, handle in enumerate(handles):
             if first.setdefault(handle, row) != row:
-                return fault(f"player {quoted(handle)} stands twice", first[handle], row)
+                return fault(f"player {quoted(handle)} is listed twice", first[handle], row)
     if "" in handles:
         return fault("a player needs a name, got an empty one", handles.index(""))
     order, lo, hi = places_from_ranks(ranks)

@@ -95,7 +95,7 @@ def test_faults__may_be_left_out_with_a_warning() -> None:
 
 def test_faults__of_players_who_stand_twice_may_be_settled() -> None:
     twice = PLAIN.assign(player=list("aacbca"))
-    with pytest.raises(ValueError, match="stands twice; duplicates='best' or 'last' keeps one row"):
+    with pytest.raises(ValueError, match="is listed twice; duplicates='best' or 'last' keeps one row"):
         rate_history(twice)
     assert rate_history(twice, duplicates="best")["player"].tolist()[:2] == ["a", "c"]
     assert len(rate_history(twice, duplicates="last")) == 5

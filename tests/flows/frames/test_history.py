@@ -359,10 +359,10 @@ def beliefs_frame(**columns: Any) -> pd.DataFrame:
         (small(rank=...), {}, "there is no column rank .or lo and hi, or score. among"),
         (small(rank=..., lo=[0, 1, 1, 0, 1, 2]), {}, "there is no column hi among"),
         (small()[:0], {}, "no contests: the table has no rows"),
-        (pd.concat([small(), small()[["rank"]]], axis=1), {}, "the column 'rank' is there twice"),
+        (pd.concat([small(), small()[["rank"]]], axis=1), {}, "the table has two columns 'rank'"),
         (small(contest=[1, 1, None, 2, 2, 2]), {}, "results, row 3 .index 2.: the row names no contest"),
         (small(player=["a", None, "c"] * 2), {}, "contest 1, row 2 .index 1.: a player needs a name"),
-        (small(player=list("aacbca")), {}, "contest 1, rows 1 and 2 .index 0, 1.: player 'a' stands twice"),
+        (small(player=list("aacbca")), {}, "contest 1, rows 1 and 2 .index 0, 1.: player 'a' is listed twice"),
         (small(player=["a", 2, "c"] * 2), {}, "a column mixes kinds of values"),
         (small(player=[True, False, True] * 2), {}, "the player column holds bool"),
         (

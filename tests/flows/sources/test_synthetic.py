@@ -33,12 +33,12 @@ def test_generate__one_seed_gives_the_same_bytes_and_another_gives_others(drift:
     assert all(a[3] != b[3] for a, b in zip(one, other, strict=True))
 
 
-def test_generate__stopping_early_changes_nothing_that_came_before() -> None:
+def test_generate__contests_do_not_depend_on_the_number_that_is_read() -> None:
     shorter = bytes_of(replace(SMALL, n_rounds=2), 7)
     assert shorter == bytes_of(SMALL, 7)[:2]
 
 
-def test_generate__tells_names_and_times() -> None:
+def test_generate__contests_have_names_and_times() -> None:
     first, second, *_ = generate(replace(SMALL, start_time=1_000, seconds_between=60), 1)
     assert (first.contest_id, first.name, first.url, first.time_seconds) == ("0", "synthetic round 0", "", 1_000)
     assert (second.contest_id, second.time_seconds) == ("1", 1_060)
@@ -64,7 +64,7 @@ def test_generate__a_grid_makes_valid_ties() -> None:
         assert set(contest.hi.tolist()) == {11}
 
 
-def test_performances__everybody_plays_unless_fewer_are_asked_for() -> None:
+def test_performances__all_players_take_part_by_default() -> None:
     for players, _ in performances(replace(SMALL, participants=None), 2):
         assert players.tolist() == list(range(40))
     seen: set[int] = set()
@@ -75,7 +75,7 @@ def test_performances__everybody_plays_unless_fewer_are_asked_for() -> None:
     assert seen == set(range(40))
 
 
-def test_performances__draws_are_fair() -> None:
+def test_performances__participants_are_drawn_uniformly() -> None:
     preset = Preset(20, 4_000, participants=5)
     drawn = np.bincount(np.concatenate([players for players, _ in performances(preset, 11)]), minlength=20)
     assert np.all(np.abs(drawn - 1_000) < 5 * math.sqrt(4_000 * 0.25 * 0.75))
@@ -88,14 +88,16 @@ def assert_moments(sample: np.ndarray, mean: float, sd: float, kurtosis: float) 
     assert abs(sample.var() - sd**2) < 5 * sd**2 * math.sqrt((kurtosis - 1) / n)
 
 
-def test_performances__skills_have_the_mean_and_spread_asked_for() -> None:
+def test_performances__skills_have_the_given_mean_and_standard_deviation() -> None:
     preset = Preset(200_000, 1, skill_mean=1480.0, skill_sd=300.0, noise_sd=0.0)
     ((_, skill),) = performances(preset, 21)
     assert_moments(skill, 1480.0, 300.0, kurtosis=3.0)
 
 
 @pytest.mark.parametrize(("noise", "kurtosis"), [("normal", 3.0), ("logistic", 4.2)])
-def test_performances__noise_has_one_spread_whatever_its_law(noise: str, kurtosis: float) -> None:
+def test_performances__noise_has_the_same_standard_deviation_for_both_distributions(
+    noise: str, kurtosis: float
+) -> None:
     preset = Preset(200_000, 1, skill_sd=0.0, noise=noise, noise_sd=200.0)
     ((_, performance),) = performances(preset, 22)
     assert_moments(performance - 1500.0, 0.0, 200.0, kurtosis)
@@ -112,7 +114,7 @@ def test_performances__all_skills_drift_between_rounds_and_not_before_the_first(
             assert_moments(skill, 1500.0, 35.0 * math.sqrt(index), kurtosis=3.0)
 
 
-def test_performances__only_participants_drift_where_that_is_asked_for() -> None:
+def test_performances__only_participants_drift_with_that_setting() -> None:
     preset = Preset(1_000, 40, participants=300, skill_sd=0.0, noise_sd=0.0, drift_sd=35.0, drift="participants")
     last, played = np.full(1_000, 1500.0), np.zeros(1_000, dtype=int)
     steps = []
@@ -167,7 +169,7 @@ def test_preset__has_its_published_shape(
         ({"start_time": 0.5}, "start_time must be an integer >= 0, got 0.5"),
     ],
 )
-def test_preset__refuses_what_cannot_be(change: dict[str, object], message: str) -> None:
+def test_preset__refuses_invalid_values(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         replace(SMALL, **change)
 

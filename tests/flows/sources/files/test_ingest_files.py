@@ -111,12 +111,14 @@ def test_every_container_gives_the_contests_in_order_of_number(tmp_path: Path, w
         "perf_ceiling": math.inf,
     }
     assert (report.contests, report.participations, report.other_files) == (4, 12, 3)
-    assert report.notes == ["the numbering has holes: 3-9 (7 missing in all)"]
+    assert report.notes == ["the numbering has gaps: 3-9 (7 missing in all)"]
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_any_valid_contest_survives_every_container(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
+def test_any_valid_contest_is_read_back_from_every_container(
+    tmp_path_factory: pytest.TempPathFactory, data: Any
+) -> None:
     name = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
     handles = data.draw(st.lists(name.filter(bool), min_size=1, max_size=9, unique=True))
     standings: list[list[Any]] = []
@@ -168,7 +170,7 @@ RULES = {
     "hi beyond int64": ({"standings": [["a", 0, 2**70]]}, "hi = 1180591620717411303424 do not fit an int32", [0]),
     "a player twice": (
         {"standings": [["a", 0, 0], ["b", 1, 1], ["a", 2, 2]]},
-        "player 'a' stands twice",
+        "player 'a' is listed twice",
         [0, 2],
     ),
     "a player without name": ({"standings": [["a", 0, 0], ["", 1, 1]]}, "a player needs a name", [1]),
@@ -216,9 +218,7 @@ CASES |= {key: (raw, words, []) for key, (raw, words) in BROKEN.items()}
 
 
 @pytest.mark.parametrize(("raw", "words", "rows"), CASES.values(), ids=CASES.keys())
-def test_a_broken_rule_stops_with_file_contest_rows_and_rule(
-    tmp_path: Path, raw: bytes, words: str, rows: list[int]
-) -> None:
+def test_a_fault_stops_with_file_contest_rows_and_rule(tmp_path: Path, raw: bytes, words: str, rows: list[int]) -> None:
     path = write_tar(tmp_path, [("set/0.json", contest()), ("set/1.json", raw), ("set/2.json", contest())])
     error = refusal(path)
     assert words in error.rule
@@ -228,7 +228,7 @@ def test_a_broken_rule_stops_with_file_contest_rows_and_rule(
 
 
 @pytest.mark.parametrize(("raw", "words", "rows"), CASES.values(), ids=CASES.keys())
-def test_skip_leaves_the_contest_out_and_goes_on(tmp_path: Path, raw: bytes, words: str, rows: list[int]) -> None:
+def test_skip_leaves_the_contest_out_and_continues(tmp_path: Path, raw: bytes, words: str, rows: list[int]) -> None:
     path = write_zip(tmp_path, [("0.json", contest()), ("1.json", raw), ("2.json", contest())])
     report = IngestReport()
     assert ids(path, on_error="skip", report=report) == ["0", "2"]
@@ -238,7 +238,7 @@ def test_skip_leaves_the_contest_out_and_goes_on(tmp_path: Path, raw: bytes, wor
     assert report.lines()[-1] == f"left out: {reason}"
 
 
-def test_an_error_reads_as_one_sentence_with_its_place() -> None:
+def test_an_error_is_one_sentence_with_its_place() -> None:
     rule = "3 tied rows have lo = 4, hi = 6, 6, 7; a tie group shares one lo and one hi = 6"
     error = SourceError(rule, "contests.tar.xz", "17", "17.json", range(4, 7))
     assert str(error) == f"contests.tar.xz, contest 17 (17.json), rows 4-6: {rule}"
@@ -248,7 +248,7 @@ def test_an_error_reads_as_one_sentence_with_its_place() -> None:
     assert str(SourceError("x", "a.zip", member="bad\nname")) == "a.zip, bad\\nname: x"
 
 
-def test_an_error_survives_the_way_from_another_process() -> None:
+def test_an_error_can_be_pickled() -> None:
     error = SourceError("rule", "a.zip", "17", "17.json", (1, 2))
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.rows) == (str(error), (1, 2))
@@ -269,7 +269,7 @@ def test_order_as_given_is_that_of_the_archive(tmp_path: Path) -> None:
     assert ids(write_folder(tmp_path, files), order="given") == ["0", "1", "final"]
 
 
-def test_time_that_goes_back_is_counted_and_the_order_kept(tmp_path: Path) -> None:
+def test_contests_earlier_than_the_one_before_are_counted_and_keep_their_order(tmp_path: Path) -> None:
     files = [(f"{i}.json", contest(time_seconds=time)) for i, time in enumerate([5, 3, 3, 9, 8])]
     report = IngestReport()
     assert ids(write_tar(tmp_path, files), report=report) == ["0", "1", "2", "3", "4"]
@@ -296,9 +296,9 @@ def test_a_contest_whose_time_cannot_be_read_has_no_place_in_the_order_by_time(t
 
 
 @pytest.mark.parametrize("other", ["a/0.json", "00.json"])
-def test_a_contest_that_is_there_twice_is_refused(tmp_path: Path, other: str) -> None:
+def test_two_files_of_one_contest_are_refused(tmp_path: Path, other: str) -> None:
     error = refusal(write_zip(tmp_path, [("0.json", contest()), (other, contest())]), on_error="skip")
-    assert f"is there twice: 0.json and {other}" in error.rule
+    assert f"has two files: 0.json and {other}" in error.rule
 
 
 def test_duplicates_are_kept_by_default_and_dropped_on_demand(tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_duplicates_are_kept_by_default_and_dropped_on_demand(tmp_path: Path) ->
     assert "duplicate dropped: contest 3 repeats 2" in report.lines()
 
 
-def test_a_contest_left_out_does_not_make_its_repetition_a_duplicate(tmp_path: Path) -> None:
+def test_the_repetition_of_a_left_out_contest_is_not_a_duplicate(tmp_path: Path) -> None:
     path = write_tar(tmp_path, [("0.json", contest(url="u", weight=0)), ("1.json", contest(url="u"))])
     assert ids(path, dedupe=True, on_error="skip") == ["1"]
 
@@ -395,7 +395,7 @@ def test_a_flipped_bit_is_refused_or_harmless(tmp_path: Path, kind: str) -> None
         assert held == expected if kind != "zip" else all(c in expected for c in held)
 
 
-def test_a_damaged_header_inside_a_tar_does_not_pass_for_its_end(tmp_path: Path) -> None:
+def test_a_damaged_header_inside_a_tar_is_not_read_as_its_end(tmp_path: Path) -> None:
     path = write_tar(tmp_path, [("0.json", contest()), ("1.json", contest())], ".tar")
     whole = bytearray(path.read_bytes())
     whole[1024 + 150] ^= 1  # in the checksum of the second header

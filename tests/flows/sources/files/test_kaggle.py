@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
-def test_ingest__competitions_that_are_over_with_everybody_at_the_rank_of_their_team(lake: Lake, folder: Path) -> None:
+def test_ingest__ended_competitions_with_all_players_at_the_rank_of_their_team(lake: Lake, folder: Path) -> None:
     report = ingest_source(lake, "kaggle", base_url=str(folder))
     assert counts(report) == {"new": 2}
     assert standings(lake, "kaggle") == {
@@ -50,27 +50,27 @@ def test_ingest__competitions_that_are_over_with_everybody_at_the_rank_of_their_
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "told"),
+    ("name", "old", "new", "message"),
     [
         (
             "Teams.csv",
             "PrivateLeaderboardRank",
             "Rank",
-            "Teams.csv: not as Meta Kaggle has it: .*PrivateLeaderboardRank",
+            "Teams.csv: not the format of Meta Kaggle: .*PrivateLeaderboardRank",
         ),
-        ("Teams.csv", "10,1,alone", "ten,1,alone", "Teams.csv: not as Meta Kaggle has it: "),
+        ("Teams.csv", "10,1,alone", "ten,1,alone", "Teams.csv: not the format of Meta Kaggle: "),
         ("Competitions.csv", "01/31/2019 23:59:00", "2019-01-31", r"contest 1 .*got '2019-01-31'"),
     ],
 )
-def test_ingest__a_file_that_changed_is_named(
-    lake: Lake, folder: Path, name: str, old: str, new: str, told: str
+def test_ingest__error_of_a_file_of_another_format_names_it(
+    lake: Lake, folder: Path, name: str, old: str, new: str, message: str
 ) -> None:
     (folder / name).write_text(FILES[name].replace(old, new), "utf-8")
-    with pytest.raises(SourceError, match=told):
+    with pytest.raises(SourceError, match=message):
         ingest_source(lake, "kaggle", base_url=str(folder))
 
 
-def test_ingest__a_missing_file_or_folder_is_named(lake: Lake, folder: Path) -> None:
+def test_ingest__error_of_a_missing_file_or_folder_names_it(lake: Lake, folder: Path) -> None:
     (folder / "Users.csv").unlink()
     with pytest.raises(SourceError, match=r"Users.csv: no such file"):
         ingest_source(lake, "kaggle", base_url=str(folder))

@@ -95,8 +95,8 @@ def in_child(path: Path, *limits: str) -> tuple[int, str]:
     command = [sys.executable, "-c", PROBE, str(path), *limits]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    memory, answer = done.stdout.split(maxsplit=1)
-    return int(memory), answer.strip()
+    memory, result = done.stdout.split(maxsplit=1)
+    return int(memory), result.strip()
 
 
 def lying_zip(path: Path, raw: bytes, method: int, declared: int) -> Path:
@@ -114,10 +114,10 @@ METHODS = {"bzip2": zipfile.ZIP_BZIP2, "deflate": zipfile.ZIP_DEFLATED, "lzma": 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
-def test_a_zip_member_that_lies_about_its_size_is_refused_in_little_memory(tmp_path: Path, method: int) -> None:
+def test_a_zip_member_with_a_wrong_declared_size_is_refused_in_little_memory(tmp_path: Path, method: int) -> None:
     path = lying_zip(tmp_path / "set.zip", b" " * 2**27, method, 1000)
-    memory, answer = in_child(path)
-    assert answer.startswith("set.zip, contest 0 (0.json): damaged")
+    memory, result = in_child(path)
+    assert result.startswith("set.zip, contest 0 (0.json): damaged")
     assert memory < 3 * 2**25, byte_count(memory)  # zipfile takes two times 28 MB for a piece of LZMA
 
 
@@ -145,7 +145,7 @@ def test_every_compression_of_a_zip_is_read_and_its_damage_is_one_contest(tmp_pa
 
 
 @pytest.mark.parametrize("name", ["set.tar.gz", "set.tar.xz", "set.zip"])
-def test_members_that_are_allowed_but_not_together_are_refused(tmp_path: Path, name: str) -> None:
+def test_members_that_exceed_the_limit_together_are_refused(tmp_path: Path, name: str) -> None:
     files = [(f"{i}.json", contest(name="x" * 3000)) for i in range(10)]
     write: Callable[..., Path] = write_zip if name.endswith("zip") else write_tar
     path = write(tmp_path / name, files)
@@ -157,7 +157,7 @@ def test_members_that_are_allowed_but_not_together_are_refused(tmp_path: Path, n
 
 
 @pytest.mark.slow
-def test_a_small_archive_yields_no_more_than_the_least_bound_by_default(tmp_path: Path) -> None:
+def test_a_small_archive_has_the_smallest_default_limit(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "set.tar.gz", "wb", compresslevel=9) as out, tarfile.open(fileobj=out, mode="w") as tar:
         for i in range(3):  # no contests, but they come out all the same
             info = tarfile.TarInfo(f"{i}.bin")
@@ -166,7 +166,7 @@ def test_a_small_archive_yields_no_more_than_the_least_bound_by_default(tmp_path
     assert "to more than 256 MiB" in refusal(tmp_path / "set.tar.gz").rule
 
 
-def test_the_bound_grows_with_the_file() -> None:
+def test_the_default_limit_grows_with_the_file() -> None:
     limits = Limits()
     assert limits.expanded_from(4_600) == LEAST_EXPANDED == 2**28
     assert limits.expanded_from(20 * 10**6) == 4 * 10**9
@@ -198,7 +198,7 @@ def test_more_files_than_are_allowed_are_refused(tmp_path: Path, name: str) -> N
     assert len(list(read_contests(path, options=ReadOptions.parse(limits=["members=5"])))) == 5
 
 
-def test_the_list_of_a_zip_is_counted_before_it_is_taken_apart(tmp_path: Path) -> None:
+def test_the_members_of_a_zip_are_counted_before_their_list_is_decoded(tmp_path: Path) -> None:
     entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 33, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0) + b"0.json"
     count = 50_000
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, count * len(entry), 0, 0)  # says that there is one
@@ -221,20 +221,20 @@ def test_an_archive_inside_an_archive_is_not_opened(tmp_path: Path) -> None:
     assert report.other_files == 2
 
 
-def test_contents_beyond_the_memory_of_a_spool_wait_on_the_disk(tmp_path: Path, monkeypatch: Any) -> None:
+def test_contents_beyond_the_memory_of_a_spool_are_on_the_disk(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(spool, "MEMORY_BYTES", 100)
     files = [(f"{i}.json", contest(name=f"Round {i}", time_seconds=-i)) for i in range(30)]
     path = write_tar(tmp_path / "set.tar.xz", files)
     assert [c.name for c in read_contests(path, order="time")] == [f"Round {29 - i}" for i in range(30)]
 
 
-def test_a_full_temporary_folder_is_named(tmp_path: Path, monkeypatch: Any) -> None:
+def test_the_error_of_a_full_temporary_folder_has_a_remedy(tmp_path: Path, monkeypatch: Any) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("tempfile.SpooledTemporaryFile.write", full)
     rule = refusal(write_tar(tmp_path / "set.tar", [("0.json", contest())])).rule
-    assert "No space left on device; TMPDIR names another folder" in rule
+    assert "No space left on device; set TMPDIR to another folder" in rule
 
 
 # --- tables -------------------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
 @pytest.mark.parametrize("kind", COMPRESSIONS)
-def test_a_compressed_table_that_expands_without_bound_is_refused(tmp_path: Path, kind: str, form: str) -> None:
+def test_a_compressed_table_that_exceeds_the_limit_is_refused(tmp_path: Path, kind: str, form: str) -> None:
     path = tmp_path / f"rows.{form}.{kind}"
     path.write_bytes(COMPRESSIONS[kind](ZEROS if form == "csv" else b'{"contest": "' + b"0" * 10**6))
     for on_error in ("stop", "skip"):
@@ -259,7 +259,7 @@ def test_a_compressed_table_that_expands_without_bound_is_refused(tmp_path: Path
 
 @pytest.mark.parametrize("kind", COMPRESSIONS)
 @pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
-def test_a_damaged_compressed_file_is_named(tmp_path: Path, kind: str, form: str) -> None:
+def test_the_error_of_a_damaged_compressed_file_names_it(tmp_path: Path, kind: str, form: str) -> None:
     raw = COMPRESSIONS[kind](b"contest,player,rank\n" + os.urandom(1000).hex().encode())
     path = tmp_path / f"rows.{form}.{kind}"
     path.write_bytes(raw[:20] + b"\0\0\0\0" + raw[24:-9])
@@ -299,8 +299,8 @@ def test_a_parquet_file_of_run_lengths_is_refused_before_it_is_read(tmp_path: Pa
         piece = pa.repeat(pa.scalar(0, pa.int8()), 10**7)
         for _ in range(n // 10**7):
             out.write_table(pa.table({"contest": piece, "player": piece, "rank": piece}))
-    memory, answer = in_child(tmp_path / "t.parquet")
-    assert answer.startswith("t.parquet: 60,000,000 rows, at most 50,000,000 are read as one table")
+    memory, result = in_child(tmp_path / "t.parquet")
+    assert result.startswith("t.parquet: 60,000,000 rows, at most 50,000,000 are read as one table")
     assert memory < 2**26, byte_count(memory)
 
 
@@ -311,7 +311,7 @@ def test_a_giant_text_of_a_parquet_file_is_refused(tmp_path: Path, dictionary: b
     assert "a text of 977 KiB, at most 64 KiB are allowed" in refusal(tmp_path / "t.parquet").rule
 
 
-def test_a_row_that_never_ends_is_told(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_row_without_an_end_is_an_error(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(text_tables, "BLOCK_BYTES", 2**16)
     (tmp_path / "t.csv").write_bytes(b'contest,player,rank\na,b,1\na,"' + b"x" * 2**18 + b'",2\n')
     assert "a row of more than 64 KiB, the limit; is a quotation mark never closed?" in refusal(tmp_path / "t.csv").rule
@@ -341,7 +341,9 @@ BAD_RECORDS = {
 
 
 @pytest.mark.parametrize(("record", "rule"), BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
-def test_a_bad_record_of_json_lines_is_named_or_left_out_alone(tmp_path: Path, record: bytes, rule: str) -> None:
+def test_an_invalid_record_of_json_lines_is_an_error_or_left_out_alone(
+    tmp_path: Path, record: bytes, rule: str
+) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(lines(row("a", "x"), record, row("b", "z")))
     limits = ["document=1000"] if "line of" in rule else []
@@ -355,7 +357,7 @@ def test_a_bad_record_of_json_lines_is_named_or_left_out_alone(tmp_path: Path, r
 
 
 @pytest.mark.parametrize(("record", "rule"), BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
-def test_a_bad_line_among_contests_is_named_or_left_out_alone(tmp_path: Path, record: bytes, rule: str) -> None:
+def test_an_invalid_line_among_contests_is_an_error_or_left_out_alone(tmp_path: Path, record: bytes, rule: str) -> None:
     path = tmp_path / "c.jsonl"
     path.write_bytes(lines(contest(contest_id="a"), record, contest(contest_id="b")))
     limits = ["document=1000"] if "line of" in rule else []
@@ -367,7 +369,7 @@ def test_a_bad_line_among_contests_is_named_or_left_out_alone(tmp_path: Path, re
     assert "line 2" in report.left_out[0].reason
 
 
-def test_a_value_that_a_column_cannot_have_leaves_its_contest_out(tmp_path: Path) -> None:
+def test_an_invalid_value_leaves_its_contest_out(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(lines(row("a", "x"), b'{"contest":"a","player":[1],"rank":2}', row("b", "z")))
     assert "column 'player' must be text or a number, got [1]" in refusal(path).rule
@@ -394,7 +396,7 @@ def test_a_contest_nested_a_million_deep_is_a_fault_of_that_contest(tmp_path: Pa
 
 
 @pytest.mark.parametrize("rows", [True, False])
-def test_a_long_array_is_taken_apart_item_by_item_with_the_same_answer(
+def test_a_long_array_is_decoded_item_by_item_with_the_same_result(
     tmp_path: Path, monkeypatch: Any, rows: bool
 ) -> None:
     items = [row("a", f"p{i}", i) for i in range(1, 9)] if rows else [contest(contest_id=f"c{i}") for i in range(8)]
@@ -411,7 +413,10 @@ def test_a_long_array_is_taken_apart_item_by_item_with_the_same_answer(
 def test_a_json_document_beyond_the_limit_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_bytes(b"[" + b",".join(row("a", f"p{i}", i) for i in range(99)) + b"]")
     rule = refusal(tmp_path / "t.json", limits=["document=1000"]).rule
-    assert "a JSON document of more than 1,000 bytes, the limit; JSON Lines (.jsonl) are read line by line" in rule
+    assert (
+        "a JSON document of more than 1,000 bytes, the limit; use JSON Lines (.jsonl), which are read line by line"
+        in rule
+    )
 
 
 # --- contests -----------------------------------------------------------------------------------------------------
@@ -462,7 +467,7 @@ def test_texts_of_a_table_that_are_too_long_are_faults_with_their_rows(tmp_path:
 # --- settings, memory, mirrors ------------------------------------------------------------------------------------
 
 
-def test_limits_are_spelled_as_people_spell_sizes() -> None:
+def test_limits_have_units_and_separators() -> None:
     limits = Limits.parse(["expanded=100GB", "rows=200_000_000", "table=8GiB", "document=5M", "members=10k"])
     assert (limits.expanded, limits.rows, limits.table) == (10**11, 2 * 10**8, 2**33)
     assert (limits.document, limits.members, limits.participants) == (5_000_000, 10_000, 20_000_000)
@@ -475,7 +480,7 @@ def test_limits_are_spelled_as_people_spell_sizes() -> None:
 
 @pytest.mark.parametrize("error", [MemoryError(), pa.ArrowMemoryError("malloc of size 8 failed")])
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "set.zip"])
-def test_too_little_memory_is_told_in_one_line(tmp_path: Path, name: str, error: Any, monkeypatch: Any) -> None:
+def test_too_little_memory_is_an_error_in_one_line(tmp_path: Path, name: str, error: Any, monkeypatch: Any) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise error
 
@@ -495,7 +500,7 @@ def test_too_little_memory_is_told_in_one_line(tmp_path: Path, name: str, error:
         assert rule.startswith("not enough memory to read it; use a machine with more memory")
 
 
-def test_too_little_memory_while_a_lake_is_written_is_told_in_one_line(tmp_path: Path, monkeypatch: Any) -> None:
+def test_too_little_memory_while_a_lake_is_written_is_an_error_in_one_line(tmp_path: Path, monkeypatch: Any) -> None:
     def fail(*_: Any) -> Any:
         raise MemoryError
 
@@ -505,7 +510,7 @@ def test_too_little_memory_while_a_lake_is_written_is_told_in_one_line(tmp_path:
         ingest_files(Lake.open(str(tmp_path / "lake"), create=True), path, "d")
 
 
-def test_a_mirror_does_not_take_out_what_it_could_not_read(tmp_path: Path) -> None:
+def test_a_mirror_does_not_remove_unreadable_contests(tmp_path: Path) -> None:
     lake, path = Lake.open(str(tmp_path / "lake"), create=True), tmp_path / "t.jsonl"
     path.write_bytes(lines(row("a", "x"), row("b", "y")))
     options = {"mirror": True, "on_error": "skip"}
@@ -517,13 +522,13 @@ def test_a_mirror_does_not_take_out_what_it_could_not_read(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this platform has no named pipes")
-def test_a_named_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+def test_a_named_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     folder, lake = tmp_path / "set", Lake.open(str(tmp_path / "lake"), create=True)
     folder.mkdir()
     (folder / "0.json").write_bytes(contest())
     os.mkfifo(folder / "1.json")
     (folder / "2.json").symlink_to(tmp_path / "nothing")
-    assert "neither a plain file nor a folder; a pipe is read as -" in refusal(folder / "1.json").rule
+    assert "neither a plain file nor a folder; use - (standard input) for a pipe" in refusal(folder / "1.json").rule
     assert [c.contest_id for c in read_contests(folder)] == ["0"]
     assert watch(lake, "d", folder, sleep=lambda seconds: None).n_files == 1
     with pytest.raises(SourceError, match="neither a plain file nor a folder"):
@@ -537,7 +542,7 @@ def test_standard_input_is_bounded(monkeypatch: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_large_archive_goes_through_in_bounded_memory(tmp_path: Path) -> None:
+def test_a_large_archive_is_read_in_bounded_memory(tmp_path: Path) -> None:
     # The scaled-down twin of a 4 GB archive of real contests: 150 MB, whose contents would not fit the bound.
     names = [f"player number {i}" for i in range(5_000)]
     path = tmp_path / "set.tar.gz"
@@ -551,6 +556,6 @@ def test_a_large_archive_goes_through_in_bounded_memory(tmp_path: Path) -> None:
             info.size = len(raw)
             archive.addfile(info, io.BytesIO(raw))
             n += 1
-    memory, answer = in_child(path)
-    assert int(answer) == 800 * 5_000
+    memory, result = in_child(path)
+    assert int(result) == 800 * 5_000
     assert memory < 100 * 2**20, byte_count(memory)

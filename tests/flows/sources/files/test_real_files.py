@@ -30,7 +30,7 @@ def test_codeforces_without_duplicates_lacks_exactly_three() -> None:
     assert report.contests == 1191
 
 
-def test_ctf_keeps_its_strange_names_apart() -> None:
+def test_ctf_has_distinct_unusual_names() -> None:
     report, names = IngestReport(), set()
     for contest in read_contests(shared("elo-datasets/ctf.tar.xz"), dedupe=True, report=report):
         names.update(contest.handles.to_pylist())
@@ -62,7 +62,7 @@ def test_formula_one_has_forty_races_that_list_a_driver_twice() -> None:
     read = list(read_contests(shared("f1_races.parquet"), columns=columns, on_error="skip", report=report))
     assert len(read) == 1120
     assert len(report.left_out) == 40
-    assert all("stands twice" in reason for _, reason in report.left_out)
+    assert all("is listed twice" in reason for _, reason in report.left_out)
 
 
 def test_formula_one__shared_cars_are_left_out_and_named() -> None:
@@ -70,5 +70,5 @@ def test_formula_one__shared_cars_are_left_out_and_named() -> None:
     path = sample("formula-one-1950-1957.parquet")
     races = list(read_contests(path, columns=columns, on_error="skip", report=report))
     assert (len(races), len(report.left_out)) == (30, 34)
-    assert all("stands twice" in reason for _, reason in report.left_out)
+    assert all("is listed twice" in reason for _, reason in report.left_out)
     assert (races[0].name, races[0].time_seconds) == ("1950 RAC British Grand Prix", -619_747_200)  # 13 May 1950

@@ -66,7 +66,7 @@ def test_columns_named_as_their_keys_are_used_and_the_others_listed(tmp_path: Pa
     assert notes[1] == "column time: dates or times as ISO 8601, 2024-01-15 to 2024-01-15"
 
 
-def test_time_seconds_goes_before_time_and_is_a_key_too(tmp_path: Path) -> None:
+def test_time_seconds_takes_precedence_over_time_and_is_a_key_too(tmp_path: Path) -> None:
     path = write(tmp_path, "contest,player,rank,time,time_seconds", "1,ann,1,2024-01-15,7")
     assert read(path)[0][0].time_seconds == 7
     assert read(path, "time_seconds=time")[0][0].time_seconds == DAY
@@ -82,7 +82,7 @@ NEAR = {
 
 
 @pytest.mark.parametrize(("header", "offered"), NEAR.items(), ids=lambda value: str(value)[:30])
-def test_near_names_are_offered_and_what_is_offered_works(
+def test_similar_names_are_suggested_and_the_suggestion_works(
     tmp_path: Path, header: tuple[str, ...], offered: str
 ) -> None:
     path = write(tmp_path, ",".join(header), ",".join("1" for _ in header))
@@ -93,24 +93,24 @@ def test_near_names_are_offered_and_what_is_offered_works(
 
 
 @pytest.mark.parametrize("name", ["p\0" * 300, "player" + "-" * 3_000], ids=["unreadable", "long"])
-def test_a_name_nobody_would_copy_is_not_offered(tmp_path: Path, name: str) -> None:
+def test_a_very_long_or_unprintable_name_is_not_suggested(tmp_path: Path, name: str) -> None:
     message = refusal(write(tmp_path, f"contest,{name},rank", "1,ann,1"))
     assert "there is no column player" in message
-    assert "--column player=...?" in message or message.endswith("say which it is with --column player=...")
+    assert "--column player=...?" in message or message.endswith("name it with --column player=...")
     assert len(message) < 400
 
 
-def test_a_column_that_may_be_the_time_is_offered(tmp_path: Path) -> None:
+def test_a_column_that_may_be_the_time_is_suggested(tmp_path: Path) -> None:
     _, notes = read(write(tmp_path, "contest,player,rank,Date,title", "1,ann,1,2024-01-15,x"))
     assert "ignored: Date, title; to use Date as time: --column time=Date; to use title as name: " in notes[0]
     assert notes[1] == "column time: there is none, every contest is dated 1970-01-01"
 
 
-def test_upper_case_is_accepted_where_one_column_alone_matches(tmp_path: Path) -> None:
+def test_upper_case_is_accepted_if_only_one_column_matches(tmp_path: Path) -> None:
     (contest,), notes = read(write(tmp_path, "Contest, Player,RANK", "1,ann,1"))
     assert rows(contest) == [("ann", 0, 0)]
     assert notes[0] == "columns used: contest=Contest, player=' Player', rank=RANK"
-    assert "'Player', 'PLAYER' are alike" in refusal(write(tmp_path, "contest,Player,PLAYER,rank", "1,a,b,1"))
+    assert "'Player', 'PLAYER' have similar names" in refusal(write(tmp_path, "contest,Player,PLAYER,rank", "1,a,b,1"))
     assert read(write(tmp_path, "contest,player,PLAYER,rank", "1,a,b,1"))[0][0].handles.to_pylist() == ["a"]
 
 
@@ -122,7 +122,7 @@ def test_a_name_that_differs_inside_a_contest_is_the_players(tmp_path: Path) -> 
     assert read(path, "name=name")[0][0].name == "Ann"
 
 
-def test_scores_make_ranks_and_a_missing_one_is_an_error(tmp_path: Path) -> None:
+def test_scores_become_ranks_and_a_missing_score_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path, "contest,player,score", "1,a,3", "1,b,10", "1,c,3.0", "2,a,-1", "2,b,-2")
     first, second = read(path)[0]
     assert rows(first) == [("b", 0, 0), ("a", 1, 2), ("c", 1, 2)]
@@ -133,7 +133,7 @@ def test_scores_make_ranks_and_a_missing_one_is_an_error(tmp_path: Path) -> None
     assert words.endswith("a decimal comma must be a point")
 
 
-def test_rank_goes_before_score_unless_score_is_named(tmp_path: Path) -> None:
+def test_rank_takes_precedence_over_score_unless_score_is_named(tmp_path: Path) -> None:
     path = write(tmp_path, "contest,player,rank,score", "1,a,1,5", "1,b,2,7")
     assert rows(read(path)[0][0])[0][0] == "a"
     assert rows(read(path, "score=score")[0][0])[0][0] == "b"
@@ -141,15 +141,15 @@ def test_rank_goes_before_score_unless_score_is_named(tmp_path: Path) -> None:
         Columns.parse(["rank=rank", "score=score"])
 
 
-def test_large_integer_scores_do_not_fall_together(tmp_path: Path) -> None:
+def test_large_integer_scores_stay_distinct(tmp_path: Path) -> None:
     table = pa.table({"contest": [1, 1], "player": ["x", "y"], "score": pa.array([2**63, 2**63 + 1], pa.uint64())})
     pq.write_table(table, tmp_path / "t.parquet")
     assert rows(read(tmp_path / "t.parquet")[0][0]) == [("y", 0, 0), ("x", 1, 1)]
 
 
-def test_a_player_twice_can_be_settled(tmp_path: Path) -> None:
+def test_repeated_players_can_be_dropped(tmp_path: Path) -> None:
     path = write(tmp_path, "contest,player,rank", "1,a,2", "1,b,3", "1,a,1", "1,b,9", "2,a,1")
-    assert "player 'a' stands twice; --duplicates best or last keeps one row" in refusal(path)
+    assert "player 'a' is listed twice; --duplicates best or last keeps one row" in refusal(path)
     best, other = read(path, duplicates="best")[0]
     assert (rows(best), rows(other)) == ([("a", 0, 0), ("b", 1, 1)], [("a", 0, 0)])
     path = write(tmp_path, "contest,player,score", "1,a,2", "1,b,1", "1,a,0")
@@ -157,10 +157,10 @@ def test_a_player_twice_can_be_settled(tmp_path: Path) -> None:
     assert rows(last) == [("b", 0, 0), ("a", 1, 1)]
     assert notes[-1] == "duplicates: kept the last row of each player; rows dropped: 1, contests concerned: 1"
     path = write(tmp_path, "contest,player,lo,hi", "1,a,0,0", "1,a,1,1")
-    assert refusal(path, duplicates="best").endswith("player 'a' stands twice")
+    assert refusal(path, duplicates="best").endswith("player 'a' is listed twice")
 
 
-def test_names_that_may_be_slips_are_kept_and_noted(tmp_path: Path) -> None:
+def test_names_that_may_be_errors_are_kept_and_noted(tmp_path: Path) -> None:
     (contest,), notes = read(write(tmp_path, "contest,player,rank", "1, ann,1", "1,nan,2"))
     assert contest.handles.to_pylist() == [" ann", "nan"]
     assert notes[2:] == [
@@ -171,7 +171,7 @@ def test_names_that_may_be_slips_are_kept_and_noted(tmp_path: Path) -> None:
     assert notes[-1].startswith("column player: all names are as '12.0'")
 
 
-def test_dates_may_call_contests(tmp_path: Path) -> None:
+def test_dates_can_be_contest_ids(tmp_path: Path) -> None:
     pq.write_table(pa.table({"contest": [date(2024, 1, 15)], "player": [1], "rank": [1]}), tmp_path / "t.parquet")
     (contest,), _ = read(tmp_path / "t.parquet", "time=contest")
     assert (contest.contest_id, contest.time_seconds) == ("2024-01-15", DAY)
@@ -199,7 +199,7 @@ READ: dict[str, tuple[list[Any], str, int, str]] = {
 
 
 @pytest.mark.parametrize(("values", "form", "expected", "kind"), READ.values(), ids=READ.keys())
-def test_times_are_recognised_by_the_column_and_said(
+def test_the_format_of_times_is_detected_for_the_column_and_reported(
     tmp_path: Path, values: list[Any], form: str, expected: int, kind: str
 ) -> None:
     n = range(len(values))
@@ -237,13 +237,13 @@ REFUSED: dict[str, tuple[str, list[str], str, str]] = {
                           "and dates; most of its times are dates, got time = '7'"),
     "dates and numbers": ("time", ["8", "7", "2024-01-15"], "auto", "row 3 (line 4): the column mixes numbers "
                           "and dates; most of its times are numbers, got time = '2024-01-15'"),
-    "another pattern": ("time", ["2024-01-15"], "%d/%m/%Y", "row 1 (line 2): a time must be as --time-format %d/%m/%Y"),
+    "another pattern": ("time", ["2024-01-15"], "%d/%m/%Y", "row 1 (line 2): a time must match --time-format %d/%m/%Y"),
     "empty": ("time", ["7", ""], "auto", "row 2 (line 3): a time must be a whole number of UTC seconds"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "values", "form", "words"), REFUSED.values(), ids=REFUSED.keys())
-def test_times_that_may_be_read_in_two_ways_are_refused_with_both(
+def test_times_that_fit_two_formats_are_refused_with_both(
     tmp_path: Path, name: str, values: list[str], form: str, words: str
 ) -> None:
     lines = [f"{i},p,1,{value}" for i, value in enumerate(values)]
@@ -251,7 +251,7 @@ def test_times_that_may_be_read_in_two_ways_are_refused_with_both(
 
 
 @pytest.mark.parametrize("form", ["nonsense", "%q", "%", "%d/%d", ""])
-def test_a_time_format_that_is_none_is_wrong_use(form: str) -> None:
+def test_an_invalid_time_format_is_wrong_use(form: str) -> None:
     with pytest.raises(ValueError, match="time format must be one of auto, unix, unix-ms"):
         ReadOptions(time_format=form)
 
@@ -295,13 +295,11 @@ def test_each_format_gives_the_same_contests(tmp_path: Path, name: str, raw: byt
     assert [contest.content_digest for contest in read(tmp_path / "t.parquet")[0]] == expected
 
 
-def test_latin_1_and_utf_16_are_read_where_they_are_named(tmp_path: Path) -> None:
+def test_latin_1_and_utf_16_are_read_if_the_encoding_is_given(tmp_path: Path) -> None:
     lines = ("contest,player,rank", "1,Jérôme,1")
     path = write(tmp_path, *lines, encoding="latin-1")
     message = refusal(path)
-    assert message.startswith(
-        "results.csv, row 1 (line 2): cannot be read: invalid UTF8 data in column 'player'; --enc"
-    )
+    assert message.startswith("results.csv, row 1 (line 2): cannot be read: invalid UTF8 data in column 'player'; give")
     assert read(path, encoding="latin-1")[0][0].handles.to_pylist() == ["Jérôme"]
     path = write(tmp_path, *lines, encoding="utf-16")
     assert refusal(path).endswith("UTF-16, not UTF-8; --encoding utf-16 reads it")
@@ -333,7 +331,7 @@ def test_json_may_hold_contests_of_the_reference_format(tmp_path: Path) -> None:
     assert [contest.contest_id for contest in read(path)[0]] == ["7"]
     bad = write(tmp_path, lines[0], json.dumps({**one, "standings": [["ann", 0, 1]]}), name="t.jsonl")
     assert refusal(bad).startswith("t.jsonl, contest 2 (line 2), row 0: ")
-    with pytest.raises(ValueError, match="the setting time_format is of use for tables"):
+    with pytest.raises(ValueError, match="the setting time_format applies to tables only"):
         read(path, time_format="unix")
 
 
@@ -342,8 +340,8 @@ def test_several_paths_are_one_table_in_the_given_order(invoke: Command, tmp_pat
     for name, contest in (("b.csv", "first"), ("a.csv", "second")):
         (tmp_path / name).write_text(f"contest,player,rank\n{contest},ada,1\n{contest},grace,2\n", encoding="utf-8")
     where = ("--dataset", "games", "--lake", tmp_path / "lake")
-    answer = invoke("ingest", "files", tmp_path / "b.csv", tmp_path / "a.csv", *where)
-    assert (answer.code, answer.out) == (0, "read 2 contests, 4 participations\ndata set games: 2 new contests\n")
+    result = invoke("ingest", "files", tmp_path / "b.csv", tmp_path / "a.csv", *where)
+    assert (result.code, result.out) == (0, "read 2 contests, 4 participations\ndata set games: 2 new contests\n")
     contests = Dataset.open(Lake.open(tmp_path / "lake"), "games").contests
     assert contests.column("contest_id").to_pylist() == ["first", "second"]
     (tmp_path / "folder").mkdir()
@@ -368,7 +366,7 @@ def test_a_folder_or_a_pattern_of_tables_is_one_table(tmp_path: Path) -> None:
     assert refusal(str(tmp_path / "no*.csv")).endswith("no file matches this pattern")
 
 
-def test_a_contest_in_two_files_is_said(tmp_path: Path) -> None:
+def test_a_contest_in_two_files_is_reported(tmp_path: Path) -> None:
     write(tmp_path / "t", "contest,player,rank", "1,ann,1", name="a.csv")
     write(tmp_path / "t", "contest,player,rank", "1,bob,2", name="b.csv")
     (contest,), notes = read(tmp_path / "t")
@@ -376,7 +374,7 @@ def test_a_contest_in_two_files_is_said(tmp_path: Path) -> None:
     assert "columns of several files: 1 contests have rows in more than one of them" in notes
     write(tmp_path / "t", "contest,player,rank", "1,ann,2", name="b.csv")
     assert refusal(tmp_path / "t") == (
-        "b.csv, contest 1, row 1 (line 2): player 'ann' stands twice; --duplicates best or last keeps one row "
+        "b.csv, contest 1, row 1 (line 2): player 'ann' is listed twice; --duplicates best or last keeps one row "
         "(the contest begins in a.csv, row 1)"
     )
 
@@ -417,26 +415,26 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize(("address", "words"), ADDRESSES.items(), ids=ADDRESSES.keys())
-def test_an_address_is_refused_by_its_kind_alone(address: str, words: str) -> None:
+def test_the_error_of_an_address_has_only_its_scheme(address: str, words: str) -> None:
     with pytest.raises(ValueError, match="must be a file or folder on this machine, got an address") as caught:
         read(address)
     assert words in str(caught.value)
     assert "secret" not in str(caught.value)
 
 
-def test_what_is_no_table_is_told_with_the_way_out(tmp_path: Path) -> None:
+def test_the_error_of_a_file_that_is_no_table_has_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "t.xlsx").touch()
     assert refusal(tmp_path / "t.xlsx").endswith(
         "a workbook is not read; save the sheet with the results as CSV (UTF-8)"
     )
     (tmp_path / "t.dat").write_bytes(WHOLE)
-    assert refusal(tmp_path / "t.dat").endswith("--input-format says what it is")
+    assert refusal(tmp_path / "t.dat").endswith("give its format with --input-format")
     assert len(read(tmp_path / "t.dat", input_format="csv")[0]) == 2
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(WHOLE)[:-12])
     assert refusal(tmp_path / "t.csv.gz").startswith("t.csv.gz: cannot be read: ")
     path = write(tmp_path, "contest;player;rank", "1;a;1")
     assert refusal(path, delimiter=",").endswith("--delimiter ';'?")
-    with pytest.raises(ValueError, match="a delimiter is of use for CSV and TSV"):
+    with pytest.raises(ValueError, match="a delimiter applies to CSV and TSV only"):
         read(write(tmp_path, "[]", name="t.json"), delimiter=",")
     assert refusal(write(tmp_path, '{"a": 1}', name="t.json")).startswith("t.json: must be an array of objects")
     for name, text in (("t.json", "[]"), ("t.jsonl", ""), ("t.csv", "contest,player,rank")):
@@ -448,7 +446,7 @@ def test_what_is_no_table_is_told_with_the_way_out(tmp_path: Path) -> None:
     [({"delimiter": ";;"}, "one character"), ({"encoding": "klingon"}, "unknown encoding"),
      ({"duplicates": "first"}, "duplicates must be one of"), ({"input_format": "xml"}, "input_format must be one of")],
 )  # fmt: skip
-def test_a_setting_that_cannot_be_is_wrong_use(settings: dict[str, Any], words: str) -> None:
+def test_an_invalid_setting_is_wrong_use(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         ReadOptions(**settings)
 
@@ -458,19 +456,19 @@ def test_a_setting_that_cannot_be_is_wrong_use(settings: dict[str, Any], words: 
 
 def test_the_command_lists_the_columns_and_refuses_an_address(invoke: Command, tmp_path: Path) -> None:
     path, where = write(tmp_path, *LINES), ("--dataset", "games", "--lake", tmp_path / "lake")
-    answer = invoke("ingest", "files", path, *where)
-    assert (answer.code, answer.out) == (0, "read 2 contests, 3 participations\ndata set games: 2 new contests\n")
-    assert answer.err.splitlines()[0] == "columns used: contest, player, rank, time"
+    result = invoke("ingest", "files", path, *where)
+    assert (result.code, result.out) == (0, "read 2 contests, 3 participations\ndata set games: 2 new contests\n")
+    assert result.err.splitlines()[0] == "columns used: contest, player, rank, time"
     assert "got an address postgresql://...;" in invoke.refuses("ingest", "files", "postgresql://h/d", *where, code=2)
     assert "got 'soon'" in invoke.refuses("ingest", "files", path, "--time-format", "soon", *where, code=2)
 
 
 def test_the_help_of_the_command_fits_a_narrow_terminal(invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    told = invoke("ingest", "files", "--help").out
-    assert max(map(len, told.splitlines())) <= 80
+    text = invoke("ingest", "files", "--help").out
+    assert max(map(len, text.splitlines())) <= 80
     for option in ("--column", "--time-format", "--duplicates", "--input-format", "--delimiter", "--encoding"):
-        assert option in told
+        assert option in text
 
 
 def test_an_experiment_reads_a_table_with_the_same_options(invoke: Command, tmp_path: Path) -> None:
@@ -510,7 +508,7 @@ def test_rate_history_takes_the_same_columns(change: Callable[[pd.DataFrame], pd
     )
 
 
-def test_rate_history_refuses_times_that_are_no_seconds_and_offers_names() -> None:
+def test_rate_history_refuses_times_in_other_units_and_suggests_names() -> None:
     frame = pd.DataFrame({"contest": [1], "player": ["a"], "rank": [1], "time": [NOON * 1000]})
     with pytest.raises(ValueError, match=r"time holds Unix milliseconds; .*pandas.to_datetime"):
         rate_history(frame)

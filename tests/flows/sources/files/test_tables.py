@@ -77,7 +77,7 @@ def test_rows_in_any_order_become_contests_in_order_of_appearance(tmp_path: Path
 
 
 @both
-def test_lo_and_hi_are_sorted_and_preferred_to_a_rank_that_nobody_named(tmp_path: Path, write: Any) -> None:
+def test_lo_and_hi_are_sorted_and_preferred_to_an_unnamed_rank(tmp_path: Path, write: Any) -> None:
     table = {"contest": ["a"] * 3, "player": ["x", "y", "z"], "lo": [1, 0, 1], "hi": [2, 0, 2], "rank": [1, 2, 3]}
     path = write(tmp_path, table)
     (places,) = read_contests(path)
@@ -98,7 +98,9 @@ def test_the_order_of_contests_can_be_chosen(tmp_path: Path, write: Any, order: 
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_any_valid_results_survive_in_csv_and_parquet(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
+def test_any_valid_results_are_read_back_from_csv_and_parquet(
+    tmp_path_factory: pytest.TempPathFactory, data: Any
+) -> None:
     names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
     contests = data.draw(st.dictionaries(names, st.dictionaries(names, st.integers(-9, 9), min_size=1), min_size=1))
     entries = [(c, p, r) for c, field in contests.items() for p, r in field.items()]
@@ -116,7 +118,7 @@ def test_any_valid_results_survive_in_csv_and_parquet(tmp_path_factory: pytest.T
             assert rows(contest) == list(zip([field[i][0] for i in order], lo.tolist(), hi.tolist(), strict=True))
 
 
-def test_many_contests_give_the_same_as_each_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_contests_are_the_same_as_single_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ranklake.flows.sources.results.CHUNK_ROWS", 7)
     sizes = [1, 3, 20, 2, 2, 7, 8, 1]
     contest = [f"c{i}" for i, size in enumerate(sizes) for _ in range(size)]
@@ -206,7 +208,7 @@ def test_times_of_many_kinds_become_utc_seconds(tmp_path: Path, times: pa.Array)
     assert read.time_seconds == NOON
 
 
-def test_dates_and_times_before_1970_are_fine(tmp_path: Path) -> None:
+def test_dates_and_times_before_1970_are_read(tmp_path: Path) -> None:
     table = pa.table({"contest": ["a"], "player": ["x"], "rank": [1], "time_seconds": [date(1969, 12, 31)]})
     (read,) = read_contests(write_parquet(tmp_path, table))
     assert read.time_seconds == -86400
@@ -217,7 +219,7 @@ def test_dates_and_times_before_1970_are_fine(tmp_path: Path) -> None:
     assert read.time_seconds == -1
 
 
-def test_large_integer_ranks_do_not_fall_together(tmp_path: Path) -> None:
+def test_large_integer_ranks_stay_distinct(tmp_path: Path) -> None:
     table = {"contest": ["a", "a"], "player": ["x", "y"], "rank": [2**53 + 1, 2**53]}
     (read,) = read_contests(write_parquet(tmp_path, table))
     assert rows(read) == [("y", 0, 0), ("x", 1, 1)]
@@ -242,7 +244,7 @@ GOOD: Table = {
 PLACES: Table = {**{k: v for k, v in GOOD.items() if k != "rank"}, "lo": [0, 0, 1, 2, 0], "hi": [0, 0, 1, 2, 0]}
 PLACES_B: Table = {**PLACES, "hi": [0, 1, 1, 2, 0]}
 RULES: dict[str, tuple[Table, str, list[Any], str, list[int]]] = {
-    "a player twice": (GOOD, "player", ["x", "z", "x"], "player 'x' stands twice", [2, 4]),
+    "a player twice": (GOOD, "player", ["x", "z", "x"], "player 'x' is listed twice", [2, 4]),
     "a player without name": (GOOD, "player", ["x", "", "z"], "a player needs a name", [3]),
     "missing place": (GOOD, "rank", [1, 2, None], "a place must be a finite number, got rank = ", [4]),
     "NaN place": (GOOD, "rank", [1, math.nan, 3], "a place must be a finite number, got rank = ", [3]),
@@ -278,7 +280,7 @@ RULES: dict[str, tuple[Table, str, list[Any], str, list[int]]] = {
 
 @both
 @pytest.mark.parametrize(("table", "key", "values", "words", "at"), RULES.values(), ids=RULES.keys())
-def test_a_broken_rule_names_file_contest_and_rows_and_can_be_skipped(
+def test_a_fault_names_file_contest_and_rows_and_can_be_skipped(
     tmp_path: Path, write: Any, table: Table, key: str, values: list[Any], words: str, at: list[int]
 ) -> None:
     path = write(tmp_path, {**table, key: [table[key][0], *values, table[key][4]]})
@@ -290,26 +292,26 @@ def test_a_broken_rule_names_file_contest_and_rows_and_can_be_skipped(
     assert [contest for contest, _ in report.left_out] == ["b"]
 
 
-def test_text_where_a_place_should_be_is_shown(tmp_path: Path) -> None:
+def test_text_in_place_of_a_number_is_in_the_message(tmp_path: Path) -> None:
     error = refusal(text(tmp_path, "contest,player,rank", "a,x,1", "a,y,DNF"))
     assert str(error) == "results.csv, contest a, row 2 (line 3): a place must be a finite number, got rank = 'DNF'"
 
 
 @pytest.mark.parametrize("blank", [None, " ", "\u200b"])
-def test_times_that_are_all_blank_are_told(tmp_path: Path, blank: str | None) -> None:
+def test_a_column_of_blank_times_is_an_error(tmp_path: Path, blank: str | None) -> None:
     times = pa.array([blank, blank], pa.string())
     table = pa.table({"contest": ["a", "a"], "player": ["p", "q"], "rank": [1, 2], "time": times})
     assert "time" in refusal(write_parquet(tmp_path, table), columns=Columns(time="time")).rule
 
 
-def test_one_bad_time_does_not_spoil_the_others(tmp_path: Path) -> None:
+def test_one_invalid_time_is_a_fault_of_its_contest_only(tmp_path: Path) -> None:
     path = text(tmp_path, "contest,player,rank,time", "a,x,1,2021-07-25T12:00:00Z", "b,x,1,noon", "c,x,1,1970-01-01")
     report = IngestReport()
     assert [c.time_seconds for c in read_contests(path, on_error="skip", report=report)] == [NOON, 0]
     assert report.left_out[0].reason.endswith("or a timestamp, got time = 'noon'")
 
 
-def test_every_bad_contest_is_listed_with_its_own_rows(tmp_path: Path) -> None:
+def test_every_contest_with_a_fault_is_listed_with_its_rows(tmp_path: Path) -> None:
     table = {
         "contest": ["a", "b", "c", "d", "d"],
         "player": ["x"] * 4 + ["y"],
@@ -337,7 +339,7 @@ def test_a_contest_id_that_is_no_number_has_no_place_in_the_order_by_number(tmp_
 
 
 @both
-def test_a_missing_or_unknown_column_lists_those_there_are(tmp_path: Path, write: Any) -> None:
+def test_the_error_of_a_missing_column_lists_the_existing_ones(tmp_path: Path, write: Any) -> None:
     path = write(tmp_path, {"contest": ["a"], "player": ["x"], "place": [1], "hi": [0]})
     assert "no column lo among the columns 'contest', 'player', 'place', 'hi'" in refusal(path).rule
     assert "no column 'who' (player) among" in refusal(path, columns=Columns(player="who", rank="place")).rule
@@ -354,7 +356,7 @@ def test_an_optional_column_can_be_left_unused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("setting", ["contests=x", "contest", "=x", "named=x"])
-def test_a_column_setting_that_is_not_understood_is_wrong_use(setting: str) -> None:
+def test_an_invalid_column_setting_is_wrong_use(setting: str) -> None:
     with pytest.raises(ValueError, match="expected KEY=COLUMN with KEY one of contest, player, rank, lo"):
         Columns.parse([setting])
 
@@ -363,14 +365,14 @@ WHOLE = {
     "no rows": (b"contest,player,rank\n", "the table has no rows", []),
     "empty": (b"", "Empty CSV file", []),
     "header only, no line end": (b"contest", "cannot be read", []),
-    "a column twice": (b"contest,player,rank,rank\na,x,1,2\n", "the column 'rank' is there twice", []),
+    "a column twice": (b"contest,player,rank,rank\na,x,1,2\n", "the table has two columns 'rank'", []),
     "header not UTF-8": (b"contest,player,rank,\xff\na,x,1,2\n", "cannot be read", []),
     "UTF-16": ("contest,player,rank\na,x,1\n".encode("utf-16"), "UTF-16, not UTF-8", []),
 }
 
 
 @pytest.mark.parametrize(("raw", "words", "at"), WHOLE.values(), ids=WHOLE.keys())
-def test_a_csv_that_is_no_table_of_results_always_stops(tmp_path: Path, raw: bytes, words: str, at: list[int]) -> None:
+def test_a_csv_without_a_table_of_results_always_stops(tmp_path: Path, raw: bytes, words: str, at: list[int]) -> None:
     (tmp_path / "results.csv").write_bytes(raw)
     error = refusal(tmp_path / "results.csv", on_error="skip")
     assert words in error.rule

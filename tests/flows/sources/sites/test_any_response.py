@@ -78,7 +78,7 @@ def spoilt(draw: st.DrawFn, value: Any) -> Any:
 @pytest.mark.parametrize("source", RESPONSES)
 @repeatable(60)
 @given(choice=st.data())
-def test_parse__any_response_is_contests_or_an_error_in_words(source: str, choice: st.DataObject) -> None:
+def test_parse__any_response_is_parsed_or_a_readable_error(source: str, choice: st.DataObject) -> None:
     key, good = RESPONSES[source]
     body = json.dumps(choice.draw(spoilt(good))).encode()
     document = Document(key, Response("URL", 200, body, 0), ABOUT)
@@ -98,7 +98,7 @@ def test_parse__any_response_is_contests_or_an_error_in_words(source: str, choic
 @pytest.mark.parametrize("source", LISTS)
 @repeatable(60)
 @given(choice=st.data())
-def test_list_documents__any_list_is_read_or_an_error_in_words(source: str, choice: st.DataObject) -> None:
+def test_list_documents__any_list_is_parsed_or_a_readable_error(source: str, choice: st.DataObject) -> None:
     def fetch_list(key: Key, path: str, read: Any) -> Any:
         return read(Document(key, Response("URL", 200, json.dumps(choice.draw(spoilt(LISTS[source]))).encode(), 0)))
 
@@ -126,9 +126,7 @@ def test_list_documents__any_list_is_read_or_an_error_in_words(source: str, choi
         ("lichess", b'{"rank": "first", "username"'),
     ],
 )
-def test_parse__json_that_breaks_off_behind_a_value_that_does_not_fit_is_an_error_in_words(
-    source: str, body: bytes
-) -> None:
+def test_parse__json_truncated_after_an_invalid_value_is_an_error(source: str, body: bytes) -> None:
     document = Document(RESPONSES[source][0], Response("URL", 200, body, 0), ABOUT)
     with pytest.raises(SourceError, match="not JSON: "):
         list(find_site(source).parse(document))

@@ -55,7 +55,7 @@ def parse(number: int, result: Any, status: int = 200) -> list[Contest | SourceE
 # A first ingestion, and what follows
 
 
-def test_ingest__first_time_asks_for_each_contest_once_at_the_pace_of_the_site(
+def test_ingest__first_time_requests_each_contest_once_at_the_rate_limit_of_the_site(
     lake: Lake, site: FakeCodeforces
 ) -> None:
     report = follow(lake, site)
@@ -90,10 +90,10 @@ def test_ingest__a_new_contest_is_all_that_is_asked_for(lake: Lake, site: FakeCo
 
 
 @pytest.mark.parametrize("fatal", [KeyboardInterrupt, SystemExit])
-def test_ingest__interrupted_goes_on_where_it_stopped(
+def test_ingest__interrupted_continues_where_it_stopped(
     lake: Lake, site: FakeCodeforces, fatal: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stops(done: int, total: int | None, told: str) -> None:
+    def stops(done: int, total: int | None, message: str) -> None:
         if done == 2:
             raise fatal
 
@@ -104,7 +104,7 @@ def test_ingest__interrupted_goes_on_where_it_stopped(
     assert counts(report) == {"new": 3, "requests": 3}
 
 
-def test_ingest__killed_before_it_wrote_its_index_asks_for_nothing_twice(
+def test_ingest__killed_before_its_index_is_written_requests_nothing_twice(
     lake: Lake, site: FakeCodeforces, tmp_path: Path
 ) -> None:
     follow(lake, site)
@@ -116,7 +116,7 @@ def test_ingest__killed_before_it_wrote_its_index_asks_for_nothing_twice(
     assert counts(follow(lake, site)) == {"unchanged": 3, "requests": 1}
 
 
-def test_ingest__what_came_before_a_fault_of_the_site_is_not_asked_for_again(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__responses_before_a_fault_of_the_site_are_not_requested_again(lake: Lake, site: FakeCodeforces) -> None:
     path = site.path(3)
     good = site.server.replies[path]
     site.server[path] = Reply(b"", 503)
@@ -126,7 +126,7 @@ def test_ingest__what_came_before_a_fault_of_the_site_is_not_asked_for_again(lak
     assert counts(follow(lake, site)) == {"new": 3, "requests": 3}
 
 
-def test_ingest__since_leaves_out_what_ended_before(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__since_leaves_out_earlier_contests(lake: Lake, site: FakeCodeforces) -> None:
     report = follow(lake, site, since=str(BEGAN + 3 * DAY))
     assert site.server.paths == [LIST, site.path(3), site.path(4)]
     assert report.new == 2
@@ -139,7 +139,7 @@ def test_ingest__since_leaves_out_what_ended_before(lake: Lake, site: FakeCodefo
 # Corrections by the site
 
 
-def test_ingest__a_young_contest_is_asked_for_again_whenever_its_age_has_doubled(
+def test_ingest__a_recent_contest_is_requested_again_whenever_its_age_has_doubled(
     lake: Lake, site: FakeCodeforces
 ) -> None:
     clock = site.server.clock
@@ -159,7 +159,7 @@ def test_ingest__a_young_contest_is_asked_for_again_whenever_its_age_has_doubled
     assert follow(lake, site).requests == 1  # nobody corrects it any more
 
 
-def test_ingest__an_unrated_contest_that_is_rated_after_all_comes_in(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__an_unrated_contest_that_becomes_rated_is_added(lake: Lake, site: FakeCodeforces) -> None:
     clock = site.server.clock
     begins = int(clock.now()) - 7200 - 60
     for number in (7, 8):
@@ -188,9 +188,7 @@ def test_ingest__a_corrected_contest_replaces_the_old_one_and_both_responses_are
     assert counts(follow(lake, site, again=True)) == {"unchanged": 3, "requests": 5}
 
 
-def test_ingest__a_contest_that_is_unrated_after_all_is_taken_out_and_on_record(
-    lake: Lake, site: FakeCodeforces
-) -> None:
+def test_ingest__a_contest_that_becomes_unrated_is_removed_and_logged(lake: Lake, site: FakeCodeforces) -> None:
     follow(lake, site)
     site.add(3, None)
     report = follow(lake, site, again=True)
@@ -201,7 +199,9 @@ def test_ingest__a_contest_that_is_unrated_after_all_is_taken_out_and_on_record(
     assert counts(follow(lake, site)) == {"unchanged": 2, "requests": 1}
 
 
-def test_ingest__a_contest_removed_by_hand_comes_back_from_the_site(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__a_contest_that_was_removed_manually_is_added_again_from_the_site(
+    lake: Lake, site: FakeCodeforces
+) -> None:
     follow(lake, site)
     with Dataset.ingest(lake, "codeforces") as changing:
         changing.remove("3", "a test")
@@ -209,7 +209,9 @@ def test_ingest__a_contest_removed_by_hand_comes_back_from_the_site(lake: Lake, 
     assert list(standings(lake, "codeforces")) == ["1", "3", "4"]
 
 
-def test_ingest__hand_made_corrections_outlast_the_site(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__manual_corrections_stay_in_force_after_corrections_by_the_site(
+    lake: Lake, site: FakeCodeforces
+) -> None:
     follow(lake, site)
     with Dataset.ingest(lake, "codeforces") as changing:
         changing.disqualify("1", "tourist", "cheated")
@@ -239,7 +241,7 @@ HTML = b"<!DOCTYPE html><html><title>Just a moment...</title>\x1b[2J"
 
 
 @pytest.mark.parametrize(
-    ("response", "told"),
+    ("response", "message"),
     [
         (HTML, r"a web page where data should be: '<!DOCTYPE html>"),
         (b'{"status": "OK", "result": [', r"not JSON: .*truncated"),
@@ -255,8 +257,8 @@ HTML = b"<!DOCTYPE html><html><title>Just a moment...</title>\x1b[2J"
         (Reply(b'{"status": "FAILED", "comment": "Call limit exceeded"}', 400), r"FAILED: 'Call limit exceeded'"),
     ],
 )  # fmt: skip
-def test_ingest__a_broken_response_is_told_kept_and_asked_for_again(
-    lake: Lake, site: FakeCodeforces, response: Any, told: str
+def test_ingest__an_invalid_response_is_reported_stored_and_requested_again(
+    lake: Lake, site: FakeCodeforces, response: Any, message: str
 ) -> None:
     good = site.server.replies[site.path(3)]
     site.server[site.path(3)] = response
@@ -264,7 +266,7 @@ def test_ingest__a_broken_response_is_told_kept_and_asked_for_again(
     assert (report.new, len(report.rejected)) == (2, 1)
     contest, reason = report.rejected[0]
     assert contest == "3"
-    assert re.search(told, reason), reason
+    assert re.search(message, reason), reason
     assert f"{site.server.url}api/contest.ratingChanges?contestId=3" in reason
     assert reason.isprintable()
     assert report.lines()[0] == f"rejected: {reason}"
@@ -277,14 +279,14 @@ def test_ingest__a_broken_response_is_told_kept_and_asked_for_again(
     assert counts(follow(lake, site)) == {"new": 1, "unchanged": 2, "requests": 2}
 
 
-def test_ingest__a_response_that_was_good_is_not_lost_to_a_broken_one(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__a_valid_response_is_not_replaced_by_an_invalid_one(lake: Lake, site: FakeCodeforces) -> None:
     follow(lake, site)
     site.server[site.path(3)] = HTML
     report = follow(lake, site, again=True)
     assert (report.unchanged, report.removed, [contest for contest, _ in report.rejected]) == (3, 0, ["3"])
 
 
-def test_ingest__stops_when_the_site_sends_nothing_but_nonsense(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__stops_after_several_invalid_responses_in_a_row(lake: Lake, site: FakeCodeforces) -> None:
     for number in range(10, 20):
         site.add(number, Reply(HTML))
     with pytest.raises(SourceError, match="web page"):
@@ -293,16 +295,16 @@ def test_ingest__stops_when_the_site_sends_nothing_but_nonsense(lake: Lake, site
 
 
 @pytest.mark.parametrize(
-    ("response", "told"),
+    ("response", "message"),
     [
         (HTML, "a web page where data should be"),
         ({"status": "OK", "result": [{"id": 1}]}, r"missing required field phase at result\[0\]"),
         ({"status": "FAILED", "comment": "Codeforces is temporarily unavailable"}, "FAILED: 'Codeforces is temp"),
     ],
 )
-def test_ingest__a_broken_list_is_an_error(lake: Lake, site: FakeCodeforces, response: Any, told: str) -> None:
+def test_ingest__a_broken_list_is_an_error(lake: Lake, site: FakeCodeforces, response: Any, message: str) -> None:
     site.server[LIST] = response
-    with pytest.raises(SourceError, match=told) as error:
+    with pytest.raises(SourceError, match=message) as error:
         follow(lake, site)
     assert str(error.value).startswith(f"codeforces, contest contests ({site.server.url}api/contest.list): ")
     assert len(site.server.requests) == 1
@@ -326,7 +328,7 @@ def test_parse__a_recorded_round_is_the_one_of_the_authors_data_set() -> None:
     assert all(place[handle] == later[handle] for handle in both)
 
 
-def test_wanted__rounds_of_teams_are_never_asked_for(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__rounds_of_teams_are_never_requested(lake: Lake, site: FakeCodeforces) -> None:
     for number in (524, 951):
         site.add(number, changes(number, ("ada", 1), ("bob", 1)))
     assert follow(lake, site).new == 3
@@ -334,14 +336,14 @@ def test_wanted__rounds_of_teams_are_never_asked_for(lake: Lake, site: FakeCodef
 
 
 @pytest.mark.parametrize("number", [447, 472, 615])
-def test_parse__who_stands_twice_gets_another_name_where_that_is_known(number: int) -> None:
+def test_parse__a_repeated_player_of_a_known_round_gets_another_name(number: int) -> None:
     (contest,) = parse(number, changes(number, ("a", 1), ("a_clone", 2), ("a", 3), ("a", 4)))
     assert isinstance(contest, Contest)
     assert contest.handles.to_pylist() == ["a", "a_clone", "a_clone_clone", "a_clone_clone_clone"]
 
 
 @pytest.mark.parametrize("number", [61, 318, 347, 373, 381, 400, 404, 405])
-def test_parse__one_odd_time_is_no_fault_where_that_is_known(number: int) -> None:
+def test_parse__a_different_time_in_one_row_of_a_known_round_is_no_fault(number: int) -> None:
     rows = [*changes(number, ("a", 1), time=10_000), *changes(number, ("b", 2), time=10_000 + 4 * 3600)]
     (contest,) = parse(number, rows)
     assert isinstance(contest, Contest)
@@ -349,9 +351,9 @@ def test_parse__one_odd_time_is_no_fault_where_that_is_known(number: int) -> Non
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "message"),
     [
-        (changes(3, ("a", 1), ("b", 2), ("a", 3)), "rows 0 and 2: player 'a' stands twice"),
+        (changes(3, ("a", 1), ("b", 2), ("a", 3)), "rows 0 and 2: player 'a' is listed twice"),
         (changes(3, ("a", 1), time=100) + changes(3, ("b", 2), time=200),
          "row 1: ratingUpdateTimeSeconds = 200, but 100 in the first row"),
         (changes(3, ("a", 1), ("b", 3)), "row 1: rank = 3 of 2 participants"),
@@ -366,19 +368,19 @@ def test_parse__one_odd_time_is_no_fault_where_that_is_known(number: int) -> Non
         (changes(3, ("a", 1), time=2**63), "9223372036854775808 s is no time"),
     ],
 )  # fmt: skip
-def test_parse__a_contest_with_a_fault_is_its_error(rows: list[dict[str, Any]], told: str) -> None:
+def test_parse__a_contest_with_a_fault_is_its_error(rows: list[dict[str, Any]], message: str) -> None:
     (error,) = parse(3, rows)
     assert isinstance(error, SourceError)
     assert str(error).startswith("codeforces, contest 3 (URL)")
-    assert told in str(error)
+    assert message in str(error)
 
 
-def test_ingest__a_contest_with_a_fault_is_left_out_and_told(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__a_contest_with_a_fault_is_left_out_and_reported(lake: Lake, site: FakeCodeforces) -> None:
     site.add(3, changes(3, ("a", 1), ("a", 2)))
     report = follow(lake, site)
     assert report.new == 2
     assert [contest for contest, _ in report.rejected] == ["3"]
-    assert "stands twice" in report.lines()[0]
+    assert "is listed twice" in report.lines()[0]
     site.add(3, changes(3, ("a", 1), ("b", 2)))
     assert follow(lake, site, again=True).new == 1
     site.add(3, changes(3, ("a", 1), ("a", 2)))
@@ -399,7 +401,7 @@ HOSTILE = [
 ]
 
 
-def test_ingest__hostile_names_stay_data(lake: Lake, site: FakeCodeforces, tmp_path: Path) -> None:
+def test_ingest__hostile_names_are_stored_unchanged(lake: Lake, site: FakeCodeforces, tmp_path: Path) -> None:
     site.add(7, changes(7, *[(name, place) for place, name in enumerate(HOSTILE, 1)]))
     assert follow(lake, site).new == 4
     assert [name for name, *_ in standings(lake, "codeforces")["7"]] == HOSTILE
@@ -409,12 +411,12 @@ def test_ingest__hostile_names_stay_data(lake: Lake, site: FakeCodeforces, tmp_p
 # Reading again
 
 
-def test_normalise__again_gives_the_same_to_the_bit_and_asks_nobody(lake: Lake, site: FakeCodeforces) -> None:
+def test_normalise__again_gives_the_same_bits_without_requests(lake: Lake, site: FakeCodeforces) -> None:
     follow(lake, site)
     asked = len(site.server.requests)
     report = normalise_source(lake, "codeforces")
     assert counts(report) == {"unchanged": 3}
-    assert report.line().startswith("3 unchanged contests; nothing asked")
+    assert report.line().startswith("3 unchanged contests; no requests")
     assert counts(normalise_source(lake, "codeforces", "other")) == {"new": 3}
     assert len(site.server.requests) == asked
     one, other = (Dataset.open(lake, name) for name in ("codeforces", "other"))
@@ -423,7 +425,7 @@ def test_normalise__again_gives_the_same_to_the_bit_and_asks_nobody(lake: Lake, 
 
 
 @pytest.mark.parametrize("first", [(1, 3), (4,), (3, 4)])
-def test_normalise__the_order_does_not_depend_on_when_contests_came(
+def test_normalise__the_order_does_not_depend_on_the_time_of_the_requests(
     lake: Lake, site: FakeCodeforces, first: tuple[int, ...]
 ) -> None:
     for number in (3, 4):  # two divisions, at one time
@@ -438,7 +440,7 @@ def test_normalise__the_order_does_not_depend_on_when_contests_came(
     assert counts(normalise_source(lake, "codeforces")) == {"unchanged": 3}
 
 
-def test_normalise__a_reader_that_learnt_something_reads_all_again(
+def test_normalise__a_new_version_of_the_parser_parses_all_responses_again(
     lake: Lake, site: FakeCodeforces, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.add(7, changes(7, ("a", 1), ("a", 2)))
@@ -448,32 +450,34 @@ def test_normalise__a_reader_that_learnt_something_reads_all_again(
     assert counts(follow(lake, site)) == {"new": 1, "unchanged": 3, "requests": 1}
 
 
-def test_normalise__without_responses_says_how_to_get_them(lake: Lake) -> None:
+def test_normalise__error_without_responses_has_a_remedy(lake: Lake) -> None:
     with pytest.raises(Exception, match=r"no responses of codeforces .*`ranklake ingest codeforces` fetches them"):
         normalise_source(lake, "codeforces")
 
 
-def test_normalise__a_damaged_response_is_named(lake: Lake, site: FakeCodeforces, tmp_path: Path) -> None:
+def test_normalise__error_of_a_damaged_response_names_its_file(
+    lake: Lake, site: FakeCodeforces, tmp_path: Path
+) -> None:
     follow(lake, site)
     path = tmp_path / "lake" / "raw" / "codeforces" / "rating-changes" / "3.0.zst"
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(Exception, match=r"rating-changes/3.0.zst: not the response that was stored; delete it and "):
+    with pytest.raises(Exception, match=r"rating-changes/3.0.zst: does not match the digest of the response; delete"):
         normalise_source(lake, "codeforces")
     path.unlink()
     (tmp_path / "lake" / "raw" / "codeforces" / "index.json").unlink()
     assert counts(follow(lake, site)) == {"unchanged": 3, "requests": 2}
 
 
-def test_ingest__another_data_set_of_that_name_is_not_overwritten(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__a_data_set_from_another_source_is_not_overwritten(lake: Lake, site: FakeCodeforces) -> None:
     from helpers.lakes import contest, ingest
 
     ingest(lake, [contest("3", "somebody", "else")], "codeforces")
-    with pytest.raises(ValueError, match="has a contest 3 already, and not from codeforces; give another --dataset"):
+    with pytest.raises(ValueError, match="already has a contest 3 from another source than codeforces; give"):
         follow(lake, site)
     assert list(standings(lake, "codeforces")) == ["3"]
 
 
-def test_ingest__raw_files_tell_where_they_came_from_and_unpack_with_common_tools(
+def test_ingest__response_files_have_address_and_time_and_unpack_with_common_tools(
     lake: Lake, site: FakeCodeforces, tmp_path: Path
 ) -> None:
     import pyarrow as pa
@@ -481,7 +485,7 @@ def test_ingest__raw_files_tell_where_they_came_from_and_unpack_with_common_tool
     follow(lake, site)
     path = tmp_path / "lake" / "raw" / "codeforces" / "rating-changes" / "3.0.zst"
     header, _, body = pa.CompressedInputStream(pa.OSFile(str(path)), "zstd").read().partition(b"\n")
-    told = json.loads(header)
-    assert (told["url"], told["status"]) == (f"{site.server.url}{site.path(3)[1:]}", 200)
-    assert told["time_seconds"] == (1_800_000_000 + 6)
+    fields = json.loads(header)
+    assert (fields["url"], fields["status"]) == (f"{site.server.url}{site.path(3)[1:]}", 200)
+    assert fields["time_seconds"] == (1_800_000_000 + 6)
     assert body == Reply.of(site.server.replies[site.path(3)][0]).body

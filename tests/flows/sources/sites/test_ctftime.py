@@ -77,7 +77,7 @@ def test_ingest__years_then_teams_then_events_in_order_of_time(lake: Lake, site:
     assert (row["name"], row["url"]) == ("First", "https://ctftime.org/event/10")
 
 
-def test_ingest__nothing_new_costs_this_year_and_one_question_beside(lake: Lake, site: Server) -> None:
+def test_ingest__without_changes_requests_this_year_and_one_other_document(lake: Lake, site: Server) -> None:
     follow(lake, site)
     report = follow(lake, site)
     assert report.requests <= 2
@@ -85,7 +85,7 @@ def test_ingest__nothing_new_costs_this_year_and_one_question_beside(lake: Lake,
     assert report.unchanged == 2
 
 
-def test_ingest__a_new_event_brings_its_new_teams_only(lake: Lake, site: Server) -> None:
+def test_ingest__a_new_event_requests_only_its_new_teams(lake: Lake, site: Server) -> None:
     follow(lake, site)
     site[THIS] = {"11": event("New", 6, 5, 1, 77, year=2027)}
     path, page = teams(0, t1="dcua", t2="Unknown", t3="Unknown", t4="unused", t5="fresh")
@@ -97,7 +97,7 @@ def test_ingest__a_new_event_brings_its_new_teams_only(lake: Lake, site: Server)
     assert [name for name, *_ in standings(lake, "ctftime")["11"]] == ["fresh", "dcua", "late"]
 
 
-def test_ingest__a_team_that_is_gone_is_called_by_its_id_and_asked_for_once(lake: Lake, site: Server) -> None:
+def test_ingest__a_deleted_team_has_its_id_as_name_and_is_requested_once(lake: Lake, site: Server) -> None:
     site[LAST] = {"10": event("First", 3, 1, 404)}
     assert follow(lake, site).new == 1
     assert "/api/v1/teams/404/" in site.paths
@@ -125,7 +125,7 @@ def test_ingest__a_renamed_team_keeps_its_history_under_the_new_name(lake: Lake,
     assert [name for name, *_ in standings(lake, "ctftime")["11"]] == ["other", "dcua", "six"]
 
 
-def test_ingest__stopped_among_the_pages_of_teams_goes_on_there(
+def test_ingest__stopped_at_a_page_of_teams_continues_at_this_page(
     lake: Lake, site: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ctftime, "PAGE", 2)
@@ -141,7 +141,7 @@ def test_ingest__stopped_among_the_pages_of_teams_goes_on_there(
     assert [name for name, *_ in standings(lake, "ctftime")["10"]] == ["dcua", "two", "three"]
 
 
-def test_ingest__an_event_that_was_taken_back_is_taken_out(lake: Lake, site: Server) -> None:
+def test_ingest__an_event_that_the_site_deleted_is_removed(lake: Lake, site: Server) -> None:
     follow(lake, site)
     site[LAST] = {"10": event("First", 3, 1, 2, 3), "12": {"title": "To come", "time": 1.9e9, "scores": []}}
     report = follow(lake, site, again=True)
@@ -177,29 +177,29 @@ def test_parse__equal_places_tie_and_the_list_need_not_be_sorted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("found", "message"),
     [
-        (event("T", 1, 1, 1), "contest 5 (URL), rows 0 and 1: player '1' stands twice"),
+        (event("T", 1, 1, 1), "contest 5 (URL), rows 0 and 1: player '1' is listed twice"),
         ({**event("T", 1, 1), "time": -5.0}, "contest 5 (URL): -5 s is no time"),
         ({**event("T", 1, 1), "time": 1e300}, "contest 5 (URL): 10000"),
         ({"title": "T", "time": 1.5e9, "scores": [{"team_id": 1, "place": 0}]}, "contest 5 (URL), row 0: place = 0;"),
     ],
 )
-def test_parse__an_event_with_a_fault_is_its_error(found: Any, told: str) -> None:
+def test_parse__an_event_with_a_fault_is_its_error(found: Any, message: str) -> None:
     error, good = parse({"5": found, "6": event("T", 1, 1, 2)})
     assert isinstance(error, SourceError)
-    assert str(error).startswith(f"ctftime, {told}")
+    assert str(error).startswith(f"ctftime, {message}")
     assert isinstance(good, Contest)
 
 
 @pytest.mark.slow
-def test_ingest__contests_that_stood_in_another_year_for_a_while_stay(lake: Lake, site: Server) -> None:
+def test_ingest__contests_that_were_listed_in_two_years_stay(lake: Lake, site: Server) -> None:
     follow(lake, site)
     before = standings(lake, "ctftime")
     site["/api/v1/results/2025/"] = site.replies[LAST][0]
     report = follow(lake, site, again=True)
     assert len(report.rejected) == 2
-    assert "it is in results/2026 once more" in report.rejected[0][1]
+    assert "it is also in results/2026" in report.rejected[0][1]
     site["/api/v1/results/2025/"] = {}
     assert counts(follow(lake, site, again=True))["unchanged"] == 2
     assert standings(lake, "ctftime") == before

@@ -111,8 +111,8 @@ def topcoder(long: str) -> dict[str, Any]:
 def test_ingest__contest_whose_id_is_too_long_is_left_out_and_named(
     lake: Lake, server: Server, site: Any, long: str, good: str
 ) -> None:
-    for path, answer in site(long).items():
-        server[path] = answer
+    for path, response in site(long).items():
+        server[path] = response
     source = site.__name__
     report = follow(lake, server, source)
     assert standings(lake, source) == {good: [("a", 0, 0), ("b", 1, 1)]}
@@ -148,7 +148,7 @@ def test_parse__contest_with_a_handle_or_a_name_that_is_too_long_is_a_fault(
     assert rule in str(error)
 
 
-def test_parse__texts_as_long_as_they_may_be_are_taken() -> None:
+def test_parse__texts_of_the_maximum_length_are_accepted() -> None:
     rows = [dict(one, UserScreenName=one["UserScreenName"] * MAX_HANDLE) for one in ROWS]
     about = {"name": "n" * MAX_NAME, "time_seconds": 1}
     (contest,) = parse("atcoder", Key("results", "i" * MAX_CONTEST_ID), rows, about)
@@ -166,7 +166,7 @@ ROUND = topcoder("7")["/dd_round_results_rd=7.xml"]
         ("topcoder", Key("round", "1"), ROUND.replace(b"<handle>a", b"<handle>" + LONG.encode()), "[0].handle"),
     ],
 )
-def test_parse__answer_with_a_name_of_a_player_that_is_too_long_is_an_error(
+def test_parse__response_with_a_too_long_name_of_a_player_is_an_error(
     source: str, key: Key, body: Any, where: str
 ) -> None:
     with pytest.raises(SourceError) as error:
@@ -174,23 +174,23 @@ def test_parse__answer_with_a_name_of_a_player_that_is_too_long_is_an_error(
     assert f"Expected str of length <= {MAX_HANDLE} at {where}, got 'xxx" in str(error.value)
 
 
-def test_message__of_a_long_address_and_a_long_id_has_their_ends(server: Server) -> None:
+def test_message__of_a_long_address_and_a_long_id_is_shortened_in_the_middle(server: Server) -> None:
     with server.client() as client, pytest.raises(SourceError) as error:
         client.get(f"contests/{LONG}/results")
-    told = str(error.value)
-    assert told.startswith(f"site, {server.url}contests/xxx")
-    assert told.endswith("xxx/results: HTTP 404 'not found'")
-    assert len(told) < LONGEST_PLACE + 100
-    told = str(SourceError("wrong", "site", LONG, f"http://site/{LONG}.json"))
-    assert f"contest xxx{'x' * 50}" in told
-    assert told.endswith("xxx.json): wrong")
-    assert SHORTENED in told
-    assert len(told) < 2 * LONGEST_PLACE + 100
+    message = str(error.value)
+    assert message.startswith(f"site, {server.url}contests/xxx")
+    assert message.endswith("xxx/results: HTTP 404 'not found'")
+    assert len(message) < LONGEST_PLACE + 100
+    message = str(SourceError("wrong", "site", LONG, f"http://site/{LONG}.json"))
+    assert f"contest xxx{'x' * 50}" in message
+    assert message.endswith("xxx.json): wrong")
+    assert SHORTENED in message
+    assert len(message) < 2 * LONGEST_PLACE + 100
 
 
-def test_message__of_an_answer_that_is_too_long_to_show_is_short(server: Server) -> None:
+def test_message__of_a_long_response_is_short(server: Server) -> None:
     server[f"/{LONG}"] = Reply(b"", 503)
-    said: list[str] = []
-    with server.client(on_retry=said.append) as client, pytest.raises(SourceError) as error:
+    messages: list[str] = []
+    with server.client(on_retry=messages.append) as client, pytest.raises(SourceError) as error:
         client.get(LONG)
-    assert max(map(len, (str(error.value), *said))) < 1_000
+    assert max(map(len, (str(error.value), *messages))) < 1_000

@@ -71,7 +71,7 @@ def test_atcoder__rated_contests_that_are_over(lake: Lake, server: Server) -> No
     assert row["url"] == "https://atcoder.jp/contests/abc1/standings"
 
 
-def test_atcoder__a_contest_whose_time_the_list_corrects_is_corrected(lake: Lake, server: Server) -> None:
+def test_atcoder__a_new_time_in_the_list_corrects_the_contest(lake: Lake, server: Server) -> None:
     server["/atcoder/resources/contests.json"] = [listed("abc1", 1_500_000_000)]
     server["/contests/abc1/results/json"] = [atcoder_row("a", 1), atcoder_row("b", 2)]
     follow(lake, server, "atcoder")
@@ -79,7 +79,7 @@ def test_atcoder__a_contest_whose_time_the_list_corrects_is_corrected(lake: Lake
     assert counts(follow(lake, server, "atcoder")) == {"corrected": 1, "requests": 2}
 
 
-def test_atcoder__the_list_is_that_of_another_site_and_the_token_stays_at_home() -> None:
+def test_atcoder__the_list_of_another_site_is_requested_without_the_token() -> None:
     requested = []
 
     def fetch_list(key: Key, path: str, read: Any) -> list[Any]:
@@ -156,7 +156,7 @@ def test_dmoj__pages_contests_and_the_site_s_order(lake: Lake, server: Server) -
     report = follow(lake, server, "dmoj")
     assert counts(report) == {"new": 1, "requests": 5}
     assert report.rejected == []
-    assert report.line().startswith("1 new contest, 1 not there (HTTP 403 or 404); 5 requests, in ")
+    assert report.line().startswith("1 new contest, 1 absent (HTTP 403 or 404); 5 requests, in ")
     assert standings(lake, "dmoj") == {
         "one": [("fast", 0, 1), ("also fast", 0, 1), ("late", 2, 2), ("slow", 3, 3), ("cheat", 4, 4)]
     }
@@ -164,7 +164,7 @@ def test_dmoj__pages_contests_and_the_site_s_order(lake: Lake, server: Server) -
 
 
 @pytest.mark.parametrize(
-    ("response", "told"),
+    ("response", "message"),
     [
         ({"data": None}, "HTTP 200: neither data nor error"),
         ({"error": {"message": "slow down"}}, "HTTP 200: 'slow down'"),
@@ -174,8 +174,8 @@ def test_dmoj__pages_contests_and_the_site_s_order(lake: Lake, server: Server) -
         ),
     ],
 )
-def test_dmoj__a_broken_response_is_an_error(response: Any, told: str) -> None:
-    with pytest.raises(SourceError, match=rf"dmoj, URL: .*{told}"):
+def test_dmoj__a_broken_response_is_an_error(response: Any, message: str) -> None:
+    with pytest.raises(SourceError, match=rf"dmoj, URL: .*{message}"):
         parse("dmoj", Key("contest", "one"), response)
 
 
@@ -206,7 +206,7 @@ def arena(name: str, status: int = 30) -> dict[str, Any]:
     return {"id": name, "fullName": f"{name} Arena", "finishesAt": 1_700_000_000_000, "status": status, "minutes": 60}
 
 
-def test_lichess__arenas_that_ended_a_short_while_ago(lake: Lake, server: Server) -> None:
+def test_lichess__recently_ended_arenas_are_ingested(lake: Lake, server: Server) -> None:
     server["/api/tournament"] = {"created": [], "started": [arena("now", 20)], "finished": [arena("Past1")]}
     server["/api/tournament/Past1/results"] = RESULTS
     report = follow(lake, server, "lichess")
@@ -218,7 +218,7 @@ def test_lichess__arenas_that_ended_a_short_while_ago(lake: Lake, server: Server
     assert counts(follow(lake, server, "lichess")) == {"unchanged": 1, "requests": 1}  # what is no longer listed stays
 
 
-def test_lichess__tournaments_by_name_are_asked_about_once(lake: Lake, server: Server) -> None:
+def test_lichess__tournaments_by_name_are_requested_once(lake: Lake, server: Server) -> None:
     server["/api/tournament/A1"] = {
         "id": "A1",
         "fullName": "A",
@@ -245,7 +245,7 @@ def test_lichess__tournaments_of_a_team(lake: Lake, server: Server) -> None:
 
 
 @pytest.mark.parametrize("ranks", [(2,), (1, 3), (1, 2, 1)])
-def test_lichess__ranks_that_cannot_be_are_a_fault(ranks: tuple[int, ...]) -> None:
+def test_lichess__invalid_ranks_are_a_fault(ranks: tuple[int, ...]) -> None:
     body = "\n".join(json.dumps({"rank": rank, "username": f"p{i}"}) for i, rank in enumerate(ranks)).encode()
     (error,) = parse("lichess", Key("swiss", "ID"), body, {"name": "n", "time_seconds": 1})
     assert f"rank = {ranks[-1]} at position {len(ranks)}" in str(error)

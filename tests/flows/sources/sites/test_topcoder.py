@@ -26,8 +26,8 @@ ABOUT = {"name": "SRM 1", "time_seconds": 989_355_600}
 def results(*rows: tuple[int, str, int, float, int]) -> bytes:
     """A round: coder id, handle, division, points, rated."""
     tags = ("coder_id", "handle", "division", "final_points", "rated_flag")
-    told = ["".join(f"<{tag}>{value}</{tag}>" for tag, value in zip(tags, row, strict=True)) for row in rows]
-    return (HEAD + "<r>" + "".join(f"<row><paid/>{row}</row>" for row in told) + "</r>").encode("latin-1")
+    elements = ["".join(f"<{tag}>{value}</{tag}>" for tag, value in zip(tags, row, strict=True)) for row in rows]
+    return (HEAD + "<r>" + "".join(f"<row><paid/>{row}</row>" for row in elements) + "</r>").encode("latin-1")
 
 
 def rounds(*numbers: int) -> bytes:
@@ -90,7 +90,7 @@ def test_parse__the_unrated_and_repeated_rows_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         (b"<html><body>Gone<br>", "not XML: .*'<html>"),
         (b'<!DOCTYPE r [<!ENTITY a "aaaa">]><r><row/></r>', "a declaration '<!DOCTYPE"),
@@ -100,8 +100,8 @@ def test_parse__the_unrated_and_repeated_rows_are_left_out() -> None:
         (HEAD.encode() + b"<r><row>", "not XML"),
     ],
 )  # fmt: skip
-def test_parse__what_is_not_the_feed_is_an_error(body: bytes, told: str) -> None:
-    with pytest.raises(SourceError, match=rf"topcoder, URL: .*{told}"):
+def test_parse__document_of_another_format_is_an_error(body: bytes, message: str) -> None:
+    with pytest.raises(SourceError, match=rf"topcoder, URL: .*{message}"):
         parse(body)
 
 
@@ -122,7 +122,7 @@ def test_ingest__a_coder_with_a_new_handle_stays_one_player(lake: Lake, feed: Pa
 
 
 @pytest.mark.parametrize("tag", ["", '"1"'])
-def test_ingest__a_round_that_appears_with_the_body_of_the_404_before_comes_in(
+def test_ingest__a_round_that_appears_with_the_body_of_its_404_is_ingested(
     lake: Lake, server: Server, tag: str
 ) -> None:
     server["/dd_round_list.xml"] = rounds(1)
@@ -145,7 +145,7 @@ def test_ingest__files_that_did_not_change_are_not_read_again(lake: Lake, feed: 
     assert counts(follow(lake, feed)) == {"unchanged": 1, "requests": 1}
 
 
-def test_ingest__says_that_the_feed_is_closed_and_names_a_file_that_is_not_there(lake: Lake, feed: Path) -> None:
+def test_ingest__errors_say_that_the_feed_is_closed_and_name_a_missing_file(lake: Lake, feed: Path) -> None:
     with pytest.raises(ValueError, match="is closed; --base-url must be the folder"):
         ingest_source(lake, "topcoder")
     with pytest.raises(SourceError, match=r"dd_round_list.xml: no such file"):
