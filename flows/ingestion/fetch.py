@@ -23,7 +23,7 @@ SAVE_SECONDS = 30.0  # between writes of the index; responses missing in it are 
 MAX_FOLLOW_UPS = (
     5000  # documents beyond the list in one run; CTFtime, the one site with any, has some 1,000 pages of teams
 )
-MAX_UNREADABLE_IN_A_ROW = 3  # then the site has changed, or is broken
+MAX_UNREADABLE_IN_A_ROW = 3  # more mean that the site has another format now, or is broken
 
 
 def fetch(
@@ -39,7 +39,7 @@ def fetch(
 
     Missing documents are requested in order of time. Then the stored documents are requested whose age has doubled
     since the last request (in their first thirty days), the most overdue first, until one is unchanged. So a contest
-    is requested after one, two, four, ... hours, and a run without news costs one request beside the list.
+    is requested after one, two, four, ... hours, and a run without new results costs one request beside the list.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def fetch(
     Returns
     -------
     list[SourceError]
-        Responses that could not be parsed, which are stored apart and requested again later, and documents whose
+        Responses that could not be parsed, which are stored separately and requested again later, and documents whose
         name is too long, which are not requested.
 
     Raises
@@ -103,7 +103,7 @@ class Fetcher:
         self._in_a_row = 0
 
     def accepts(self, request: DocumentRequest) -> bool:
-        """Whether the name of a document is at most as long as the id of a contest may be; notes the error if not."""
+        """Whether the name of a document is no longer than the id of a contest may be; records the error if it is."""
         if too_long := check_length("id of a contest", request.key.name, MAX_CONTEST_ID):
             self.unreadable.append(SourceError(too_long, self._site.name, request.key.name))
         return not too_long

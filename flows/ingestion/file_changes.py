@@ -51,7 +51,7 @@ class PathChanges(msgspec.Struct):
     Attributes
     ----------
     n_files, n_changed : int
-        Number of files, and of those that are new, missing or of other content.
+        Number of files, and number of files that are new, missing or changed.
     changed : bool
         Whether the path must be read: a file or the options changed.
     """

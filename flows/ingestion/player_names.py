@@ -1,7 +1,7 @@
 """Handles for the players of sites that identify players by ids.
 
-A player keeps the first handle in the data set: a new name changes no contest. It becomes an alias, like an alias that
-was given by hand.
+A player keeps the first handle in the data set, so a new name changes no contest. The new name becomes an alias, like a
+manual one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class PlayerNames:
     handles
         Handles in the data set, by id.
     aliases
-        Aliases that earlier runs gave, by handle.
+        Aliases from earlier runs, by handle.
     current
         Current names at the site, by id.
 

@@ -1,4 +1,4 @@
-"""What an ingestion brought: counts of contests, and what was rejected."""
+"""Reports of ingestions: counts of contests, and the rejected contests and responses."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class SourceReport:
     renamed : int
         Contests whose players have a new name; ratings do not change.
     absent : int
-        Contests that the site lists and answers 403 or 404 for.
+        Contests in the list of the site whose response is a 403 or 404.
     rejected : list of (contest_id, reason)
-        What was not taken, now or again: contests with a fault, and responses that nobody can read.
+        Contests with a fault and unreadable responses, from this ingestion or an earlier one.
     requests : int
         Requests to the site.
     seconds : float
@@ -59,9 +59,9 @@ class SourceReport:
         """Add an error to the rejected contests and responses."""
         self.rejected.append((error.contest, str(error)))
 
-    def asked(self) -> str:
+    def cost(self) -> str:
         """The number of requests, in words."""
-        return count(self.requests, "request") if self.requests else "nothing asked"
+        return count(self.requests, "request") if self.requests else "no requests"
 
     def details(self) -> list[str]:
         """Everything to report beside the counts, one line each."""
@@ -71,9 +71,9 @@ class SourceReport:
         """The counts in one line."""
         numbers = {kind: getattr(self, kind) for kind in ("new", "corrected", "removed", "unchanged")}
         counts = counted(numbers, "contest") or "no contests"
-        absent = f", {self.absent:,} not there (HTTP 403 or 404)" if self.absent else ""
+        absent = f", {self.absent:,} absent (HTTP 403 or 404)" if self.absent else ""
         rejected = f", {len(self.rejected):,} rejected" if self.rejected else ""
-        return f"{counts}{absent}{rejected}; {self.asked()}, in {self.seconds:.1f} s"
+        return f"{counts}{absent}{rejected}; {self.cost()}, in {self.seconds:.1f} s"
 
     def lines(self) -> list[str]:
         """The details, then the counts."""
@@ -87,7 +87,7 @@ class FilesReport(SourceReport):
     Attributes
     ----------
     read : IngestReport
-        What was read and what was skipped.
+        Counts of read and skipped contests.
     moved : int
         Contests whose place in the order of the data set changed.
     n_files, n_changed : int
@@ -104,7 +104,7 @@ class FilesReport(SourceReport):
         """Whether ratings may have to be updated."""
         return super().changed or self.moved > 0
 
-    def asked(self) -> str:
+    def cost(self) -> str:
         """The number of changed files, in words."""
         return f"{self.n_changed:,} of {count(self.n_files, 'file')} changed"
 

@@ -96,7 +96,7 @@ class ResponseArchive:
         return [key for key, entry in self._entries.items() if key.kind in kinds and entry.version >= 0]
 
     def absent(self, *kinds: str) -> int:
-        """How many of the newest responses have status 403 or 404."""
+        """Number of the newest responses with status 403 or 404."""
         return sum(self._entries[key].status in (403, 404) for key in self.keys(*kinds))
 
     def fingerprint(self, key: Key) -> str:
@@ -108,7 +108,7 @@ class ResponseArchive:
     def find(self, key: Key) -> ArchiveEntry | None:
         """Like :meth:`entry`, but also find a file that is not in the index because a run was killed."""
         if key not in self._entries:
-            # Reading is one request to a store; a test for existence may be two, one of them a listing.
+            # A read is one request to a store; a check for existence may be two, one of them a listing.
             for path in self._names(key, 0):
                 with suppress(MissingError):
                     if self._lake.read_bytes(
@@ -154,7 +154,7 @@ class ResponseArchive:
             data = _encode(document, digest)
             if replace:
                 self._writer.write_bytes(layout.raw_file(self.source, key.kind, key.name), data)
-            else:  # a run that was killed may have written versions that the index does not know
+            else:  # a run that was killed may have written versions that are not in the index
                 while not self._writer.create_bytes(layout.raw_file(self.source, key.kind, key.name, version), data):
                     version += 1
             entry.version, entry.digest, entry.about = version, digest, document.about
@@ -173,7 +173,7 @@ class ResponseArchive:
         return path
 
     def mark_unchanged(self, key: Key, time_seconds: int) -> None:
-        """Note that the site was asked at this time and the document is unchanged."""
+        """Record a request at this time whose response is the same document."""
         entry = self._entries[key]
         entry.checked_seconds, entry.failures = time_seconds, 0
 
@@ -256,7 +256,7 @@ class ResponseArchive:
         except (OSError, msgspec.MsgspecError):
             header, body = None, b""
         if header is None or digest_of(body) != header.digest:
-            raise damaged(path, "not the response that was stored")
+            raise damaged(path, "does not match the digest of the response")
         response = Response(header.url, header.status, body, header.time_seconds, header.etag, header.last_modified)
         return Document(Key(header.kind, header.name), response, header.about)
 

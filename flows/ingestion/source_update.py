@@ -44,10 +44,10 @@ def check_source(
         raise ValueError(f"{', '.join(file_options)}: an option of {FILES}, not of {source}")
     if source in (FILES, KAGGLE):
         if path is None and (source == FILES or base_url is None):
-            what = "of a folder, archive or table" if source == FILES else "of the folder of Meta Kaggle"
-            raise ValueError(f"source {source} needs a path, that {what}")
+            kind = "of a folder, archive or table" if source == FILES else "of the folder of Meta Kaggle"
+            raise ValueError(f"source {source} needs the path {kind}")
         if source == FILES and (since is not None or base_url is not None):
-            raise ValueError("source files has no address and is read as a whole: leave since and base_url out")
+            raise ValueError("source files has no address and is read in full: leave since and base_url out")
         check_options(file_options or {})
         return
     if path is not None:

@@ -29,14 +29,14 @@ __all__ = ["update_dataset"]
 
 
 class _DocumentRecord(msgspec.Struct):
-    """The contests that a data set has from one document, and the fingerprint of the document they were read from."""
+    """The contests that a data set has from one document, and the fingerprint of this document."""
 
     fingerprint: str
     contests: list[str]
 
 
 class _SourceRecord(msgspec.Struct):
-    """What a data set has from a site: unchanged documents need no parsing, and removed contests are noticed.
+    """The contents of a data set from a site, so that unchanged documents need no parsing and removals are detected.
 
     ``version`` is that of the site's parser, 0 if the data set has nothing from the site. ``documents`` are named by
     their keys. ``handles`` and ``aliases`` are those of :class:`PlayerNames`.
@@ -117,7 +117,7 @@ class _DatasetUpdater:
         known: dict[str, _DocumentRecord],
         on_progress: ProgressCallback,
     ) -> dict[str, _DocumentRecord]:
-        """Add the contests of all documents; those of ``known`` ones with the same fingerprint are only confirmed."""
+        """Add the contests of all documents; if the fingerprint in ``known`` is the same, they are only confirmed."""
         same = {key for key in keys if str(key) in known and known[str(key)].fingerprint == fingerprints[str(key)]}
         changed = self.archive.read_ahead([key for key in keys if key.kind in self.site.kinds and key not in same])
         records = {}
@@ -136,13 +136,13 @@ class _DatasetUpdater:
         return records
 
     def remove_missing(self) -> None:
-        """Remove the contests that the site has no longer."""
+        """Remove the contests that the site no longer has."""
         for contest_id in sorted(self.before - self.seen):
             self.adding.remove(contest_id, f"{self.site.name} has it no longer")
             self.report.removed += 1
 
     def _confirm(self, contests: list[str]) -> bool:
-        """Confirm the contests of an unchanged document; False if one was removed by hand or is elsewhere, too."""
+        """Confirm the contests of an unchanged document; False if one was removed manually or is in another one."""
         if not self.before.issuperset(contests) or not self.seen.isdisjoint(contests):
             return False
         for contest_id in contests:
@@ -161,7 +161,7 @@ class _DatasetUpdater:
                 if contest_id not in self.before:
                     continue  # an earlier version without a fault stays as it was
             elif contest_id in self.seen:
-                rule = f"it is in {document.key.shown} once more"
+                rule = f"it is also in {document.key.shown}"
                 self.report.reject(SourceError(rule, self.site.name, contest_id, document.response.url))
                 self.repeating.add(document.key)
                 continue
@@ -185,7 +185,7 @@ class _DatasetUpdater:
         change = self.adding.add(contest)
         if change == "corrected" and self.first:
             raise ValueError(
-                f"data set {self.report.dataset} has a contest {contest.contest_id} already, and not from "
+                f"data set {self.report.dataset} already has a contest {contest.contest_id} from another source than "
                 f"{self.site.name}; give another --dataset"
             )
         self.report.count(change)

@@ -39,15 +39,15 @@ def compact(
 ) -> Iterator[Compaction | NoSpaceError]:
     """Compact one run, one data set, or everything in a lake.
 
-    What does not fit on the disk is tried a second time, as the other compactions may have freed space. An error that
-    remains is yielded.
+    A data set or run that does not fit on the disk is tried a second time, as the other compactions may have freed
+    space. An error that remains is yielded.
 
     Parameters
     ----------
     rows
         Participations a file.
     on_removed
-        Called with the path of each snapshot that was removed because it was damaged or of no use.
+        Called with the path of each snapshot that was removed because it was damaged or did not match the run.
     """
 
     def merge_dataset(name: str) -> Compaction:

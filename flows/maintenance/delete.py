@@ -1,4 +1,4 @@
-"""Delete runs and data sets, whole or half deleted, each under its lease."""
+"""Delete runs and data sets, also after an interrupted deletion, each under its lease."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["check_no_runs", "delete_dataset", "delete_run", "describe_dataset", 
 def delete_run(
     lake: Lake, name: str, with_published: bool = False, *, steal: bool = False, on_wait: OnWait = lambda _: None
 ) -> None:
-    """Delete a run, and what was published of it if ``with_published``."""
+    """Delete a run, and its published tables if ``with_published``."""
     with hold_for_maintenance(lake, run_folder(name), f"delete {name}", steal, on_wait) as lease:
         run = Run(lake, name, {})
         run.lease = lease
@@ -54,7 +54,7 @@ def check_no_runs(lake: Lake, dataset: str) -> None:
 
 
 def describe_run(lake: Lake, name: str) -> str:
-    """What :func:`delete_run` would delete, in words; empty if there is nothing."""
+    """A text about the files that :func:`delete_run` would delete; empty if there are none."""
     size = byte_size(lake.size_below(run_folder(name)))
     if has_root(lake, run_file(name)):
         try:
@@ -63,7 +63,7 @@ def describe_run(lake: Lake, name: str) -> str:
             return f"run {name}: {size}, not readable"
     folder = run_folder(name)
     left = any(lake.list(f"{folder}/{part}") for part in lake.list(folder) if part.startswith(("rounds", "snapshots")))
-    return f"what is left of run {name}: {size}" if left else ""
+    return f"remaining files of run {name}: {size}" if left else ""
 
 
 def describe_published(lake: Lake, run: str) -> str:
@@ -73,7 +73,7 @@ def describe_published(lake: Lake, run: str) -> str:
 
 
 def describe_dataset(lake: Lake, name: str) -> str:
-    """What :func:`delete_dataset` would delete, in words; empty if there is nothing."""
+    """A text about the files that :func:`delete_dataset` would delete; empty if there are none."""
     size = byte_size(lake.size_below(dataset_folder(name)))
     if has_root(lake, contests_file(name)):
         try:
@@ -81,4 +81,4 @@ def describe_dataset(lake: Lake, name: str) -> str:
         except LakeError:
             return f"data set {name}: {size}, not readable"
     left = lake.list(standings_folder(name)) or lake.list(players_folder(name))
-    return f"what is left of data set {name}: {size}" if left else ""
+    return f"remaining files of data set {name}: {size}" if left else ""

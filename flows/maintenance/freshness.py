@@ -29,9 +29,9 @@ class Freshness:
     n_contests, n_rounds : int
         Contests of the data set; committed rounds of the run.
     holds : int
-        Leading rounds that still hold: rating the data set now would give the same.
+        Number of leading rounds that are still valid: rating the data set now would give the same.
     why : str
-        Why the other rounds do not hold; empty if all do.
+        The reason why the other rounds are not valid; empty if all are.
     """
 
     n_contests: int
@@ -41,7 +41,7 @@ class Freshness:
 
     @property
     def stale_from(self) -> int | None:
-        """The first round that no longer holds; None if all do."""
+        """The first round that is no longer valid; None if all are."""
         return self.holds if self.holds < self.n_rounds else None
 
     @property

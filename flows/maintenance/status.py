@@ -41,8 +41,8 @@ class DatasetStatus:
 class RunStatus:
     """The status of one run; ``rounds`` counts those before the first damaged segment.
 
-    ``stale_from_round`` is the first round that no longer holds and ``stale_because`` the reason, None if all rounds
-    hold; ``rounds_to_rate`` counts the rounds that `rate` would rate. All three are None if they are unknown.
+    ``stale_from_round`` is the first round that is no longer valid and ``stale_because`` the reason, None if all rounds
+    are valid; ``rounds_to_rate`` counts the rounds that `rate` would rate. All three are None if they are unknown.
     """
 
     run: str
@@ -73,7 +73,7 @@ class LakeStatus:
 
 
 def status(lake: Lake) -> LakeStatus:
-    """The status of a lake. Damage shows in the state of a data set or run; it does not raise."""
+    """The status of a lake. Damage is part of the status of a data set or run, not an error."""
     opened: dict[str, Dataset | LakeError] = {}
     for name in Dataset.names(lake):
         try:
@@ -102,13 +102,13 @@ def _dataset(lake: Lake, name: str, dataset: Dataset | LakeError) -> DatasetStat
     return DatasetStatus(name, state, problem, contests.num_rows, rows, dataset.n_players, last, files, size, *writer)
 
 
-def _missing(lake: Lake, dataset: Dataset, there: set[str]) -> str | None:
+def _missing(lake: Lake, dataset: Dataset, existing: set[str]) -> str | None:
     """The missing files of a data set, in words; None if all exist. Only `verify` reads their content."""
-    gone = sorted(dataset.files() - there)
-    if not gone:
+    missing = sorted(dataset.files() - existing)
+    if not missing:
         return None
-    what = "is missing" if len(gone) == 1 else f"is missing, and {len(gone) - 1:,} more files are"
-    return remedies_for_sources(lake, str(damaged(gone[0], what)), gone[0])
+    damage = "is missing" if len(missing) == 1 else f"is missing, and {len(missing) - 1:,} more files are"
+    return remedies_for_sources(lake, str(damaged(missing[0], damage)), missing[0])
 
 
 def _run(lake: Lake, name: str, datasets: dict[str, Dataset | LakeError]) -> RunStatus:

@@ -64,7 +64,7 @@ class Verifier:
         for folder in self.lake.list(layout.PUBLISHED):
             if folder not in runs and self.lake.list(f"{layout.PUBLISHED}/{folder}"):
                 command = f"`ranklake delete --run {folder} --with-published`"
-                self.notes.append(f"{layout.PUBLISHED}/{folder}: the run is gone; {command} deletes its tables")
+                self.notes.append(f"{layout.PUBLISHED}/{folder}: the run was deleted; {command} deletes its tables")
 
     def dataset(self, name: str) -> Iterator[str]:
         """The faults of a data set."""
@@ -80,10 +80,8 @@ class Verifier:
         for problem in verify_dataset(dataset):
             yield remedies_for_sources(self.lake, problem, problem.partition(": ")[0])
         if n_leftover := dataset.n_leftover():
-            left = "a command that was stopped left"
-            self.notes.append(
-                f"{name}: {left} {_files(n_leftover)} that nothing refers to; the next commit removes them"
-            )
+            left = "an interrupted command left"
+            self.notes.append(f"{name}: {left} {_files(n_leftover)} without a reference; the next commit removes them")
 
     def run(self, name: str) -> Iterator[str]:
         """The faults of a run and its published tables. A data set that has changed since is a note, not a fault."""
@@ -124,7 +122,7 @@ class Verifier:
         yield from verify_rows(run, dataset, plan.holds)
 
     def site(self, source: str) -> Iterator[str]:
-        """What is wrong with the responses of a site."""
+        """The faults of the responses of a site."""
         self._note_writer(layout.raw_folder(source))
         self.sites += 1
         try:
@@ -155,9 +153,9 @@ class Verifier:
             self.notes.append(f"{folder}: {by.owner} holds the lease; files that change meanwhile may look damaged")
 
     def _note_leftovers(self, folder: str, parts: tuple[str, ...], command: str) -> None:
-        """Add a note about a folder without its table of contests or run.json: half deleted, or never finished."""
+        """Add a note about a folder without its table of contests or run.json, after an interrupted command."""
         if n_files := sum(len(self.lake.list(f"{folder}/{part}")) for part in parts):
-            left = f"{_files(n_files)} of what was half deleted or never finished"
+            left = f"{_files(n_files)} of an interrupted deletion or creation"
             self.notes.append(f"{folder}: {left}; {command} removes them")
 
 
@@ -172,7 +170,7 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
     Raises
     ------
     LakeError
-        The run or its data set cannot be read, or round ``last`` does not hold.
+        The run or its data set cannot be read, or round ``last`` is not valid any more.
     """
     from ..common.settings import find_system
     from ..compilation.compile import compile_kernels
@@ -194,8 +192,8 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
     compile_kernels(config.system, plan.sizes(dataset, 0, last + 1))
     start = rating_pass.restore(run, first, plan.digests)
     for segment, column in rating_pass.differences(run, start, last + 1, _NUMBERS):
-        again = f"rounds {max(segment.first_round, start)}-{min(segment.stop_round - 1, last)}, computed again"
-        yield str(damaged(run.path_of(segment), f"{again} from round {start} on, do not give the {column} on record"))
+        rounds = f"rounds {max(segment.first_round, start)}-{min(segment.stop_round - 1, last)}"
+        yield str(damaged(run.path_of(segment), f"{rounds}, rated again from round {start} on, have another {column}"))
 
 
 def _files(n: int) -> str:

@@ -106,7 +106,7 @@ class FollowReport:
         text = f"data set {self.ingested.dataset}: nothing new, {count(n_contests, 'contest')}"
         names = ", ".join(run.run for run in self.runs)
         runs = f"run{'' if len(self.runs) == 1 else 's'} {names} up to date" if names else "nothing to rate"
-        return f"{text}; {self.ingested.asked()}; {runs}"
+        return f"{text}; {self.ingested.cost()}; {runs}"
 
     def lines(self) -> Iterator[str]:
         """The lines of the report: details, then changes."""

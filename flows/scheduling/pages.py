@@ -40,7 +40,7 @@ def ingested_page(report: SourceReport) -> str:
     """The page of an ingest: counts, and the rejected contests with reasons."""
     counts = [(kind, f"{getattr(report, kind):,}") for kind in ("new", "corrected", "removed", "unchanged")]
     parts = [f"## {escape(report.source)} to {escape(report.dataset)}", table(("contests", "number"), counts)]
-    parts += [f"Compared with the data set before; {escape(message(report.asked()))}."]
+    parts += [f"Compared with the data set before; {escape(message(report.cost()))}."]
     if report.rejected:
         left = len(report.rejected) - MOST
         parts += [f"### {len(report.rejected):,} rejected", table(("contest", "why"), report.rejected[:MOST])]

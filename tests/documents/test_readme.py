@@ -257,7 +257,7 @@ def test_readme__a_site_is_followed_as_it_says(tmp_path: Path) -> None:
         assert "1 new contest; 2 requests" in run([*ingest, *there], tmp_path)
         assert "1 unchanged contest; 1 request" in run([*ingest, *there], tmp_path)
     assert "rated 1 rounds with 2 participations" in run(rate, tmp_path)
-    assert "1 unchanged contest; nothing asked" in run(normalise, tmp_path)
+    assert "1 unchanged contest; no requests" in run(normalise, tmp_path)
 
 
 def test_readme__sites_are_those_there_are() -> None:

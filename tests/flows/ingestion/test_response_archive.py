@@ -41,7 +41,7 @@ def test_archive__responses_of_release_01_about_a_device_are_found_under_their_o
     assert dict(rebuilt.verify()) == {before: "", layout.raw_file("site", "round", name, 1): ""}
 
 
-def test_archive__an_empty_file_that_a_kill_left_is_no_response(lake: Lake) -> None:
+def test_archive__an_empty_file_of_a_killed_process_is_no_response(lake: Lake) -> None:
     """Where a disk has no hard links, a response is an empty file for a moment."""
     lake.write_bytes(layout.raw_file("site", "round", "1"), b"")
     archive = ResponseArchive(lake, "site")
@@ -59,12 +59,12 @@ def test_archive__a_response_that_was_emptied_is_damage(lake: Lake) -> None:
     archive.store(document("1"))
     lake.write_bytes(layout.raw_file("site", "round", "1"), b"")
     ((path, problem),) = archive.verify()
-    assert "not the response that was stored" in problem
+    assert "does not match the digest of the response" in problem
     assert path == layout.raw_file("site", "round", "1")
 
 
 @pytest.mark.parametrize("left", [".tmp-0123456789abcdef", "writing-000003/.tmp-0123456789abcdef"])
-def test_archive__what_a_kill_left_beside_the_responses_is_none(lake: Lake, left: str) -> None:
+def test_archive__temporary_files_of_a_killed_process_are_no_responses(lake: Lake, left: str) -> None:
     ResponseArchive(lake, "site").store(document("1"))
     lake.write_bytes(f"raw/site/{left}", b"half")
     assert dict(ResponseArchive(lake, "site").verify()) == {layout.raw_file("site", "round", "1"): ""}
@@ -72,7 +72,7 @@ def test_archive__what_a_kill_left_beside_the_responses_is_none(lake: Lake, left
 
 @pytest.mark.parametrize("index", ["new", "of release 0.1", "lost"])
 @pytest.mark.parametrize(("before", "now"), [(404, 200), (200, 404)])
-def test_archive__a_response_of_another_status_is_news(lake: Lake, before: int, now: int, index: str) -> None:
+def test_archive__a_response_of_another_status_is_new(lake: Lake, before: int, now: int, index: str) -> None:
     key, archive = Key("round", "1"), ResponseArchive(lake, "site")
     archive.store(document("1", b"page", before))
     archive.save()

@@ -84,7 +84,7 @@ def test_freshness__of_a_run_that_is_stale(lake: Lake, change: Any, holds: int, 
     assert (found(lake).state, found(lake).stale_from, found(lake).why) == (f"stale from round {holds}", holds, why)
 
 
-def test_freshness__changes_of_what_a_run_excludes_do_not_count(lake: Lake) -> None:
+def test_freshness__changes_of_excluded_contests_do_not_count(lake: Lake) -> None:
     rate_run(lake, system="elo", k=16.0, exclude=("21",))
     make_stale(lake)
     assert found(lake).state == "complete"
@@ -140,16 +140,16 @@ READERS = {
 
 @pytest.mark.parametrize("change", [make_stale, make_behind], ids=["stale", "behind"])
 @pytest.mark.parametrize("command", READERS.values(), ids=READERS)
-def test_readers__say_in_one_line_what_a_run_is_and_what_helps(
+def test_readers__print_the_state_of_a_run_and_the_remedy_in_one_line(
     lake: Lake, invoke: Command, command: tuple[str, ...], change: Any
 ) -> None:
     assert invoke(*command, "--lake", lake.url).err == ""
     change(lake)
     before = stamps(Path(lake.url))
-    answer = invoke(*command, "--lake", lake.url)
-    assert answer.code == 0
+    result = invoke(*command, "--lake", lake.url)
+    assert result.code == 0
     assert stamps(Path(lake.url)) == before
-    (line,) = answer.err.splitlines()
+    (line,) = result.err.splitlines()
     what = "stale from round 21 (contest 21, changed)" if change is make_stale else "behind by 3 rounds"
     assert line.startswith(f"run run is {what}: `ranklake rate ")
     (advised,) = re.findall("`ranklake (.*)`", line)
@@ -163,18 +163,18 @@ def settings_of(lake: Lake) -> tuple[str, float]:
     return config["system"], config["params"]["k"]
 
 
-def test_readers__publish_and_plot_say_it_too(lake: Lake, tmp_path: Path, invoke: Command) -> None:
+def test_readers__publish_and_plot_print_the_same_line(lake: Lake, tmp_path: Path, invoke: Command) -> None:
     pytest.importorskip("deltalake")
     pytest.importorskip("matplotlib")
     make_stale(lake)
     picture = ("plot", "distribution", "--run", "run", "-o", tmp_path / "picture.svg")
     for command in (("publish", "--run", "run"), picture):
-        answer = invoke(*command, "--lake", lake.url)
-        assert answer.code == 0, answer.err
-        assert answer.err.splitlines()[0].startswith("run run is stale from round 21 (contest 21, changed): `")
+        result = invoke(*command, "--lake", lake.url)
+        assert result.code == 0, result.err
+        assert result.err.splitlines()[0].startswith("run run is stale from round 21 (contest 21, changed): `")
 
 
-def test_runs__tells_stale_behind_and_complete_apart(lake: Lake, invoke: Command) -> None:
+def test_runs__distinguishes_stale_behind_and_complete(lake: Lake, invoke: Command) -> None:
     make_behind(lake)
     run = json.loads(invoke("runs", "--format", "json", "--lake", lake.url).out)["runs"][0]
     assert (run["state"], run["rounds_to_rate"], run["stale_from_round"]) == ("behind by 3 rounds", 3, None)
@@ -191,7 +191,7 @@ def test_runs__tells_stale_behind_and_complete_apart(lake: Lake, invoke: Command
     assert status(lake).runs[0].state == "complete"
 
 
-def test_runs__whose_data_set_is_gone_say_so(lake: Lake, invoke: Command) -> None:
+def test_runs__without_their_data_set_have_this_state(lake: Lake, invoke: Command) -> None:
     (Path(lake.url) / "games" / "contests" / "contests.parquet").unlink()
     run = json.loads(invoke("runs", "--format", "json", "--lake", lake.url).out)["runs"][0]
     assert (run["state"], run["rounds_to_rate"], run["stale_from_round"]) == ("no data set games", None, None)
@@ -199,7 +199,7 @@ def test_runs__whose_data_set_is_gone_say_so(lake: Lake, invoke: Command) -> Non
     assert "no data set 'games'" in invoke.refuses("leaderboard", "--run", "run", "--lake", lake.url)
 
 
-def test_note__of_what_cannot_be_read_is_left_to_who_reads_it(lake: Lake) -> None:
+def test_note__of_an_unreadable_file_is_empty(lake: Lake) -> None:
     assert note(lake, "other") == note(lake, "../x") == ""
     for path in (Path(lake.url) / "runs" / "run" / "rounds").glob("*.json"):
         path.write_text("{")
@@ -213,10 +213,10 @@ def test_note__of_a_run_that_is_being_rated_names_the_writer_instead_of_a_comman
         assert note(lake, "run").endswith(" holds the lease")
 
 
-def test_corrections__name_the_runs_that_no_longer_hold(lake: Lake, invoke: Command) -> None:
-    answer = invoke("remove", "7", "--dataset", "games", "--lake", lake.url)
+def test_corrections__name_the_runs_that_become_stale(lake: Lake, invoke: Command) -> None:
+    result = invoke("remove", "7", "--dataset", "games", "--lake", lake.url)
     command = f"ranklake rate --dataset games --run run --lake {shlex.quote(lake.url)}"
-    assert answer.err == (
+    assert result.err == (
         f"run run is stale from round 7 (contest 7, is no longer there): `{command}` brings it up to date\n"
     )
 
@@ -225,8 +225,8 @@ def test_compact_and_delete__take_a_stale_run_as_any_other(lake: Lake, invoke: C
     make_stale(lake)
     assert invoke("compact", "--run", "run", "--lake", lake.url).code == 0
     assert found(lake).state == "stale from round 21"
-    answer = invoke("verify", "--run", "run", "--lake", lake.url)
-    assert answer.code == 0
-    assert "note: run run is stale from round 21 (contest 21, changed): `ranklake rate " in answer.err
+    result = invoke("verify", "--run", "run", "--lake", lake.url)
+    assert result.code == 0
+    assert "note: run run is stale from round 21 (contest 21, changed): `ranklake rate " in result.err
     assert invoke("delete", "--run", "run", "--yes", "--lake", lake.url).code == 0
     assert Run.names(lake) == []

@@ -52,8 +52,8 @@ def lake(tmp_path: Path, source: Path, invoke: Command) -> Path:
         f"amend --dataset games 3 --remove 'player 1' --why cheated --lake {lake}",
         f"rate --dataset games --run run --lake {lake}",
     ):
-        answer = invoke(*shlex.split(command))
-        assert answer.code == 0, answer.err
+        result = invoke(*shlex.split(command))
+        assert result.code == 0, result.err
     return lake
 
 
@@ -97,8 +97,8 @@ def mend(invoke: Command, lake: Path, source: Path, problem: str) -> None:
     """Do what is said after the last semicolon."""
     remedy = problem.rpartition("; ")[2]
     for command in re.findall("`ranklake (.*?)`", remedy):
-        answer = invoke(*shlex.split(command), "--lake", lake, *(["--yes"] if command.startswith("delete") else []))
-        assert answer.code == 0, answer.err
+        result = invoke(*shlex.split(command), "--lake", lake, *(["--yes"] if command.startswith("delete") else []))
+        assert result.code == 0, result.err
     ingest_again = ["ingest", "files", source, "--dataset", "games", "--lake", lake]
     if "--rewrite" in remedy:
         assert invoke(*ingest_again, "--rewrite").code == 0
@@ -112,7 +112,7 @@ def mend(invoke: Command, lake: Path, source: Path, problem: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("harm", [flipped, cut, emptied, Path.unlink], ids=["flipped", "cut", "emptied", "gone"])
-def test_verify__names_any_damaged_file_and_what_it_says_mends_it(
+def test_verify__names_any_damaged_file_and_its_remedy_works(
     lake: Path, source: Path, tmp_path: Path, invoke: Command, harm
 ) -> None:
     assert invoke("verify", "--lake", lake).code == 0
@@ -124,84 +124,84 @@ def test_verify__names_any_damaged_file_and_what_it_says_mends_it(
         damaged = tmp_path / "damaged"
         shutil.copytree(lake, damaged)
         harm(damaged / path)
-        answer = invoke("verify", "--lake", damaged)
-        problems = answer.out.splitlines()
+        result = invoke("verify", "--lake", damaged)
+        problems = result.out.splitlines()
         place = re.sub("(snapshots/[0-9]+)/.*", r"\1", path)
         if path.endswith("run.json") and harm is Path.unlink:  # then there is no run
-            assert answer.code == 0
-            assert "`ranklake delete --run run` removes them" in answer.err
-            problems = [answer.err.splitlines()[0] + " and rate again"]
+            assert result.code == 0
+            assert "`ranklake delete --run run` removes them" in result.err
+            problems = [result.err.splitlines()[0] + " and rate again"]
         elif path.endswith("contests.parquet") and harm is Path.unlink:  # nor a data set; the run over it is told
-            assert answer.code == 1
+            assert result.code == 1
             assert any("no data set 'games'" in problem for problem in problems)
-            assert "`ranklake delete --dataset games` removes them" in answer.err
+            assert "`ranklake delete --dataset games` removes them" in result.err
             problems = ["; restore it, or `ranklake delete --dataset games --with-runs` and ingest again"]
         elif path.endswith("contests.parquet") and harm is flipped:  # below, as bits may be of no account
             problems = []
         elif path.endswith("manifest.json") and harm is Path.unlink:  # a snapshot that was never finished
-            assert answer.code == 0
+            assert result.code == 0
             problems = []
         else:
-            assert answer.code == 1, path
+            assert result.code == 1, path
             assert any(problem.startswith(place) for problem in problems), (path, problems)
-            assert " problem" in answer.err
+            assert " problem" in result.err
         for problem in problems[:1]:
             mend(invoke, damaged, source, problem)
-        answer = invoke("verify", "--lake", damaged)
-        assert (answer.code, answer.out.startswith("all is well")) == (0, True), (path, problems, answer)
+        result = invoke("verify", "--lake", damaged)
+        assert (result.code, result.out.startswith("all is well")) == (0, True), (path, problems, result)
         assert same_tables(ratings(damaged), before)
         shutil.rmtree(damaged)
 
 
 @pytest.mark.slow
-def test_verify__a_flipped_bit_of_the_table_of_contests_is_named_or_of_no_account(lake: Path, invoke: Command) -> None:
+def test_verify__a_flipped_bit_of_the_table_of_contests_is_found_or_harmless(lake: Path, invoke: Command) -> None:
     path = lake / "games" / "contests" / "contests.parquet"
     whole, before = path.read_bytes(), Dataset.open(Lake.open(lake), "games").contests
     named = 0
     for at in range(0, len(whole), len(whole) // 150):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
-        answer = invoke("verify", "--dataset", "games", "--lake", lake)
-        named += answer.code
-        if answer.code:
-            assert answer.out.startswith("games/")
-            assert "Traceback" not in answer.err
+        result = invoke("verify", "--dataset", "games", "--lake", lake)
+        named += result.code
+        if result.code:
+            assert result.out.startswith("games/")
+            assert "Traceback" not in result.err
         else:
             assert Dataset.open(Lake.open(lake), "games").contests.equals(before)
     assert named > 50
 
 
-def test_verify__a_file_that_was_exchanged_for_another_sound_one_is_named(lake: Path, invoke: Command) -> None:
+def test_verify__names_a_file_that_was_replaced_by_another_valid_one(lake: Path, invoke: Command) -> None:
     for folder in ("games/standings", "runs/run/rounds"):
         one, other = sorted(path for path in (lake / folder).iterdir() if path.suffix == ".parquet")[:2]
         kept = one.read_bytes()
         shutil.copy(other, one)
-        answer = invoke("verify", "--lake", lake)
-        assert answer.code == 1
-        assert f"{folder}/{one.name}: " in answer.out
+        result = invoke("verify", "--lake", lake)
+        assert result.code == 1
+        assert f"{folder}/{one.name}: " in result.out
         one.write_bytes(kept)
     assert invoke("verify", "--lake", lake).code == 0
 
 
-def test_verify__of_a_run_or_a_data_set_looks_at_that_alone(lake: Path, invoke: Command) -> None:
+def test_verify__of_a_run_or_a_data_set_reads_nothing_else(lake: Path, invoke: Command) -> None:
     flipped(next((lake / "games" / "standings").iterdir()))
     assert invoke("verify", "--run", "run", "--lake", lake).code == 0
     assert invoke("verify", "--dataset", "games", "--lake", lake).code == 1
     assert "not both" in invoke.refuses("verify", "--run", "run", "--dataset", "games", "--lake", lake, code=2)
-    answer = invoke("verify", "--run", "other", "--lake", lake)
-    assert (answer.code, "no run 'other'" in answer.out) == (1, True)
+    result = invoke("verify", "--run", "other", "--lake", lake)
+    assert (result.code, "no run 'other'" in result.out) == (1, True)
 
 
 def test_verify__a_run_behind_its_data_set_is_a_note(lake: Path, invoke: Command) -> None:
     ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
-    answer = invoke("verify", "--lake", lake)
-    assert answer.code == 0
+    result = invoke("verify", "--lake", lake)
+    assert result.code == 0
     command = f"ranklake rate --dataset games --run run --lake {lake}"
-    assert f"note: run run is behind by 1 round: `{command}` brings it up to date\n" in answer.err
+    assert f"note: run run is behind by 1 round: `{command}` brings it up to date\n" in result.err
     assert invoke("rate", "--run", "run", "--lake", lake).code == 0
     assert "note" not in invoke("verify", "--lake", lake).err
 
 
-def test_verify__rows_of_other_players_than_the_data_set_has_are_named(lake: Path, invoke: Command) -> None:
+def test_verify__names_rows_of_other_players_than_those_of_the_data_set(lake: Path, invoke: Command) -> None:
     opened = Lake.open(lake)
     run = Run.open(opened, "run")
     segment = run.segments().segments[1]
@@ -210,22 +210,22 @@ def test_verify__rows_of_other_players_than_the_data_set_has_are_named(lake: Pat
     player[:2] = player[1::-1]
     table = table.set_column(table.column_names.index("player"), table.schema.field("player"), [player])
     replace_rows(run, segment, table)
-    answer = invoke("verify", "--lake", lake)
-    assert answer.code == 1
-    assert f"{run.path_of(segment)}: player differs from data set games; `ranklake rate --run run --from" in answer.out
+    result = invoke("verify", "--lake", lake)
+    assert result.code == 1
+    assert f"{run.path_of(segment)}: player differs from data set games; `ranklake rate --run run --from" in result.out
 
 
-def test_replay__of_any_stretch_gives_what_is_on_record(lake: Path, invoke: Command) -> None:
+def test_replay__of_any_range_gives_the_recorded_ratings(lake: Path, invoke: Command) -> None:
     for stretch in ("0:0", "17:31", "50:", ":9", ":"):
-        answer = invoke("verify", "--run", "run", "--replay", stretch, "--lake", lake)
-        assert answer.code == 0
-        assert "computed again, are the same to the bit" in answer.out
-    for wrong, said in (("0:60", "has rounds 0 to 59"), ("9:8", "has rounds"), ("x", "takes rounds A:B")):
-        assert said in invoke.refuses("verify", "--run", "run", "--replay", wrong, "--lake", lake, code=2)
+        result = invoke("verify", "--run", "run", "--replay", stretch, "--lake", lake)
+        assert result.code == 0
+        assert "computed again, are the same to the bit" in result.out
+    for wrong, message in (("0:60", "has rounds 0 to 59"), ("9:8", "has rounds"), ("x", "takes rounds A:B")):
+        assert message in invoke.refuses("verify", "--run", "run", "--replay", wrong, "--lake", lake, code=2)
     assert "--replay needs --run" in invoke.refuses("verify", "--replay", "0:1", "--lake", lake, code=2)
 
 
-def test_replay__of_other_ratings_names_the_segment_and_rating_from_there_mends_it(lake: Path, invoke: Command) -> None:
+def test_replay__of_other_ratings_names_the_segment_and_the_remedy_works(lake: Path, invoke: Command) -> None:
     before = ratings(lake)
     opened = Lake.open(lake)
     run = Run.open(opened, "run")
@@ -239,16 +239,16 @@ def test_replay__of_other_ratings_names_the_segment_and_rating_from_there_mends_
         problems = list(replay(opened, "run", 0, 59, engine))
     assert len(problems) == 1
     assert problems[0].startswith(f"{run.path_of(last)}: rounds {last.first_round}-{last.stop_round - 1}")
-    assert "do not give the mu on record; `ranklake rate --run run --from" in problems[0]
+    assert "have another mu; `ranklake rate --run run --from" in problems[0]
     mend(invoke, lake, lake, problems[0])
     assert same_tables(ratings(lake), before)
 
 
-def test_compact__makes_few_files_and_everything_reads_the_same(lake: Path, invoke: Command) -> None:
+def test_compact__makes_few_files_with_the_same_data(lake: Path, invoke: Command) -> None:
     before, board = ratings(lake), invoke("leaderboard", "--run", "run", "--all", "--format", "csv", "--lake", lake)
-    answer = invoke("compact", "--lake", lake)
-    assert answer.code == 0
-    assert "run run: segments: 20 before, now 1\n" in answer.out
+    result = invoke("compact", "--lake", lake)
+    assert result.code == 0
+    assert "run run: segments: 20 before, now 1\n" in result.out
     assert invoke("verify", "--lake", lake).code == 0
     assert same_tables(ratings(lake), before)
     assert invoke("leaderboard", "--run", "run", "--all", "--format", "csv", "--lake", lake) == board
@@ -259,27 +259,27 @@ def test_compact__makes_few_files_and_everything_reads_the_same(lake: Path, invo
     assert invoke("compact", "--lake", lake).code == 0
     assert stamps(lake) == held
     ingest(Lake.open(lake), [contest("30", "player 3", "player 2", "player 1", time_seconds=1)])
-    answer = invoke("rate", "--run", "run", "--lake", lake)
-    assert "kept 30 rounds" in answer.out or "kept 0 rounds" in answer.out
+    result = invoke("rate", "--run", "run", "--lake", lake)
+    assert "kept 30 rounds" in result.out or "kept 0 rounds" in result.out
     assert invoke("verify", "--run", "run", "--replay", ":", "--lake", lake).code == 0
 
 
-def test_compact__lets_who_opened_the_data_set_before_read_on(lake: Path, invoke: Command) -> None:
+def test_compact__keeps_the_files_of_an_open_data_set(lake: Path, invoke: Command) -> None:
     dataset = Dataset.open(Lake.open(lake), "games")
     assert invoke("compact", "--dataset", "games", "--lake", lake).code == 0
     assert sum(len(part.player) for part in dataset.standings()) == sum(map(len, CONTESTS)) - 1
 
 
-def test_compact__removes_a_snapshot_that_is_damaged_and_says_so(lake: Path, invoke: Command) -> None:
+def test_compact__removes_a_damaged_snapshot_and_reports_it(lake: Path, invoke: Command) -> None:
     last = max((lake / "runs" / "run" / "snapshots").iterdir())
     flipped(last / "part-0000.arrow")
-    answer = invoke("compact", "--run", "run", "--lake", lake)
-    assert answer.code == 0
-    assert f"runs/run/snapshots/{last.name}: damaged or of other rounds, removed" in answer.err
+    result = invoke("compact", "--run", "run", "--lake", lake)
+    assert result.code == 0
+    assert f"runs/run/snapshots/{last.name}: damaged or of other rounds, removed" in result.err
     assert not last.exists()
 
 
-def test_commands__wait_for_nobody_who_is_dead_and_name_who_is_alive(
+def test_commands__do_not_wait_for_an_ended_holder_and_name_a_running_one(
     lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ranklake.flows.maintenance.exclusive.LEASE_TIMEOUT_SECONDS", 0.0)
@@ -287,28 +287,28 @@ def test_commands__wait_for_nobody_who_is_dead_and_name_who_is_alive(
     lost = pytest.raises(LeaseHeldError, match="took over")
     with lost, hold_lease(opened, run_folder("run"), "rate run"):
         for command in (["compact", "--run", "run"], ["delete", "--run", "run", "--yes"]):
-            answer = invoke(*command, "--lake", lake)
-            assert answer.code == 1
-            assert "rate run" in answer.err
-            assert "--steal" in answer.err
-        told = invoke("runs", "--lake", lake, "--format", "json")
-        assert "rate run" in json.loads(told.out)["runs"][0]["writer"]
+            result = invoke(*command, "--lake", lake)
+            assert result.code == 1
+            assert "rate run" in result.err
+            assert "--steal" in result.err
+        result = invoke("runs", "--lake", lake, "--format", "json")
+        assert "rate run" in json.loads(result.out)["runs"][0]["writer"]
         assert invoke("verify", "--lake", lake).code == 0
         assert invoke("delete", "--run", "run", "--yes", "--steal", "--lake", lake).code == 0
     with hold_lease(opened, dataset_folder("games"), "ingest into games"):
         assert invoke("compact", "--dataset", "games", "--lake", lake).code == 1
 
 
-def test_delete__asks_first_and_takes_no_for_an_answer(
+def test_delete__asks_for_confirmation_and_accepts_a_no(
     lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = stamps(lake)
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert "--with-runs` deletes them, too" in invoke.refuses("delete", "--dataset", "games", "--lake", lake)
-    answer = invoke("delete", "--run", "run", "--lake", lake)  # nobody is there to answer
-    assert answer.code == 1
-    assert "run run: 60 rounds" in answer.err
-    assert "nothing was deleted" in answer.err
+    result = invoke("delete", "--run", "run", "--lake", lake)  # nobody is there to answer
+    assert result.code == 1
+    assert "run run: 60 rounds" in result.err
+    assert "nothing was deleted" in result.err
     monkeypatch.setattr("click.confirm", lambda *_, **__: False)
     assert invoke("delete", "--run", "run", "--lake", lake).code == 1
     assert "name a run or data set with --run or --dataset" in invoke.refuses("delete", "--lake", lake, code=2)
@@ -319,23 +319,23 @@ def test_delete__asks_first_and_takes_no_for_an_answer(
 
 def test_delete__of_a_data_set_with_its_runs_leaves_nothing(lake: Path, invoke: Command) -> None:
     assert invoke("publish", "--run", "run", "--lake", lake).code == 0
-    answer = invoke("delete", "--dataset", "games", "--with-runs", "--yes", "--lake", lake)
-    assert answer.code == 0
-    assert "published/run stays; `ranklake delete --run run --with-published` deletes it" in answer.err
-    answer = invoke("delete", "--run", "run", "--with-published", "--yes", "--lake", lake)
-    assert answer.code == 0, answer.err
+    result = invoke("delete", "--dataset", "games", "--with-runs", "--yes", "--lake", lake)
+    assert result.code == 0
+    assert "published/run stays; `ranklake delete --run run --with-published` deletes it" in result.err
+    result = invoke("delete", "--run", "run", "--with-published", "--yes", "--lake", lake)
+    assert result.code == 0, result.err
     assert files(lake) == {}
     assert invoke("runs", "--lake", lake).code == 0
 
 
-def test_delete__a_data_set_made_anew_does_not_inherit_runs(lake: Path, source: Path, invoke: Command) -> None:
+def test_delete__a_data_set_with_the_same_name_does_not_inherit_runs(lake: Path, source: Path, invoke: Command) -> None:
     (lake / "games" / "contests" / "contests.parquet").unlink()
     message = invoke.refuses("ingest", "files", source, "--dataset", "games", "--lake", lake)
     assert "there are runs over the data set: run" in message
     assert "`ranklake delete --dataset games --with-runs`" in message
 
 
-def test_runs__tells_what_is_there_and_what_is_damaged(lake: Path, invoke: Command) -> None:
+def test_runs__shows_data_sets_runs_and_damage(lake: Path, invoke: Command) -> None:
     found = status(Lake.open(lake))
     (dataset,), (run,) = found.datasets, found.runs
     size = sum(len(data) for path, data in files(lake).items() if path.startswith("runs/"))
@@ -348,15 +348,15 @@ def test_runs__tells_what_is_there_and_what_is_damaged(lake: Path, invoke: Comma
     assert status(Lake.open(lake)).runs[0].state == "behind by 1 round"
     segment = sorted((lake / "runs" / "run" / "rounds").glob("*.parquet"))[3]
     segment.unlink()
-    answer = invoke("runs", "--lake", lake)
-    assert answer.code == 0
-    assert f"runs/run/rounds/{segment.name}: is missing" in answer.out
+    result = invoke("runs", "--lake", lake)
+    assert result.code == 0
+    assert f"runs/run/rounds/{segment.name}: is missing" in result.out
     assert status(Lake.open(lake)).runs[0].state == f"damaged from round {int(segment.stem)} on"
     (lake / "runs" / "run" / "run.json").write_text("{")
     (lake / "games" / "contests" / "contests.parquet").write_bytes(b"PAR1")
-    answer = invoke("runs", "--lake", lake, "--format", "json")
-    told = json.loads(answer.out)
-    assert [one["state"] for one in (*told["datasets"], *told["runs"])] == ["damaged", "damaged"]
+    result = invoke("runs", "--lake", lake, "--format", "json")
+    report = json.loads(result.out)
+    assert [one["state"] for one in (*report["datasets"], *report["runs"])] == ["damaged", "damaged"]
 
 
 @pytest.mark.parametrize("folder", ["standings", "players", "log"])
@@ -365,13 +365,13 @@ def test_runs__names_a_missing_file_of_a_data_set_and_the_runs_over_it(
 ) -> None:
     files = sorted((lake / "games" / folder).iterdir())
     files[0].unlink()
-    told = json.loads(invoke("runs", "--lake", lake, "--format", "json").out)
-    (dataset,), (run,) = told["datasets"], told["runs"]
+    report = json.loads(invoke("runs", "--lake", lake, "--format", "json").out)
+    (dataset,), (run,) = report["datasets"], report["runs"]
     assert (dataset["state"], run["state"]) == ("damaged", "data set games is damaged")
     assert dataset["contests"] == 60
-    said = invoke("runs", "--lake", lake).out.splitlines()[-1]
-    assert said == dataset["problem"]
-    assert said.startswith(f"games/{folder}/{files[0].name}: is missing; restore it, or ")
+    output = invoke("runs", "--lake", lake).out.splitlines()[-1]
+    assert output == dataset["problem"]
+    assert output.startswith(f"games/{folder}/{files[0].name}: is missing; restore it, or ")
     if len(files) > 1:
         files[1].unlink()
         assert "is missing, and 1 more files are" in invoke("runs", "--lake", lake).out
@@ -384,13 +384,13 @@ def test_runs__of_an_empty_lake_are_none(tmp_path: Path, invoke: Command) -> Non
     assert "the lake is empty" in invoke("verify", "--lake", tmp_path).out
 
 
-def test_rate__by_the_name_of_a_run_alone_goes_on_with_what_it_was_made_with(tmp_path: Path, invoke: Command) -> None:
+def test_rate__with_only_the_name_of_a_run_uses_its_configuration(tmp_path: Path, invoke: Command) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS[:20])
     rate_run(lake, system="elo", run="mine", k=16.0)
     ingest(lake, CONTESTS)
-    answer = invoke("rate", "--run", "mine", "--lake", tmp_path / "lake")
-    assert answer.code == 0, answer.err
-    assert "kept 20 rounds" in answer.out
+    result = invoke("rate", "--run", "mine", "--lake", tmp_path / "lake")
+    assert result.code == 0, result.err
+    assert "kept 20 rounds" in result.out
 
 
 @pytest.mark.slow
@@ -414,8 +414,8 @@ def test_verify__after_any_undisturbed_commands_has_no_notes(lake: Path, tmp_pat
         "delete --run run --with-published --yes",
     )
     for command in commands:
-        answer = invoke(*shlex.split(command), "--lake", lake)
-        assert answer.code == 0, answer.err
+        result = invoke(*shlex.split(command), "--lake", lake)
+        assert result.code == 0, result.err
         notes = invoke("verify", "--lake", lake).err.splitlines()
         assert [line for line in notes if "brings it up to date" not in line] == [], command
         if command.startswith(("publish", "delete")):
@@ -425,5 +425,5 @@ def test_verify__after_any_undisturbed_commands_has_no_notes(lake: Path, tmp_pat
     ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
     assert not left.exists()
     left.write_bytes(b"half")
-    said = "note: games: a command that was stopped left 1 file that nothing refers to; the next commit removes them\n"
-    assert invoke("verify", "--lake", lake).err == said
+    message = "note: games: an interrupted command left 1 file without a reference; the next commit removes them\n"
+    assert invoke("verify", "--lake", lake).err == message

@@ -156,7 +156,7 @@ def test_verify__tables_whose_run_is_gone_are_a_note(lake: Path, invoke: Command
     assert invoke("delete", "--run", "run", "--yes", "--lake", lake).code == 0
     answer = invoke("verify", "--lake", lake)
     command = "delete --run run --with-published"
-    assert answer.err == f"note: published/run: the run is gone; `ranklake {command}` deletes its tables\n"
+    assert answer.err == f"note: published/run: the run was deleted; `ranklake {command}` deletes its tables\n"
     assert invoke(*command.split(), "--yes", "--lake", lake).code == 0
     assert invoke("verify", "--lake", lake).err == ""
 
