@@ -26,8 +26,8 @@ NOT_ON_WINDOWS = {
     "rating_kernels/core/test_cache_folder.py::test_folder__that_others_can_write_to_is_neither_read_nor_written": MODE,
     "rating_kernels/core/test_cache_folder.py::test_folder__link_to_another_one_is_not_followed": LINK,
     f"{DISK}flush__on_macos_empties_the_cache_of_the_disk": "Windows has no module fcntl",
-    f"{DISK}process__of_another_user_hidden_by_proc_is_not_taken_for_dead": "Windows has no /proc",
-    "storage/datasets/test_ingest.py::test_ingest__what_a_commit_refers_to_is_on_the_disk_before_it": FLUSH,
+    f"{DISK}process__of_another_user_hidden_by_proc_has_an_unknown_state": "Windows has no /proc",
+    "storage/datasets/test_ingest.py::test_ingest__flushes_its_files_to_the_disk_before_the_commit": FLUSH,
     "system/test_clock.py": FORK,
     "flows/publication/test_export.py::test_file__goes_where_a_link_leads_and_into_what_is_no_ordinary_file": LINK,
     "flows/publication/test_export.py::test_command__interrupted_leaves_no_file": INTERRUPT,
@@ -36,7 +36,7 @@ NOT_ON_WINDOWS = {
     "system/test_fencing_stores.py": FORK,
     "system/test_full_disk.py": FORK,
     "flows/sources/files/test_limits.py::in_child": "Windows has no module resource; tests that call it skip",
-    "flows/sources/files/test_limits.py::test_a_named_pipe_is_refused_and_never_waited_for": "Windows has no mkfifo",
+    "flows/sources/files/test_limits.py::test_a_named_pipe_is_refused_without_waiting": "Windows has no mkfifo",
     "flows/common/test_interrupts.py": INTERRUPT,
     "system/test_kill.py": KILL,
     "system/test_kill_anywhere.py": FORK,
@@ -50,7 +50,7 @@ NOT_ON_WINDOWS = {
     "documents/test_readme.py::test_readme__real_history_leads_to_a_leaderboard_and_a_player": LINK,
     "flows/evaluation/test_search.py::test_command__interrupted_keeps_what_it_has": INTERRUPT,
     "flows/scheduling/test_follow.py::test_command__goes_on_after_an_error_and_ends_cleanly": INTERRUPT,
-    "flows/ingestion/test_commands.py::test_ingest__interrupted_by_a_person_goes_on": INTERRUPT,
+    "flows/ingestion/test_commands.py::test_ingest__interrupted_by_ctrl_c_can_be_continued": INTERRUPT,
 }
 
 

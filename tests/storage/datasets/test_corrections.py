@@ -50,7 +50,7 @@ def digests(lake):
 @pytest.mark.slow
 @repeatable(80)
 @given(st.sampled_from([1, 5, 2000]), st.sampled_from([1, 8, 1000]), st.data())
-def test_changes__whatever_they_were_the_data_set_is_what_a_source_without_mistakes_gives(
+def test_changes__in_any_order_give_the_data_set_of_a_source_without_mistakes(
     tmp_path_factory, file_rows, stretch_rows, data
 ):
     lake, twin = Lake.open(tmp_path_factory.mktemp("any") / "lake", create=True), Twin()
@@ -91,7 +91,7 @@ def standings_of(lake, start, stop):
 # Order and membership
 
 
-def test_ingest__a_late_contest_goes_where_its_source_has_it(games):
+def test_ingest__a_late_contest_gets_its_place_in_the_source(games):
     late = contest("2b", ["cy", "dan"], time_seconds=25)
     ingest(games, [*GAMES[:2], late, GAMES[2]])
     assert order(games) == ["1", "2", "2b", "3"]
@@ -104,7 +104,7 @@ def test_ingest__a_late_contest_goes_where_its_source_has_it(games):
     assert (body.moved, body.removed) == (2, [])
 
 
-def test_ingest__in_order_of_time_sorts_the_whole_data_set_and_leaves_equals_as_they_are(games):
+def test_ingest__in_order_of_time_is_a_stable_sort_of_the_whole_data_set(games):
     ingest(games, [contest("late", ["ann"], time_seconds=5), contest("same", ["bob"], time_seconds=20)])
     assert order(games) == ["1", "2", "3", "late", "same"]
     with Dataset.ingest(games, "games", order="time") as body:
@@ -116,7 +116,7 @@ def test_ingest__in_order_of_time_sorts_the_whole_data_set_and_leaves_equals_as_
     assert (watched.writes, body.moved) == ([], 0)
 
 
-def test_mirror__makes_the_data_set_the_source(games):
+def test_mirror__makes_the_data_set_equal_to_the_source(games):
     with Dataset.ingest(games, "games", mirror=True) as body:
         for one in (GAMES[2], contest("4", ["zoe"]), GAMES[0]):
             body.add(one)
@@ -136,14 +136,14 @@ def test_mirror__of_nothing_is_refused(games, tmp_path):
     assert tree(tmp_path / "lake") == before
 
 
-def test_mirror__leaves_what_the_source_has_but_could_not_be_read(games):
+def test_mirror__keeps_unreadable_contests_of_the_source(games):
     with Dataset.ingest(games, "games", mirror=True) as body:
         body.add(GAMES[0])
         body.keep("3")
     assert order(games) == ["1", "3"]
 
 
-def test_remove__takes_contests_out_and_a_source_brings_them_back(games):
+def test_remove__removes_contests_and_a_source_adds_them_again(games):
     change(games, "remove", "2", why="a test contest")
     assert order(games) == ["1", "3"]
     assert content(games) == expected([GAMES[0], GAMES[2]])
@@ -154,7 +154,7 @@ def test_remove__takes_contests_out_and_a_source_brings_them_back(games):
     assert "@" in entry.who
 
 
-def test_remove__all_leaves_an_empty_data_set_that_can_be_filled_again(games):
+def test_remove__of_all_contests_leaves_an_empty_data_set_that_can_be_filled_again(games):
     for one in "123":
         change(games, "remove", one)
     assert content(games) == []
@@ -170,7 +170,7 @@ def test_remove__an_unknown_contest_is_refused(games):
         change(games, "remove", "final")
 
 
-def test_standings__of_a_data_set_in_quite_another_order_than_its_files_are_read_file_by_file(lake, monkeypatch):
+def test_standings__in_another_order_than_the_files_read_each_file_once(lake, monkeypatch):
     monkeypatch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", 40)
     games = [contest(str(i), field("p", 2 + i % 3, i % 50), time_seconds=i * 7919 % 1000) for i in range(1000)]
     ingest(lake, games)
@@ -187,7 +187,7 @@ def test_standings__of_a_data_set_in_quite_another_order_than_its_files_are_read
 # Disqualifications
 
 
-def test_disqualify__places_close_up_and_ties_stay_ties(games):
+def test_disqualify__later_players_move_up_and_ties_stay_ties(games):
     change(games, "disqualify", "1", "ann", why="cheated")
     assert standings(games, "1") == [("bob", 0, 0), ("cy", 1, 2), ("dan", 1, 2)]
     row = Dataset.open(games, "games").contests.to_pylist()[0]
@@ -198,7 +198,7 @@ def test_disqualify__places_close_up_and_ties_stay_ties(games):
 
 
 def contest_without(one, *handles):
-    """The contest as its source would give it without them."""
+    """The contest as a source without these players gives it."""
     left = [h for h in one.handles.to_pylist() if h not in handles]
     lo = {h: place for h, place in zip(one.handles.to_pylist(), one.lo.tolist(), strict=True) if h in left}
     low = [sum(lo[other] < lo[h] for other in left) for h in left]
@@ -209,7 +209,7 @@ def contest_without(one, *handles):
     )
 
 
-def test_disqualify__outlasts_the_source_and_its_corrections(games):
+def test_disqualify__stays_in_force_after_corrections_by_the_source(games):
     change(games, "disqualify", "1", "ann")
     before = digests(games)
     assert ingest(games, GAMES) == ["unchanged"] * 3
@@ -219,7 +219,9 @@ def test_disqualify__outlasts_the_source_and_its_corrections(games):
     assert standings(games, "1") == [("zoe", 0, 0), ("bob", 1, 1)]
     without = contest("1", ["zoe", "bob"], time_seconds=10)
     before = digests(games)
-    assert ingest(games, [without]) == ["corrected"]  # the source has seen it, too: nothing is to be rated again
+    assert ingest(games, [without]) == [
+        "corrected"
+    ]  # the source made the same correction: nothing has to be rated again
     assert digests(games) == before
     assert "ann" in Dataset.open(games, "games").log().disqualified["1"]
     ingest(games, [corrected])
@@ -229,7 +231,7 @@ def test_disqualify__outlasts_the_source_and_its_corrections(games):
     assert standings(games, "1") == [("zoe", 0, 0), ("bob", 1, 1)]
 
 
-def test_reinstate__gives_the_contest_back(games):
+def test_reinstate__restores_the_contest(games):
     before = digests(games)
     change(games, "disqualify", "1", "ann")
     change(games, "disqualify", "1", "dan")
@@ -242,7 +244,7 @@ def test_reinstate__gives_the_contest_back(games):
     assert kinds == ["disqualify", "disqualify", "reinstate", "reinstate"]
 
 
-def test_disqualify__twice_is_no_news(games, tmp_path):
+def test_disqualify__twice_changes_nothing(games, tmp_path):
     change(games, "disqualify", "1", "ann")
     before = tree(tmp_path / "lake")
     with Dataset.ingest(games, "games") as body:
@@ -251,7 +253,7 @@ def test_disqualify__twice_is_no_news(games, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("method", "how", "said"),
+    ("method", "how", "message"),
     [
         ("disqualify", ("9", "ann"), "no contest '9' in data set games"),
         ("disqualify", ("1", "zoe"), "contest 1: no player 'zoe' took part"),
@@ -267,15 +269,15 @@ def test_disqualify__twice_is_no_news(games, tmp_path):
         ("unalias", ("ann",), "'ann' has no alias in data set games"),
     ],
 )
-def test_changes__that_make_no_sense_are_refused_and_leave_no_trace(games, tmp_path, method, how, said):
+def test_changes__that_are_invalid_are_refused_and_change_no_file(games, tmp_path, method, how, message):
     change(games, "disqualify", "2", "bob")
     before = tree(tmp_path / "lake")
-    with pytest.raises((LakeError, ValueError), match=said):
+    with pytest.raises((LakeError, ValueError), match=message):
         change(games, method, *how)
     assert tree(tmp_path / "lake") == before
 
 
-def test_disqualify__never_the_last_player(games):
+def test_disqualify__of_the_last_player_is_refused(games):
     change(games, "disqualify", "3", "ann")
     with pytest.raises(LakeError, match=r"contest 3: none of its 2 players would be left; remove the whole contest"):
         change(games, "disqualify", "3", "old")
@@ -303,29 +305,29 @@ def test_alias__gives_one_player_the_history_of_both_names(games):
     assert [row[0] for row in standings(games, "5")] == ["old", "ann"]
 
 
-def test_alias__since_a_time_leaves_the_old_name_to_whoever_took_it(games):
+def test_alias__since_a_time_leaves_the_old_name_to_its_next_player(games):
     change(games, "alias", "old", "zed", 25)
     assert [row[0] for row in standings(games, "2")] == ["bob", "zed", "eve"]
     assert [row[0] for row in standings(games, "3")] == ["old", "ann"]
 
 
-def test_alias__swapped_names_and_names_taken_back_find_their_player():
+def test_alias__swapped_names_and_names_taken_back_resolve_to_their_player():
     swapped = {"a": Alias("b", 10), "b": Alias("a", 10)}
     assert [canonical(swapped, name, time) for name, time in [("a", 5), ("b", 5), ("a", 10), ("b", 10)]] == list("baab")
     back = {"a": Alias("b", 10), "b": Alias("a", 20)}
     assert [canonical(back, name, time) for name, time in [("a", 5), ("b", 15), ("a", 25)]] == list("aaa")
-    taken = {"a": Alias("b", 20), "b": Alias("c", 10)}  # b was somebody else's until 10
-    assert [canonical(taken, name, time) for name, time in [("a", 5), ("b", 5), ("b", 15)]] == list("bcb")
+    aliases = {"a": Alias("b", 20), "b": Alias("c", 10)}  # b belonged to another player until 10
+    assert [canonical(aliases, name, time) for name, time in [("a", 5), ("b", 5), ("b", 15)]] == list("bcb")
 
 
-def test_alias__chains_resolve_in_any_order_of_telling(games):
+def test_alias__chains_resolve_in_any_order_of_recording(games):
     for old, new in (("old", "older"), ("zed", "zoe"), ("older", "zed")):
         change(games, "alias", old, new)
     assert standings(games, "3")[0][0] == "zoe"
 
 
 @pytest.mark.parametrize("since", [[None, None, None], [5, None, 9]])
-def test_alias__cycles_are_refused_unless_times_part_them(games, since):
+def test_alias__cycles_are_refused_unless_all_aliases_have_times(games, since):
     change(games, "alias", "x", "y", since[0])
     change(games, "alias", "y", "z", since[1])
     with pytest.raises(ValueError, match=r"^'z' -> 'x' -> 'y' -> 'z' is a cycle; undo one of them"):
@@ -334,7 +336,7 @@ def test_alias__cycles_are_refused_unless_times_part_them(games, since):
     change(games, "alias", "z", "x", since[2])
 
 
-def test_alias__two_names_in_one_contest_are_refused_whatever_comes_last(games):
+def test_alias__of_two_names_in_one_contest_is_refused_in_any_order(games):
     change(games, "alias", "old", "zed")
     with pytest.raises(LakeError, match="contest 4: 'zed' and 'old' both took part"):
         ingest(games, [contest("4", ["zed", "ann", "old"])])
@@ -349,14 +351,14 @@ def test_alias__two_names_in_one_contest_are_refused_whatever_comes_last(games):
         change(games, "reinstate", "4", "old")
 
 
-def test_alias__a_disqualification_follows_the_player_when_the_source_takes_up_the_new_name(games):
+def test_alias__a_disqualification_applies_to_the_new_name_from_the_source(games):
     change(games, "disqualify", "2", "old")
     change(games, "alias", "old", "zed")
     ingest(games, [contest("2", ["bob", "zed", "eve"], time_seconds=20)])
     assert [row[0] for row in standings(games, "2")] == ["bob", "eve"]
 
 
-def test_alias__may_come_with_the_contests_of_a_source(games):
+def test_alias__can_be_added_with_the_contests_of_a_source(games):
     with Dataset.ingest(games, "games") as body:
         body.add(contest("4", ["zed", "ann"]))
         assert body.alias("old", "zed", 1_000)
@@ -376,7 +378,7 @@ def test_corrections__reading_costs_nothing_when_there_are_none(games, monkeypat
     assert sum(len(part) for part in Dataset.open(games, "games").standings()) == 3
 
 
-def test_corrections__an_open_reader_survives_one_more(games):
+def test_corrections__an_open_reader_can_read_after_one_more_commit(games):
     change(games, "alias", "old", "zed")
     opened = Dataset.open(games, "games")
     change(games, "unalias", "old")
@@ -397,7 +399,7 @@ def correct(lake):
 
 
 def strip_names(files):
-    """Logs apart, which tell the time."""
+    """Without logs, which contain the time."""
     return {name: data for name, data in files.items() if not name.startswith(("games/log/", "games/contests/"))}
 
 
@@ -430,7 +432,7 @@ def test_corrections__torn_writes_leave_the_old_state(games, tmp_path, number):
     assert tree(tmp_path / "lake") == before
 
 
-def test_log__a_damaged_one_is_named(games):
+def test_log__damage_names_the_file(games):
     correct(games)
     (file,) = games.list("games/log")
     games.delete(f"games/log/{file}")

@@ -13,7 +13,7 @@ def games():
     return [contest(f"g{i:02d}", field("p", 2 + i % 3, i)) for i in range(40)]
 
 
-def test_open__a_missing_data_set_names_those_there_are(lake):
+def test_open__error_of_a_missing_data_set_names_the_existing_ones(lake):
     with pytest.raises(MissingError, match=r"no data set 'x' in .*it has none yet; `ranklake ingest` makes one"):
         Dataset.open(lake, "x")
     for name in ("cf", "atp"):
@@ -38,7 +38,7 @@ def test_standings__any_range_gives_the_same_contests(lake, games):
             assert np.array_equal(parts[0].lo, whole.lo[rows])
 
 
-def test_standings__arrays_are_what_kernels_take(lake, games):
+def test_standings__arrays_have_the_types_of_the_kernels(lake, games):
     ingest(lake, games)
     for part in Dataset.open(lake, "games").standings():
         assert part.offsets.dtype == np.int64
@@ -61,12 +61,12 @@ def test_standings__each_file_is_read_once(lake, games, monkeypatch, stretch_row
     original = lake.read_bytes
     monkeypatch.setattr(lake, "read_bytes", lambda path: read.append(path) or original(path))
     assert [part.first_contest for part in dataset.standings()] == firsts
-    # The shared file is looked at a second time, to see that its surplus rows are those of corrected contests.
+    # The shared file is read a second time, to check that its surplus rows are those of corrected contests.
     assert len(read) == 3
     assert len(set(read)) == 2
 
 
-def test_standings__corrected_contests_come_in_their_old_place(lake, games):
+def test_standings__corrected_contests_keep_their_place(lake, games):
     ingest(lake, games)
     for i in (5, 5, 6, 0):
         games[i] = contest(f"g{i:02d}", field(f"new{i}", 3 + len(games[i])))
@@ -107,7 +107,7 @@ def test_standings__a_missing_file_is_named(lake, games):
         list(Dataset.open(lake, "games").standings())
 
 
-def test_players__parts_that_do_not_fit_are_damage(lake):
+def test_players__inconsistent_parts_are_damage(lake):
     ingest(lake, [contest("a", ["x", "y"])])
     (file,) = lake.list("games/players")
     data = lake.read_bytes(f"games/players/{file}")
@@ -124,7 +124,7 @@ def test_players__parts_that_do_not_fit_are_damage(lake):
         Dataset.open(lake, "games").handles()
 
 
-def test_players__parts_other_than_the_committed_ones_are_ignored_and_then_swept(lake):
+def test_players__uncommitted_parts_are_ignored_and_then_deleted(lake):
     ingest(lake, [contest("a", ["x", "y"])])
     for part in ("000001", "000002"):
         lake.write_bytes(f"games/players/{part}.parquet", b"torn")
@@ -132,11 +132,11 @@ def test_players__parts_other_than_the_committed_ones_are_ignored_and_then_swept
     before = lake.list("games/players")
     ingest(lake, [contest("b", ["z", "y"])])
     assert Dataset.open(lake, "games").handles().to_pylist() == ["x", "y", "z"]
-    assert len(lake.list("games/players")) == 2  # what was replaced, for those who read it
+    assert len(lake.list("games/players")) == 2  # with the replaced file, for running readers
     assert not set(before[1:]) & set(lake.list("games/players"))
 
 
-def test_players__parts_are_few_however_often_a_few_players_come(lake, monkeypatch):
+def test_players__parts_stay_few_after_many_small_ingests(lake, monkeypatch):
     monkeypatch.setattr("ranklake.storage.datasets.players._PART_PLAYERS", 8)
     for number in range(30):
         ingest(lake, [contest(f"c{number}", [f"x{number}", f"y{number}"])])

@@ -16,7 +16,7 @@ BEFORE = [
 ]
 AFTER = [
     contest("a", field("p", 5), url="https://example.org/new", ties=2),  # a new address only
-    contest("b", field("q", 4), weight=0.5),  # one player more
+    contest("b", field("q", 4), weight=0.5),  # one more player
     contest("d", field("new", 2300)),
     contest("e", ["p1", "Q1"]),
 ]
@@ -72,14 +72,14 @@ def test_ingest__a_new_title_alone_is_committed(lake):
     [{"time_seconds": 61}, {"weight": 2.0}, {"perf_ceiling": 1500.0}, {"ties": 2}],
     ids=lambda change: next(iter(change)),
 )
-def test_ingest__whatever_ratings_depend_on_is_a_correction(lake, change):
+def test_ingest__a_change_of_any_value_that_ratings_depend_on_is_a_correction(lake, change):
     ingest(lake, BEFORE)
     corrected = contest("c", field("q", 2), **change)
     assert ingest(lake, [corrected]) == ["corrected"]
     assert content(lake) == expected([*BEFORE[:3], corrected])
 
 
-def test_ingest__a_contest_twice_is_refused_and_the_rest_goes_on(lake):
+def test_ingest__a_repeated_contest_is_refused_and_the_others_are_ingested(lake):
     with Dataset.ingest(lake, "games") as body:
         body.add(BEFORE[0])
         with pytest.raises(ValueError, match="contest a is twice"):
@@ -105,7 +105,7 @@ def test_ingest__contests_without_players_or_ceiling_read_back(lake):
     assert content(lake) == expected(games)
 
 
-def test_ingest__slices_of_a_larger_array_are_taken_alone(lake):
+def test_ingest__slices_of_a_larger_array_are_digested_and_stored_alone(lake):
     handles = pa.array(field("p", 10))
     lo = np.array([0, 1], np.int32)
     whole = [contest(str(start), field("p", 2, start)) for start in (0, 2, 8)]
@@ -157,7 +157,7 @@ def test_ingest__killed_at_any_write_is_all_or_nothing_and_can_be_repeated(lake,
     assert tree(tmp_path / "lake") == tree(tmp_path / "twin")
 
 
-def test_ingest__leftovers_never_lend_their_player_numbers_to_another_ingest(lake):
+def test_ingest__player_numbers_in_leftover_files_are_not_reused(lake):
     ingest(lake, [contest("a", ["x", "y"])])
     with pytest.raises(Killed):
         ingest(WatchedLake(lake, fail_at=1, error=Killed()), [contest("b", ["u", "v"])])
@@ -178,14 +178,14 @@ def test_ingest__body_that_raises_leaves_the_old_state(lake, tmp_path):
     assert tree(tmp_path / "lake") == before
 
 
-def test_ingest__commit_that_raises_after_it_counted_keeps_its_files(lake):
+def test_ingest__commit_that_succeeds_and_then_raises_keeps_its_files(lake):
     ingest(lake, BEFORE)
     with pytest.raises(KeyboardInterrupt):
         ingest(WatchedLake(lake, fail_at=N_WRITES - 1, done=True, error=KeyboardInterrupt()), AFTER)
     assert content(lake) == expected(MERGED)
 
 
-def test_ingest__write_that_fails_once_is_made_up_for(lake):
+def test_ingest__write_that_fails_once_is_repeated_at_the_end(lake):
     watched = WatchedLake(lake, fail_at=0)
     with Dataset.ingest(watched, "games") as body:
         with pytest.raises(LakeError, match="disk full"):
@@ -194,7 +194,7 @@ def test_ingest__write_that_fails_once_is_made_up_for(lake):
     assert content(lake) == expected(BEFORE[1:3])
 
 
-def test_ingest__replaced_files_serve_open_readers_until_the_next_commit(lake):
+def test_ingest__replaced_files_stay_for_open_readers_until_the_next_commit(lake):
     ingest(lake, [contest("a", ["x", "y"])])
     opened = Dataset.open(lake, "games")
     old_file = opened.contests.column("file")[0].as_py()
@@ -230,7 +230,7 @@ def test_ingest__bad_name_is_refused(lake, name):
         Dataset.ingest(lake, name)
 
 
-def test_ingest__a_confirmed_contest_stands_in_the_source_s_order_without_being_read(lake):
+def test_ingest__a_confirmed_contest_is_put_in_the_source_s_order_without_being_read(lake):
     one, two, three = (contest(name, ["a", "b"]) for name in "123")
     with Dataset.ingest(lake, "d") as ingest:
         for each in (one, three):
@@ -246,7 +246,7 @@ def test_ingest__a_confirmed_contest_stands_in_the_source_s_order_without_being_
     assert Dataset.open(lake, "d").contests.column("contest_id").to_pylist() == ["2"]
 
 
-def test_ingest__what_a_commit_refers_to_is_on_the_disk_before_it(lake, monkeypatch):
+def test_ingest__flushes_its_files_to_the_disk_before_the_commit(lake, monkeypatch):
     done = []
     write, flush = Lake.write_bytes, Lake.flush
     monkeypatch.setattr(
@@ -267,7 +267,7 @@ def test_ingest__what_a_commit_refers_to_is_on_the_disk_before_it(lake, monkeypa
     assert set(synced[1:]) == {os.stat(f"{lake.url}/{path}").st_ino for path in (*data, contests, *folders)}  # a lease
 
 
-def test_ingest__that_writes_all_again_unchanged_leaves_the_same_bytes(lake, tmp_path):
+def test_ingest__rewriting_unchanged_contests_leaves_the_same_bytes(lake, tmp_path):
     ingest(lake, BEFORE)
     ingest(lake, AFTER)
     states = []

@@ -25,7 +25,7 @@ def test_merge_order__examples():
 
 @repeatable(300)
 @given(CONTESTS, CONTESTS)
-def test_merge_order__source_stands_in_its_order_and_others_keep_their_places(known, source):
+def test_merge_order__source_is_in_its_order_and_other_contests_keep_their_places(known, source):
     merged = merge_order(known, source)
     assert sorted(merged) == sorted({*known, *source})
     assert [one for one in merged if one in source] == source
@@ -40,7 +40,7 @@ def test_merge_order__source_stands_in_its_order_and_others_keep_their_places(kn
     assert merge_order(merged, source) == merged
 
 
-def test_n_moved__is_the_least_number_of_contests_to_put_elsewhere():
+def test_n_moved__is_the_minimum_number_of_contests_to_move():
     before = list("abcd")
     for after in permutations(before):
         for n in range(4, 0, -1):

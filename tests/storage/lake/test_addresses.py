@@ -1,4 +1,4 @@
-"""Odd addresses of a lake: they work, or one line says what is wrong, and no folder is made by mistake."""
+"""Unusual addresses of a lake: they work, or a message names the fault, and no folder is made by mistake."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("create", [False, True])
 @pytest.mark.parametrize("url", WRONG)
-def test_open__refuses_an_address_that_cannot_be_a_lakes(tmp_path: Path, url: str, create: bool) -> None:
+def test_open__refuses_an_address_that_cannot_be_that_of_a_lake(tmp_path: Path, url: str, create: bool) -> None:
     if url.startswith("s3://"):
         pytest.importorskip("s3fs")
     with pytest.raises(AddressError) as caught:
@@ -53,7 +53,7 @@ def test_open__refuses_an_address_that_cannot_be_a_lakes(tmp_path: Path, url: st
 
 @pytest.mark.parametrize("create", [False, True])
 @pytest.mark.parametrize("below", ["", "/x"])
-def test_open__of_a_file_is_told(tmp_path: Path, create: bool, below: str) -> None:
+def test_open__of_a_file_is_an_error(tmp_path: Path, create: bool, below: str) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(LakeError) as caught:
         Lake.open(f"file{below}", create=create)

@@ -1,4 +1,4 @@
-"""File systems that lack something: what is done instead, what is promised, and what is said."""
+"""File systems that lack a feature: the replacement, its guarantees, and the log."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_links")
-def test_create__without_links_one_of_many_succeeds_and_readers_see_nothing_or_all(lake: Lake) -> None:
+def test_create__without_links_one_of_many_succeeds_and_readers_see_an_empty_or_complete_file(lake: Lake) -> None:
     ended, seen = threading.Event(), set[bytes]()
 
     def read() -> None:
@@ -122,7 +122,7 @@ def half_made(lake: Lake, number: int) -> None:
     lake.write_bytes(f"{FOLDER}/lease-{number:06d}.json", b"")
 
 
-def test_hold__an_empty_lease_that_a_kill_left_is_passed_over_after_a_while(lake: Lake) -> None:
+def test_hold__an_empty_lease_of_a_killed_process_expires(lake: Lake) -> None:
     half_made(lake, 0)
     began = time.monotonic()
     with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT) as lease:
@@ -132,18 +132,18 @@ def test_hold__an_empty_lease_that_a_kill_left_is_passed_over_after_a_while(lake
 
 
 def test_hold__an_empty_lease_that_gets_its_content_is_held(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer that is about to take the lease is not overtaken."""
+    """The lease of a writer that is about to take it is not taken over."""
     half_made(lake, 0)
-    told = LeaseHolder.this_process("rate", time.time())
-    there = replace(told, machine="elsewhere")
-    looks = itertools.count()
+    local = LeaseHolder.this_process("rate", time.time())
+    remote = replace(local, machine="elsewhere")
+    calls = itertools.count()
     read = Lake.read_bytes
 
     def late(self: Lake, path: str) -> bytes:
-        if path.endswith("lease-000000.json") and next(looks) == 2:
+        if path.endswith("lease-000000.json") and next(calls) == 2:
             from ranklake.storage.leases.holder import encode_lease
 
-            lake.write_bytes(path, encode_lease(there))
+            lake.write_bytes(path, encode_lease(remote))
         return read(self, path)
 
     monkeypatch.setattr(Lake, "read_bytes", late)
@@ -154,10 +154,10 @@ def test_hold__an_empty_lease_that_gets_its_content_is_held(lake: Lake, monkeypa
         pass
 
 
-def test_hold__a_writer_overtaken_while_its_lease_was_empty_gives_way(
+def test_hold__a_writer_that_loses_its_lease_while_the_file_is_empty_stops(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, no_links: None
 ) -> None:
-    """It stood still between the empty file and its content for so long that another one took the lease."""
+    """The writer was suspended between the empty file and its content until another one took the lease."""
     move, others = os.replace, []
 
     def slow(source: str, target: str) -> None:
@@ -179,8 +179,8 @@ def test_hold__a_writer_overtaken_while_its_lease_was_empty_gives_way(
 # Flushed
 
 
-def test_flush__that_a_disk_fails_at_is_an_error(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file system could, and did not: nothing may be committed on top."""
+def test_flush__failure_of_the_disk_is_an_error(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file system supports flushing and failed: nothing may be committed after that."""
     lake.write_bytes("f/a", b"1")
     for number in (errno.EIO, errno.ENOSPC):
 
@@ -192,12 +192,12 @@ def test_flush__that_a_disk_fails_at_is_an_error(lake: Lake, monkeypatch: pytest
             lake.flush(["f/a"])
 
 
-def test_flush__what_is_gone_is_missing_on_any_disk(lake: Lake) -> None:
+def test_flush__deleted_file_is_missing_on_any_disk(lake: Lake) -> None:
     with pytest.raises(MissingError):
         lake.flush(["f/a"])
 
 
-def test_flush__on_windows_opens_files_for_writing_and_does_without_folders(
+def test_flush__on_windows_opens_files_for_writing_and_skips_folders(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     lake.write_bytes("f/a", b"1")
@@ -243,7 +243,7 @@ def test_flush__on_macos_empties_the_cache_of_the_disk(lake: Lake, monkeypatch: 
 
 @pytest.mark.parametrize("action", ["replace", "delete", "delete_folder", "read"])
 @pytest.mark.parametrize("for_good", [False, True])
-def test_windows__a_file_in_use_is_tried_again_for_a_while(
+def test_windows__operation_on_a_file_in_use_is_retried(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, action: str, for_good: bool
 ) -> None:
     lake.write_bytes("f/a", b"old")
@@ -285,7 +285,7 @@ def test_windows__a_file_in_use_is_tried_again_for_a_while(
         assert lake.list("f") == ["a"]
 
 
-def test_posix__a_refusal_is_told_at_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_posix__permission_error_is_not_retried(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     times: list[int] = []
 
     def refuse(*_: object) -> None:
@@ -324,7 +324,7 @@ def child() -> subprocess.Popen[bytes]:
 
 @pytest.mark.parametrize("proc", ["/proc", "/nowhere"])
 @pytest.mark.parametrize("psutil", [True, False])
-def test_process__ended_is_seen_and_another_of_its_number_never_taken_for_it(
+def test_process__end_is_detected_and_a_later_process_with_its_number_is_another(
     child: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch, proc: str, psutil: bool
 ) -> None:
     monkeypatch.setattr(processes, "PROC", Path(proc))
@@ -337,7 +337,7 @@ def test_process__ended_is_seen_and_another_of_its_number_never_taken_for_it(
         assert bool(started) == known
         assert processes.state(child.pid, started) == ("alive" if known else "unknown")
         assert processes.state(child.pid, "long ago") == ("ended" if linux else "unknown")
-    if os.name != "nt" or psutil:  # there nothing else knows
+    if os.name != "nt" or psutil:  # on Windows only psutil detects this
         assert processes.state(child.pid, started) == "ended"
     assert processes.started(child.pid) == ""
 
@@ -354,8 +354,8 @@ def test_process__on_windows_is_never_sent_a_signal(
     assert processes.state(child.pid, "") == "unknown"
 
 
-def test_process__of_another_user_hidden_by_proc_is_not_taken_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    """/proc mounted with hidepid=2 shows only one's own."""
+def test_process__of_another_user_hidden_by_proc_has_an_unknown_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """/proc mounted with hidepid=2 shows only processes of the same user."""
 
     def refuse(*_: object) -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted")
@@ -364,7 +364,7 @@ def test_process__of_another_user_hidden_by_proc_is_not_taken_for_dead(monkeypat
     assert processes.state(2**22 + 1, "12345") == "unknown"
 
 
-def test_hold__whose_holder_cannot_be_looked_at_waits_for_its_heartbeats(
+def test_hold__after_a_holder_in_an_unknown_state_waits_for_its_heartbeats(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "PROC", Path("/nowhere"))
@@ -372,10 +372,11 @@ def test_hold__whose_holder_cannot_be_looked_at_waits_for_its_heartbeats(
     monkeypatch.setitem(sys.modules, "psutil", None)
     from ranklake.storage.leases.holder import encode_lease
 
-    told = replace(LeaseHolder.this_process("rate", time.time()), pid=os.getppid(), token="there")
-    lake.create_bytes(f"{FOLDER}/lease-000000.json", encode_lease(told))
+    holder = replace(LeaseHolder.this_process("rate", time.time()), pid=os.getppid(), token="other")
+    lake.create_bytes(f"{FOLDER}/lease-000000.json", encode_lease(holder))
     with pytest.raises(LeaseHeldError), hold_lease(lake, FOLDER, "compact"):
         pass
-    lake.write_bytes(f"{FOLDER}/lease-000000.json", encode_lease(replace(told, time_seconds=time.time() - 100 * BEAT)))
+    expired = replace(holder, time_seconds=time.time() - 100 * BEAT)
+    lake.write_bytes(f"{FOLDER}/lease-000000.json", encode_lease(expired))
     with hold_lease(lake, FOLDER, "compact", heartbeat_seconds=BEAT):
         assert lake.exists(f"{FOLDER}/lease-000001.json")

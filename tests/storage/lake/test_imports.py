@@ -2,7 +2,7 @@ import subprocess
 import sys
 
 
-def test_import__storage_brings_neither_kernels_nor_flows_nor_clusters():
+def test_import__storage_imports_neither_kernels_nor_flows_nor_clusters():
     code = (
         "import sys, ranklake.storage; "
         "print(*sorted({'numba', 'rating_kernels', 'flows', 'dask', 'distributed', 'prefect', 'pandas'}"

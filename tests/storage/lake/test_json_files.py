@@ -16,7 +16,7 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.holder import lease_holder
 from ranklake.storage.runs.snapshots import read_digest, write_snapshot
 
-ODD = 'é"\\\n\x1f\x7f\u2028😀'  # what encoders escape in different ways
+ODD = 'é"\\\n\x1f\x7f\u2028😀'  # characters that encoders escape in different ways
 
 
 def test_segment__has_the_bytes_that_every_release_wrote() -> None:
@@ -61,6 +61,6 @@ def test_decode__of_damage_names_the_file(data: bytes) -> None:
         decode(dict[str, Any], data, "runs/x/run.json")
 
 
-def test_decode__of_another_format_says_so_before_anything_else() -> None:
+def test_decode__error_of_another_format_comes_before_all_others() -> None:
     with pytest.raises(FormatError, match="is format 2, this code reads 1; update ranklake"):
         decode(Segment, b'{"format": 2, "rounds": "other keys"}', "runs/x/rounds/000000.json")

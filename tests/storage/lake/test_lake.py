@@ -10,7 +10,7 @@ from helpers.builders import Killed, content, contest, expected, ingest, rounds,
 from ranklake.storage import DamagedError, FormatError, Lake, LakeError, MissingError
 
 
-def test_open__a_missing_folder_says_how_to_make_one(tmp_path):
+def test_open__error_of_a_missing_folder_has_a_remedy(tmp_path):
     with pytest.raises(LakeError, match=r"no lake at .*nowhere; `ranklake ingest` makes one"):
         Lake.open(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
@@ -58,7 +58,7 @@ def test_write__failing_while_bytes_go_out_leaves_the_old_file_alone(lake, tmp_p
     assert tree(tmp_path / "lake") == {"a/b": b"old"}
 
 
-def test_read__what_is_not_there_is_named(lake):
+def test_read__error_of_a_missing_file_names_it(lake):
     with pytest.raises(MissingError, match=r"^a/b\.parquet: there is no such file") as caught:
         lake.read_table("a/b.parquet", "rounds")
     assert caught.value.path == "a/b.parquet"
@@ -89,7 +89,7 @@ def test_read__overwritten_pages_are_damage(lake):
         lake.read_table("r.parquet", "rounds")
 
 
-def test_read__another_table_or_a_stranger_is_damage(lake, tmp_path):
+def test_read__another_table_or_a_foreign_file_is_damage(lake, tmp_path):
     lake.write_table("p.parquet", pa.table({"player": pa.array([0], pa.int32()), "handle": ["a"]}), "players")
     with pytest.raises(DamagedError, match=r"p\.parquet: holds players, expected rounds"):
         lake.read_table("p.parquet", "rounds")
@@ -108,7 +108,7 @@ def test_list__names_are_sorted_and_no_folder_is_empty(lake):
     assert lake.list("nowhere") == []
 
 
-def test_delete__what_is_gone_stays_gone(lake):
+def test_delete__of_a_missing_file_does_nothing(lake):
     lake.write_bytes("f/a", b"")
     for _ in range(2):
         lake.delete("f/a")
@@ -118,17 +118,17 @@ def test_delete__what_is_gone_stays_gone(lake):
     assert lake.list("") == ["f"]
 
 
-def test_errors__survive_a_trip_to_another_process():
+def test_errors__can_be_pickled():
     error = pickle.loads(pickle.dumps(FormatError("r is format 3", path="r", found=3)))
     assert (str(error), error.path, error.found) == ("r is format 3", "r", 3)
 
 
-def test_lake__survives_a_trip_to_another_process(lake):
+def test_lake__can_be_pickled(lake):
     lake.write_bytes("a", b"1")
     assert pickle.loads(pickle.dumps(lake)).read_bytes("a") == b"1"
 
 
-def test_lake__works_on_a_store_that_is_no_disk(request):
+def test_lake__works_in_an_object_store(request):
     lake = Lake.open("memory://ranklake-tests/lake", create=True)
     request.addfinalizer(lambda: lake._filesystem.rm("/ranklake-tests", recursive=True))
     games = [contest("a", ["x", "y"]), contest("b", ["y", "z"])]

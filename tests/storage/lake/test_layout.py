@@ -4,7 +4,7 @@ from ranklake.storage.lake import layout
 
 
 @pytest.mark.parametrize("name", ["cf", "codeforces-2024", "a.b_c-D9", "_x", "-x", "0", "x" * 100])
-def test_names__one_safe_path_component_is_good(name):
+def test_names__one_safe_path_component_is_valid(name):
     assert layout.check_dataset_name(name) == name
     assert layout.check_run_name(name) == name
 
@@ -12,7 +12,7 @@ def test_names__one_safe_path_component_is_good(name):
 @pytest.mark.parametrize(
     "name", ["", ".", "..", ".hidden", "a/b", "a\\b", "a b", "a\n", "naïve", "x" * 101, "a:b", "~", "a\0", "%41"]
 )
-def test_names__anything_else_tells_the_rule(name):
+def test_names__error_of_any_other_name_has_the_rule(name):
     for check in (layout.check_dataset_name, layout.check_run_name):
         with pytest.raises(ValueError, match=r"1 to 100 of the letters.*got"):
             check(name)
@@ -36,7 +36,7 @@ def test_paths__are_those_of_the_design():
 
 @pytest.mark.parametrize("number", [0, 412, 999_999, 1_000_000, 123_456_789])
 @pytest.mark.parametrize("suffix", ["", ".json", ".parquet"])
-def test_numbers__go_there_and_back(number, suffix):
+def test_numbers__are_read_back_from_their_names(number, suffix):
     assert layout.number_of(layout.numbered(number, suffix), suffix) == number
 
 
@@ -86,10 +86,10 @@ def test_layout__all_other_keys_keep_their_names(key):
 
 
 @pytest.mark.parametrize("name", ["con", "Nul", "COM1.games", "lpt9.", "games.", "aux..x"])
-def test_names__that_some_disk_cannot_have_are_known(name):
+def test_names__that_some_disk_cannot_have_are_refused(name):
     assert layout.portability_problem(name)
 
 
 @pytest.mark.parametrize("name", ["console", "com10", "a.con", "games.v2", "_con", "nul-"])
-def test_names__that_only_look_like_them_are_good(name):
+def test_names__that_are_similar_to_those_are_valid(name):
     assert layout.portability_problem(name) == ""

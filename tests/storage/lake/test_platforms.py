@@ -1,4 +1,4 @@
-"""Calls that only some platforms have, or that do something else there, are made in one place each."""
+"""Calls that only some platforms have, or that differ between platforms, are made in one place each."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ONE_PLACE = {  # a call, and the modules that may make it
     "datetime.utcfromtimestamp": set(),
     "time.tzset": set(),
     "os.fork": set(),
-    "os.geteuid": {"rating_kernels/core/cache_folder.py"},  # where there is one
+    "os.geteuid": {"rating_kernels/core/cache_folder.py"},  # not on Windows
     "os.killpg": set(),
     "os.setsid": set(),
     "os.mkfifo": set(),
@@ -72,13 +72,13 @@ def nodes() -> Iterator[tuple[str, ast.AST]]:
         yield from ((name, node) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
-def test_sources__call_what_differs_between_platforms_in_one_place() -> None:
-    found: dict[str, set[str]] = {}
+def test_sources__call_platform_dependent_functions_in_one_place() -> None:
+    calls: dict[str, set[str]] = {}
     for name, node in nodes():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            found.setdefault(f"{node.value.id}.{node.attr}", set()).add(name)
-    assert {call: places for call in ONE_PLACE if (places := found.get(call, set()) - ONE_PLACE[call])} == {}
-    numbers = {call.removeprefix("signal.") for call in found if call.startswith("signal.")}
+            calls.setdefault(f"{node.value.id}.{node.attr}", set()).add(name)
+    assert {call: places for call in ONE_PLACE if (places := calls.get(call, set()) - ONE_PLACE[call])} == {}
+    numbers = {call.removeprefix("signal.") for call in calls if call.startswith("signal.")}
     assert {number for number in numbers if number.isupper() or number == "Signals"} <= SIGNALS
 
 
@@ -92,7 +92,7 @@ def test_sources__import_no_module_of_one_platform_alone() -> None:
     assert found == {("storage/lake/disk.py", "fcntl")}  # behind an ``except ImportError``
 
 
-def test_sources__text_is_utf8_whatever_the_locale_says() -> None:
+def test_sources__text_files_are_utf8_in_any_locale() -> None:
     missing = []
     for name, node in nodes():
         if not isinstance(node, ast.Call):
@@ -112,7 +112,7 @@ def test_sources__text_is_utf8_whatever_the_locale_says() -> None:
 
 
 @pytest.mark.parametrize("seconds", [-62_135_596_800, -3_093_465_600, -1, 0, 1_700_000_000, 253_402_300_799])
-def test_utc__knows_every_year(seconds: int) -> None:
+def test_utc__works_for_every_year(seconds: int) -> None:
     assert utc(seconds) == datetime.fromtimestamp(seconds, UTC)
 
 
@@ -137,20 +137,20 @@ def test_author__without_a_user_name_is_a_number_or_unknown(
     assert author() == f"unknown@{socket.gethostname()}"
 
 
-def test_machine__without_boot_and_namespace_is_told_apart_by_its_network_address(
+def test_machine__without_boot_and_namespace_has_its_network_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two Macs may have one host name."""
     monkeypatch.setattr(processes, "PROC", Path("/nowhere"))
-    here = processes.machine()
-    assert here == processes.machine()
-    assert here.startswith(socket.gethostname())
+    machine = processes.machine()
+    assert machine == processes.machine()
+    assert machine.startswith(socket.gethostname())
     monkeypatch.setattr(uuid, "getnode", lambda: 1)
-    assert processes.machine() != here
+    assert processes.machine() != machine
 
 
-def test_interruptible__puts_back_a_handler_that_is_not_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An embedding program may have installed it: Python then knows none, and cannot install none."""
+def test_interruptible__restores_a_handler_that_is_not_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedding program may have installed it: Python then returns None for it, which it cannot install."""
     install, installed = signal.signal, []
 
     def install_unknown(number: int, handler: object) -> object:
@@ -171,7 +171,7 @@ def test_interruptible__puts_back_a_handler_that_is_not_of_python(monkeypatch: p
 
 @pytest.mark.parametrize("platform", ["posix", "windows"])
 def test_follow__ends_with_the_signal_that_the_platform_sends(monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
-    """Windows never sends SIGTERM, but SIGBREAK; another signal stands for it here."""
+    """Windows never sends SIGTERM, but SIGBREAK; the test uses another signal in its place."""
     from ranklake.flows.cli.commands import follow as following
 
     if platform == "windows":
@@ -188,12 +188,12 @@ def test_follow__ends_with_the_signal_that_the_platform_sends(monkeypatch: pytes
     def interrupted(source: str) -> None:
         raise KeyboardInterrupt
 
-    said: list[str] = []
+    lines: list[str] = []
     monkeypatch.setattr(following, "interruptible", watched)
-    monkeypatch.setattr(following.click, "echo", lambda text, **_: said.append(text))
+    monkeypatch.setattr(following.click, "echo", lambda text, **_: lines.append(text))
     following._follow_repeatedly(["codeforces"], interrupted, 60)
     assert caught == [signal.SIGABRT if platform == "windows" else signal.SIGTERM]
-    assert said[-1] == "stopped; what was committed stays"
+    assert lines[-1] == "stopped; what was committed stays"
 
 
 @pytest.mark.parametrize(

@@ -19,14 +19,14 @@ def test_prefetch__gives_results_in_order(ahead: int, workers: int) -> None:
     assert list(prefetch(str, [], ahead, workers, ANY)) == []
 
 
-def test_prefetch__asks_for_no_key_beyond_its_bound() -> None:
-    asked: list[int] = []
-    fetched = prefetch(str, (asked.append(key) or key for key in count()), 3, 2, ANY)
+def test_prefetch__draws_no_key_beyond_its_bound() -> None:
+    drawn: list[int] = []
+    fetched = prefetch(str, (drawn.append(key) or key for key in count()), 3, 2, ANY)
     assert [next(fetched), next(fetched)] == ["0", "1"]
-    assert asked == [0, 1, 2, 3, 4]
+    assert drawn == [0, 1, 2, 3, 4]
 
 
-def test_prefetch__raises_at_the_turn_of_what_failed() -> None:
+def test_prefetch__raises_the_error_in_the_place_of_the_result() -> None:
     fetched = prefetch(lambda key: 1 / key, [2, 1, 0, 4], 3, 2, ANY)
     assert [next(fetched), next(fetched)] == [0.5, 1.0]
     with pytest.raises(ZeroDivisionError):
@@ -34,9 +34,9 @@ def test_prefetch__raises_at_the_turn_of_what_failed() -> None:
 
 
 def test_prefetch__dropped_while_the_interpreter_starts_a_thread_does_not_wait() -> None:
-    """Garbage is collected in whatever thread allocates, with the locks that this thread holds at that moment.
+    """Garbage is collected in the thread that allocates, with the locks that this thread holds at that moment.
 
-    Up to Python 3.12 a thread holds this lock while it starts, and to wait for the end of another one needs it.
+    Up to Python 3.12 a thread holds this lock while it starts, and a wait for the end of another thread needs it.
     """
     lock = getattr(threading, "_shutdown_locks_lock", None) or threading.Lock()
     fetched = [prefetch(str, range(9), 2, 2, ANY)]

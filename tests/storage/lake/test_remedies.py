@@ -1,4 +1,4 @@
-"""The command that mends a file is known by the file's place in the lake."""
+"""The remedy for a damaged file depends on the file's place in the lake."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from ranklake.storage.lake.remedies import damaged, remedy_for
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "remedy"),
     [
         ("runs/x/run.json", "`ranklake delete --run x` and rate again"),
         ("runs/x/rounds/000412.json", "`ranklake rate --run x --from 412` rates it again"),
@@ -41,8 +41,8 @@ from ranklake.storage.lake.remedies import damaged, remedy_for
         ("", "restore it or make it again"),
     ],
 )
-def test_remedy_for__depends_on_the_path(path, said):
-    assert remedy_for(path) == said
+def test_remedy_for__depends_on_the_path(path, remedy):
+    assert remedy_for(path) == remedy
 
 
 def test_damaged__names_the_file_the_damage_and_the_remedy():

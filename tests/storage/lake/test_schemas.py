@@ -88,19 +88,19 @@ def test_table__doubles_keep_their_bits(lake):
     assert back.tobytes() == odd.tobytes()
 
 
-def test_table__columns_come_in_the_order_asked_for(lake):
+def test_table__columns_are_in_the_requested_order(lake):
     lake.write_table("r.parquet", rounds(0, [3])[0], "rounds")
     assert lake.read_table("r.parquet", "rounds", ["mu", "player"]).column_names == ["mu", "player"]
 
 
-def test_table__file_says_its_format_to_any_reader(lake, tmp_path):
+def test_table__format_is_in_the_metadata_for_any_reader(lake, tmp_path):
     lake.write_table("r.parquet", rounds(0, [3])[0], "rounds")
     metadata = pq.read_schema(tmp_path / "lake" / "r.parquet").metadata
     assert metadata[b"ranklake.format"] == b"1"
     assert metadata[b"ranklake.table"] == b"rounds"
 
 
-def test_conform__says_which_column_is_wrong():
+def test_conform__error_names_the_wrong_column():
     table = rounds(0, [6])[0]
     with pytest.raises(ValueError, match="needs a column mu "):
         conform(table.drop_columns(["mu"]), "rounds")
@@ -112,7 +112,7 @@ def test_conform__says_which_column_is_wrong():
         conform(holes, "rounds")
 
 
-def test_format__a_newer_one_stops_and_says_what_to_do(lake, monkeypatch):
+def test_format__error_of_a_newer_version_has_a_remedy(lake, monkeypatch):
     monkeypatch.setattr("ranklake.storage.lake.parquet.FORMAT_VERSION", 3)
     lake.write_table("r.parquet", rounds(0, [3])[0], "rounds")
     with pytest.raises(FormatError, match=r"^r\.parquet is format 3, this code reads 1; update ranklake$") as caught:
@@ -120,13 +120,13 @@ def test_format__a_newer_one_stops_and_says_what_to_do(lake, monkeypatch):
     assert (caught.value.path, caught.value.found) == ("r.parquet", 3)
 
 
-def test_format__an_older_one_says_what_to_do(monkeypatch):
+def test_format__error_of_an_older_version_has_a_remedy(monkeypatch):
     monkeypatch.setattr(schemas, "FORMAT_VERSION", 2)
     with pytest.raises(FormatError, match="older release"):
         check_format(1, "x")
 
 
 @pytest.mark.parametrize("found", [None, "1", 0, -1, True, 1.0])
-def test_format__what_is_no_version_is_damage(found):
+def test_format__invalid_version_is_damage(found):
     with pytest.raises(DamagedError, match="x: has format"):
         check_format(found, "x")

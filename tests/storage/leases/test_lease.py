@@ -1,4 +1,4 @@
-"""One writer at a time: who holds a lease, who may take it over, and what becomes of one who lost it."""
+"""One writer at a time: the holder of a lease, its takeover, and the writer that lost it."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Lake:
 
 
 def file(lake: Lake, number: int) -> dict[str, object]:
-    told: dict[str, object] = json.loads(lake.read_bytes(f"{FOLDER}/lease-{number:06d}.json"))
-    return told
+    content: dict[str, object] = json.loads(lake.read_bytes(f"{FOLDER}/lease-{number:06d}.json"))
+    return content
 
 
 def leases(lake: Lake) -> list[int]:
-    """Numbers of the lease files there are."""
+    """Numbers of the lease files."""
     return [int(name[6:12]) for name in lake.list(FOLDER) if name.startswith("lease-")]
 
 
 def pretend(lake: Lake, number: int, **facts: object) -> None:
-    """A lease file as somebody else would have written it."""
+    """Write a lease file of another process."""
     holder = replace(LeaseHolder.this_process("rate run", time.time()), **facts)  # type: ignore[arg-type]
     assert lake.create_bytes(f"{FOLDER}/lease-{number:06d}.json", msgspec.json.encode(holder))
 
@@ -61,11 +61,11 @@ def pretend(lake: Lake, number: int, **facts: object) -> None:
 def test_hold__is_exclusive_and_names_the_holder(lake: Lake) -> None:
     me = rf"runs/run: .*@.* \(rate run, process {os.getpid()}\) holds the lease"
     with hold_lease(lake, FOLDER, "rate run"):
-        with pytest.raises(LeaseHeldError, match=me) as told, hold_lease(lake, FOLDER, "compact"):
+        with pytest.raises(LeaseHeldError, match=me) as caught, hold_lease(lake, FOLDER, "compact"):
             pass
-        assert "--steal" in str(told.value)
-        assert told.value.age_seconds < TIMEOUT
-        assert f"process {os.getpid()}" in told.value.holder
+        assert "--steal" in str(caught.value)
+        assert caught.value.age_seconds < TIMEOUT
+        assert f"process {os.getpid()}" in caught.value.holder
         assert lease_holder(lake, FOLDER) is not None
     assert lease_holder(lake, FOLDER) is None
     with hold_lease(lake, FOLDER, "compact"):
@@ -78,14 +78,14 @@ def test_hold__of_two_folders_is_two_leases(lake: Lake) -> None:
         pass
 
 
-def test_hold__is_given_back_when_the_work_fails(lake: Lake) -> None:
+def test_hold__is_released_when_the_work_fails(lake: Lake) -> None:
     with pytest.raises(ZeroDivisionError), hold_lease(lake, FOLDER, "rate"):
         raise ZeroDivisionError
     with hold_lease(lake, FOLDER, "rate"):
         pass
 
 
-def test_hold__of_many_who_try_at_once_one_succeeds_at_a_time(lake: Lake) -> None:
+def test_hold__by_concurrent_threads_is_exclusive(lake: Lake) -> None:
     inside, most, lock = 0, 0, threading.Lock()
 
     def work(_: int) -> None:
@@ -103,7 +103,7 @@ def test_hold__of_many_who_try_at_once_one_succeeds_at_a_time(lake: Lake) -> Non
     assert (inside, most) == (0, 1)
 
 
-def test_hold__beats_while_it_lasts(lake: Lake) -> None:
+def test_hold__sends_heartbeats_while_it_lasts(lake: Lake) -> None:
     with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT):
         deadline = time.monotonic() + TIMEOUT
         while file(lake, 0)["beats"] == 0:
@@ -111,7 +111,7 @@ def test_hold__beats_while_it_lasts(lake: Lake) -> None:
             time.sleep(BEAT)
 
 
-def test_hold__somebody_whose_process_ended_is_followed_at_once(tmp_path: Path) -> None:
+def test_hold__of_a_holder_whose_process_ended_is_taken_over_at_once(tmp_path: Path) -> None:
     lake = Lake.open(tmp_path, create=True)
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -128,35 +128,35 @@ def test_hold__somebody_whose_process_ended_is_followed_at_once(tmp_path: Path) 
     assert file(lake, 1)["released"]
 
 
-def test_hold__a_number_used_again_is_another_process(lake: Lake) -> None:
+def test_hold__a_reused_process_number_is_another_process(lake: Lake) -> None:
     pretend(lake, 0, started="1")
     with hold_lease(lake, FOLDER, "rate"):
         pass
 
 
-def test_hold__somebody_elsewhere_expires_when_no_heartbeat_comes(lake: Lake) -> None:
+def test_hold__of_a_remote_holder_without_heartbeats_expires(lake: Lake) -> None:
     pretend(lake, 3, machine="elsewhere", time_seconds=time.time() - 2 * MISSED_HEARTBEATS * BEAT)
     with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT):
         assert leases(lake) == [3, 4]
 
 
-def test_hold__one_who_comes_back_after_several_others_finds_that_it_was_taken(lake: Lake) -> None:
+def test_hold__a_suspended_holder_detects_its_loss_after_several_takeovers(lake: Lake) -> None:
     lost = pytest.raises(LeaseHeldError, match="took over from this process")
     with lost, hold_lease(lake, FOLDER, "rate run", heartbeat_seconds=BEAT) as suspended:
         machine = file(lake, 0)["machine"]
         for _ in range(3):
-            told = file(lake, 0) | {"machine": "elsewhere"}  # where nobody can tell that it lives
-            lake.write_bytes(f"{FOLDER}/lease-000000.json", json.dumps(told).encode())
+            remote = file(lake, 0) | {"machine": "elsewhere"}  # the state of a remote process is unknown
+            lake.write_bytes(f"{FOLDER}/lease-000000.json", json.dumps(remote).encode())
             with hold_lease(lake, FOLDER, "rate again", steal=True):
                 pass
         assert machine != "elsewhere"
         with pytest.raises(LeaseHeldError, match="took over from this process"):
             suspended.check()
     with hold_lease(lake, FOLDER, "rate"):
-        assert len(leases(lake)) == 1  # it has given up: nobody has to be told any more
+        assert len(leases(lake)) == 1  # the old holder has stopped: the lease after its own is not needed any more
 
 
-def test_hold__a_number_that_was_given_back_and_swept_is_not_taken_again(
+def test_hold__a_number_that_was_released_and_deleted_is_not_taken_again(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create, raced = Lake.create_bytes, False
@@ -165,7 +165,7 @@ def test_hold__a_number_that_was_given_back_and_swept_is_not_taken_again(
         nonlocal raced
         if not raced:
             raced = True
-            for _ in range(2):  # the number that we chose comes and goes
+            for _ in range(2):  # the chosen number is taken and released
                 with hold_lease(lake, FOLDER, "faster"):
                     pass
         return create(self, path, data, **how)
@@ -177,13 +177,13 @@ def test_hold__a_number_that_was_given_back_and_swept_is_not_taken_again(
 
 
 @pytest.mark.parametrize("clock", [-1e9, 1e9])
-def test_hold__somebody_dead_elsewhere_is_followed_whatever_their_clock_said(lake: Lake, clock: float) -> None:
+def test_hold__of_an_ended_remote_holder_expires_whatever_its_clock_was(lake: Lake, clock: float) -> None:
     pretend(lake, 0, machine="elsewhere", time_seconds=time.time() + clock)
     with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT):
         assert leases(lake)[-1] == 1
 
 
-def test_hold__a_clock_that_went_back_does_not_make_a_dead_one_stay_for_ever(
+def test_hold__a_clock_that_was_set_back_does_not_keep_an_ended_holder_for_ever(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     died_at = time.time()
@@ -199,11 +199,11 @@ def test_hold__a_clock_that_went_back_does_not_make_a_dead_one_stay_for_ever(
         assert file(lake, 1)["time_seconds"] == died_at - 3600
 
 
-def test_hold__a_clock_that_goes_back_all_the_time_neither_stops_a_heart_nor_a_writer(
+def test_hold__a_clock_that_always_runs_back_stops_neither_heartbeats_nor_writers(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns = itertools.count()
-    monkeypatch.setattr(time, "time", lambda: 2e9 - 1e5 * next(turns))
+    calls = itertools.count()
+    monkeypatch.setattr(time, "time", lambda: 2e9 - 1e5 * next(calls))
     with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT) as lease:
         give_up = time.monotonic() + TIMEOUT
         while int(str(file(lake, 0)["beats"])) < 3:
@@ -215,16 +215,16 @@ def test_hold__a_clock_that_goes_back_all_the_time_neither_stops_a_heart_nor_a_w
 
 
 @pytest.mark.parametrize("clock", [-1e6, 0.0, 1e6])
-def test_hold__somebody_elsewhere_with_a_fresh_heartbeat_is_at_work(lake: Lake, clock: float) -> None:
-    """A clock that was set back, theirs or ours, does not make them dead: their heart is watched."""
+def test_hold__a_remote_holder_with_new_heartbeats_keeps_the_lease(lake: Lake, clock: float) -> None:
+    """A clock that was set back, on either machine, does not end the lease: new heartbeats keep it."""
     pretend(lake, 0, machine="elsewhere", time_seconds=time.time() + clock)
     ended = threading.Event()
 
     def beat() -> None:
-        path, told = f"{FOLDER}/lease-000000.json", file(lake, 0)
+        path, content = f"{FOLDER}/lease-000000.json", file(lake, 0)
         while not ended.wait(BEAT):
-            told["beats"] = int(str(told["beats"])) + 1
-            lake.write_bytes(path, json.dumps(told).encode())
+            content["beats"] = int(str(content["beats"])) + 1
+            lake.write_bytes(path, json.dumps(content).encode())
 
     heart = threading.Thread(target=beat)
     heart.start()
@@ -236,7 +236,7 @@ def test_hold__somebody_elsewhere_with_a_fresh_heartbeat_is_at_work(lake: Lake, 
         heart.join()
 
 
-def test_hold__steals_when_told_to_and_the_other_stops_at_its_next_commit(lake: Lake) -> None:
+def test_hold__with_steal_takes_over_and_the_old_holder_stops_at_its_next_commit(lake: Lake) -> None:
     lost = pytest.raises(LeaseHeldError, match="took over")  # even if it changes nothing any more
     with lost, hold_lease(lake, FOLDER, "rate run") as one:
         one.check()
@@ -248,7 +248,7 @@ def test_hold__steals_when_told_to_and_the_other_stops_at_its_next_commit(lake: 
             one.check()
 
 
-def test_hold__survives_a_store_that_is_out_of_reach_for_a_moment(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hold__survives_a_short_outage_of_the_store(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = threading.Event()
 
     def refuse(self: Lake, path: str, data: bytes, **_: str) -> None:
@@ -266,7 +266,7 @@ def test_hold__survives_a_store_that_is_out_of_reach_for_a_moment(lake: Lake, mo
             time.sleep(BEAT)
 
 
-def test_hold__that_could_not_be_given_back_does_not_lock_out_its_own_process(
+def test_hold__that_could_not_be_released_does_not_block_its_own_process(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(self: Lake, path: str, data: bytes, **_: str) -> None:
@@ -282,7 +282,7 @@ def test_hold__that_could_not_be_given_back_does_not_lock_out_its_own_process(
         assert leases(lake) == [1]
 
 
-def test_hold__sweeps_what_a_kill_left_half_written_beside_the_leases(tmp_path: Path) -> None:
+def test_hold__deletes_temporary_files_of_a_killed_process(tmp_path: Path) -> None:
     lake = Lake.open(tmp_path)
     for name in (f"{TEMPORARY_PREFIX}0123456789abcdef", "run.json"):
         lake.write_bytes(f"{FOLDER}/{name}", b"{")
@@ -291,7 +291,7 @@ def test_hold__sweeps_what_a_kill_left_half_written_beside_the_leases(tmp_path: 
     assert lake.list(FOLDER) == ["lease-000000.json", "run.json"]
 
 
-def test_hold__a_file_that_is_no_lease_is_named(lake: Lake) -> None:
+def test_hold__error_of_an_unreadable_lease_names_the_file(lake: Lake) -> None:
     lake.write_bytes(f"{FOLDER}/lease-000002.json", b"{}")
     rule = r"runs/run/lease-000002\.json: not readable .*; delete it"
     with pytest.raises(DamagedError, match=rule), hold_lease(lake, FOLDER, "rate"):
@@ -321,7 +321,7 @@ def test_create_bytes__that_fails_leaves_nothing_behind(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("name", ["link", "replace"])
-def test_write_bytes__that_somebody_swept_meanwhile_is_written_again(
+def test_write_bytes__makes_its_folder_again_after_a_concurrent_deletion(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     do, there = getattr(os, name), iter([True])
@@ -333,7 +333,7 @@ def test_write_bytes__that_somebody_swept_meanwhile_is_written_again(
 
     lake = Lake.open(tmp_path)
     monkeypatch.setattr(os, name, swept)
-    (lake.create_bytes if name == "link" else lake.write_bytes)("a/b.json", b"one")  # its folder is not there, either
+    (lake.create_bytes if name == "link" else lake.write_bytes)("a/b.json", b"one")  # its folder does not exist, either
     assert lake.read_bytes("a/b.json") == b"one"
     assert lake.list("a") == ["b.json"]
 
@@ -341,8 +341,8 @@ def test_write_bytes__that_somebody_swept_meanwhile_is_written_again(
 # Fences
 
 
-def test_fence__nothing_a_lost_lease_allowed_changes_anything(tmp_path: Path) -> None:
-    """Whatever its holder saw before: it looks no more."""
+def test_fence__no_change_under_a_lost_lease_takes_effect(tmp_path: Path) -> None:
+    """The old holder makes no further check of its lease."""
     lake = Lake.open(tmp_path)
     before = {"run.json": b"1", "rounds/000000.json": b"2"}
     for name, data in before.items():
@@ -373,8 +373,8 @@ def test_fence__nothing_a_lost_lease_allowed_changes_anything(tmp_path: Path) ->
     assert [name for name in lake.list(FOLDER) if "lease" not in name] == ["run.json"]
 
 
-def test_fence__made_too_late_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process stood still between its lease and its fence; meanwhile another one took over and gave back."""
+def test_fence__made_too_late_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process was suspended between its lease and its fence; meanwhile another one took over and released."""
     lake, make, raced = Lake.open(tmp_path, create=True), Lake.make_fence, []
 
     def late(self: Lake, fence: str) -> None:
@@ -391,7 +391,7 @@ def test_fence__made_too_late_is_given_up(tmp_path: Path, monkeypatch: pytest.Mo
         assert not lake.exists(raced[0])
 
 
-def test_fence__that_a_kill_left_is_removed_with_all_that_is_in_it(tmp_path: Path) -> None:
+def test_fence__of_a_killed_process_is_removed_with_its_files(tmp_path: Path) -> None:
     lake = Lake.open(tmp_path)
     for name in ("writing-000003/.tmp-1", "writing-000003-0123/.tmp-2/000000.json", "run.json"):
         lake.write_bytes(f"{FOLDER}/{name}", b"{")
@@ -401,7 +401,9 @@ def test_fence__that_a_kill_left_is_removed_with_all_that_is_in_it(tmp_path: Pat
     assert lake.list(FOLDER) == ["lease-000004.json", "run.json"]
 
 
-def test_fence__of_another_file_system_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fence__on_another_file_system_is_an_error_with_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(source: str, target: str) -> None:
         raise OSError(errno.EXDEV, "Invalid cross-device link")
 

@@ -1,4 +1,4 @@
-"""The reserve of a lake: what takes the lease of a deletion when the disk is full."""
+"""The reserve of a lake: on a full disk it gives space for the lease of a deletion."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lake(tmp_path: Path) -> Lake:
 
 @contextmanager
 def full_disk(lake: Lake, number: int = errno.ENOSPC, parts: int = 1) -> Iterator[list[str]]:
-    """No file can be created until so many parts of the reserve are removed; gives the paths that were refused."""
+    """No file can be created until ``parts`` parts of the reserve are removed; yields the refused paths."""
     refused: list[str] = []
     before = len(parts_of(lake))
 
@@ -52,13 +52,13 @@ def parts_of(lake: Lake) -> dict[str, int]:
     return lake.sizes(RESERVE)
 
 
-def test_hold__of_any_writer_makes_the_reserve_of_a_lake_that_has_none(lake: Lake) -> None:
+def test_hold__of_any_writer_writes_a_missing_reserve(lake: Lake) -> None:
     assert parts_of(lake) == {}
     with hold_lease(lake, FOLDER, "rate"):
         assert parts_of(lake) == {f"part-{number}": PART_BYTES for number in range(PARTS)}
 
 
-def test_refill_reserve__writes_missing_parts_and_removes_what_the_end_of_a_process_left(lake: Lake) -> None:
+def test_refill_reserve__writes_missing_parts_and_removes_temporary_files(lake: Lake) -> None:
     refill_reserve(lake)
     lake.write_bytes(f"{RESERVE}/part-3", b"half")
     lake.write_bytes(f"{RESERVE}/.tmp-1", b"left")
@@ -69,7 +69,9 @@ def test_refill_reserve__writes_missing_parts_and_removes_what_the_end_of_a_proc
 
 @pytest.mark.parametrize("number", NO_SPACE)
 @pytest.mark.parametrize("parts", [1, 3])
-def test_hold__of_who_frees_space_takes_its_lease_on_a_full_disk(lake: Lake, number: int, parts: int) -> None:
+def test_hold__of_a_command_that_frees_space_takes_its_lease_on_a_full_disk(
+    lake: Lake, number: int, parts: int
+) -> None:
     refill_reserve(lake)
     with full_disk(lake, number, parts) as refused:
         with hold_lease(lake, FOLDER, "delete", frees_space=True):
@@ -81,7 +83,7 @@ def test_hold__of_who_frees_space_takes_its_lease_on_a_full_disk(lake: Lake, num
 
 
 @pytest.mark.parametrize("number", NO_SPACE)
-def test_hold__of_who_frees_nothing_leaves_the_reserve_alone(lake: Lake, number: int) -> None:
+def test_hold__of_any_other_command_does_not_use_the_reserve(lake: Lake, number: int) -> None:
     refill_reserve(lake)
     problem = r"runs/run/lease-000000\.json: cannot create: .* \([0-9,]+ of [0-9,]+ bytes free.*\); to free some: `rank"
     with full_disk(lake, number), pytest.raises(NoSpaceError, match=problem), hold_lease(lake, FOLDER, "rate"):
@@ -90,7 +92,7 @@ def test_hold__of_who_frees_nothing_leaves_the_reserve_alone(lake: Lake, number:
     assert lease_holder(lake, FOLDER) is None
 
 
-def test_hold__on_a_full_disk_without_a_reserve_says_so(lake: Lake) -> None:
+def test_hold__on_a_full_disk_without_a_reserve_is_an_error(lake: Lake) -> None:
     with full_disk(lake), pytest.raises(NoSpaceError), hold_lease(lake, FOLDER, "delete", frees_space=True):
         pass
     assert parts_of(lake) == {}
@@ -104,7 +106,7 @@ def test_hold__on_a_full_disk_without_a_reserve_says_so(lake: Lake) -> None:
     assert parts_of(lake) == {}
 
 
-def test_with_reserve__does_not_spend_it_on_other_errors(lake: Lake) -> None:
+def test_with_reserve__does_not_use_it_for_other_errors(lake: Lake) -> None:
     refill_reserve(lake)
 
     def fail() -> None:
@@ -116,15 +118,15 @@ def test_with_reserve__does_not_spend_it_on_other_errors(lake: Lake) -> None:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Until something holds; the test's own time limit ends the wait."""
+    """Wait until a condition is true; the time limit of the test ends the wait."""
     done = threading.Event()
     while not condition():
         done.wait(0.005)
 
 
-def test_lease__of_a_writer_whose_disk_fills_up_beats_on_and_is_given_back(lake: Lake) -> None:
+def test_lease__on_a_disk_that_fills_up_keeps_its_heartbeats_and_is_released(lake: Lake) -> None:
     with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=0.01):
-        for name in parts_of(lake):  # nothing to fall back on
+        for name in parts_of(lake):  # no reserve is left
             lake.delete(f"{RESERVE}/{name}")
         with full_disk(lake) as refused:
             wait_for(lambda: len(refused) > 1)
@@ -138,7 +140,7 @@ def test_lease__of_a_writer_whose_disk_fills_up_beats_on_and_is_given_back(lake:
     assert lease_holder(lake, FOLDER) is None
 
 
-def test_lease__given_back_on_a_full_disk_is_free_for_the_next(lake: Lake) -> None:
+def test_lease__released_on_a_full_disk_is_free(lake: Lake) -> None:
     held = hold_lease(lake, FOLDER, "rate", heartbeat_seconds=HEARTBEAT_SECONDS)
     held.__enter__()
     with full_disk(lake, parts=PARTS + 1):
@@ -148,7 +150,7 @@ def test_lease__given_back_on_a_full_disk_is_free_for_the_next(lake: Lake) -> No
         assert lake.list(FOLDER) == ["lease-000001.json", "writing-000001"]
 
 
-def test_affordable__are_the_smallest_that_fit_beside_what_the_reserve_lacks(
+def test_affordable__are_the_smallest_that_fit_beside_the_missing_reserve(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refill_reserve(lake)
@@ -160,7 +162,7 @@ def test_affordable__are_the_smallest_that_fit_beside_what_the_reserve_lacks(
     assert affordable(lake, [1]) == []
 
 
-def test_compact__of_a_run_merges_what_fits_and_says_what_the_rest_takes(
+def test_compact__of_a_run_merges_the_groups_that_fit_and_reports_the_space_for_the_others(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = run_of(lake, SEGMENTS)
@@ -196,11 +198,11 @@ def test_is_full__of_space_inodes_and_quota_alone() -> None:
     assert not text_means_full("Permission denied (os error 13)")
 
 
-def test_room__of_a_folder_that_is_not_there_is_that_of_the_disk(tmp_path: Path) -> None:
+def test_free_space__of_a_missing_folder_is_that_of_its_disk(tmp_path: Path) -> None:
     assert free_space(str(tmp_path / "a" / "b")).endswith("bytes free")
 
 
-def test_dataset__of_any_name_does_not_meet_the_reserve(lake: Lake) -> None:
+def test_dataset__cannot_have_the_name_of_the_reserve(lake: Lake) -> None:
     ingest(lake, [contest("a", ["x", "y"])])
     assert Dataset.names(lake) == ["games"]
     with pytest.raises(ValueError, match="not starting with"):

@@ -1,4 +1,4 @@
-"""Merging segments, and removing a run: whoever reads, at any moment, reads the run or that there is none."""
+"""Merging segments, and deleting a run: at any moment a reader finds the whole run or no run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ROUNDS = "runs/run/rounds"
 
 
 def facts(run: Run) -> list[tuple]:
-    """What a run says of its rounds, however they lie in files."""
-    found = []
+    """The rounds of a run, whatever files they are in."""
+    rounds = []
     for segment in run.segments().segments:
         indices = range(segment.first_round, segment.stop_round)
         skipped = [index in segment.skipped for index in indices]
-        found += zip(indices, segment.contest_ids, segment.rows, segment.digests, skipped, strict=True)
-    return found
+        rounds += zip(indices, segment.contest_ids, segment.rows, segment.digests, skipped, strict=True)
+    return rounds
 
 
 def test_compact__merges_neighbours_and_the_run_reads_the_same(lake):
@@ -38,7 +38,7 @@ def test_compact__merges_neighbours_and_the_run_reads_the_same(lake):
     assert lake.list(ROUNDS) == sorted([*manifests, *data])
 
 
-def test_compact__lets_who_is_reading_read_on(lake):
+def test_compact__keeps_the_files_of_running_readers(lake):
     run = run_of(lake, SEGMENTS)
     reading = Run.open(lake, "run").iter_segments()
     tables = [next(reading)[1]]
@@ -47,7 +47,7 @@ def test_compact__lets_who_is_reading_read_on(lake):
     assert sum(table.num_rows for table in tables) == 36
 
 
-def test_compact__goes_on_growing_and_can_be_cut_inside_what_was_merged(lake):
+def test_compact__merged_runs_can_grow_and_be_truncated_inside_a_merged_segment(lake):
     run = run_of(lake, SEGMENTS)
     compact_run(run, rows=12)
     run.append(*rounds(9, [2]))
@@ -83,12 +83,12 @@ def test_compact__stops_at_a_damaged_file_and_names_it(lake):
     assert len(run.segments().segments) == 6
 
 
-def test_compact__needs_a_size_to_aim_at(lake):
+def test_compact__refuses_a_size_of_zero(lake):
     with pytest.raises(ValueError, match="rows must be >= 1, got 0"):
         compact_run(run_of(lake, SEGMENTS), rows=0)
 
 
-def test_delete__leaves_no_run_whenever_it_stops(lake):
+def test_delete__interrupted_at_any_step_leaves_no_run(lake):
     run = run_of(lake, SEGMENTS)
     run.write_snapshot(3, {"mu": rounds(0, [3])[0].column("mu").to_numpy()}, digest(3))
     watched = WatchedLake(lake)

@@ -70,7 +70,7 @@ def test_append__segments_read_back_as_written(lake):
     assert lake.list(ROUNDS) == [f"00000{n}.{end}" for n in (0, 3, 4) for end in ("json", "parquet")]
 
 
-def test_append__manifest_says_what_the_design_promises(lake):
+def test_append__manifest_has_the_documented_fields(lake):
     run_of(lake, [[3, 0]])
     facts = json.loads(lake.read_bytes(f"{ROUNDS}/000000.json"))
     assert (facts["format"], facts["first_round"], facts["n_rows"], facts["rows"]) == (1, 0, 3, [3, 0])
@@ -240,7 +240,7 @@ def test_truncate__stopped_anywhere_leaves_a_valid_prefix(lake, monkeypatch):
     assert lake.list(ROUNDS) == []
 
 
-def test_truncate__beyond_the_end_only_sweeps(lake):
+def test_truncate__beyond_the_end_deletes_only_leftover_files(lake):
     run = run_of(lake, [[2], [1]])
     lake.write_bytes(f"{ROUNDS}/000002.parquet", b"data without manifest")
     lake.write_bytes(f"{ROUNDS}/.tmp-12", b"torn")
@@ -273,7 +273,7 @@ def test_read__values_columns_and_an_empty_run(lake):
     assert run.read_rounds(columns=["mu", "player"]).to_pydict() == table.select(["mu", "player"]).to_pydict()
 
 
-def test_read__bytes_are_compared_when_asked(lake):
+def test_read__with_verify_compares_the_bytes(lake):
     run = run_of(lake, [[5], [5]])
     assert run.read_rounds(verify=True).num_rows == 10
     path = f"{ROUNDS}/000001.parquet"

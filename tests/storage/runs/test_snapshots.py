@@ -34,16 +34,16 @@ def beliefs(n, seed=1):
     }
 
 
-def assert_same(found, wanted):
-    assert list(found) == list(wanted)
-    for name, column in wanted.items():
+def assert_same(actual, expected):
+    assert list(actual) == list(expected)
+    for name, column in expected.items():
         if isinstance(column, tuple):
             offsets, values = column
-            assert found[name][0].dtype == np.int64
-            assert np.array_equal(found[name][0], offsets - offsets[0])
-            pair = (found[name][1], values[offsets[0] : offsets[-1]])
+            assert actual[name][0].dtype == np.int64
+            assert np.array_equal(actual[name][0], offsets - offsets[0])
+            pair = (actual[name][1], values[offsets[0] : offsets[-1]])
         else:
-            pair = (found[name], column)
+            pair = (actual[name], column)
         assert pair[0].dtype == pair[1].dtype
         assert pair[0].tobytes() == pair[1].tobytes()
         assert pair[0].flags.writeable
@@ -54,9 +54,9 @@ def test_snapshot__any_number_of_players_reads_back(run, monkeypatch, n):
     monkeypatch.setattr(snapshots, "_PART_PLAYERS", 8)
     columns = beliefs(n)
     run.write_snapshot(7, columns, "ab" * 16)
-    found, digest = Run.open(run.lake, "run").read_snapshot(7)
+    columns_read, digest = Run.open(run.lake, "run").read_snapshot(7)
     assert digest == "ab" * 16
-    assert_same(found, columns)
+    assert_same(columns_read, columns)
     parts = max(1, -(-n // 8))
     assert run.lake.list(FOLDER) == ["manifest.json", *(f"part-{part:04d}.arrow" for part in range(parts))]
 
@@ -93,7 +93,7 @@ def test_snapshot__columns_of_several_lengths_or_none_are_refused(run):
     assert run.snapshots() == []
 
 
-def test_snapshot__manifest_comes_last_and_without_it_there_is_none(lake, run):
+def test_snapshot__manifest_is_written_last_and_a_snapshot_without_one_does_not_exist(lake, run):
     watched = WatchedLake(lake)
     Run.open(watched, "run").write_snapshot(7, beliefs(3), "")
     assert watched.writes == [f"{FOLDER}/part-0000.arrow", f"{FOLDER}/manifest.json"]
@@ -110,13 +110,13 @@ def test_snapshot__a_second_one_replaces_the_first_in_full(run, monkeypatch):
     monkeypatch.setattr(snapshots, "_PART_PLAYERS", 8)
     run.write_snapshot(7, beliefs(30), "a")
     run.write_snapshot(7, beliefs(10, seed=2), "b")
-    found, digest = run.read_snapshot(7)
+    columns_read, digest = run.read_snapshot(7)
     assert digest == "b"
-    assert_same(found, beliefs(10, seed=2))
+    assert_same(columns_read, beliefs(10, seed=2))
     assert len(run.lake.list(FOLDER)) == 3
 
 
-def test_snapshot__torn_replacement_does_not_pass_for_the_old_one(lake, run):
+def test_snapshot__torn_replacement_is_not_read_as_the_old_one(lake, run):
     run.write_snapshot(7, beliefs(3), "a")
     with pytest.raises(LakeError, match="disk full"):
         Run.open(WatchedLake(lake, fail_at=0, done=True), "run").write_snapshot(7, beliefs(3, seed=2), "b")
