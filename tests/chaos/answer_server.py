@@ -1,4 +1,4 @@
-"""A site on this machine that answers some requests with exactly the bytes that a case has, at their pace."""
+"""A site on this machine that responds to some requests with the exact bytes of a case, at a given rate."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from chaos.shrinking import BYTES
 
 __all__ = ["AnswerServer", "answer_server"]
 
-HOLD_SECONDS = 5.0  # how long a connection is held without a word; no client waits that long
+HOLD_SECONDS = 5.0  # a connection is held for this time without a response; the client's timeout is shorter
 _GZIP = 31  # as zlib counts formats and windows
-PIECES = 200  # of an answer that drips, at most
+PIECES = 200  # maximum number of pieces of a slow response
 
 
 class AnswerServer:
-    """Answers in the order of the requests.
+    """Responds to requests in their order.
 
     Attributes
     ----------
     url : str
         Its address.
     honest : dict of str to bytes
-        Answers by path.
+        Valid responses by path.
     replies : dict of int to dict
-        What is answered to requests of some numbers instead, see :meth:`script`: ``head`` (latin-1), ``body`` (bytes),
-        ``mebibytes`` (of zeros, gzipped ``layers`` times, behind the body), ``pace`` (seconds from byte to byte) and
+        Other responses to the requests with some numbers, see :meth:`script`: ``head`` (latin-1), ``body`` (bytes),
+        ``mebibytes`` (of zeros, gzipped ``layers`` times, after the body), ``pace`` (seconds between bytes) and
         ``end`` (``close``, ``reset`` or ``hold``).
     requests : int
-        How many came.
+        Number of requests.
     """
 
     def __init__(self, listening: socket.socket) -> None:
@@ -47,13 +47,13 @@ class AnswerServer:
         self.ended = threading.Event()
 
     def script(self, replies: dict[int, dict[str, Any]]) -> None:
-        """Answer so from now on, and count requests from 0. What takes time to make is made here."""
+        """Set the replies from now on, and count requests from 0. Large bodies are made here, not at the request."""
         for reply in replies.values():
             _zeros(reply["mebibytes"], reply["layers"])
         self.replies, self.requests = replies, 0
 
     def serve(self) -> None:
-        """Until the socket is closed."""
+        """Serve until the socket is closed."""
         with suppress(OSError):
             while True:
                 connection, _ = self._listening.accept()
@@ -98,7 +98,7 @@ class AnswerServer:
 
 @contextmanager
 def answer_server() -> Iterator[AnswerServer]:
-    """A server on the loopback, for as long as the block lasts."""
+    """A server on the loopback, for the length of the block."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         made = AnswerServer(listening)
         thread = threading.Thread(target=made.serve)
@@ -113,7 +113,7 @@ def answer_server() -> Iterator[AnswerServer]:
 
 @cache
 def _zeros(mebibytes: int, layers: int) -> bytes:
-    """Gzipped zeros; never all at once, as the memory of this process is measured."""
+    """Gzipped zeros, made in pieces because the memory of this process is measured."""
     if not mebibytes:
         return b""
     squeeze, piece = zlib.compressobj(wbits=_GZIP), bytes(2**20)

@@ -1,4 +1,4 @@
-"""Sites that answer anything: contests come in or an error says what was wrong, in time and with bounded memory."""
+"""Sites with arbitrary responses: contests are ingested or an error is raised, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from ranklake.storage import Dataset, Lake, LakeError
 __all__ = ["check", "draw"]
 
 ATTEMPT_SECONDS, QUIET_SECONDS, ATTEMPTS = 0.5, 0.3, 2  # instead of ten minutes, one minute, and six
-HONEST_SECONDS = 20.0  # for an honest answer, on a machine under load
-MARGIN_SECONDS = 5.0  # of a machine under load, for all of an ingestion
+HONEST_SECONDS = 20.0  # for a valid response, on a machine under load
+MARGIN_SECONDS = 5.0  # of a machine under load, for a whole ingestion
 MAX_BYTES = 2 * 2**20
 MORE_MEMORY = 64 * 2**20  # bytes; of an ingestion of a few kilobytes
 LONGEST_MESSAGE = 2000
 
 
 class _Clock(Clock):
-    """The time, at some date; to sleep takes none."""
+    """A clock at a given date; sleeping only advances it."""
 
     def __init__(self, now: float) -> None:
         self._ahead = now - time.time()
@@ -51,7 +51,7 @@ class _Clock(Clock):
 
 
 def draw(seed: int) -> dict[str, Any]:
-    """A site, and what is answered to requests of some numbers; ``known`` says whether all was ingested before."""
+    """A site, and the replies to the requests with some numbers; ``known``: all contests were ingested before."""
     dice = random.Random(seed)
     site = dice.choice(list(conversations()))
     honest = [body for _, body in conversations()[site].answers]
@@ -81,32 +81,32 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     except (SourceError, LakeError) as error:
         failed = error
     except Exception as error:
-        raise Violation(f"an answer ends in {type(error).__name__}", traceback.format_exc()) from None
+        raise Violation(f"a response raises {type(error).__name__}", traceback.format_exc()) from None
     seconds, more = time.monotonic() - began, _memory_peak() - memory
     world.counts["requests"] += server.requests
     if seconds > MARGIN_SECONDS + 2 * ATTEMPT_SECONDS * server.requests:
-        raise Violation("an answer takes too long", f"{seconds:.1f} s, {server.requests} requests; {failed}")
+        raise Violation("a response takes too long", f"{seconds:.1f} s, {server.requests} requests; {failed}")
     if more > MORE_MEMORY:
-        raise Violation("an answer takes too much memory", f"{more / 2**20:.0f} MiB; {failed}")
+        raise Violation("a response takes too much memory", f"{more / 2**20:.0f} MiB; {failed}")
     if failed is not None:
-        _check_told(str(failed))
+        _check_message(str(failed))
         if what_counts(path) != before:
-            raise Violation("an answer that is refused changes the data set", str(failed))
+            raise Violation("a refused response changes the data set", str(failed))
     _check_sound(lake)
     server.script({})
     _wait_for(HONEST_SECONDS, HONEST_SECONDS)
     try:
         _ingest(lake, server, site)
     except Exception:
-        raise Violation("honest answers after it are refused", traceback.format_exc()) from None
-    found = Dataset.open(lake, site).contests.column("contest_id").to_pylist()
-    if lost := [name for name in conversations()[site].contests if name not in found]:
-        raise Violation("honest answers after it do not come in", f"{lost} of {found}; before: {failed}")
+        raise Violation("later valid responses are refused", traceback.format_exc()) from None
+    existing = Dataset.open(lake, site).contests.column("contest_id").to_pylist()
+    if lost := [name for name in conversations()[site].contests if name not in existing]:
+        raise Violation("later valid responses are not ingested", f"{lost} of {existing}; before: {failed}")
     _check_sound(lake)
 
 
 def _ingest(lake: Lake, server: AnswerServer, site: str) -> int:
-    """Ask for everything; how many participations there are then."""
+    """Request all documents; returns the number of participations afterwards."""
     client = Client(site, server.url, interval_seconds=1.0, clock=_Clock(conversations()[site].now),
                     max_bytes=MAX_BYTES)  # fmt: skip
     ingest_source(lake, site, client=client, base_url=server.url, again=True)
@@ -115,14 +115,14 @@ def _ingest(lake: Lake, server: AnswerServer, site: str) -> int:
     return sum(Dataset.open(lake, site).contests.column("n_players").to_pylist())
 
 
-def _check_told(words: str) -> None:
-    if not words.isprintable() or len(words) > LONGEST_MESSAGE:
-        raise Violation("an answer ends in a message that no terminal should show", repr(words[:3000]))
+def _check_message(message: str) -> None:
+    if not message.isprintable() or len(message) > LONGEST_MESSAGE:
+        raise Violation("the error of a response is too long or not printable", repr(message[:3000]))
 
 
 def _check_sound(lake: Lake) -> None:
     if problems := list(Verifier(lake).everything()):
-        raise Violation("verify finds damage after an answer", "\n".join(problems))
+        raise Violation("verify finds damage after a response", "\n".join(problems))
 
 
 def _wait_for(response_seconds: float, quiet_seconds: float) -> None:
@@ -133,11 +133,11 @@ def _wait_for(response_seconds: float, quiet_seconds: float) -> None:
 
 
 def _memory_peak(reset: bool = False) -> int:
-    """Most bytes of memory that this process had since the last reset; 0 where Linux does not tell."""
+    """Peak memory of this process since the last reset, bytes; 0 if it is unknown, as on other systems than Linux."""
     try:
         if reset:
             Path("/proc/self/clear_refs").write_text("5")
-        found = re.search(r"VmHWM:\s*([0-9]+) kB", Path("/proc/self/status").read_text())
+        match = re.search(r"VmHWM:\s*([0-9]+) kB", Path("/proc/self/status").read_text())
     except OSError:
         return 0
-    return int(found[1]) * 1024 if found else 0
+    return int(match[1]) * 1024 if match else 0

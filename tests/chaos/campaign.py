@@ -1,4 +1,4 @@
-"""A run of the suite: cases of all kinds in turn, each by its share of the time, and a report."""
+"""A run of the suite: cases of all kinds, each with its share of the time, and a report."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from chaos.workers import Worker
 __all__ = ["Campaign", "replay"]
 
 SHRINKING_SECONDS = 30.0
-SHRUNK = 3  # so many cases of one kind and rule are made smaller; more would tell nothing new
-SHOWN = 3000  # characters of a case
-TICK_SECONDS = 20.0  # between lines that tell how far it is
+SHRUNK = 3  # number of cases of one kind and rule that are made smaller
+SHOWN = 3000  # maximum length of a printed case, characters
+TICK_SECONDS = 20.0  # between lines of progress
 COUNTS = ("kills", "in time", "pauses", "faults", "requests", "commands", "records")
 
 
@@ -31,15 +31,15 @@ class Campaign:
     Parameters
     ----------
     seconds
-        How long cases are begun.
+        Time in which new cases are begun.
     cases
-        So many of each kind instead.
+        Number of cases of each kind, in place of a time.
     workers
-        How many processes try cases.
+        Number of processes.
     limit
-        Seconds for one case, in place of its kind's.
+        Seconds for one case, in place of the limit of its kind.
     failures
-        Folder into which cases that fail are written.
+        Folder for the files of failed cases.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Campaign:
         self._ending = False
 
     def run(self, summary: Path | None = None) -> int:
-        """Try cases until the time is over; report, and return the exit code."""
+        """Run cases until the time is over; print a report, and return the exit code."""
         how_long = f"{self._cases} cases of each kind" if self._cases else f"{self._seconds / 60:g} minutes"
         print(f"chaos: seed {self._seed}, {how_long}, {self._n_workers} processes", flush=True)
         began, interrupted = time.monotonic(), False
@@ -102,7 +102,7 @@ class Campaign:
         return 1 if self._violations or self._faults or interrupted else 0
 
     def _work(self, worker: Worker) -> None:
-        """What a thread does: one case after another."""
+        """Run cases in one thread until the end."""
         try:
             while (case := self._draw()) is not None:
                 began = time.monotonic()
@@ -120,7 +120,7 @@ class Campaign:
             worker.close()
 
     def _draw(self) -> Case | None:
-        """The next case: of the kind that is farthest behind its share."""
+        """The next case, of the kind that is farthest behind its share."""
         with self._lock:
             kinds = [kind for kind in self._kinds if self._cases is None or self._next[kind.name] < self._cases]
             if self._ending or not kinds or (self._cases is None and time.monotonic() > self._stop_at):
@@ -128,11 +128,11 @@ class Campaign:
             kind = min(kinds, key=lambda kind: self._spent[kind.name] / (kind.share or 1.0))
             number = self._next[kind.name]
             self._next[kind.name] += 1
-            self._spent[kind.name] += 1e-3  # of two threads that ask at once, each begins with a kind of its own
+            self._spent[kind.name] += 1e-3  # two concurrent threads begin with different kinds
             return Case(kind.name, case_seed(self._seed, kind.name, number))
 
     def _file(self, worker: Worker, result: Result) -> None:
-        """Count what came of a case, and make one that fails smaller."""
+        """Count the result of a case, and make a failed case smaller."""
         kind = result.case.kind
         with self._lock:
             self._counts[kind].update(result.counts)
@@ -144,7 +144,7 @@ class Campaign:
             return
         path = self._failures / f"chaos-{kind}-{result.case.seed}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(result.case.to_json() + "\n")  # at once, should it be interrupted
+        path.write_text(result.case.to_json() + "\n")  # before shrinking, which may be interrupted
         if not again:
             result = smallest(worker, result)
             path.write_text(result.case.to_json() + "\n")
@@ -153,8 +153,8 @@ class Campaign:
             self._violations.append({"kind": kind, "seed": case.seed, "rule": result.rule, "file": str(path)})
             print(f"chaos: VIOLATION {kind}, seed {case.seed}: {result.rule}; replay with --replay {path}", flush=True)
             if not again:
-                told = case.to_json()
-                print(f"{result.detail.rstrip()}\n{f'case: {told}' if len(told) < SHOWN else ''}", flush=True)
+                text = case.to_json()
+                print(f"{result.detail.rstrip()}\n{f'case: {text}' if len(text) < SHOWN else ''}", flush=True)
 
     def _line(self) -> str:
         with self._lock:
@@ -178,9 +178,9 @@ class Campaign:
 
 
 def smallest(worker: Worker, result: Result) -> Result:
-    """The smallest case that was found to fail in the same way."""
+    """The smallest known case that fails with the same rule."""
     best, tries = result, KINDS[result.case.kind].tries
-    if result.case.parameters is None:  # the process did not live to tell them
+    if result.case.parameters is None:  # the process ended before it returned them
         best.case = worker.run(result.case, only_draw=True).case
 
     def fails(parameters: dict[str, object]) -> bool:
@@ -198,7 +198,7 @@ def smallest(worker: Worker, result: Result) -> Result:
 
 
 def replay(case: Case, limit: float | None) -> int:
-    """Try one case again, say what came of it, and return the exit code."""
+    """Run one case again, print its result, and return the exit code."""
     scratch = Path(tempfile.mkdtemp(prefix="ranklake-chaos-"))
     worker = Worker(scratch / "0", limit)
     try:

@@ -1,4 +1,4 @@
-"""A case: what is tried, small enough for a file, and what came of it."""
+"""A case, small enough for a file, and its result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["Case", "Result", "Violation", "case_seed"]
 
-LONGEST = 4000  # characters of a detail that are kept
+LONGEST = 4000  # maximum length of a stored detail, characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,9 @@ class Case:
     kind : str
         A key of ``kinds.KINDS``.
     seed : int
-        What the parameters are drawn from.
+        Seed of the parameters.
     parameters : dict, optional
-        A JSON value that says all that is tried; None before it is drawn.
+        A JSON value that describes the whole case; None before it is drawn.
     """
 
     kind: str
@@ -44,8 +44,8 @@ class Case:
             The file holds something else.
         """
         try:
-            found = json.loads(path.read_bytes())
-            return cls(str(found["kind"]), int(found["seed"]), found["parameters"])
+            fields = json.loads(path.read_bytes())
+            return cls(str(fields["kind"]), int(fields["seed"]), fields["parameters"])
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} is not the file of a case ({error!r}); run.py writes such files") from None
 
@@ -54,14 +54,14 @@ class Case:
 
 
 class Violation(Exception):
-    """Something that must never be.
+    """An invariant does not hold.
 
     Parameters
     ----------
     rule
-        What was broken, in words that are the same for all cases that break it: shrinking keeps it.
+        The violated rule, as the same text for all cases that violate it: shrinking keeps it.
     detail
-        What was seen.
+        The observed values.
     """
 
     def __init__(self, rule: str, detail: str = "") -> None:
@@ -71,16 +71,16 @@ class Violation(Exception):
 
 @dataclass(slots=True)
 class Result:
-    """What came of a case.
+    """The result of a case.
 
     Attributes
     ----------
     rule, detail : str
-        See :class:`Violation`; the rule is empty if nothing was violated.
+        See :class:`Violation`; the rule is empty without a violation.
     counts : dict of str to int
-        What was done: kills, pauses, faults, requests, records, ...
+        Numbers of kills, pauses, faults, requests, records, ...
     seconds : float
-        How long it took.
+        Duration.
     """
 
     case: Case
@@ -94,10 +94,10 @@ class Result:
 
     @classmethod
     def of_json(cls, text: str) -> Result:
-        found = json.loads(text)
-        return cls(Case(**found.pop("case")), **found)
+        fields = json.loads(text)
+        return cls(Case(**fields.pop("case")), **fields)
 
 
 def case_seed(seed: int, kind: str, number: int) -> int:
-    """The seed of the case of a number, from 0, of a kind."""
+    """The seed of case ``number``, from 0, of a kind."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{kind}/{number}".encode()).digest()[:5])

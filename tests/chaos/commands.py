@@ -1,6 +1,6 @@
-"""Random commands of a lake's life, and the contests and feeds that they read.
+"""Random commands on a lake, and the contests and feeds that they read.
 
-A command is a list of words as on the command line, without ``--lake``; ``{first}`` stands for the path of a source.
+A command is a list of words as on the command line, without ``--lake``; ``{first}`` stands for a path.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from chaos.world import World
 from helpers.command_server import CommandServer, open_command_server
 from helpers.life import CONTESTS, SETTINGS, SOURCES, write_source
 
-__all__ = ["DATASET", "DATASET_WRITERS", "RUN_WRITERS", "Words", "a_life", "command_server", "one", "told"]
+__all__ = [
+    "DATASET",
+    "DATASET_WRITERS",
+    "RUN_WRITERS",
+    "Words",
+    "command_server",
+    "draw_command",
+    "draw_commands",
+    "with_paths",
+]
 
 Words: TypeAlias = list[str]
 
@@ -24,7 +33,7 @@ DATASET = ["--dataset", "games"]
 RATE = ["rate", *DATASET, "--run", "run"]
 SYSTEMS = ("elo-mmr", "elo", "glicko")
 
-# Every command imports what it needs when it runs: here it is there already.
+# Commands import modules when they need them; here the modules are imported before.
 WARM = f"""
 import deltalake
 import ranklake.flows.rating.chain
@@ -58,7 +67,7 @@ FEEDS = {  # rounds of TopCoder: division, points of each coder
 
 
 def command_server(world: World) -> CommandServer:
-    """What starts commands at once."""
+    """The server that starts commands without delay."""
 
     def made() -> AbstractContextManager[CommandServer]:
         return open_command_server(SETTINGS + WARM)
@@ -66,25 +75,25 @@ def command_server(world: World) -> CommandServer:
     return world.once("command_server", made)
 
 
-def told(world: World, command: Words) -> Words:
+def with_paths(world: World, command: Words) -> Words:
     """A command with the paths of its sources."""
     folder = world.once("sources", lambda: _sources(world.folder / "sources"))
     names = {f"{{{name}}}": str(folder / name) for name in [*SOURCES, *FEEDS]}
     return [names.get(word, word) for word in command]
 
 
-def a_life(dice: random.Random, n: int) -> list[Words]:
-    """So many commands; the first ones make a data set and a run."""
+def draw_commands(dice: random.Random, n: int) -> list[Words]:
+    """``n`` commands; the first ones make a data set and a run."""
     life = [["ingest", "files", "{first}", *DATASET], list(RATE)]
     while len(life) < n:
-        life.append(one(dice))
+        life.append(draw_command(dice))
         if dice.random() < 0.3:
             life.append(list(RATE))
     return life[:n]
 
 
-def one(dice: random.Random) -> Words:
-    """Any command."""
+def draw_command(dice: random.Random) -> Words:
+    """A random command."""
     kinds = [_ingest, _amend, _rate, _publish, _compact, _follow, _feed, _read, _delete]
     return dice.choices(kinds, [4, 5, 3, 3, 3, 2, 2, 1, 1])[0](dice)
 
@@ -95,7 +104,7 @@ def _ingest(dice: random.Random) -> Words:
 
 
 def _amend(dice: random.Random) -> Words:
-    """A correction by hand."""
+    """A manual correction."""
     contest = dice.choice(CONTESTS[:24])
     handles = contest.handles.to_pylist()
     kind = dice.choice(["out", "out", "undo", "alias", "unalias", "remove"])
@@ -148,7 +157,7 @@ def _delete(dice: random.Random) -> Words:
     return ["delete", *which, "--yes"]
 
 
-# Commands that take over with --steal if they are told to, by what they hold.
+# Commands with the option --steal, by the folder whose lease they hold.
 DATASET_WRITERS = (_ingest, _compact)
 RUN_WRITERS = (_rate, _compact)
 

@@ -1,4 +1,4 @@
-"""What honest sites answer, in the order of the requests."""
+"""Valid responses of sites, in the order of the requests."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ DAY = 1_500_000_000
 
 
 class Conversation(NamedTuple):
-    """With one site.
+    """The requests and responses of one site.
 
     Attributes
     ----------
     now : float
-        When it is held, UTC seconds since the epoch.
+        Time of the requests, UTC seconds since the epoch.
     answers : tuple of (str, bytes)
-        Path and answer, in order.
+        Path and response, in order.
     contests : tuple of str
-        What an ingestion of them makes.
+        Ids of the contests in the responses.
     """
 
     now: float
@@ -34,7 +34,7 @@ class Conversation(NamedTuple):
 
 @cache
 def conversations() -> dict[str, Conversation]:
-    """Each site's."""
+    """The conversation with each site."""
     listed = {"id": 7, "name": "Round 7", "phase": "FINISHED", "durationSeconds": 7200, "startTimeSeconds": DAY}
     ranked = changes(7, ("a", 1), ("b", 2), ("c", 2), ("d", 4))
     row = {"score": 2.0, "cumulative_time": 1, "tiebreaker": 0.0, "new_rating": 1, "is_disqualified": False}

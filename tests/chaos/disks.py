@@ -1,4 +1,4 @@
-"""Writes that fail, and disks that are full: one line says so, the last commit stays whole, deletion still works."""
+"""Failed writes and full disks: the command fails with one line, the last commit stays valid, deletion works."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.cases import Violation
-from chaos.commands import Words, a_life, command_server, one, told
+from chaos.commands import Words, command_server, draw_command, draw_commands, with_paths
 from chaos.lives import Step, check_content, check_ended, check_sound, content, lives
 from chaos.world import World
 from helpers.command_server import ERRORS, Ended
@@ -20,21 +20,21 @@ __all__ = ["check", "draw"]
 DELETE: Words = ["delete", "--run", "run", "--yes"]
 WORDS = {"EACCES": "Permission denied", "EIO": "Input/output error"}
 FULL = "o space "  # left on device; to merge more files
-LONGEST_KIB = 150  # left free on the small disk, at most
+LONGEST_KIB = 150  # maximum free space on the small disk
 
 
 def draw(seed: int) -> dict[str, Any]:
-    """A life, whose last command meets a disk that fails once (``at`` an operation), or is full from then on.
+    """Commands of which the last one runs on a disk that fails once (``at`` an operation), or is full from then on.
 
-    On the small disk ``at`` is what is left free, in KiB. Then either a run is deleted on the full disk, or there is
-    room again and the command is run again.
+    On the small disk ``at`` is the free space, in KiB. Then either a run is deleted on the full disk, or space is freed
+    and the command is run again.
     """
     dice = random.Random(seed)
-    prelude = a_life(random.Random(dice.randrange(12)), dice.choice([2, 4]))
+    prelude = draw_commands(random.Random(dice.randrange(12)), dice.choice([2, 4]))
     how = dice.choice(["torn", *ERRORS, "full", "full", "small", "small", "small"])
     at = dice.randrange(LONGEST_KIB) if how == "small" else dice.randrange(1000)
     then = dice.choice(["delete", "again", "again"])
-    return {"prelude": prelude, "command": one(dice), "how": how, "at": at, "then": then}
+    return {"prelude": prelude, "command": draw_command(dice), "how": how, "at": at, "then": then}
 
 
 def check(world: World, parameters: dict[str, Any]) -> None:
@@ -51,8 +51,8 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     try:
         ended = _run(world, command, lake, how, at % max(len(alone.operations), 1))
         world.counts["faults"] += 1
-        _check_told(ended, command, alone, how, lake)
-        check_sound(lake, f"after {command[0]} met a disk that fails")
+        _check_reported(ended, command, alone, how, lake)
+        check_sound(lake, f"after {command[0]} on a disk that fails")
         if (
             parameters["then"] == "delete"
             and how in ("full", "small")
@@ -67,7 +67,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
                 raise Violation("delete on a full disk does not delete", ended.err)
             return
         filler.unlink(missing_ok=True)
-        ended = command_server(world).run(*told(world, command), "--lake", str(lake))
+        ended = command_server(world).run(*with_paths(world, command), "--lake", str(lake))
         check_ended(ended, command)
         words = f"{' '.join(command)}: exit {ended.code}\n{ended.err}"
         check_content(content(lake), alone.content, f"{command[0]} after a fault does not end as if undisturbed", words)
@@ -79,20 +79,20 @@ def check(world: World, parameters: dict[str, Any]) -> None:
 
 def _run(world: World, command: Words, lake: Path, how: str, at: int) -> Ended:
     faults = {} if how == "small" else {"at": at, "how": how}
-    return command_server(world).run(*told(world, command), "--lake", str(lake), **faults)
+    return command_server(world).run(*with_paths(world, command), "--lake", str(lake), **faults)
 
 
-def _check_told(ended: Ended, command: Words, alone: Step, how: str, lake: Path) -> None:
-    """Either it has done its work, or a line says what was refused."""
+def _check_reported(ended: Ended, command: Words, alone: Step, how: str, lake: Path) -> None:
+    """Check that the command succeeded, or failed with the error of the disk."""
     check_ended(ended, command)
     words = f"{' '.join(command)}: exit {ended.code}\n{ended.err}"
     if ended.code == 0:
-        check_content(content(lake), alone.content, f"{command[0]} says it is done, on a disk that fails", words)
+        check_content(content(lake), alone.content, f"{command[0]} on a disk that fails succeeds with a fault", words)
     elif command[0] != "verify" and alone.ended.code == 0 and WORDS.get(how, FULL) not in ended.err:
-        raise Violation(f"{command[0]} does not say what the disk refused", words)
+        raise Violation(f"{command[0]} does not print the error of the disk", words)
 
 
 def _fill(filler: Path, free: int) -> None:
-    """Leave so many bytes free."""
+    """Leave ``free`` bytes free on the disk."""
     facts = os.statvfs(filler.parent)
     filler.write_bytes(bytes(max(facts.f_bavail * facts.f_frsize - free, 0)))

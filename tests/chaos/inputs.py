@@ -1,4 +1,4 @@
-"""Files that are almost as they should be: each is ingested, or refused in one line that names it."""
+"""Almost valid files: each is ingested, or refused with one line that names it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ranklake.storage import Lake, LakeError
 __all__ = ["FORMATS", "check_input", "write_input"]
 
 MAX_SECONDS = 10.0
-MAX_BYTES = 2**29  # that one input may add to the most memory that the process ever had
+MAX_BYTES = 2**29  # maximum increase of the peak memory by one input
 
 Files = list[tuple[str, bytes]]
 ODD_NAMES = (
@@ -43,7 +43,7 @@ ODD_FILES = (
     "", ".json", "/0.json", "../0.json", "a\\b.json", "0.JSON", "x.json/", "é.json", "00.json", "set/0.json",
     "con.json", "x" * 300 + ".json", "a/" * 200 + "1.json", "1.json\0.txt", "set/1.zip", "99999999999999999999.json",
 )  # fmt: skip
-# Bytes that mean something to one of the formats.
+# Bytes with a meaning in one of the formats.
 SPLICES = (
     b"\0", b"\0" * 600, b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\xed\xa0\x80",
     b"\r", b"\n", b"\r\n", b'"', b"'", b",",
@@ -60,15 +60,15 @@ def check_input(seed: int, folder: Path) -> str | None:
     Parameters
     ----------
     seed
-        Says everything about the file and how it is read.
+        Seed of the file and of the options.
     folder
-        Empty; gets the file and a lake.
+        An empty folder for the file and a lake.
 
     Returns
     -------
     str or None
-        What is wrong with the answer: an exception of another kind, a message that does not name the file or has more
-        than one line, too much memory or time. None if it is as it should be.
+        The violation: an exception of another kind, a message that does not name the file or has more than one line,
+        too much memory or time. None without a violation.
     """
     rng = random.Random(seed)
     form = rng.choice(sorted(FORMATS))
@@ -102,7 +102,7 @@ def check_input(seed: int, folder: Path) -> str | None:
 
 
 def write_input(form: str, rng: random.Random, folder: Path) -> Path:
-    """Write a file of a format, with a few faults in what it holds, or in its bytes, or none."""
+    """Write a file of a format, with a few faults in its values, or in its bytes, or none."""
     path = folder / f"input.{form}"
     kind = rng.choice(["contents", "bytes", "both", "none"] if rng.random() < 0.97 else ["none"])
     odd = kind in ("contents", "both")
@@ -300,7 +300,7 @@ def _spoiled(rng: random.Random, raw: bytes) -> bytes:
 
 
 def _peak() -> int:
-    """The most memory that this process ever had, in bytes; 0 where the platform does not say."""
+    """Peak memory of this process, bytes; 0 if the platform does not report it."""
     try:
         import resource
     except ImportError:  # Windows

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from chaos.cases import Violation
-from chaos.commands import Words, a_life, command_server, told
+from chaos.commands import Words, command_server, draw_commands, with_paths
 from chaos.lives import Step, check_content, check_ended, check_sound, content, lives
 from chaos.world import World
 from helpers.command_server import Ended
@@ -17,18 +17,18 @@ MOMENT_SECONDS = 0.3
 
 
 def draw(seed: int) -> dict[str, Any]:
-    """A life, and for each command where it is killed: ``at`` counts operations, or microseconds of a moment."""
+    """Commands, each with the place at which it is killed: ``at`` is an operation, or a time in microseconds."""
     dice = random.Random(seed)
     steps = []
-    for command in a_life(dice, dice.randint(3, 8)):
+    for command in draw_commands(dice, dice.randint(3, 8)):
         kills = [strike(dice, command) for _ in range(dice.choice([0, 1, 1, 2]))]
         steps.append({"command": command, "kills": kills})
     return {"steps": steps}
 
 
 def strike(dice: random.Random, command: Words) -> dict[str, Any]:
-    """How and where a command is killed."""
-    # Delta's own writes are no operations that are seen here.
+    """The way and the place in which a command is killed."""
+    # Writes of the Delta library are not among the observed operations.
     if dice.random() < (0.6 if command[0] in ("publish", "follow") else 0.1):
         return {"how": "moment", "at": dice.randrange(int(MOMENT_SECONDS * 1e6))}
     return {"how": dice.choice(["kill", "kill", "halfway"]), "at": dice.randrange(1000)}
@@ -40,7 +40,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     commands = [step["command"] for step in steps]
     for number, step in enumerate(steps):
         undisturbed = lives(world).after(commands[: number + 1])
-        arguments = (*told(world, step["command"]), "--lake", str(lake))
+        arguments = (*with_paths(world, step["command"]), "--lake", str(lake))
         for kill in step["kills"]:
             ended = _killed(world, arguments, undisturbed, kill)
             world.counts["kills"] += 1
@@ -49,10 +49,10 @@ def check(world: World, parameters: dict[str, Any]) -> None:
         ended = command_server(world).run(*arguments)
         world.counts["commands"] += 1
         check_ended(ended, step["command"])
-        found, words = content(lake), f"{' '.join(step['command'])}: exit {ended.code}\n{ended.err}"
+        actual, words = content(lake), f"{' '.join(step['command'])}: exit {ended.code}\n{ended.err}"
         rule = f"{step['command'][0]} after a kill does not end as if undisturbed"
-        check_content(found, undisturbed.content, rule, words)
-        # What was done before the kill need not be done again, and some commands then say so.
+        check_content(actual, undisturbed.content, rule, words)
+        # Work before the kill need not be repeated, and some commands then print another message.
         if ended.code != undisturbed.ended.code and not (ended.code == 1 and step["kills"]):
             raise Violation(f"{step['command'][0]} after a kill exits with another code", words)
         check_sound(lake, f"after a kill of {step['command'][0]} and the command again")

@@ -1,4 +1,4 @@
-"""The kinds of cases, their shares of the time and where their code is; nothing of that is imported here."""
+"""The kinds of cases, their shares of the time and their modules, which are not imported here."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Kind:
     Attributes
     ----------
     name : str
-        Of the kind and of its module, which has ``draw(seed)``, the parameters of a case, and
+        Name of the kind and of its module, which has ``draw(seed)``, the parameters of a case, and
         ``check(world, parameters)``, which raises :class:`Violation`.
     about : str
-        What is tried.
+        Description.
     share : float
-        Of the time, relative to the others; 0 only if it is asked for by name.
+        Share of the time, relative to the other kinds; a kind with 0 runs only if it is selected by name.
     seconds : float
-        How long one case may take.
+        Time limit of one case.
     by_seed : str
-        Function of a module that has no parameters: ``(seed, folder) -> str | None``, what was violated.
+        Function of a module without parameters: ``(seed, folder) -> str | None``, which returns the violation.
     needs_folder : bool
-        Whether that function takes a folder; if not, it takes a seed alone.
+        Whether that function takes a folder, or only a seed.
     tries : int
-        How often a case is repeated while it is shrunk, because it does not fail each time.
+        Number of repetitions of a case while it is shrunk, for cases that do not fail each time.
     """
 
     name: str
@@ -51,19 +51,19 @@ class Kind:
         return drawn
 
     def check(self, world: Any, seed: int, parameters: dict[str, Any]) -> None:
-        """Try a case.
+        """Run a case.
 
         Raises
         ------
         Violation
-            Something was violated.
+            An invariant does not hold.
         """
         if not self.by_seed:
             self._module().check(world, parameters)
             return
         check: Callable[..., str | None] = getattr(self._module(), self.by_seed)
-        if said := check(seed, *([world.fresh_folder()] if self.needs_folder else [])):
-            raise Violation(self.name, said)
+        if violation := check(seed, *([world.fresh_folder()] if self.needs_folder else [])):
+            raise Violation(self.name, violation)
 
     def _module(self) -> Any:
         return importlib.import_module(f"chaos.{self.name}")

@@ -1,4 +1,4 @@
-"""Undisturbed lives to compare with, and what of a lake is compared."""
+"""Undisturbed sequences of commands for comparison, and the comparison of lakes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 from chaos.cases import Violation
-from chaos.commands import Words, command_server, told
+from chaos.commands import Words, command_server, with_paths
 from chaos.world import World
 from helpers.command_server import Ended
 from helpers.lakes import same_tables
@@ -23,12 +23,12 @@ from ranklake.storage import Lake
 
 __all__ = ["Content", "Lives", "Step", "check_content", "check_ended", "check_sound", "content", "lives"]
 
-KEPT = 120  # states of lakes, each some hundred kilobytes
+KEPT = 120  # cached states of lakes, each some hundred kilobytes
 EXITS = (0, 1)
 
 
 class Content(NamedTuple):
-    """What of a lake counts: files to the byte, published tables to the bit."""
+    """The compared content of a lake: files to the byte, published tables to the bit."""
 
     files: dict[str, bytes]
     tables: dict[str, pa.Table]
@@ -36,16 +36,16 @@ class Content(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command of an undisturbed life.
+    """One command of an undisturbed sequence.
 
     Attributes
     ----------
     before, after : Path
-        The lake then. Nobody may change it.
+        The lake before and after the command. It must not be changed.
     content : Content
-        What counts of it after the command.
+        The compared content of the lake after the command.
     ended : Ended
-        How it ended.
+        Exit code and output of the command.
     """
 
     command: Words
@@ -56,17 +56,17 @@ class Step:
 
     @property
     def operations(self) -> list[str]:
-        """What it did to the files of the lake."""
+        """The operations of the command on the files of the lake."""
         return self.ended.operations
 
     @property
     def writes(self) -> list[int]:
         """Numbers of the operations that write into a file."""
-        return [number for number, what in enumerate(self.operations) if what.startswith("write ")]
+        return [number for number, operation in enumerate(self.operations) if operation.startswith("write ")]
 
 
 class Lives:
-    """Lakes after sequences of commands, each computed once while there is room."""
+    """Lakes after sequences of commands, cached."""
 
     def __init__(self, world: World) -> None:
         self._world, self._folder, self._number = world, world.fresh_folder("lives"), 0
@@ -75,12 +75,12 @@ class Lives:
         self.start.mkdir()
 
     def after(self, commands: Sequence[Words]) -> Step:
-        """The last of some commands, at least one.
+        """The last step of a sequence of at least one command.
 
         Raises
         ------
         Violation
-            One shows a traceback, or the lake is damaged afterwards.
+            A command has a traceback, or the lake is damaged afterwards.
         """
         key = tuple(map(tuple, commands))
         if key in self._known:
@@ -90,7 +90,7 @@ class Lives:
         self._number += 1
         lake = self._folder / str(self._number)
         put(before, lake)
-        ended = command_server(self._world).run(*told(self._world, commands[-1]), "--lake", str(lake))
+        ended = command_server(self._world).run(*with_paths(self._world, commands[-1]), "--lake", str(lake))
         check_ended(ended, commands[-1])
         check_sound(lake, "after undisturbed commands")
         step = self._known[key] = Step(commands[-1], before, lake, content(lake), ended)
@@ -101,12 +101,12 @@ class Lives:
 
 
 def lives(world: World) -> Lives:
-    """The lives of this process."""
+    """The cache of this process."""
     return world.once("lives", lambda: Lives(world))
 
 
 def content(path: Path) -> Content:
-    """What counts of a lake."""
+    """The compared content of a lake."""
     tables: dict[str, pa.Table] = {}
     published = path / "published"
     for folder in sorted(published.iterdir()) if published.exists() else ():
@@ -115,25 +115,25 @@ def content(path: Path) -> Content:
     return Content(what_counts(path) if any(path.iterdir()) else {}, tables)
 
 
-def differences(found: Content, wanted: Content) -> str:
-    """What of two lakes is not the same; empty if all is."""
-    files = found.files.keys() ^ wanted.files.keys()
-    files |= {name for name, data in wanted.files.items() if found.files.get(name, data) != data}
-    tables = found.tables.keys() ^ wanted.tables.keys()
-    both = found.tables.keys() & wanted.tables.keys()
-    tables |= {name for name in both if not same_tables(found.tables[name], wanted.tables[name])}
+def differences(actual: Content, expected: Content) -> str:
+    """The files and tables that differ between two lakes; empty if there are none."""
+    files = actual.files.keys() ^ expected.files.keys()
+    files |= {name for name, data in expected.files.items() if actual.files.get(name, data) != data}
+    tables = actual.tables.keys() ^ expected.tables.keys()
+    both = actual.tables.keys() & expected.tables.keys()
+    tables |= {name for name in both if not same_tables(actual.tables[name], expected.tables[name])}
     named = sorted(files) + sorted(f"table {name}" for name in tables)
     return ", ".join(named[:12]) + (f" and {len(named) - 12} more" if len(named) > 12 else "")
 
 
-def check_content(found: Content, wanted: Content, rule: str, words: str = "") -> None:
-    """Violated if two lakes differ."""
-    if told := differences(found, wanted):
-        raise Violation(rule, f"{words}\ndifferent: {told}")
+def check_content(actual: Content, expected: Content, rule: str, words: str = "") -> None:
+    """Raise :class:`Violation` if two lakes differ."""
+    if different := differences(actual, expected):
+        raise Violation(rule, f"{words}\ndifferent: {different}")
 
 
 def check_sound(path: Path, when: str) -> None:
-    """Violated if verify finds anything wrong, or fails."""
+    """Raise :class:`Violation` if verify finds a fault, or fails."""
     if any(path.iterdir()):
         problems = list(Verifier(Lake.open(path)).everything())
         if problems:
@@ -141,13 +141,13 @@ def check_sound(path: Path, when: str) -> None:
 
 
 def check_ended(ended: Ended, command: Words, codes: Sequence[int] = EXITS) -> None:
-    """Violated by a traceback, an exit code that is not documented, or an error that is not told in a line or two."""
+    """Raise :class:`Violation` for a traceback, an undocumented exit code, or an error of more than two lines."""
     words = f"{' '.join(command)}: exit {ended.code}\n{ended.err}"
     if "Traceback" in ended.err:
-        raise Violation(f"{command[0]} shows a traceback", words)
+        raise Violation(f"{command[0]} prints a traceback", words)
     if ended.code not in codes:
         raise Violation(f"{command[0]} exits with a code that is not documented", words)
     if ended.code == 1 and command[0] != "verify":
-        told = ended.err.rpartition("Error: ")
-        if not told[1] or not 1 <= told[2].count("\n") <= 2:
-            raise Violation(f"{command[0]} does not tell its error in a line or two", words)
+        _, prefix, message = ended.err.rpartition("Error: ")
+        if not prefix or not 1 <= message.count("\n") <= 2:
+            raise Violation(f"{command[0]} does not print its error in one or two lines", words)

@@ -1,4 +1,4 @@
-"""A small file system that only this process and its children see: it is gone when the last of them is."""
+"""A small file system for this process and its children only; it disappears with the last of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MS_REC, _MS_PRIVATE = 0x4000, 1 << 18  # sys/mount.h
 
 
 def small_disk(folder: Path) -> Path | None:
-    """Mount a file system of ``SMALL_BYTES`` in a new folder; None where that is not allowed.
+    """Mount a file system of ``SMALL_BYTES`` in a new folder; None if that is not allowed.
 
     The mount is in a name space of this process: nothing has to be unmounted, however the process ends. To be called
     while the process has one thread.

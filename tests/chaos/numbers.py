@@ -1,7 +1,7 @@
-"""Random numbers at every door: hyperparameters, weights, ceilings and times, legal and illegal, over small histories.
+"""Random hyperparameters, weights, ceilings and times, legal and illegal, for ratings of small histories.
 
-:func:`check_numbers` is one trial. What must hold: a value out of its range is refused with its name, the range and the
-value; what is allowed gives finite ratings, or an error that names the contest. No warning, no bare arithmetic error.
+:func:`check_numbers` is one trial. A value out of its range must be refused with its name, the range and the value;
+legal values must give finite ratings, or an error that names the contest. Warnings and arithmetic errors violate this.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ _TABULATED = 120  # participants from which some systems sum over tables
 
 
 def check_numbers(seed: int, systems: Sequence[str] = tuple(SYSTEMS)) -> str | None:
-    """One random trial, the same for the same seed; a description of what should not happen, or None."""
+    """One random trial, the same for the same seed; returns a description of the violation, or None."""
     rng = np.random.default_rng(seed)
     name = str(rng.choice(list(systems)))
     system, illegal = SYSTEMS[name], rng.random() < 0.3
     settings, wrong = draw_settings(system, rng, illegal)
     results, faults = _history(rng, illegal)
-    told = f"seed {seed}: {name} with {settings}"
+    case = f"seed {seed}: {name} with {settings}"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
             params = build_params(system, settings)
         except ValueError as error:
             named = not wrong or any(one in str(error) for one in wrong)
-            return None if named else f"{told}: names not {wrong}: {error}"
+            return None if named else f"{case}: names not {wrong}: {error}"
         except Exception as error:
-            return f"{told}: not refused in words, but with {error!r}"
+            return f"{case}: not refused with a message, but with {error!r}"
         if wrong:
-            return f"{told}: {wrong} out of range, and not refused"
+            return f"{case}: {wrong} out of range, and not refused"
         try:
             json.dumps(RunConfig("games", "run", name, params).to_json(), allow_nan=False)
-            return _rated(told, system, settings, params, results, faults)
+            return _rated(case, system, settings, params, results, faults)
         except Exception as error:
-            return f"{told}: {error!r}"
+            return f"{case}: {error!r}"
 
 
 def draw_settings(system: System, rng: np.random.Generator, illegal: bool) -> tuple[dict[str, Any], list[str]]:
-    """Some hyperparameters, at or near the ends of their ranges or usual; and which are out of range."""
+    """Some hyperparameters, at or near the ends of their ranges or usual; and the names of those out of range."""
     settings: dict[str, Any] = {}
     wrong = []
     share = rng.choice([0.15, 0.5])
@@ -90,15 +90,15 @@ def _legal(limits: Limits, rng: np.random.Generator) -> Any:
 
 
 def _history(rng: np.random.Generator, illegal: bool) -> tuple[pd.DataFrame, list[str]]:
-    """Results of a few contests, ties, two players and one among them; and columns with a value out of range."""
+    """Results of a few contests, some with ties, two players or one; and the columns with a value out of range."""
     step = int(rng.choice([0, 60, _DAY, 1_000_000 * 365 * _DAY]))
     time = int(rng.choice([-(10**12), 0, 10**9]))
     weights = [1.0] if rng.random() < 0.5 else [WEIGHT.low, 1.0, WEIGHT.high]
     ceilings = [math.nan] if rng.random() < 0.5 else [math.nan, PERF_CEILING.low, 0.0, PERF_CEILING.high]
-    crowd = _TABULATED + 10 if rng.random() < 0.1 else 0
+    large = _TABULATED + 10 if rng.random() < 0.1 else 0
     frames = []
     for contest in range(int(rng.integers(1, 8))):
-        n = crowd or int(rng.integers(1, _PLAYERS + 1))
+        n = large or int(rng.integers(1, _PLAYERS + 1))
         players = rng.permutation(max(_PLAYERS, n))[:n]
         places = np.sort(rng.integers(0, int(rng.choice([1, 2, n])), n)) if rng.random() < 0.5 else np.arange(n)
         facts = {
@@ -119,24 +119,24 @@ def _history(rng: np.random.Generator, illegal: bool) -> tuple[pd.DataFrame, lis
 
 
 def _rated(
-    told: str, system: System, settings: dict[str, Any], params: Any, results: pd.DataFrame, faults: list[str]
+    case: str, system: System, settings: dict[str, Any], params: Any, results: pd.DataFrame, faults: list[str]
 ) -> str | None:
     try:
         history, beliefs = rate_history(results, system.name, engine="serial", return_beliefs=True, **settings)
     except ConvergenceError as error:
         named = "contest c" in str(error) and system.name in str(error)
-        return None if named else f"{told}: names no contest: {error}"
+        return None if named else f"{case}: names no contest: {error}"
     except ValueError as error:
         named = "c0" in str(error) and "within" in str(error) and any(one in str(error) for one in faults)
-        return None if named else f"{told}: {error}"
+        return None if named else f"{case}: {error}"
     if faults:
-        return f"{told}: {faults} out of range, and rated"
+        return f"{case}: {faults} out of range, and rated"
     columns = ["mu_prior", "sigma_prior", "mu", "sigma", *(["perf"] if system.performs else [])]
     bad = [name for name in columns if not (history[name].abs() <= LARGEST).all()]
     bad += ["sigma"] if params.sigma_init > 0.0 and not (history["sigma"] > 0.0).all() else []
     if bad:
-        return f"{told}: {bad} hold no ratings"
+        return f"{case}: {bad} hold no ratings"
     if system.name == "codeforces" or len(beliefs) < 2:  # whole ratings may have been given as others
         return None
     chances = predict(beliefs, list(beliefs.index[:_PLAYERS]), system.name, **settings).chances()
-    return None if ((chances >= 0.0) & (chances <= 1.0)).all() else f"{told}: chances {chances.min()}, {chances.max()}"
+    return None if ((chances >= 0.0) & (chances <= 1.0)).all() else f"{case}: chances {chances.min()}, {chances.max()}"

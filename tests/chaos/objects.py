@@ -1,4 +1,4 @@
-"""A life in an object store whose requests are refused, lost, late, or the last of a command that is killed."""
+"""Commands on an object store whose requests are refused, lost or late, or at which the command is killed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import s3fs
 from chaos.cases import Violation
-from chaos.commands import WARM, a_life, told
+from chaos.commands import WARM, draw_commands, with_paths
 from chaos.lives import Content, Step, check_content, check_ended, lives
 from chaos.world import World
 from deltalake import DeltaTable
@@ -35,10 +35,10 @@ HOWS = ("refuse", "lose", "late", "kill before", "kill after")
 
 
 def draw(seed: int) -> dict[str, Any]:
-    """A life, and for each command what happens to requests of some numbers."""
+    """Commands, each with the faults of the requests with some numbers."""
     dice = random.Random(seed)
     steps = []
-    for command in a_life(dice, dice.choice([1, 2, 3, 3])):
+    for command in draw_commands(dice, dice.choice([1, 2, 3, 3])):
         faults = [{"request": dice.randrange(60), "how": dice.choice(HOWS)} for _ in range(dice.choice([0, 1, 1, 2]))]
         steps.append({"command": command, "faults": faults})
     return {"steps": steps}
@@ -54,7 +54,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     commands = [step["command"] for step in steps]
     for number, step in enumerate(steps):
         command, undisturbed = step["command"], lives(world).after(commands[: number + 1])
-        arguments = (*told(world, command), "--lake", URL)
+        arguments = (*with_paths(world, command), "--lake", URL)
         store.seen.clear()
         ended = _disturbed(world, store, command_server, arguments, step["faults"]) if step["faults"] else None
         if ended is not None and not ended.killed:
@@ -76,7 +76,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
 def _disturbed(
     world: World, store: Proxy, command_server: CommandServer, arguments: tuple[str, ...], faults: list[dict[str, Any]]
 ) -> Ended:
-    """The command, whose requests of some numbers, counted from 0, meet faults."""
+    """Run a command with faults in the requests with some numbers, counted from 0."""
     victim: list[int] = []
     known, lock, numbers = threading.Event(), threading.Lock(), iter(range(10**9))
     wanted = {fault["request"]: fault["how"] for fault in faults}
@@ -117,15 +117,14 @@ def _check_sound(command_server: CommandServer, when: str) -> None:
         Lake.open(URL)
     except MissingError:
         return  # the command was killed before its first write: a store has no empty folder
-    # Not in this process: Delta's library asks whether a table is there without letting other threads, such as the
-    # proxy's, run.
+    # Not in this process: the Delta library checks for a table without releasing the interpreter lock for the proxy.
     ended = command_server.run("verify", "--lake", URL)
     if ended.code:
         raise Violation(f"verify finds damage in a store {when}", f"{ended.out}{ended.err}")
 
 
 def _published(step: Step) -> dict[str, Any]:
-    """The tables in the store that are there on the disk."""
+    """The tables in the store that exist on the disk."""
     found = {}
     for path in step.content.tables:
         _, _, name = path.partition("/")
@@ -139,7 +138,7 @@ def _published(step: Step) -> dict[str, Any]:
 
 @contextmanager
 def _store(world: World) -> Iterator[Proxy]:
-    """What every client of this process, and of those it starts from now on, talks to."""
+    """The store for all clients of this process and of its later child processes."""
     folder = world.fresh_folder("store")
     with server(folder) as address, proxy(address) as made:
         os.environ.update(environment(made.address))
@@ -147,10 +146,10 @@ def _store(world: World) -> Iterator[Proxy]:
 
 
 def _empty(store: Proxy) -> None:
-    """Forget all that is in the store."""
+    """Delete all objects of the store."""
     store.fault = lambda _: ""
     request = urllib.request.Request(f"http://{store.host}/moto-api/reset", method="POST")
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
-        answer.read()
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
+        response.read()
     s3fs.S3FileSystem.clear_instance_cache()
     s3fs.S3FileSystem(skip_instance_cache=True).mkdir(BUCKET)

@@ -1,4 +1,4 @@
-"""Hostile names through the commands that print: nothing reaches a terminal raw, nothing is lost on a pipe."""
+"""Hostile names in the output of commands: escaped on a terminal, unchanged on a pipe."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ HOSTILE = (
 )
 LONG = 1_000_000  # characters of the longest name
 COLUMNS = 80
-MOST = 400_000  # characters that a table of few rows may take
-_SHOWN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # categories that no terminal is sent
+MOST = 400_000  # maximum length of a table of few rows, characters
+_SHOWN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # categories that must not be sent to a terminal
 _FORMULAS = tuple("=+-@\t\r\n＝＋－＠")
 Check = Callable[["Printed"], str | None]
 
@@ -99,7 +99,7 @@ class HostileLake:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What a command printed, and how it ended."""
+    """The output and the exit code of a command."""
 
     code: int
     out: str
@@ -118,7 +118,7 @@ def hostile_name(rng: random.Random) -> str:
 
 
 def make_lake(folder: Path, handles: list[str], names: list[str]) -> HostileLake:
-    """Two contests a name, each also in the address and in a correction, rated by the cheapest system."""
+    """Two contests a name, which is also in an address and in a correction, rated by the fastest system."""
     contests = []
     for i, name in enumerate([*names, names[0]]):
         order = handles[i % len(handles) :] + handles[: i % len(handles)]
@@ -153,7 +153,7 @@ def command(*arguments: str, lake: Lake, terminal: bool) -> Printed:
 
 
 def violation(text: str) -> str | None:
-    """What in a text for people acts on a terminal or cannot be seen."""
+    """The characters in a text that control a terminal or are invisible, as a message; None without any."""
     bad = {c for c in text if c != "\n" and unicodedata.category(c) in _SHOWN}
     return f"raw on a terminal: {sorted(map(ascii, bad))}" if bad else None
 
@@ -178,7 +178,7 @@ def check_output(seed: int, folder: Path) -> str | None:
 
 
 def _commands(made: HostileLake, folder: Path, rng: random.Random) -> list[tuple[list[str], Check]]:
-    """Every command that prints, in every format, and what must hold of its output beside what holds of all."""
+    """Every command with output, in every format, and the check of its output beside the common checks."""
     handle, other = rng.sample(made.handles, 2)
     one = rng.choice(made.contests)
     run, end = ["--run", "run"], ["--", handle]
@@ -239,13 +239,13 @@ def _commands(made: HostileLake, folder: Path, rng: random.Random) -> list[tuple
 
 
 def _faulty_file(folder: Path, handle: str, rng: random.Random) -> list[str]:
-    """A contest in a file with a hostile name, in which a handle stands twice."""
+    """A contest with a repeated handle, in a file with a hostile name."""
     name = "".join(c for c in rng.choice(HOSTILE) if c not in '/\0\\:*?"<>|')[:60].strip(" .") or "x"
     path = folder / f"{name}.csv"
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([["contest", "player", "rank"], *[["1", handle, 1]] * 2])
-    except OSError:  # a name that this file system does not have
+    except OSError:  # a name that this file system does not support
         path = folder / "x.csv"
         path.write_text(f"contest,player,rank\n1,{handle!r},1\n1,{handle!r},1\n", encoding="utf-8")
     return [str(path)]

@@ -1,7 +1,7 @@
-"""A writer is suspended, another one takes over with --steal and commits, and the first one goes on.
+"""A writer is suspended, another one takes over with --steal and commits, and the first one continues.
 
-The stale one must end with exit 1 and a word about who took over; or with 0 if its commit came before, or if it had not
-yet begun and works after the other one. Nothing that the successor committed is lost.
+The stale writer must end with exit code 1 and name its successor; or with 0 if its commit came before, or if it had not
+yet begun and runs after the successor. No commit of the successor is lost.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.cases import Violation
-from chaos.commands import DATASET, Words, command_server, told
+from chaos.commands import DATASET, Words, command_server, with_paths
 from chaos.lives import Content, check_ended, check_sound, content, differences, lives
 from chaos.world import World
 from helpers.command_server import Ended
@@ -56,7 +56,7 @@ PUBLICATIONS: tuple[Words, ...] = (PUBLISH, [*PUBLISH, "--maintain"], [*PUBLISH,
 
 
 def draw(seed: int) -> dict[str, Any]:
-    """Who is suspended before which of its operations, and who takes over: both write in one folder."""
+    """A command, the operation before which it is suspended, and its successor: both write in one folder."""
     dice = random.Random(seed)
     victims, successors = dice.choice(
         [
@@ -82,7 +82,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     lake = world.fresh_folder() / "lake"
     put(alone.before, lake)
     stale = command_server(world).start(
-        *told(world, victim), "--lake", str(lake), at=parameters["at"] % len(alone.operations), how="stop"
+        *with_paths(world, victim), "--lake", str(lake), at=parameters["at"] % len(alone.operations), how="stop"
     )
     ended = stale.wait()
     try:
@@ -91,7 +91,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
             return
         world.counts["pauses"] += 1
         paused = content(lake)
-        taken = command_server(world).run(*told(world, successor), "--lake", str(lake))
+        taken = command_server(world).run(*with_paths(world, successor), "--lake", str(lake))
         check_ended(taken, successor)
         committed = content(lake)
         second = world.fresh_folder("after") / "lake"
@@ -104,13 +104,13 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     words = "\n".join(f"{' '.join(one)}: exit {which.code}\n{which.err}"
                       for one, which in ((victim, ended), (successor, taken)))  # fmt: skip
     try:
-        check_sound(lake, "after a stale writer went on")
+        check_sound(lake, "after a stale writer continued")
     except Violation as violation:
         raise Violation(f"{victim[0]} that was taken over leaves damage", f"{words}{violation.detail}") from None
     found = content(lake)
     _check_outcome(world, victim, ended, second, (paused, committed, found, alone.content), words)
     if ended.code == 1 and taken.code == 0 and "took over" not in ended.err and differences(found, committed):
-        raise Violation(f"{victim[0]} that was taken over does not say so", words)
+        raise Violation(f"{victim[0]} that was taken over does not report it", words)
 
 
 def _check_outcome(
@@ -121,16 +121,14 @@ def _check_outcome(
     states: tuple[Content, Content, Content, Content],
     words: str,
 ) -> None:
-    """What the successor committed is there, and what the stale one did is what it says."""
+    """Check that the commit of the successor stays, and that the stale writer reports its result correctly."""
     paused, committed, found, alone = states
     changed = differences(found, committed)
     if not changed and (ended.code == 1 or not differences(paused, alone) or not differences(committed, alone)):
         return
-    later = command_server(world).run(
-        *told(world, victim), "--lake", str(second)
-    )  # as if it had come after the other one
+    later = command_server(world).run(*with_paths(world, victim), "--lake", str(second))  # as after the successor
     if ended.code == later.code and not differences(found, content(second)):
         return
     if changed:
-        raise Violation(f"{victim[0]} that was taken over changes what the successor committed", f"{words}{changed}")
-    raise Violation(f"{victim[0]} that was taken over says it is done and is not", words)
+        raise Violation(f"{victim[0]} that was taken over changes a commit of the successor", f"{words}{changed}")
+    raise Violation(f"{victim[0]} that was taken over reports success without it", words)

@@ -1,4 +1,4 @@
-"""Several commands at once in one lake: each ends well or with an error in words, and nothing is lost."""
+"""Several commands at once in one lake: each succeeds or fails with a readable error, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.cases import Violation
-from chaos.commands import DATASET, Words, a_life, command_server, told
+from chaos.commands import DATASET, Words, command_server, draw_commands, with_paths
 from chaos.lives import EXITS, check_ended, check_sound, lives
 from chaos.world import World
 from helpers.lakes import rated, same_tables
@@ -48,9 +48,9 @@ FROM = {"{third}": 28}
 
 
 def draw(seed: int) -> dict[str, Any]:
-    """A life, and commands that are started together; ``delay`` makes all their operations late."""
+    """Commands before, and commands that are started together; ``delay`` delays all operations of a command."""
     dice = random.Random(seed)
-    prelude = a_life(random.Random(dice.randrange(6)), 2)
+    prelude = draw_commands(random.Random(dice.randrange(6)), 2)
     together = [{"command": dice.choice(MIX), "delay": dice.random() < 0.5} for _ in range(dice.randint(4, 8))]
     return {"prelude": prelude, "together": together}
 
@@ -63,44 +63,44 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     started = []
     for number, step in enumerate(parameters["together"]):
         how = {"at": number, "how": "delay"} if step["delay"] else {}
-        started.append(command_server(world).start(*told(world, step["command"]), "--lake", str(lake), **how))
+        started.append(command_server(world).start(*with_paths(world, step["command"]), "--lake", str(lake), **how))
     ended = [running.wait() for running in started]
     world.counts["commands"] += len(ended)
-    said = "\n".join(f"{' '.join(command)}: exit {one.code} {one.err[-300:]}"
+    outcomes = "\n".join(f"{' '.join(command)}: exit {one.code} {one.err[-300:]}"
                      for command, one in zip(together, ended, strict=True))  # fmt: skip
     for command, one in zip(together, ended, strict=True):
-        # A reader of what is being replaced may find it changed; it says so, and is run again.
+        # A reader may fail because a file was replaced meanwhile.
         try:
             check_ended(one, command, EXITS)
         except Violation as violation:
-            raise Violation(violation.rule, f"{violation.detail}\nall:\n{said}") from None
+            raise Violation(violation.rule, f"{violation.detail}\nall:\n{outcomes}") from None
     done = [command for command, one in zip(together, ended, strict=True) if one.code == 0]
     try:
-        check_sound(lake, "after commands that were at work at once")
+        check_sound(lake, "after concurrent commands")
         _check_ingested(lake, done)
         _check_rated(world, lake)
     except Violation as violation:
-        raise Violation(violation.rule, f"{violation.detail}\nall:\n{said}") from None
+        raise Violation(violation.rule, f"{violation.detail}\nall:\n{outcomes}") from None
 
 
 def _check_ingested(path: Path, done: list[Words]) -> None:
-    """Every contest that was ingested is there, unless it was removed."""
+    """Check that every ingested contest exists, unless it was removed."""
     lake = Lake.open(path)
-    found = set(Dataset.open(lake, "games").contests.column("contest_id").to_pylist())
+    existing = set(Dataset.open(lake, "games").contests.column("contest_id").to_pylist())
     for command in done:
         source = next((word for word in command if word in IDS), "")
-        wanted = {str(number) for number in range(FROM.get(source, 0), IDS.get(source, 0))}
-        if lost := wanted - found - {"5"}:
-            raise Violation("what was ingested is not there", f"{' '.join(command)}: {sorted(lost)}")
+        ingested = {str(number) for number in range(FROM.get(source, 0), IDS.get(source, 0))}
+        if lost := ingested - existing - {"5"}:
+            raise Violation("an ingested contest is missing", f"{' '.join(command)}: {sorted(lost)}")
 
 
 def _check_rated(world: World, path: Path) -> None:
-    """The run, brought up to date, is that of the final history rated from nothing."""
+    """Check that the updated run is equal to a new run of the final history."""
     for run in ("run", "anew"):
         ended = command_server(world).run("rate", *DATASET, "--run", run, "--lake", str(path))
         if ended.code:
-            raise Violation("a run cannot be rated after commands that were at work at once", ended.err)
+            raise Violation("a run cannot be rated after concurrent commands", ended.err)
     lake = Lake.open(path)
     if not same_tables(*(rated(lake, run) for run in ("run", "anew"))):
-        raise Violation("a run is not that of the final history", str(Run.names(lake)))
-    check_sound(path, "after commands at once and a rating")
+        raise Violation("a run differs from a new run of the final history", str(Run.names(lake)))
+    check_sound(path, "after concurrent commands and a rating")

@@ -1,4 +1,4 @@
-"""Replies that no honest site sends: heads, lengths, encodings and bodies that do not fit."""
+"""Invalid replies: heads, lengths, encodings and bodies that contradict each other."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PAGES = (b"<html>maintenance</html>", b"", b"\xff\xfe", b"\xef\xbb\xbf{}", b"nul
 
 
 def reply(dice: random.Random, honest: bytes) -> Reply:
-    """A reply in place of an honest answer."""
+    """A reply in place of a valid response."""
     kind = dice.choices(_KINDS, _SHARES)[0]
     made = {"head": "", "body": honest, "mebibytes": 0, "layers": 1, "pace": 0.0, "end": "close"} | kind(dice, honest)
     made["head"] = made["head"] or _head(len(made["body"]))
@@ -67,7 +67,7 @@ def _spoilt(dice: random.Random, honest: bytes) -> Reply:
 
 
 def _spoil(dice: random.Random, value: Any) -> Any:
-    """With one thing in it replaced, gone, repeated or deeper."""
+    """The value with one part replaced, deleted, repeated or nested deeper."""
     value = copy.deepcopy(value)
     inside, key, at = None, None, value
     while isinstance(at, dict | list) and at and (inside is None or dice.random() < 0.8):
@@ -90,7 +90,7 @@ def _spoil(dice: random.Random, value: Any) -> Any:
 
 
 def _bytes(dice: random.Random, honest: bytes) -> Reply:
-    """Some bytes changed, gone or more."""
+    """Some bytes changed, deleted or inserted."""
     body = bytearray(honest)
     for _ in range(dice.randint(1, 8)):
         at = dice.randrange(len(body) + 1)
@@ -123,13 +123,13 @@ def _headers(dice: random.Random, honest: bytes) -> Reply:
 
 
 def _length(dice: random.Random, honest: bytes) -> Reply:
-    """A length that lies."""
+    """A wrong length."""
     length = max(len(honest) + dice.choice([-50, -1, 1, 50, 10**6, 10**12]), 0)
     return {"head": _head(length), "end": dice.choice(["close", "reset", "hold"])}
 
 
 def _chunks(dice: random.Random, honest: bytes) -> Reply:
-    """Chunks that are not what they say."""
+    """Invalid chunks."""
     body, at = b"", 0
     while at < len(honest):
         piece = honest[at : at + dice.randint(1, 200)]
@@ -145,7 +145,7 @@ def _chunks(dice: random.Random, honest: bytes) -> Reply:
 
 
 def _encoded(dice: random.Random, honest: bytes) -> Reply:
-    """An encoding that is damaged, nested, or not the one that is named."""
+    """An encoding that is damaged, nested, or differs from the named one."""
     name, encode = dice.choice([("gzip", gzip.compress), ("deflate", zlib.compress), ("br", bytes), ("zstd", bytes)])
     body = encode(honest)
     if dice.random() < 0.7:
@@ -154,14 +154,14 @@ def _encoded(dice: random.Random, honest: bytes) -> Reply:
 
 
 def _bomb(dice: random.Random, honest: bytes) -> Reply:
-    """Much more, decoded, than it is on the way."""
+    """A body that expands to many times its size."""
     layers = dice.choice([1, 1, 2, 3])
     head = _head(None, f"Content-Encoding: {', '.join(['gzip'] * layers)}")
     return {"head": head, "body": b"", "mebibytes": dice.choice([8, 64, 300]), "layers": layers}
 
 
 def _slow(dice: random.Random, honest: bytes) -> Reply:
-    """Byte by byte, or nothing at all."""
+    """Byte by byte, or no byte at all."""
     if dice.random() < 0.3:
         return {"end": "hold", "head": dice.choice(["HTTP/1.1 200 OK\r\n", "H", _head(None)]), "body": b""}
     return {"pace": dice.choice([0.01, 0.05])}

@@ -1,4 +1,4 @@
-"""Attack ranklake for some minutes: `python tests/chaos/run.py --minutes 10`. Exit 1 if anything was violated."""
+"""Attack ranklake for some minutes: `python tests/chaos/run.py --minutes 10`. Exit code 1 after a violation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
-# The folder of this file would hide modules of the standard library behind those beside it, such as numbers.
+# With the folder of this file on the path, its modules would hide those of the standard library, such as numbers.
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from chaos.campaign import Campaign, replay  # noqa: E402
@@ -17,7 +17,7 @@ from chaos.kinds import KINDS  # noqa: E402
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """What was asked for; exits with 2 if that is wrong."""
+    """The parsed arguments; exits with 2 after wrong use."""
     kinds = "\n".join(f"  {kind.name:9} {kind.about}" for kind in KINDS.values())
     parser = argparse.ArgumentParser(
         "run.py",
@@ -25,35 +25,35 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         epilog=f"kinds:\n{kinds}\n\nexit code: 0 no violation, 1 a violation, 2 wrong use",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--minutes", type=float, default=10.0, metavar="N", help="how long  [default: 10]")
-    parser.add_argument("--cases", type=int, metavar="N", help="so many cases of each kind, however long that takes")
-    parser.add_argument("--seed", type=int, metavar="S", help="what all cases are drawn from  [default: any]")
+    parser.add_argument("--minutes", type=float, default=10.0, metavar="N", help="time to run  [default: 10]")
+    parser.add_argument("--cases", type=int, metavar="N", help="number of cases of each kind, without a time limit")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of all cases  [default: any]")
     parser.add_argument("--kind", action="append", choices=list(KINDS), metavar="KIND",
                         help="only this kind; repeatable")  # fmt: skip
-    parser.add_argument("--workers", type=int, default=2, metavar="N", help="processes that try cases  [default: 2]")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="number of processes  [default: 2]")
     parser.add_argument("--limit", type=float, metavar="SECONDS", help="for one case  [default: by kind]")
     parser.add_argument("--failures", type=Path, default=Path(), metavar="DIR",
-                        help="where cases that fail are written  [default: here]")  # fmt: skip
+                        help="folder for the files of failed cases  [default: here]")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write a summary")
-    parser.add_argument("--replay", type=Path, metavar="FILE", help="only try the case of this file again")
-    found = parser.parse_args(arguments)
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="only run the case of this file again")
+    options = parser.parse_args(arguments)
     for name in ("minutes", "cases", "workers", "limit"):
-        if getattr(found, name) is not None and not getattr(found, name) > 0:
-            parser.error(f"--{name} must be > 0, got {getattr(found, name)}")
-    if found.replay is not None:
+        if getattr(options, name) is not None and not getattr(options, name) > 0:
+            parser.error(f"--{name} must be > 0, got {getattr(options, name)}")
+    if options.replay is not None:
         try:
-            found.replay = Case.read(found.replay)
+            options.replay = Case.read(options.replay)
         except (OSError, ValueError) as error:
             parser.error(str(error))
-        if found.replay.kind not in KINDS:
-            parser.error(f"there is no kind {found.replay.kind!r}; kinds are {', '.join(KINDS)}")
-    return found
+        if options.replay.kind not in KINDS:
+            parser.error(f"there is no kind {options.replay.kind!r}; kinds are {', '.join(KINDS)}")
+    return options
 
 
 def main() -> int:
-    """Attack as the command line says; the exit code."""
+    """Run the suite with the options of the command line; returns the exit code."""
     chosen = parse(sys.argv[1:])
-    for number in (signal.SIGINT, signal.SIGTERM):  # whoever starts it in the background may have SIGINT ignored
+    for number in (signal.SIGINT, signal.SIGTERM):  # SIGINT may be ignored in a background process
         signal.signal(number, signal.default_int_handler)
     if chosen.replay is not None:
         return replay(chosen.replay, chosen.limit)

@@ -9,20 +9,20 @@ from typing import Any
 
 __all__ = ["BYTES", "shrink", "simpler"]
 
-BYTES = "base64"  # key of an object that stands for bytes
+BYTES = "base64"  # key of an object that represents bytes
 
 
 def shrink(
     parameters: dict[str, Any], fails: Callable[[dict[str, Any]], bool], seconds: float, most: int = 400
 ) -> tuple[dict[str, Any], int]:
-    """The smallest parameters that were found to fail, and how many were tried.
+    """The smallest known parameters that fail, and the number of trials.
 
     Parameters
     ----------
     fails
-        Whether parameters still fail in the same way.
+        Whether parameters still fail with the same rule.
     seconds, most
-        When to stop.
+        Limits of the time and of the number of trials.
     """
     give_up, tried = time.monotonic() + seconds, 0
     smaller = True
@@ -39,7 +39,7 @@ def shrink(
 
 
 def simpler(value: Any) -> Iterator[Any]:
-    """Smaller values of the same form, the smallest first: shorter lists and bytes, lower numbers; words stay."""
+    """Smaller values of the same form, the smallest first: shorter lists and bytes, lower numbers; strings stay."""
     if isinstance(value, bool):
         if value:
             yield False
@@ -62,7 +62,7 @@ def simpler(value: Any) -> Iterator[Any]:
 
 
 def _shorter(items: Any) -> Iterator[Any]:
-    """Without all, a half, a quarter, ... of it, down to one item."""
+    """The items without all, a half, a quarter, ... of them, down to one item."""
     size = len(items)
     while size:
         for start in range(0, len(items), size):

@@ -1,4 +1,4 @@
-"""The suite of random attacks itself: what is planted is found, made small and fails again; nothing stays behind."""
+"""The suite of random attacks itself: it finds a planted violation, shrinks it, and leaves no processes or files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIMEOUT = 60.0
 
 
 def start(tmp_path: Path, *arguments: object) -> subprocess.Popen[str]:
-    """The suite, with its temporary files and its cases below a folder."""
+    """Start the suite, with its temporary files and its cases below a folder."""
     scratch = tmp_path / "scratch"
     scratch.mkdir(exist_ok=True)
     return subprocess.Popen(
@@ -37,11 +37,11 @@ def start(tmp_path: Path, *arguments: object) -> subprocess.Popen[str]:
 def attack(tmp_path: Path, *arguments: object) -> tuple[int, str]:
     with start(tmp_path, *arguments) as process:
         try:
-            said, _ = process.communicate(timeout=TIMEOUT)
+            output, _ = process.communicate(timeout=TIMEOUT)
         finally:
             process.kill()
     assert list((tmp_path / "scratch").iterdir()) == []
-    return process.returncode, said
+    return process.returncode, output
 
 
 def planted(tmp_path: Path, *numbers: int) -> Path:
@@ -51,10 +51,10 @@ def planted(tmp_path: Path, *numbers: int) -> Path:
     return path
 
 
-def test_run__finds_what_is_planted_makes_it_small_and_replays_it(tmp_path: Path) -> None:
+def test_run__finds_a_planted_violation_shrinks_it_and_replays_it(tmp_path: Path) -> None:
     summary = tmp_path / "summary.json"
-    code, said = attack(tmp_path, "--kind", "planted", "--cases", 5, "--seed", 5, "--json", summary)
-    assert code == 1, said
+    code, output = attack(tmp_path, "--kind", "planted", "--cases", 5, "--seed", 5, "--json", summary)
+    assert code == 1, output
     found = json.loads(summary.read_bytes())
     assert found["seed"] == 5
     assert found["kinds"]["planted"]["cases"] == 5
@@ -65,17 +65,17 @@ def test_run__finds_what_is_planted_makes_it_small_and_replays_it(tmp_path: Path
     assert path.name == f"chaos-planted-{case.seed}.json"
     assert case.parameters == {"numbers": [77]}
     assert case.seed in [case_seed(5, "planted", number) for number in range(5)]
-    assert f"VIOLATION planted, seed {case.seed}: 77 is among the numbers; replay with --replay {path}" in said
-    code, said = attack(tmp_path, "--replay", path)
-    assert (code, said) == (1, f"chaos: VIOLATION planted, seed {case.seed}: 77 is among the numbers\n1 numbers\n")
+    assert f"VIOLATION planted, seed {case.seed}: 77 is among the numbers; replay with --replay {path}" in output
+    code, output = attack(tmp_path, "--replay", path)
+    assert (code, output) == (1, f"chaos: VIOLATION planted, seed {case.seed}: 77 is among the numbers\n1 numbers\n")
 
 
 @pytest.mark.parametrize(
     ("number", "words"), [(78, "no end in time"), (79, "the process of the case ended"), (5, "no violation")]
 )
 def test_replay__that_hangs_or_dies_is_a_violation(tmp_path: Path, number: int, words: str) -> None:
-    code, said = attack(tmp_path, "--replay", planted(tmp_path, number), "--limit", 1.0)
-    assert words in said
+    code, output = attack(tmp_path, "--replay", planted(tmp_path, number), "--limit", 1.0)
+    assert words in output
     assert code == (0 if words == "no violation" else 1)
 
 
@@ -90,7 +90,7 @@ def test_replay__a_command_that_is_killed_before_its_first_write_to_a_store_is_n
 
 
 def test_run__interrupted_leaves_no_process_and_no_file(tmp_path: Path) -> None:
-    # SIGTERM: what starts the tests may ignore Ctrl-C.
+    # SIGTERM: Ctrl-C may be ignored in the parent process of the tests.
     with start(tmp_path, "--replay", planted(tmp_path, 78), "--limit", TIMEOUT) as process:
         try:
             folder, give_up = tmp_path / "scratch", time.monotonic() + TIMEOUT
@@ -98,10 +98,10 @@ def test_run__interrupted_leaves_no_process_and_no_file(tmp_path: Path) -> None:
                 assert time.monotonic() < give_up
                 time.sleep(0.01)
             process.send_signal(signal.SIGTERM)
-            said, _ = process.communicate(timeout=TIMEOUT)  # whoever was left would hold the pipe open
+            output, _ = process.communicate(timeout=TIMEOUT)  # a remaining child process would hold the pipe open
         finally:
             process.kill()
-    assert "interrupted" in said
+    assert "interrupted" in output
     assert process.returncode == 1
     assert list(folder.iterdir()) == []
 
@@ -110,37 +110,37 @@ def test_run__interrupted_leaves_no_process_and_no_file(tmp_path: Path) -> None:
 def test_run__killed_leaves_no_process(tmp_path: Path) -> None:
     with start(tmp_path, "--replay", planted(tmp_path, 78), "--limit", TIMEOUT) as process:
         folder, give_up = tmp_path / "scratch", time.monotonic() + TIMEOUT
-        while not (told := "".join(path.read_text() for path in folder.glob("*/0/hangs"))):
+        while not (pids := "".join(path.read_text() for path in folder.glob("*/0/hangs"))):
             assert time.monotonic() < give_up
             time.sleep(0.01)
         process.kill()
         process.wait()
-    group = int(told)
+    group = int(pids)
     while time.monotonic() < give_up:
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
             return
         time.sleep(0.05)
-    pytest.fail("the process of the case is still there")
+    pytest.fail("the process of the case is still running")
 
 
-def test_run__wrong_use_is_told(tmp_path: Path) -> None:
+def test_run__wrong_use_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("[]")
     for arguments, words in (
         (("--minutes", 0), "--minutes must be > 0, got 0.0"),
         (("--kind", "any"), "invalid choice: 'any'"),
         (("--replay", tmp_path / "other.json"), "is not the file of a case"),
     ):
-        code, said = attack(tmp_path, *arguments)
+        code, output = attack(tmp_path, *arguments)
         assert code == 2
-        assert words in said
+        assert words in output
 
 
 def test_help__names_every_kind(tmp_path: Path) -> None:
-    code, said = attack(tmp_path, "--help")
+    code, output = attack(tmp_path, "--help")
     assert code == 0
-    assert [kind for kind in KINDS if f"  {kind} " not in said] == []
+    assert [kind for kind in KINDS if f"  {kind} " not in output] == []
 
 
 def test_shrink__lists_bytes_and_numbers() -> None:

@@ -1,4 +1,4 @@
-"""The process in which cases are tried, one after another, as the lines of its standard input say."""
+"""The process that runs cases, one for each line of its standard input."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ __all__ = ["serve"]
 
 
 def serve(folder: str) -> None:
-    """Try cases until the standard input ends."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever is printed is not an answer
+    """Run cases until the standard input ends."""
+    results = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # the output of a case is not a result
     with World(Path(folder)) as world:
         threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
         for line in sys.stdin:
             question = json.loads(line)
             case, only_draw = Case(**question["case"]), question["only_draw"]
-            answers.write((_drawn(case) if only_draw else _tried(world, case)).to_json() + "\n")
-            answers.flush()
+            results.write((_drawn(case) if only_draw else _tried(world, case)).to_json() + "\n")
+            results.flush()
 
 
 def _end_with(parent: int) -> None:
-    """End this process and all that it started once its parent has: who was killed cannot do that."""
+    """End this process and its children after the end of its parent, which may have been killed."""
     while os.getppid() == parent:
         time.sleep(0.2)
     os.killpg(0, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Processes that try cases: whoever takes too long is ended, with all that it started."""
+"""Processes that run cases: a process that takes too long is ended, with its children."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from chaos.kinds import KINDS
 
 __all__ = ["STARTING_SECONDS", "Worker"]
 
-STARTING_SECONDS = 240.0  # of a first case, which may have to compile and to start servers
+STARTING_SECONDS = 240.0  # extra time for a first case, which may have to compile and to start servers
 ENDING_SECONDS = 10.0
 _TESTS = Path(__file__).parents[1]
 _DEAD = "the process of the case ended"
 
 
 class Worker:
-    """A process that tries cases, made anew whenever it is gone; a process group of its own.
+    """A process that runs cases, started again after its end; it has its own process group.
 
     Parameters
     ----------
     folder
-        Made, used and deleted by it.
+        Folder of the process, which makes and deletes it.
     limit
-        Seconds that a case may take, in place of its kind's.
+        Time limit of a case in seconds, in place of the limit of its kind.
     """
 
     def __init__(self, folder: Path, limit: float | None = None) -> None:
         self._folder, self._limit = folder, limit
         self._process: subprocess.Popen[str] | None = None
-        self._known: set[str] = set()  # kinds it has tried
+        self._known: set[str] = set()  # kinds of earlier cases
         self._stopped = False
 
     def run(self, case: Case, only_draw: bool = False) -> Result:
-        """Try a case; or only draw its parameters."""
+        """Run a case; or only draw its parameters."""
         limit = self._limit or KINDS[case.kind].seconds + STARTING_SECONDS * (case.kind not in self._known)
         process, began = self._process or self._start(), time.monotonic()
         assert process.stdin is not None
         assert process.stdout is not None
-        with suppress(BrokenPipeError):  # told below
+        with suppress(BrokenPipeError):  # reported below
             process.stdin.write(json.dumps({"case": asdict(case), "only_draw": only_draw}) + "\n")
             process.stdin.flush()
         ready, _, _ = select.select([process.stdout], [], [], limit)
@@ -62,11 +62,11 @@ class Worker:
         self._known.add(case.kind)
         result = Result.of_json(line)
         if result.rule.startswith("the check fails"):
-            self._end()  # who knows what it left behind
+            self._end()  # its state is unknown
         return result
 
     def stop(self) -> None:
-        """From another thread: end what is under way, which is then told as a process that ended."""
+        """End the running case from another thread; its result is that the process ended."""
         self._stopped = True
         process = self._process
         if process is not None and process.returncode is None:
@@ -74,7 +74,7 @@ class Worker:
                 os.killpg(process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """End it; nothing of it stays."""
+        """End the process and delete its folder."""
         self._end()
 
     def _start(self) -> subprocess.Popen[str]:
@@ -106,7 +106,7 @@ class Worker:
             process.stdin.close()
         process.stdout.close()
         give_up = time.monotonic() + ENDING_SECONDS * (not (self._stopped or at_once))
-        # Not reaped before its group is gone: until then its number is no other group's.
+        # The process is reaped after the end of its group: until then no other group can have its number.
         ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
         while os.waitid(os.P_PID, process.pid, ended) is None and time.monotonic() < give_up:
             time.sleep(0.01)

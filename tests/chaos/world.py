@@ -1,4 +1,4 @@
-"""What cases of one process share: a folder, commands that are there at once, an object store."""
+"""Resources that the cases of one process share: a folder, a server that starts commands, an object store."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ T = TypeVar("T")
 
 
 class World:
-    """What is made once and used by many cases.
+    """Resources that are made once and used by many cases.
 
     Attributes
     ----------
     folder : Path
-        Everything is below it.
+        Folder of all files.
     counts : Counter
-        What the case under way has done.
+        Counts of the running case.
     small_disk : Path, optional
-        A file system of a few megabytes; None where this process may not mount one.
+        A file system of a few megabytes; None if this process may not mount one.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -37,22 +37,22 @@ class World:
         self.small_disk: Path | None = None
 
     def __enter__(self) -> World:
-        self.small_disk = small_disk(self.folder / "small")  # before any process is started, all see it then
+        self.small_disk = small_disk(self.folder / "small")  # before any child process, so that all children see it
         return self
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
     def once(self, name: str, make: Callable[[], T | AbstractContextManager[T]]) -> T:
-        """What ``make`` returned the first time, or what its ``with`` block has."""
+        """The value that ``make`` returned the first time, or the value of its ``with`` block."""
         if name not in self._made:
             made = make()
             self._made[name] = self._open.enter_context(made) if isinstance(made, AbstractContextManager) else made
-        found: T = self._made[name]
-        return found
+        value: T = self._made[name]
+        return value
 
     def fresh_folder(self, name: str = "case") -> Path:
-        """An empty folder; what it held before is gone."""
+        """An empty folder; its previous content is deleted."""
         folder = self.folder / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()

@@ -19,7 +19,7 @@ CLOCKS = {
 }
 
 
-def test_life__under_clocks_that_jump_is_as_under_one_that_does_not(
+def test_life__under_a_clock_that_jumps_is_the_same(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     lake, clocks = tmp_path / "lake", [*CLOCKS.values(), ""]
@@ -31,7 +31,7 @@ def test_life__under_clocks_that_jump_is_as_under_one_that_does_not(
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-def test_lease__of_who_is_alive_holds_and_of_the_dead_does_not_whatever_the_clock_says(
+def test_lease__state_of_its_process_decides_whatever_the_clock_is(
     command_server: CommandServer, steps: list[Step], tmp_path: Path, clock: str
 ) -> None:
     step, lake = steps[8], tmp_path / "lake"  # rate

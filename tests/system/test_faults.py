@@ -44,7 +44,7 @@ def fail(command_server: CommandServer, step: Step, lake: Path, at: int, how: st
     return ended
 
 
-def test_faults__at_writes_of_a_life_are_told_in_a_line_and_leave_the_last_commit_whole(
+def test_faults__at_writes_of_a_life_are_one_line_and_leave_the_last_commit_valid(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     dice, refused, points = random.Random(3), 0, 0
@@ -61,7 +61,7 @@ def test_faults__at_writes_of_a_life_are_told_in_a_line_and_leave_the_last_commi
     )  # a compaction takes its lease from the reserve, and others survive the release of theirs
 
 
-def test_faults__all_through_a_life_leave_nothing_behind(
+def test_faults__all_through_a_life_leave_no_files(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     lake, dice = tmp_path / "lake", random.Random(4)

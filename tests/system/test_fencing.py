@@ -90,13 +90,13 @@ def pause(command_server: CommandServer, step: Step, lake: Path, at: int, comman
     take_over(command_server, lake, commands)
     before = what_counts(lake)
     ended = running.go_on().wait()
-    opened, told = Lake.open(lake), (step.command, at, step.operations[at], ended)
-    assert what_counts(lake) == before, told
-    assert list(Verifier(opened).everything()) == [], told
-    assert OUT in Dataset.open(opened, "games").log().disqualified["16"], told
-    assert [lease_holder(opened, folder) for folder in ("games", "runs/run")] == [None, None], told
-    assert list(lake.glob("**/writing-*")) == [], told
-    assert "Traceback" not in ended.err, told
+    opened, context = Lake.open(lake), (step.command, at, step.operations[at], ended)
+    assert what_counts(lake) == before, context
+    assert list(Verifier(opened).everything()) == [], context
+    assert OUT in Dataset.open(opened, "games").log().disqualified["16"], context
+    assert [lease_holder(opened, folder) for folder in ("games", "runs/run")] == [None, None], context
+    assert list(lake.glob("**/writing-*")) == [], context
+    assert "Traceback" not in ended.err, context
     return ended
 
 
@@ -147,7 +147,7 @@ def test_writers__suspended_anywhere_take_nothing_from_their_successors(
 
 
 @pytest.mark.slow
-def test_writers__suspended_while_they_take_or_give_back_the_lease_lose_nothing(
+def test_writers__suspended_while_they_take_or_release_the_lease_lose_nothing(
     command_server: CommandServer, all_steps: list[Step], tmp_path: Path
 ) -> None:
     """They come too late or are done: then they take the lease after the successor, or have nothing left to do."""
@@ -164,7 +164,7 @@ def test_writers__suspended_while_they_take_or_give_back_the_lease_lose_nothing(
             assert OUT in Dataset.open(opened, "games").log().disqualified["16"]
 
 
-def test_writers__suspended_at_points_by_chance_take_nothing_from_their_successors(
+def test_writers__suspended_at_random_points_take_nothing_from_their_successors(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     chosen = random.Random(7).sample(list(points(steps, 4)), 4)

@@ -125,13 +125,13 @@ def arrive_late(
         before, tables = what_counts(url), published(url)
         go_on.set()
         ended = running.wait()
-    lake, told = Lake.open(url), (step.command, number, ended)
-    assert what_counts(url) == before, told
-    assert all(same_tables(published(url)[name], table) for name, table in tables.items()), told
+    lake, context = Lake.open(url), (step.command, number, ended)
+    assert what_counts(url) == before, context
+    assert all(same_tables(published(url)[name], table) for name, table in tables.items()), context
     assert command_server.done("verify", "--lake", url).out.startswith("all is well"), (
-        told
+        context
     )  # the proxy is in this process
-    assert OUT in Dataset.open(lake, "games").log().disqualified["16"], told
+    assert OUT in Dataset.open(lake, "games").log().disqualified["16"], context
     return ended
 
 
@@ -179,7 +179,7 @@ def test_deletions__that_arrive_late_change_nothing(
             assert_lost(arrive_late(command_server, store, step, f"deletion-{number}-{at}", at, again))
 
 
-def test_run__that_a_successor_deleted_is_not_made_again(
+def test_run__that_a_successor_deleted_is_not_restored(
     command_server: CommandServer, store: Proxy, steps: list[Step]
 ) -> None:
     step = Step((*RATE[:-1], "other"), steps[2].after, steps[2].after, [], 0.0)

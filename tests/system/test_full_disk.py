@@ -59,8 +59,8 @@ def old(lake: Path) -> int:
 
 
 def assert_sound_without_notes(invoke: Command, lake: Path) -> None:
-    answer = invoke("verify", "--lake", lake)
-    assert (answer.code, answer.err, answer.out.startswith("all is well")) == (0, "", True), answer
+    result = invoke("verify", "--lake", lake)
+    assert (result.code, result.err, result.out.startswith("all is well")) == (0, "", True), result
 
 
 def assert_tells(message: str) -> None:
@@ -73,7 +73,7 @@ def assert_tells(message: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SIZES)
-def test_full_disk__is_told_by_writers_and_every_step_of_the_runbook_works(
+def test_full_disk__is_an_error_of_writers_and_every_step_of_the_runbook_works(
     invoke: Command, small_disk: SmallDisk, pattern: Path, tmp_path: Path, kind: str
 ) -> None:
     disk = small_disk(SIZES[kind])
@@ -91,14 +91,14 @@ def test_full_disk__is_told_by_writers_and_every_step_of_the_runbook_works(
         assert ("0 of 400 inodes free" in message) == (kind == "inodes")
     assert len(list((lake / RESERVE).iterdir())) == PARTS
     # the commands that the line names, in its order
-    answer = invoke("publish", "--run", "one", "--maintain", "--lake", lake)
-    assert "1 old file" in answer.out or "old files removed: 1" in answer.err, answer
+    result = invoke("publish", "--run", "one", "--maintain", "--lake", lake)
+    assert "1 old file" in result.out or "old files removed: 1" in result.err, result
     fill(disk)
-    answer = invoke("compact", "--lake", lake)
-    assert answer.code == 0 or "no space to merge more files, which takes" in answer.err, answer
+    result = invoke("compact", "--lake", lake)
+    assert result.code == 0 or "no space to merge more files, which takes" in result.err, result
     fill(disk)
-    answer = invoke("delete", "--run", "two", "--with-published", "--yes", "--lake", lake)
-    assert (answer.code, answer.out) == (0, "run two: deleted\n")
+    result = invoke("delete", "--run", "two", "--with-published", "--yes", "--lake", lake)
+    assert (result.code, result.out) == (0, "run two: deleted\n")
     assert invoke("rate", "--dataset", "games", "--run", "three", "--system", "elo", "--lake", lake).code == 0
     assert_sound_without_notes(invoke, lake)
     assert len(list((lake / RESERVE).iterdir())) == PARTS
@@ -118,7 +118,9 @@ def test_full_disk__deletes_a_data_set_with_its_runs(invoke: Command, small_disk
     assert len(list((lake / RESERVE).iterdir())) == PARTS
 
 
-def test_full_disk__of_a_lake_without_a_reserve_is_told(invoke: Command, small_disk: SmallDisk, pattern: Path) -> None:
+def test_full_disk__of_a_lake_without_a_reserve_is_an_error(
+    invoke: Command, small_disk: SmallDisk, pattern: Path
+) -> None:
     """As those of 0.1: some room elsewhere on the disk is all that is needed, and the reserve is made then."""
     disk = small_disk("size=4m")
     lake = disk / "lake"
@@ -133,7 +135,7 @@ def test_full_disk__of_a_lake_without_a_reserve_is_told(invoke: Command, small_d
 
 
 @pytest.mark.parametrize("leave", [0, 8_192, 65_536])
-def test_compact__short_of_space_ends_sound_and_says_what_it_takes(
+def test_compact__short_of_space_leaves_a_valid_lake_and_reports_the_needed_space(
     invoke: Command, small_disk: SmallDisk, pattern: Path, leave: int
 ) -> None:
     disk = small_disk("size=4m")
@@ -141,11 +143,11 @@ def test_compact__short_of_space_ends_sound_and_says_what_it_takes(
     shutil.copytree(pattern, lake)
     n_segments = [len(Run.open(Lake.open(lake), run).segments().segments) for run in ("one", "two")]
     fill(disk, leave)
-    answer = invoke("compact", "--lake", lake)
-    if answer.code:
-        lines = answer.err.splitlines()
+    result = invoke("compact", "--lake", lake)
+    if result.code:
+        lines = result.err.splitlines()
         assert all(line.startswith("Error: ") and "no space to merge more files, which takes" in line for line in lines)
-    assert leave or answer.code == 1
+    assert leave or result.code == 1
     assert_sound_without_notes(invoke, lake)
     shutil.rmtree(disk / "ballast")
     assert invoke("compact", "--lake", lake).code == 0
@@ -154,7 +156,7 @@ def test_compact__short_of_space_ends_sound_and_says_what_it_takes(
     assert_sound_without_notes(invoke, lake)
 
 
-def test_publish__on_a_full_disk_leaves_no_files_that_would_wait_for_a_week(
+def test_publish__on_a_full_disk_leaves_no_files_that_are_kept_for_a_week(
     invoke: Command, small_disk: SmallDisk, pattern: Path
 ) -> None:
     disk = small_disk("size=4m")
@@ -168,10 +170,10 @@ def test_publish__on_a_full_disk_leaves_no_files_that_would_wait_for_a_week(
         before = {path for path in tables.rglob("*.parquet") if path.name != "latest.parquet"}
         versions = {path: len(list((path / "_delta_log").glob("*.json"))) for path in tables.iterdir() if path.is_dir()}
         fill(disk, leave)
-        answer = invoke("publish", "--run", "one", "--lake", lake)
+        result = invoke("publish", "--run", "one", "--lake", lake)
         after = {path for path in tables.rglob("*.parquet") if path.name != "latest.parquet"}
-        if answer.code:
-            (line,) = [line for line in answer.err.splitlines() if line.startswith("Error: ")]
+        if result.code:
+            (line,) = [line for line in result.err.splitlines() if line.startswith("Error: ")]
             assert_tells(line)
         changed = {path for path, n in versions.items() if len(list((path / "_delta_log").glob("*.json"))) > n}
         assert all(any(path.is_relative_to(table) for table in changed) for path in after - before)
@@ -186,7 +188,7 @@ def test_publish__on_a_full_disk_leaves_no_files_that_would_wait_for_a_week(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["compact games", "compact run", "publish"])
-def test_full_disk__from_any_operation_on_what_frees_space_leaves_the_lake_sound(
+def test_full_disk__from_any_operation_on_commands_that_free_space_leave_a_valid_lake(
     command_server: CommandServer, steps: list[Step], tmp_path: Path, command: str
 ) -> None:
     step = steps[{"compact games": 5, "compact run": 6, "publish": 12}[command]]
@@ -201,7 +203,7 @@ def test_full_disk__from_any_operation_on_what_frees_space_leaves_the_lake_sound
 
 
 @pytest.mark.slow
-def test_full_disk__from_any_operation_on_a_deletion_goes_through(
+def test_full_disk__from_any_operation_on_a_deletion_succeeds(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     lake = tmp_path / "lake"

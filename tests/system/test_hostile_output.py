@@ -87,7 +87,7 @@ def test_machine_formats__are_escaped_on_a_terminal_and_exact_on_a_pipe(made: Ho
     ],
     ids=["leaderboard", "player", "predict", "pairs", "log", "ratings", "board"],
 )
-def test_safe__no_cell_of_text_is_a_formula_and_numbers_stay(made: HostileLake, arguments: tuple[str, ...]) -> None:
+def test_safe__makes_no_text_a_formula_and_keeps_numbers(made: HostileLake, arguments: tuple[str, ...]) -> None:
     exact, safe = (
         rows(command(*arguments[:1], *option, *arguments[1:], lake=made.lake, terminal=False))
         for option in ((), ("--safe",))
@@ -103,7 +103,7 @@ def test_safe__no_cell_of_text_is_a_formula_and_numbers_stay(made: HostileLake, 
                 assert after[key].replace("'", "") == before[key].replace("'", "")
 
 
-def test_safe__is_refused_where_it_does_nothing(invoke: Command, made: HostileLake) -> None:
+def test_safe__is_refused_if_it_has_no_effect(invoke: Command, made: HostileLake) -> None:
     lake = ("--lake", made.lake.url, *RUN, "--safe")
     for arguments in (("leaderboard",), ("player", "x", "--format", "json"), ("predict", "x", "y")):
         assert "--safe is for --format csv" in invoke.refuses(*arguments, *lake, code=2)
@@ -154,7 +154,7 @@ def test_errors__quote_arguments_without_their_control_characters(made: HostileL
         assert "\\x1b" in printed.err or "x1b" in printed.err
 
 
-def test_errors__of_ours_show_their_traceback_without_control_characters(
+def test_errors__of_the_program_have_a_traceback_without_control_characters(
     made: HostileLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(lake: object) -> None:
@@ -200,7 +200,7 @@ def test_progress__shows_names_as_they_are_on_a_terminal(monkeypatch: pytest.Mon
     assert f"contest {visible(name)}" in text
 
 
-def test_tables__take_no_name_for_markup(made: HostileLake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables__do_not_interpret_names_as_markup(made: HostileLake, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system and the data set of a run are read from a file of the lake."""
     found = ranklake.flows.maintenance.status.status(made.lake)
     run = found.runs[0]
@@ -233,7 +233,7 @@ def test_report__escapes_names_for_a_page() -> None:
 @pytest.mark.parametrize(
     "arguments", [("leaderboard", *RUN), ("leaderboard", *RUN, "--format", "json"), ("player", *RUN, "--", ESCAPE)]
 )
-def test_command__of_its_own_writes_no_escape_to_a_pseudo_terminal(
+def test_command__writes_no_escape_sequences_except_colours_to_a_pseudo_terminal(
     made: HostileLake, arguments: tuple[str, ...]
 ) -> None:
     """The whole command, in a process whose outputs are a terminal; colours are the only sequences of its own."""

@@ -132,7 +132,7 @@ def assert_as_undisturbed(lake: Path, undisturbed: Path) -> None:
 
 
 @pytest.mark.slow
-def test_rate__killed_again_and_again_ends_as_if_undisturbed(lake: Path, undisturbed: Path) -> None:
+def test_rate__killed_repeatedly_ends_as_if_undisturbed(lake: Path, undisturbed: Path) -> None:
     dice = random.Random(20_210_725)
     killed = 0
     for _ in range(5):
@@ -168,7 +168,7 @@ def test_rate__killed_at_any_time_after_its_start_ends_as_if_undisturbed(lake: P
     ("write", "how"),
     [(0, "done"), (1, "halfway"), (2, "halfway"), (2, "done"), (57, "halfway")],
 )
-def test_rate__killed_at_a_certain_write_ends_as_if_undisturbed(
+def test_rate__killed_at_a_given_write_ends_as_if_undisturbed(
     lake: Path, undisturbed: Path, write: int, how: str
 ) -> None:
     with rating(lake, before=DIE.format(write=write, how=how, signal="SIGKILL")) as process:
@@ -180,7 +180,7 @@ def test_rate__killed_at_a_certain_write_ends_as_if_undisturbed(
 
 
 @pytest.mark.slow
-def test_rate__what_a_kill_left_half_written_is_swept_by_the_next_rating(lake: Path) -> None:
+def test_rate__temporary_files_of_a_killed_process_are_deleted_by_the_next_rating(lake: Path) -> None:
     with rating(lake, before=DIE.format(write=5, how="halfway", signal="SIGKILL")) as process:
         process.communicate(timeout=TIMEOUT)
     assert len(list((lake / "runs").rglob(".tmp-*"))) == 1
@@ -189,7 +189,7 @@ def test_rate__what_a_kill_left_half_written_is_swept_by_the_next_rating(lake: P
 
 
 @pytest.mark.slow
-def test_rate__interrupted_keeps_what_was_committed_and_says_so(lake: Path, undisturbed: Path) -> None:
+def test_rate__interrupted_keeps_committed_rounds_and_reports_it(lake: Path, undisturbed: Path) -> None:
     for write in (1, 30, 41):
         with rating(lake, before=DIE.format(write=write, how="done", signal="SIGINT")) as process:
             out, err = process.communicate(timeout=TIMEOUT)
@@ -202,7 +202,7 @@ def test_rate__interrupted_keeps_what_was_committed_and_says_so(lake: Path, undi
     assert_as_undisturbed(lake, undisturbed)
 
 
-def test_rate__interrupted_by_whoever_watches_it_ends_at_once(lake: Path, undisturbed: Path) -> None:
+def test_rate__interrupted_by_its_supervisor_ends_at_once(lake: Path, undisturbed: Path) -> None:
     with rating(lake) as process:
         wait_for(process, lake, 3)
         process.send_signal(signal.SIGINT)
@@ -214,9 +214,7 @@ def test_rate__interrupted_by_whoever_watches_it_ends_at_once(lake: Path, undist
     assert_as_undisturbed(lake, undisturbed)
 
 
-def test_rate__a_disk_that_fills_up_is_told_in_one_line_and_leaves_a_valid_prefix(
-    lake: Path, undisturbed: Path
-) -> None:
+def test_rate__a_disk_that_fills_up_is_one_line_and_leaves_a_valid_prefix(lake: Path, undisturbed: Path) -> None:
     full = """
 import errno, itertools
 import ranklake.storage.lake.disk
@@ -242,7 +240,7 @@ ranklake.storage.lake.disk.Disk.replace = replace
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes into read-only folders")
-def test_rate__a_folder_that_may_not_be_written_is_told_in_one_line(lake: Path, undisturbed: Path) -> None:
+def test_rate__a_folder_without_write_permission_is_an_error_in_one_line(lake: Path, undisturbed: Path) -> None:
     rate_run(Lake.open(lake), max_rounds=0)
     folder = lake / "runs" / "run" / "rounds"
     folder.mkdir()

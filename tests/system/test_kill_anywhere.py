@@ -45,7 +45,7 @@ def test_kill__at_a_hundred_points_of_a_life_every_command_ends_as_if_undisturbe
     assert kill_at_points(command_server, steps, tmp_path / "lake", POINTS, seed=20_210_725) > 0.7 * POINTS
 
 
-def test_kill__again_and_again_all_through_a_life_leaves_nothing_behind(
+def test_kill__repeatedly_all_through_a_life_leaves_no_files(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     lake, dice = tmp_path / "lake", random.Random(1)

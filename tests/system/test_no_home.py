@@ -55,7 +55,7 @@ def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
 IMPORTS = f'{EACH}    assert "numba" not in sys.modules, command\n'
 
 
-def test_imports__what_needs_no_rating_system_loads_no_kernels(pattern: Path, tmp_path: Path) -> None:
+def test_imports__commands_without_a_rating_system_load_no_kernels(pattern: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     shutil.copytree(pattern, lake)
     write_source(tmp_path / "source", synthetic(14))
@@ -69,7 +69,7 @@ def test_imports__what_needs_no_rating_system_loads_no_kernels(pattern: Path, tm
     assert done.returncode == 0, done.stderr
 
 
-def test_cache__without_any_folder_to_write_to_is_said_once_and_stops_nothing(
+def test_cache__without_any_writable_folder_is_logged_once_and_stops_nothing(
     invoke: Command, pattern: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As on a read-only root file system."""
@@ -83,8 +83,8 @@ def test_cache__without_any_folder_to_write_to_is_said_once_and_stops_nothing(
     monkeypatch.setattr(cache_folder.tempfile, "gettempdir", none)
     try:
         for command in ("runs", "verify", "leaderboard --run run", "rate --run run --dry-run"):
-            answer = invoke(*command.split(), "--lake", pattern)
-            assert (answer.code, "Traceback" in answer.err) == (0, False), (command, answer.err)
+            result = invoke(*command.split(), "--lake", pattern)
+            assert (result.code, "Traceback" in result.err) == (0, False), (command, result.err)
         assert cache_folder.folders()[1] is None
         assert compile_kernels("elo", [5]) == 0.0  # as for `rate`, `evaluate` and `verify --replay`
         cache_folder.write("one", b"")

@@ -68,23 +68,23 @@ def table_of(weight: object) -> str:
 def test_set__refuses_a_hyperparameter_out_of_its_range(tmp_path: Path, invoke: Command) -> None:
     lake_of(tmp_path / "lake", GAMES)
     lake = ("--dataset", "games", "--lake", tmp_path / "lake")
-    said = invoke.refuses("rate", *lake, "--system", "elo", "--set", "k=1e308", code=2)
-    assert said == "k must be within 0..1e+10 rating points, got 1e+308"
-    said = invoke.refuses("search", *lake, "--system", "elo", "--space", "k=1,1e308", code=2)
-    assert "k must be within 0..1e+10 rating points, got 1e+308" in said
+    message = invoke.refuses("rate", *lake, "--system", "elo", "--set", "k=1e308", code=2)
+    assert message == "k must be within 0..1e+10 rating points, got 1e+308"
+    message = invoke.refuses("search", *lake, "--system", "elo", "--space", "k=1,1e308", code=2)
+    assert "k must be within 0..1e+10 rating points, got 1e+308" in message
     with pytest.raises(ValueError, match=r"k must be within 0\.\.1e\+10 rating points, got 1e\+308"):
         rate_history(pd.DataFrame({"contest": "a", "player": [1, 2], "rank": [1, 2]}), "elo", k=1e308)
 
 
 @pytest.mark.parametrize("weight", ["1e308", "0", "-1", "nan", "inf"])
-def test_ingest__blames_a_weight_out_of_range_in_a_table(tmp_path: Path, invoke: Command, weight: str) -> None:
+def test_ingest__error_of_a_weight_out_of_range_names_the_row(tmp_path: Path, invoke: Command, weight: str) -> None:
     (tmp_path / "games.csv").write_text(table_of(weight))
     where = (tmp_path / "games.csv", "--dataset", "games", "--order", "given", "--lake", tmp_path / "lake")
-    said = invoke.refuses("ingest", "files", *where)
-    assert "games.csv, contest b, row 4" in said
-    assert "a weight must be within 1e-09..1e+09, got weight = " in said
-    answer = invoke("ingest", "files", *where, "--on-error", "skip")
-    assert answer.code == 0
+    message = invoke.refuses("ingest", "files", *where)
+    assert "games.csv, contest b, row 4" in message
+    assert "a weight must be within 1e-09..1e+09, got weight = " in message
+    result = invoke("ingest", "files", *where, "--on-error", "skip")
+    assert result.code == 0
     assert Dataset.open(Lake.open(tmp_path / "lake"), "games").contests.column("contest_id").to_pylist() == ["a", "c"]
 
 
@@ -96,33 +96,33 @@ def test_ingest__blames_a_weight_out_of_range_in_a_table(tmp_path: Path, invoke:
         ("time_seconds", 10**18, "time_seconds must be a whole number within -1e+14..1e+14 seconds since 1970"),
     ],
 )
-def test_ingest__blames_a_number_out_of_range_in_reference_format(
+def test_ingest__error_of_a_number_out_of_range_in_reference_format_names_the_file(
     tmp_path: Path, invoke: Command, key: str, value: float, rule: str
 ) -> None:
     folder = tmp_path / "games"
     folder.mkdir()
     for name in "12":
-        told = {"name": name, "time_seconds": 5, "standings": [["ada", 0, 0], ["grace", 1, 1]]}
-        (folder / f"{name}.json").write_text(json.dumps(told | ({key: value} if name == "2" else {})))
+        document = {"name": name, "time_seconds": 5, "standings": [["ada", 0, 0], ["grace", 1, 1]]}
+        (folder / f"{name}.json").write_text(json.dumps(document | ({key: value} if name == "2" else {})))
     where = (folder, "--dataset", "games", "--lake", tmp_path / "lake")
-    said = invoke.refuses("ingest", "files", *where)
-    assert "2.json" in said
-    assert rule in said
+    output = invoke.refuses("ingest", "files", *where)
+    assert "2.json" in output
+    assert rule in output
     assert invoke("ingest", "files", *where, "--on-error", "skip").code == 0
 
 
-def test_table__blames_a_time_out_of_range(tmp_path: Path, invoke: Command) -> None:
+def test_ingest__error_of_a_time_out_of_range_in_a_table_has_the_range(tmp_path: Path, invoke: Command) -> None:
     (tmp_path / "games.csv").write_text(f"contest,rank,player,time\na,1,ada,{10**16}\na,2,grace,{10**16}\n")
     options = ("--dataset", "games", "--time-format", "unix", "--lake", tmp_path / "lake")
-    said = invoke.refuses("ingest", "files", tmp_path / "games.csv", *options)
-    assert "a time must be a whole number within -1e+14..1e+14 seconds since 1970, got time = " in said
+    message = invoke.refuses("ingest", "files", tmp_path / "games.csv", *options)
+    assert "a time must be a whole number within -1e+14..1e+14 seconds since 1970, got time = " in message
 
 
 # --- lakes of an older release ---
 
 
 @pytest.mark.parametrize("more", [{"weight": 1e308}, {"perf_ceiling": -1e308}])
-def test_rate__names_a_contest_of_an_older_lake_and_the_way_out(tmp_path: Path, more: dict[str, float]) -> None:
+def test_rate__error_of_a_contest_of_an_older_lake_has_a_remedy(tmp_path: Path, more: dict[str, float]) -> None:
     games = [*GAMES[:2], contest("c", "ada", "grace", time_seconds=2 * 86_400, **more), *GAMES[3:]]
     lake = lake_of(tmp_path / "lake", games)
     (name,) = more
@@ -172,7 +172,7 @@ def test_rate__checks_large_rounds(tmp_path: Path, engine: str) -> None:
         rate_with(lake, runaway(k=math.inf), opened)
 
 
-def test_rate__goes_on_after_a_round_that_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rate__continues_after_an_excluded_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same bits as without the attempt."""
     monkeypatch.setattr(
         "ranklake.flows.execution.outcomes.LARGEST", 1e15
@@ -237,7 +237,7 @@ def test_evaluate__refuses_a_run_with_infinite_ratings(infinite: Lake) -> None:
         evaluate(infinite, "run")
 
 
-def test_check__leaves_ratings_alone_and_names_the_first_bad_row() -> None:
+def test_check__names_the_first_invalid_row() -> None:
     rounds = Rounds.from_columns([0, 2, 4], [0, 1, 2, 3], [0, 1, 0, 1], [0, 1, 0, 1], weight=[1.0, 1e9])
     system = find_system("elo")
     with pytest.raises(RoundError) as caught:
@@ -266,8 +266,8 @@ def test_json__is_written_without_infinity_and_nan() -> None:
 
 
 def test_finite__numbers_become_null() -> None:
-    told = {"a": [1.5, math.nan, (math.inf,)], "b": {"c": -math.inf, "d": "inf", "e": True}}
-    assert finite_json(told) == {"a": [1.5, None, [None]], "b": {"c": None, "d": "inf", "e": True}}
+    value = {"a": [1.5, math.nan, (math.inf,)], "b": {"c": -math.inf, "d": "inf", "e": True}}
+    assert finite_json(value) == {"a": [1.5, None, [None]], "b": {"c": None, "d": "inf", "e": True}}
     rows = pa.table({"x": [1.0, math.nan, math.inf, None], "n": [1, 2, 3, 4]})
     assert finite_rows(rows).to_pylist()[1:] == [{"x": None, "n": 2}, {"x": None, "n": 3}, {"x": None, "n": 4}]
     sound = pa.table({"x": [1.0, None]})
@@ -302,4 +302,4 @@ def test_numbers__of_few_systems_are_refused_or_rated(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 3000, 300))
 def test_numbers__of_all_systems_are_refused_or_rated(first: int) -> None:
-    assert [told for seed in range(first, first + 300) if (told := check_numbers(seed))] == []
+    assert [message for seed in range(first, first + 300) if (message := check_numbers(seed))] == []

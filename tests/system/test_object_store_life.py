@@ -108,7 +108,7 @@ def test_life__in_a_store_killed_at_any_request_ends_as_on_a_disk(
     assert live_and_die(command_server, store, url, live(command_server, tmp_path, SHORT), kills=1, seed=8) >= 2
 
 
-def test_life__in_a_store_killed_again_and_again_ends_as_on_a_disk(
+def test_life__in_a_store_killed_repeatedly_ends_as_on_a_disk(
     command_server: CommandServer, store: Proxy, url: str, tmp_path: Path
 ) -> None:
     assert live_and_die(command_server, store, url, live(command_server, tmp_path), kills=3, seed=9) >= 20

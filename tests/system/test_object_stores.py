@@ -89,7 +89,7 @@ def test_life__in_a_store_is_that_on_a_disk_to_the_byte(url: str, tmp_path: Path
     assert verifier.rounds == 27
 
 
-def test_life__ends_without_a_trace(url: str) -> None:
+def test_life__deletion_leaves_no_objects(url: str) -> None:
     lake = lake_of(url, CONTESTS)  # type: ignore[arg-type]
     rate_run(lake)
     before = rated(lake)
@@ -149,7 +149,7 @@ def test_rate__killed_at_some_writes_ends_as_if_undisturbed(url: str, tmp_path: 
 # Requests
 
 
-def test_rate__commits_a_segment_with_two_puts_and_a_look_at_the_lease(url: str, store: Proxy) -> None:
+def test_rate__commits_a_segment_with_two_puts_and_a_check_of_the_lease(url: str, store: Proxy) -> None:
     lake = lake_of(url, CONTESTS)  # type: ignore[arg-type]
     appended: list[list[str]] = []
 
@@ -181,7 +181,7 @@ def test_standings__are_read_with_one_request_a_file(url: str, store: Proxy) -> 
 # Races
 
 
-def test_create__of_many_who_try_at_once_one_succeeds(url: str) -> None:
+def test_create__by_concurrent_threads_succeeds_once(url: str) -> None:
     lakes = [Lake.open(url, create=True) for _ in range(8)]
     with ThreadPoolExecutor(8) as pool:
         for turn in range(5):
@@ -190,7 +190,7 @@ def test_create__of_many_who_try_at_once_one_succeeds(url: str) -> None:
             assert lakes[0].read_bytes(f"a/{turn}") == f"of {made.index(True)}".encode()
 
 
-def test_create__knows_its_own_file_when_the_answer_got_lost(url: str, store: Proxy) -> None:
+def test_create__detects_its_own_file_after_a_lost_response(url: str, store: Proxy) -> None:
     lake = Lake.open(url, create=True)
     lost = iter(["lose"])
     store.fault = lambda what: next(lost, "") if what.startswith("PUT") else ""
@@ -242,7 +242,7 @@ def test_lake__survives_a_fork(url: str) -> None:
 # Errors
 
 
-def test_open__a_bucket_that_is_not_there_is_named_and_never_made(store: Proxy) -> None:
+def test_open__error_of_a_missing_bucket_names_it_and_it_is_never_made(store: Proxy) -> None:
     for create in (False, True):
         with pytest.raises(
             MissingError, match=r"s3://nobody-made-it/lake: bucket nobody-made-it does not exist; make it"
@@ -266,7 +266,7 @@ def test_open__an_empty_bucket_holds_no_lake_until_one_is_made(url: str) -> None
     assert Dataset.names(Lake.open(f"{url}/")) == ["games"]
 
 
-def test_open__wrong_credentials_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open__wrong_credentials_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with server(tmp_path, INITIAL_NO_AUTH_ACTION_COUNT="0") as address:
         for name, value in environment(address).items():
             monkeypatch.setenv(name, value)
@@ -275,7 +275,7 @@ def test_open__wrong_credentials_are_told(tmp_path: Path, monkeypatch: pytest.Mo
                 Lake.open("s3://bucket/lake", create=create)
 
 
-def test_open__no_credentials_are_told(store: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open__missing_credentials_are_an_error(store: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
@@ -283,7 +283,7 @@ def test_open__no_credentials_are_told(store: Proxy, monkeypatch: pytest.MonkeyP
         Lake.open("s3://bucket/lake")
 
 
-def test_lake__a_store_out_of_reach_is_told(url: str, store: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lake__an_unreachable_store_is_an_error(url: str, store: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     store.server_close()
     problem = "cannot {}: Could not connect to the endpoint"
@@ -298,7 +298,7 @@ def test_lake__a_store_out_of_reach_is_told(url: str, store: Proxy, monkeypatch:
         lake.create_bytes("a/b", b"")
 
 
-def test_lake__a_store_that_is_busy_for_a_moment_is_asked_again(url: str, store: Proxy) -> None:
+def test_lake__requests_to_a_busy_store_are_retried(url: str, store: Proxy) -> None:
     lake = Lake.open(url, create=True)
     turns = iter(range(1000))
     store.fault = lambda _: "refuse" if next(turns) % 30 == 11 else ""
@@ -308,7 +308,7 @@ def test_lake__a_store_that_is_busy_for_a_moment_is_asked_again(url: str, store:
     assert list(Verifier(lake).everything()) == []
 
 
-def test_command__tells_a_missing_bucket_in_one_line(store: Proxy) -> None:
+def test_command__error_of_a_missing_bucket_is_one_line(store: Proxy) -> None:
     with start("runs", "--lake", "s3://nobody-made-it/lake") as process:
         try:
             out, err = process.communicate(timeout=TIMEOUT)

@@ -199,9 +199,9 @@ def live(invoke: Command, folder: Path) -> dict[str, Any]:
     rate = ("rate", "--dataset", "games", "--system", "elo", *run)
 
     def done(*arguments: object) -> str:
-        answer = invoke(*arguments)
-        assert answer.code == 0, answer.err
-        return answer.out
+        result = invoke(*arguments)
+        assert result.code == 0, result.err
+        return result.out
 
     done("ingest", "files", folder / "first", "--dataset", "games", "--lake", lake)
     done(*rate)
@@ -278,10 +278,10 @@ def test_life__is_the_same_to_the_bit(
     TAKEN[taken](monkeypatch)
     found = live(invoke, tmp_path)
     assert {name for name in ordinary if found[name] != ordinary[name]} <= {"paths"}
-    said = [record.getMessage() for record in caplog.records if record.name == "ranklake.lake"]
+    messages = [record.getMessage() for record in caplog.records if record.name == "ranklake.lake"]
     lacks = {"folders"} if os.name == "nt" else {what for what, names in SAID.items() if taken in names}
     wanted = [disk._TEXTS[what] for what in SAID if what in lacks]
-    assert [line for line in said if str(tmp_path) in line] == [f"lake {tmp_path}/lake: {text}" for text in wanted]
+    assert [line for line in messages if str(tmp_path) in line] == [f"lake {tmp_path}/lake: {text}" for text in wanted]
 
 
 @pytest.mark.usefixtures("same_time")
@@ -307,27 +307,27 @@ def test_life__leaves_names_that_every_disk_can_have(invoke: Command, tmp_path: 
         ("games.", "end with '.'"),
     ],
 )
-def test_names__that_windows_cannot_have_are_refused_for_what_is_new(
+def test_names__that_windows_cannot_have_are_refused_for_new_folders(
     invoke: Command, tmp_path: Path, name: str, rule: str
 ) -> None:
     write_source(tmp_path / "files", CONTESTS[:2])
     lake = ("--lake", tmp_path / "lake")
-    said = invoke.refuses("ingest", "files", tmp_path / "files", "--dataset", name, *lake, code=2)
-    assert rule in said
-    assert repr(name) in said
+    message = invoke.refuses("ingest", "files", tmp_path / "files", "--dataset", name, *lake, code=2)
+    assert rule in message
+    assert repr(name) in message
     assert not (tmp_path / "lake" / name).exists()
     assert invoke("ingest", "files", tmp_path / "files", "--dataset", "games", *lake).code == 0
     assert rule in invoke.refuses("rate", "--dataset", "games", "--system", "elo", "--run", name, *lake, code=2)
     assert not (tmp_path / "lake" / "runs" / name).exists()
 
 
-def test_names__that_differ_only_in_case_are_refused_for_what_is_new(invoke: Command, tmp_path: Path) -> None:
+def test_names__that_differ_only_in_case_are_refused_for_new_folders(invoke: Command, tmp_path: Path) -> None:
     write_source(tmp_path / "files", CONTESTS[:2])
     lake = ("--lake", tmp_path / "lake")
     ingest = ("ingest", "files", tmp_path / "files", *lake, "--dataset")
     assert invoke(*ingest, "Games").code == 0
-    said = invoke.refuses(*ingest, "games", code=2)
-    assert said.startswith("the name of a new data set must differ from 'Games' in more than upper and lower case")
+    message = invoke.refuses(*ingest, "games", code=2)
+    assert message.startswith("the name of a new data set must differ from 'Games' in more than upper and lower case")
     assert invoke(*ingest, "Games").code == 0
     rate = ("rate", "--dataset", "Games", "--system", "elo", *lake, "--run")
     assert invoke(*rate, "run").code == 0
@@ -343,8 +343,8 @@ def test_names__of_lakes_made_before_stay_usable(invoke: Command, tmp_path: Path
     (lake / "aux").mkdir()
     assert invoke("ingest", "files", tmp_path / "files", "--dataset", "aux", "--lake", lake).code == 0
     for run in ("run", "RUN", "nul"):
-        answer = invoke("rate", "--dataset", "aux", "--system", "elo", "--run", run, "--lake", lake)
-        assert answer.code == 0, answer.err
+        result = invoke("rate", "--dataset", "aux", "--system", "elo", "--run", run, "--lake", lake)
+        assert result.code == 0, result.err
         assert invoke("leaderboard", "--run", run, "--lake", lake).code == 0
     assert invoke("verify", "--lake", lake).code == 0
 
@@ -353,7 +353,7 @@ def test_names__of_lakes_made_before_stay_usable(invoke: Command, tmp_path: Path
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-16"])
-def test_output__to_a_pipe_is_utf8_whatever_the_locale_says(encoding: str, tmp_path: Path) -> None:
+def test_output__to_a_pipe_is_utf8_in_any_locale(encoding: str, tmp_path: Path) -> None:
     import io
 
     from ranklake.flows.cli.terminal.terminal import write_utf8

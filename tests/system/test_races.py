@@ -69,7 +69,7 @@ def test_ingest__by_several_processes_at_once_loses_no_contest(command_server: C
     assert list(Verifier(opened).everything()) == []
 
 
-def test_ingest__killed_amid_others_leaves_theirs(command_server: CommandServer, tmp_path: Path) -> None:
+def test_ingest__killed_beside_others_does_not_affect_them(command_server: CommandServer, tmp_path: Path) -> None:
     contests, dice = synthetic(60, spice=False), random.Random(5)
     lake = str(tmp_path / "lake")
     commands = []
@@ -91,7 +91,7 @@ def test_ingest__killed_amid_others_leaves_theirs(command_server: CommandServer,
     assert sorted(content(opened)) == sorted(expected(contests))
 
 
-def test_ingest__and_corrections_by_hand_at_once_are_both_there(
+def test_ingest__and_concurrent_manual_corrections_are_both_committed(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     ingest, amend, lake = steps[10], steps[AMEND], tmp_path / "lake"
@@ -107,7 +107,7 @@ def test_ingest__and_corrections_by_hand_at_once_are_both_there(
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["the same source", "another source"])
-def test_ingest__that_was_taken_over_while_it_was_suspended_does_no_harm(
+def test_ingest__that_was_taken_over_while_it_was_suspended_changes_nothing(
     command_server: CommandServer, steps: list[Step], tmp_path: Path, same: bool
 ) -> None:
     step, other, lake = steps[INGEST], steps[INGEST if same else 10], tmp_path / "lake"
@@ -130,7 +130,7 @@ def test_ingest__that_was_taken_over_while_it_was_suspended_does_no_harm(
 # Rating
 
 
-def test_rate__of_two_at_once_one_rates_and_the_other_is_told(
+def test_rate__of_two_at_once_one_rates_and_the_other_fails(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     step, lake = steps[RATE_AGAIN], tmp_path / "lake"
@@ -141,7 +141,7 @@ def test_rate__of_two_at_once_one_rates_and_the_other_is_told(
     assert_as_after(lake, step)
 
 
-def test_rate__of_many_who_begin_together_the_run_ends_as_if_one_had(
+def test_rate__of_many_at_once_ends_as_one_alone(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     for index in (RATED, RATE_AGAIN):
@@ -173,7 +173,7 @@ def test_rate__that_was_taken_over_while_it_was_suspended_commits_nothing_more(
 
 
 @pytest.mark.parametrize("other", [COMPACT_RUN, PUBLISH])
-def test_rate__and_who_else_writes_the_run_do_not_disturb_each_other(
+def test_rate__and_other_writers_of_the_run_exclude_each_other(
     command_server: CommandServer, steps: list[Step], tmp_path: Path, other: int
 ) -> None:
     step, lake = steps[RATE_AGAIN], tmp_path / "lake"
@@ -213,7 +213,7 @@ def test_rate__sees_the_data_set_of_one_commit(
         assert_finishes(command_server, steps[RATED], lake)
 
 
-def test_rate__whose_data_set_is_compacted_meanwhile_goes_on(
+def test_rate__continues_while_its_data_set_is_compacted(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     rate, lake = steps[RATE_AGAIN], tmp_path / "lake"
@@ -224,7 +224,7 @@ def test_rate__whose_data_set_is_compacted_meanwhile_goes_on(
     assert list(Verifier(Lake.open(lake)).everything()) == []
 
 
-def test_rate__whose_data_set_changes_again_and_again_meanwhile_follows_it(
+def test_rate__restarts_when_its_data_set_changes_repeatedly(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     """Files that one commit replaces are there until the next one: this rating finds them gone."""
@@ -245,7 +245,7 @@ def test_rate__whose_data_set_changes_again_and_again_meanwhile_follows_it(
 # Publishing
 
 
-def test_publish__of_two_at_once_one_publishes_and_the_other_is_told(
+def test_publish__of_two_at_once_one_publishes_and_the_other_fails(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     step, lake = steps[9], tmp_path / "lake"
@@ -256,7 +256,7 @@ def test_publish__of_two_at_once_one_publishes_and_the_other_is_told(
     assert_as_after(lake, step)
 
 
-def test_publish__of_many_who_begin_together_the_tables_are_those_of_one(
+def test_publish__of_many_at_once_gives_the_tables_of_one(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     for index in (PUBLISH, 9):

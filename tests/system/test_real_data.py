@@ -40,7 +40,7 @@ def board_of(lake: Path, name: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.slow
-def test_reddit__stops_at_its_empty_thread_or_leaves_it_out(archives: Path, tmp_path: Path) -> None:
+def test_reddit__stops_at_its_empty_contest_or_leaves_it_out(archives: Path, tmp_path: Path) -> None:
     lake = str(tmp_path / "lake")
     arguments = ("ingest", "files", str(archives / "reddit.tar.xz"), "--dataset", "reddit", "--lake", lake)
     _, err = run(*arguments, code=1)
@@ -99,7 +99,7 @@ def test_every_system__rates_every_real_history(archives: Path, tmp_path: Path, 
 
 
 @pytest.mark.slow
-def test_codeforces__its_first_sixty_rounds_are_rated_alike_by_both_engines(archives: Path, tmp_path: Path) -> None:
+def test_codeforces__first_sixty_rounds_have_the_same_bits_with_both_engines(archives: Path, tmp_path: Path) -> None:
     lake = str(tmp_path / "lake")
     out, err = run("ingest", "files", str(archives / "codeforces.tar.xz"), "--dataset", "codeforces", "--lake", lake)
     assert "data set codeforces: 1,194 new" in out
