@@ -15,8 +15,9 @@ from timing import Options, Result, best_of, invoke, run_command
 
 from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.task_pool import open_task_pool
+from ranklake.flows.evaluation.search.config import SearchConfig
 from ranklake.flows.evaluation.search.published_grids import published_grid
-from ranklake.flows.evaluation.search.search import SearchConfig, SearchReport, search
+from ranklake.flows.evaluation.search.search import SearchReport, search
 from ranklake.flows.evaluation.search.spaces import as_texts
 from ranklake.flows.evaluation.search.trials import load_history, run_trial
 from ranklake.flows.experiments.published import PRINTED, table_2

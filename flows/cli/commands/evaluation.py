@@ -182,7 +182,7 @@ def search(
     Finished trials stay in the lake: the same command resumes an interrupted search, and --trials may grow.
     """
     from ...engines.task_pool import open_task_pool
-    from ...evaluation.search.search import SearchConfig
+    from ...evaluation.search.config import SearchConfig
     from ...evaluation.search.search import search as run_search
     from ..terminal.show_scores import search_table
 

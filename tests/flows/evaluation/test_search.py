@@ -20,9 +20,10 @@ from ranklake.flows.common.settings import build_params
 from ranklake.flows.engines.task_pool import TaskPool, open_task_pool
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.search import search as module
+from ranklake.flows.evaluation.search.config import SearchConfig
 from ranklake.flows.evaluation.search.proposals import open_proposals
 from ranklake.flows.evaluation.search.published_grids import GRIDS, RANGES, SPACES, published_grid
-from ranklake.flows.evaluation.search.search import SearchConfig, SearchReport, search
+from ranklake.flows.evaluation.search.search import SearchReport, search
 from ranklake.flows.evaluation.search.spaces import Range, as_texts, draw, grid, parse_space
 from ranklake.flows.evaluation.search.trials import History, load_history, run_trial
 from ranklake.rating_kernels import SYSTEMS

@@ -16,7 +16,8 @@ from ranklake.flows.common.settings import build_params, find_system
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
-from ranklake.flows.evaluation.search.search import SearchConfig, search
+from ranklake.flows.evaluation.search.config import SearchConfig
+from ranklake.flows.evaluation.search.search import search
 from ranklake.flows.evaluation.search.trials import load_history
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating.config import RunConfig, default_run

@@ -1,0 +1,80 @@
+"""The configuration of a search for hyperparameters."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ranklake.rating_kernels.metrics.metrics import FILTERS
+from ranklake.storage.lake import layout
+
+from ...common.settings import find_system
+from ...rating.config import default_run
+from .proposals import Proposals, open_proposals
+
+__all__ = ["METRICS", "SearchConfig"]
+
+METRICS = ("pair_inversion", "rank_deviation")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchConfig:
+    """The configuration of a search.
+
+    Attributes
+    ----------
+    dataset, system : str
+        Names of the data set and of the system.
+    space : tuple of str
+        Texts of ``--space``; empty for the system's default space, see :mod:`.published_grids`.
+    method : str
+        A key of ``proposals.METHODS``.
+    metric, filter : str
+        Metric to optimise, of ``METRICS``, under one of ``FILTERS``.
+    train_share : float
+        Share of the contests for training; the others are for the test.
+    trials : int or None
+        Number of trials; None for all points of a grid.
+    seed : int
+        Seed of the proposals.
+    prune : bool
+        Stop trials early that are worse than half of the others.
+    name : str
+        Name of the search in the lake; by default made of the other attributes.
+    """
+
+    dataset: str
+    system: str
+    space: tuple[str, ...] = ()
+    method: str = "grid"
+    metric: str = "pair_inversion"
+    filter: str = "experienced"
+    train_share: float = 0.1
+    trials: int | None = None
+    seed: int = 0
+    prune: bool = False
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.metric not in METRICS:
+            raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+        if self.filter not in FILTERS:
+            raise ValueError(f"filter must be one of {', '.join(FILTERS)}, got {self.filter!r}")
+        if not 0.0 < self.train_share < 1.0:
+            raise ValueError(f"train_share must be between 0 and 1, both excluded, got {self.train_share}")
+        if self.trials is not None and self.trials < 1:
+            raise ValueError(f"trials must be >= 1, got {self.trials}")
+        if not self.name:
+            values = {key: value for key, value in self.identity().items() if key not in ("dataset", "system")}
+            name = default_run(self.dataset, f"{self.system}-{self.method}", values)
+            object.__setattr__(self, "name", name)
+        layout.search_file(self.name)  # raises for a name that is not valid for a folder
+        layout.contests_file(self.dataset)
+
+    def identity(self) -> dict[str, Any]:
+        """The configuration without ``trials``, which may grow, and ``name``."""
+        return {key: value for key, value in asdict(self).items() if key not in ("name", "trials")}
+
+    def proposals(self) -> Proposals:
+        """The proposals; see :func:`.proposals.open_proposals`."""
+        return open_proposals(self.method, find_system(self.system), self.space, self.metric, self.seed, self.trials)
