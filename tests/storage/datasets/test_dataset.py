@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 from helpers.builders import content, contest, expected, field, ingest
 
-from ranklake.storage import DamagedError, Dataset, LakeError, MissingError
+from ranklake.storage import DamagedError, Dataset, LakeError, MissingError, Run
 from ranklake.storage.datasets.players import encode_part
 
 
@@ -22,6 +22,13 @@ def test_open__error_of_a_missing_data_set_names_the_existing_ones(lake):
     lake.write_bytes(".hidden/contests/contests.parquet", b"")
     with pytest.raises(LakeError, match=r"there are: atp, cf$"):
         Dataset.open(lake, "x")
+
+
+def test_ingest__a_missing_data_set_names_the_runs_over_it(lake):
+    for run in ("b", "a"):
+        Run.create(lake, run, {"dataset": "games"})
+    with pytest.raises(DamagedError, match="runs of it are there: a, b;"):
+        ingest(lake, [contest("a", ["x", "y"])])
 
 
 def test_standings__any_range_gives_the_same_contests(lake, games):
@@ -129,8 +136,10 @@ def test_players__uncommitted_parts_are_ignored_and_then_deleted(lake):
     for part in ("000001", "000002"):
         lake.write_bytes(f"games/players/{part}.parquet", b"torn")
     assert Dataset.open(lake, "games").handles().to_pylist() == ["x", "y"]
+    assert Dataset.open(lake, "games").n_leftover() == 2
     before = lake.list("games/players")
     ingest(lake, [contest("b", ["z", "y"])])
+    assert Dataset.open(lake, "games").n_leftover() == 0
     assert Dataset.open(lake, "games").handles().to_pylist() == ["x", "y", "z"]
     assert len(lake.list("games/players")) == 2  # with the replaced file, for running readers
     assert not set(before[1:]) & set(lake.list("games/players"))

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 from helpers.builders import contest, ingest
 
 from ranklake.storage import Dataset, Lake, LakeError
@@ -49,6 +50,13 @@ def test_open__refuses_an_address_that_cannot_be_that_of_a_lake(tmp_path: Path, 
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("protocol", ["s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"])
+def test_open__of_an_object_store_needs_a_bucket(monkeypatch: pytest.MonkeyPatch, protocol: str) -> None:
+    monkeypatch.setattr("fsspec.core.url_to_fs", lambda url, **options: (MemoryFileSystem(), ""))
+    with pytest.raises(AddressError, match=f"^{protocol}://: names no bucket"):
+        Lake.open(f"{protocol}://")
 
 
 @pytest.mark.parametrize("create", [False, True])

@@ -31,8 +31,9 @@ def test_run__is_created_once_and_opened_by_name(lake):
         Run.create(lake, name, {})
     lake.write_bytes("runs/torn/rounds/000000.parquet", b"")
     assert Run.names(lake) == ["a", "b"]
-    with pytest.raises(LakeError, match="run 'a' exists already"):
+    with pytest.raises(LakeError, match="run 'a' exists already") as caught:
         Run.create(lake, "a", {})
+    assert caught.value.path == "runs/a/run.json"
     with pytest.raises(MissingError, match=r"there are: a, b$"):
         Run.open(lake, "c")
 
@@ -55,6 +56,14 @@ def test_run__newer_config_stops(lake):
     lake.write_bytes("runs/run/run.json", b'{"format": 2, "system": "elo"}')
     with pytest.raises(FormatError, match=r"runs/run/run\.json is format 2, this code reads 1; update ranklake"):
         Run.open(lake, "run")
+
+
+def test_newest_segment__is_the_last_one_or_none(lake):
+    run = Run.create(lake, "run", {"system": "elo"})
+    assert run.newest_segment() is None
+    for first in (0, 2, 4):
+        run.append(*rounds(first, [3, 2]))
+        assert run.newest_segment() == run.segments().segments[-1]
 
 
 def test_append__segments_read_back_as_written(lake):
