@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from ranklake.flows.cli.terminal.tables import NAME, NUMBER, TEXT, WHOLE, fit, new_table
+from ranklake.flows.cli.terminal.tables import NAME, NUMBER, TEXT, WHOLE, fit, new_table, print_fitted
 from ranklake.storage import Contest, Dataset, Lake
 
 NAMES = ["ada", "a player whose name has no end to it", "选手选手选手选手选手选手", "grace_hopper_1906"]
@@ -125,6 +126,8 @@ def test_table__columns_of_least_interest_are_hidden_first(
     text = output(on_terminal(*COMMANDS["leaderboard"], "--lake", lake.url))
     assert "3 columns hidden (sigma, mu, highest): --wide shows them" in text
     assert all(heading in text for heading in ("place", "rating", "handle", "rounds", "last"))
+    text = output(on_terminal(*COMMANDS["runs"], "--lake", lake.url))
+    assert re.search("run +┃ system +┃ state +┃ rounds ┃ +size ┃", text)
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
@@ -136,6 +139,16 @@ def test_table__is_printed_in_any_encoding(
         text = output(invoke(*COMMANDS[name], "--lake", lake.url))
         text.encode(encoding)
         assert ("pair inversion % ^" if name == "compare" else "\\u9009\\u624b") in text
+
+
+def test_table__has_ascii_signs_for_output_that_is_not_unicode(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = new_table({"gain ± ↑ ↓": TEXT})
+    table.add_row("a…")
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    print_fitted(table)
+    stream.seek(0)
+    assert re.search(r"gain \+- \^ v.*a\.\.\.", stream.read(), re.DOTALL)
 
 
 @repeatable(60)

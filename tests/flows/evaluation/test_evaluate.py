@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import ranklake
 from ranklake.flows.evaluation import evaluate as module
 from ranklake.flows.evaluation.compare import check_comparable, win_rates
 from ranklake.flows.evaluation.differences import differences, half_width, student_quantile
-from ranklake.flows.evaluation.evaluate import division_of, evaluate, rounds_to_skip
+from ranklake.flows.evaluation.evaluate import SIZES, division_of, evaluate, rounds_to_skip
 from ranklake.flows.evaluation.frames import evaluate_history
 from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, RoundScores
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, PER_ROW
@@ -60,6 +61,12 @@ def by_hand(lake: Lake, run: str, first_round: int, filter: str) -> dict[str, An
             values[name] += [] if scores[name] is None else [scores[name]]
     means = {name: total / weight for name, total in sums.items()}
     return {"weight": weight} | means | {name: sum(numbers) / len(numbers) for name, numbers in values.items()}
+
+
+def test_sizes__names_are_of_adjacent_ranges() -> None:
+    lows = list(SIZES.values())
+    names = [f"{low}-{above - 1}" for low, above in pairwise(lows)]
+    assert list(SIZES) == [*names, f"{lows[-1]}+"]
 
 
 def test_ranklake__exports_both_functions(lake: Lake) -> None:

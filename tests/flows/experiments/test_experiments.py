@@ -38,7 +38,7 @@ from ranklake.flows.experiments.properties.counterfactual import move, other_sel
 from ranklake.flows.experiments.published import NAMES, SECONDS, SHAPES, contenders
 from ranklake.flows.experiments.render import to_html
 from ranklake.flows.plotting.figures import drawing, new_figure
-from ranklake.rating_kernels import SYSTEMS, Rounds
+from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 
 DATA = SHARED / "elo-datasets"
 real = pytest.mark.skipif(not DATA.is_dir(), reason="needs the real data sets in ../shared/data/elo-datasets")
@@ -241,8 +241,6 @@ def test_calibration__of_a_true_model_is_good_and_of_an_overconfident_one_is_not
     mu = np.where(won[:, None], skill, skill[:, ::-1])
     places = np.tile([0, 1], n)
     rounds = Rounds.from_columns(size * np.arange(n + 1), np.tile([0, 1], n), places, places)
-    from ranklake.rating_kernels import Outcome
-
     outcome = Outcome.empty(size * n)
     outcome.mu_prior[:], outcome.sigma_prior[:], outcome.n_before[:] = mu.ravel(), 0.0, 9
     pairs = calibration.draw_pairs(rounds, outcome.n_before >= 5, 0, 80_000)
@@ -257,6 +255,15 @@ def test_calibration__of_a_true_model_is_good_and_of_an_overconfident_one_is_not
         np.maximum(1 / (1 + 10 ** ((mu[:, 1] - mu[:, 0]) / 400)), 1 / (1 + 10 ** ((mu[:, 0] - mu[:, 1]) / 400)))
     )
     assert good.sharpness == pytest.approx(expected, abs=0.5)
+
+
+def test_calibration__of_even_chances_has_all_bins() -> None:
+    rounds = Rounds.from_columns([0, 2, 4], [0, 1, 0, 1], [0, 1, 0, 1], [0, 1, 0, 1])
+    outcome = Outcome.empty(4)
+    outcome.mu_prior[:], outcome.sigma_prior[:], outcome.n_before[:] = 1500.0, 0.0, 9
+    pairs = np.array([0, 2]), np.array([1, 3]), np.array([0, 1])
+    found = calibration.calibrate("elo", SYSTEMS["elo"].params(), rounds, outcome, pairs)
+    assert found.pairs.tolist() == [2] + [0] * (len(calibration.BINS) - 2)
 
 
 def test_pairs__are_two_marked_rows_of_one_round(history: History) -> None:

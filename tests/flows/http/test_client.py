@@ -56,6 +56,14 @@ def test_get__what_is_unchanged_is_not_sent_again(server: Server) -> None:
     assert server.requests[0].headers["If-Modified-Since"] == "yesterday"
 
 
+def test_get__no_attempt_is_waited_for_beyond_the_deadline(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ranklake.flows.http.client.DOCUMENT_SECONDS", 100.0)
+    server["/"] = Reply(b"", 503, headers={"Retry-After": "60"})
+    with server.client(interval_seconds=0.0) as client, pytest.raises(SourceError, match="after 2 attempts"):
+        client.get("")
+    assert server.clock.slept == [60.0]
+
+
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 520])
 def test_get__passing_faults_are_tried_again_ever_later(server: Server, status: int) -> None:
     server.script("/", Reply(b"", status), Reply(b"", status), Reply(b"", status), b"response")

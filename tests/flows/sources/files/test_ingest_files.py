@@ -334,8 +334,10 @@ def test_the_repetition_of_a_left_out_contest_is_not_a_duplicate(tmp_path: Path)
 def test_a_path_that_escapes_the_archive_is_refused(tmp_path: Path, write: Any, name: str) -> None:
     if write is write_tar:
         name = name.replace("\\", "/")
-    error = refusal(write(tmp_path, [("1.json", contest()), (name, contest())]), on_error="skip")
+    archive = write(tmp_path, [("1.json", contest()), (name, contest())])
+    error = refusal(archive, on_error="skip")
     assert "leads out of the archive" in error.rule
+    assert error.source == archive.name
     assert error.member == name.replace("\\", "/")
 
 
