@@ -26,11 +26,14 @@ from .core.beliefs import serial_map
 from .core.standings import Floats, Ints, Rounds
 from .core.system import Outcome, System, select_rows
 from .metrics.metrics import keep, score
+from .smoothing.params import Smoothing
+from .smoothing.sweeps import Smoother
 
-__all__ = ["PARTS", "SCORES", "is_warm", "report_compiled", "serve", "warm", "warm_part"]
+__all__ = ["PARTS", "SCORES", "SMOOTHING", "is_warm", "report_compiled", "serve", "warm", "warm_part"]
 
 PARTS = ("large", "small")  # of a system
 SCORES = "metrics"  # the kernels of `evaluate` and `search`
+SMOOTHING = "smoothing"  # the kernels of `smooth_history` and `smooth`
 _FEW = 3  # participants of a small round
 
 
@@ -40,10 +43,12 @@ def is_warm(part: str) -> bool:
 
 
 def warm_part(part: str) -> None:
-    """Compile a part or load it from the cache: ``metrics``, or a part of a system such as ``elo-mmr.small``."""
+    """Compile a part or load it from the cache: ``metrics``, ``smoothing``, or one of a system as ``elo-mmr.small``."""
     system, _, kind = part.partition(".")
     if part == SCORES:
         _score()
+    elif part == SMOOTHING:
+        _smooth()
     else:
         {"large": _large, "small": _small}[kind](SYSTEMS[system])
     cache_folder.mark_warm(part)
@@ -60,6 +65,13 @@ def _score() -> None:
     n = _FEW
     kept = keep(np.array([0, n]), np.arange(n, dtype=np.int32), np.ones(n, dtype=np.bool_))
     score(kept, np.linspace(1600.0, 1400.0, n))
+
+
+def _smooth() -> None:
+    """Two sweeps over one round."""
+    smoother = Smoother(Smoothing(), _round(np.arange(_FEW)), _FEW)
+    smoother.sweep()
+    smoother.sweep()
 
 
 def _small(system: System) -> None:

@@ -14,6 +14,7 @@ from golden import (
     answers_elo_srm,
     answers_glicko,
     answers_metrics,
+    answers_smoothing,
     answers_topcoder,
     answers_trueskill,
 )
@@ -68,5 +69,6 @@ FAMILIES = {
     "glicko": Family(answers_glicko.package, answers_glicko.twin, answers_glicko.INNER),
     "glicko2": Family(answers_glicko.package, answers_glicko.twin, answers_glicko.INNER),
     "metrics": Family(answers_metrics.package, answers_metrics.twin),
+    "smoothing": Family(answers_smoothing.package, answers_smoothing.twin),
     "trueskill": Family(answers_trueskill.package, answers_trueskill.twin),
 }

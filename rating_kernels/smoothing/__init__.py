@@ -1,0 +1,1 @@
+"""Smoothing of whole histories: every skill at every round, given all rounds before and after."""

@@ -1,0 +1,133 @@
+"""The level that all participants share, solved for along the history instead of being iterated to.
+
+The field of a round determines performances relative to the field: if all its beliefs shift, so do all performances.
+What pins the level are the priors of newcomers, so sweeps alone move it by a few points each, for hundreds of sweeps.
+Its shift is therefore written as P d: linear between a few rounds, the nodes, and d at these. Cavities are linear in
+performances, m_c = A p + const. With r the change of the means in one sweep, the shift after which they would change no
+more is the solution of the equations that Galerkin's method gives, one for each node:
+
+    (P' P - P' A P) d = P' r
+
+The matrix does not depend on results and is computed once. Between nodes, shifts die out within a few sweeps: a
+player's recursion averages over rounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.beliefs import NEVER, Map
+from ..core.jit import exact
+from ..core.standings import Floats, Longs
+from .recursion import step
+
+__all__ = ["CommonLevel"]
+
+NODES = 16
+_BLOCKS = 64  # of players, whose sums are added in order: bits do not depend on the number of workers
+
+
+class CommonLevel:
+    """Solves for the common shift of each round.
+
+    Parameters
+    ----------
+    offsets : int64[rounds + 1]
+    players : tuple
+        ``starts, order, round_of`` and the model, as :func:`.recursion.smooth_players` takes them.
+    variance : float
+        Of a newcomer's skill.
+    """
+
+    def __init__(self, offsets: Longs, players: tuple[Any, ...], variance: float, map: Map) -> None:
+        rounds, sizes, starts = len(offsets) - 1, np.diff(offsets), players[0]
+        nodes = min(NODES, rounds)
+        place = np.arange(rounds) * ((nodes - 1) / max(rounds - 1, 1))
+        self._node = np.minimum(np.floor(place).astype(np.int64), max(nodes - 2, 0))
+        self._share, self._sizes, self._nodes = place - self._node, sizes.astype(np.float64), nodes
+        cuts = np.searchsorted(starts, np.linspace(0, offsets[-1], _BLOCKS + 1).astype(np.int64))
+        cuts[-1] = len(starts) - 1
+        sums = np.zeros((_BLOCKS, nodes + 1, nodes + 1))
+
+        def build(start: int, stop: int) -> None:
+            for block in range(start, stop):
+                _add_responses(
+                    cuts[block], cuts[block + 1], *players, variance, self._node, self._share, sums[block]
+                )  # fmt: skip
+
+        map(build, _BLOCKS, sums)
+        total = np.zeros((nodes + 1, nodes + 1))
+        for block in range(_BLOCKS):
+            total += sums[block]
+        hats = np.zeros((nodes + 1, nodes + 1))
+        for a, left in ((0, 1.0 - self._share), (1, self._share)):
+            for b, right in ((0, 1.0 - self._share), (1, self._share)):
+                np.add.at(hats, (self._node + a, self._node + b), self._sizes * left * right)
+        self._matrix = (hats - total)[:nodes, :nodes]
+
+    def shift(self, mean_move: Floats) -> Floats:
+        """The common shift of the performances of each round, given the mean change of its beliefs in a sweep."""
+        moves = np.zeros(self._nodes + 1)
+        np.add.at(moves, self._node, self._sizes * (1.0 - self._share) * mean_move)
+        np.add.at(moves, self._node + 1, self._sizes * self._share * mean_move)
+        d = np.append(np.linalg.solve(self._matrix, moves[: self._nodes]), 0.0)
+        shift: Floats = (1.0 - self._share) * d[self._node] + self._share * d[self._node + 1]
+        return shift
+
+
+@exact
+def _add_responses(
+    start, stop, starts, order, round_of, time, weight, share, beta2, gamma2, drift, practice, practice_rounds,
+    variance, node, fraction, sums,
+):  # fmt: skip
+    """Add P' A P of players ``start`` to ``stop - 1``: all nodes' shifts go through one recursion.
+
+    Round r has the share ``1 - fraction[r]`` of node ``node[r]`` and the rest of the next node.
+    """
+    longest = 0
+    for i in range(start, stop):
+        longest = max(longest, starts[i + 1] - starts[i])
+    nodes = len(sums)
+    precision, added, forward_variance = np.empty(longest), np.empty(longest), np.empty(longest)
+    forward, m, pull = np.empty((longest, nodes)), np.empty(nodes), np.empty(nodes)
+    for i in range(start, stop):
+        first, n = starts[i], starts[i + 1] - starts[i]
+        if n == 0:
+            continue
+        least, most = node[round_of[order[first]]], node[round_of[order[first + n - 1]]] + 2  # other nodes: no response
+        for b in range(least, most):
+            m[b], pull[b] = 0.0, 0.0
+        v, last = variance, np.int64(NEVER)
+        for k in range(n):
+            r = round_of[order[first + k]]
+            elapsed = time[r] - last if k > 0 else np.int64(0)
+            precision[k] = weight[r] / beta2
+            added[k] = step(k, elapsed, weight[r], share[r], gamma2, drift, practice, practice_rounds)[1]
+            last = max(last, time[r])
+            v += added[k]
+            forward_variance[k] = v
+            gain = v * precision[k] / (1.0 + v * precision[k])
+            for b in range(least, most):
+                forward[k, b] = m[b]
+                m[b] *= 1.0 - gain
+            m[node[r]] += gain * (1.0 - fraction[r])
+            m[node[r] + 1] += gain * fraction[r]
+            v *= 1.0 - gain
+        information = 0.0
+        for k in range(n - 1, -1, -1):
+            r = round_of[order[first + k]]
+            a, f = node[r], fraction[r]
+            v = forward_variance[k] / (1.0 + forward_variance[k] * information)
+            for b in range(least, most):
+                cavity = v * (forward[k, b] / forward_variance[k] + pull[b])
+                sums[a, b] += (1.0 - f) * cavity
+                sums[a + 1, b] += f * cavity
+            pull[a] += precision[k] * (1.0 - f)
+            pull[a + 1] += precision[k] * f
+            information += precision[k]
+            kept = 1.0 / (1.0 + added[k] * information)
+            information *= kept
+            for b in range(least, most):
+                pull[b] *= kept

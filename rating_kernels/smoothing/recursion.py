@@ -1,0 +1,111 @@
+"""Forward and backward messages of one player: what all other rounds say of the skill at each round.
+
+Source: Rauch, Tung and Striebel, "Maximum likelihood estimates of linear dynamic systems" (AIAA Journal 3, 1965), with
+the backward pass in information form (Fraser and Potter, "The optimum linear smoother as a combination of two optimum
+linear filters", IEEE Transactions on Automatic Control 14, 1969).
+
+A skill is a random walk: before round k its mean grows by ``growth[k]`` and its variance by ``added[k]``. Round k
+observes it with precision ``precision[k]`` as ``perf[k]``. The forward pass gives the belief before each round, the
+backward pass the information of all later ones. Both together are the cavity: everything but the round itself.
+
+    1 / v_c = 1 / v_f + lambda,    m_c = v_c (m_f / v_f + eta)
+
+All terms are positive: nothing cancels. Means are relative to the mean skill of newcomers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.beliefs import NEVER
+from ..core.jit import exact, inner_exact
+
+__all__ = ["include", "smooth_player", "smooth_players", "step"]
+
+_DAY = 86400.0
+
+
+@inner_exact
+def step(k, elapsed, weight, share, gamma2, drift, practice, practice_rounds):
+    """Growth of the mean and of the variance of a skill before its round ``k``, ``elapsed`` seconds after the last."""
+    if k == 0:
+        return 0.0, 0.0
+    return share * practice / (1.0 + k / practice_rounds), gamma2 * weight + drift * (max(elapsed, 0) / _DAY)
+
+
+@inner_exact
+def include(mean, variance, perf, precision):
+    """The belief that also includes an observation: its mean and variance."""
+    shrink = 1.0 / (1.0 + variance * precision)
+    return mean + variance * precision * shrink * (perf - mean), variance * shrink
+
+
+@exact
+def smooth_player(n, variance, perf, precision, growth, added, forward_mean, forward_variance, mean, cavity_variance):
+    """Write the forward beliefs and the cavities of ``n`` rounds of one player.
+
+    Parameters
+    ----------
+    variance : float
+        Of a newcomer's skill, whose mean is 0.
+    perf, precision, growth, added : float64[>= n]
+        Observations and drift; ``growth[0]`` and ``added[0]`` are not read.
+    forward_mean, forward_variance : float64[>= n]
+        The belief before each round, given the earlier ones.
+    mean, cavity_variance : float64[>= n]
+        The belief given all other rounds.
+    """
+    m, v = 0.0, variance
+    for k in range(n):
+        if k > 0:
+            m += growth[k]
+            v += added[k]
+        forward_mean[k], forward_variance[k] = m, v
+        m, v = include(m, v, perf[k], precision[k])
+    information, pull = 0.0, 0.0
+    for k in range(n - 1, -1, -1):
+        v = forward_variance[k] / (1.0 + forward_variance[k] * information)
+        mean[k] = v * (forward_mean[k] / forward_variance[k] + pull)
+        cavity_variance[k] = v
+        information += precision[k]
+        pull += precision[k] * perf[k]
+        kept = 1.0 / (1.0 + added[k] * information)
+        information *= kept
+        pull = pull * kept - information * growth[k]
+
+
+@exact
+def smooth_players(
+    start, stop, starts, order, round_of, time, weight, share, beta2, gamma2, drift, practice, practice_rounds,
+    variance, common, shift, perf, mean, cavity_variance,
+):  # fmt: skip
+    """Write the cavities of all participations of players ``start`` to ``stop - 1``.
+
+    The rows of player i, in time order, are ``order[starts[i]:starts[i + 1]]``; ``round_of`` is the round of a row.
+    With ``common``, the means are those that all performances of a round r equal to ``shift[r]`` would give to skills
+    without practice: a cavity is linear in the performances, so this is its change if all of a round change alike.
+    """
+    longest = 0
+    for i in range(start, stop):
+        longest = max(longest, starts[i + 1] - starts[i])
+    shown, precision, growth, added = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
+    forward, forward_variance = np.empty(longest), np.empty(longest)
+    cavity, spread = np.empty(longest), np.empty(longest)
+    for i in range(start, stop):
+        first, n = starts[i], starts[i + 1] - starts[i]
+        last = np.int64(NEVER)
+        for k in range(n):
+            row = order[first + k]
+            r = round_of[row]
+            elapsed = time[r] - last if k > 0 else np.int64(0)
+            precision[k] = weight[r] / beta2
+            growth[k], added[k] = step(k, elapsed, weight[r], share[r], gamma2, drift, practice, practice_rounds)
+            if common:
+                growth[k] = 0.0
+            shown[k] = shift[r] if common else perf[row]
+            last = max(last, time[r])
+        smooth_player(n, variance, shown, precision, growth, added, forward, forward_variance, cavity, spread)
+        for k in range(n):
+            mean[order[first + k]] = cavity[k]
+            if not common:
+                cavity_variance[order[first + k]] = spread[k]

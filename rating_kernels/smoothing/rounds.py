@@ -1,0 +1,104 @@
+"""Performances of many rounds against the beliefs of their participants, and the filter that starts a smoothing.
+
+A performance is the zero of the field's sum (:mod:`..inference.performance`); participant j performs logistically
+around m_j with variance v_j + beta^2 / w. Rounds of up to :data:`..fields.field.DIRECT` participants are summed term by
+term, larger ones through the table. Means are relative to the mean skill of newcomers.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..core.beliefs import NEVER
+from ..core.jit import exact
+from ..core.numerics import C3
+from ..fields.field import DIRECT, NODES, accumulate, check_width, finish, plan
+from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
+from .recursion import include, step
+
+__all__ = ["filter_rounds", "measure_moves", "solve_rounds"]
+
+
+@exact
+def _solve_round(mean, variance, noise, lo, split, ceiling, perf):
+    """Write the performances of one round; returns -1, or the tie group that has no root."""
+    zero, n = np.int64(0), len(mean)
+    omega = np.empty(n)
+    for i in range(n):
+        omega[i] = C3 / math.sqrt(variance[i] + noise)
+    first = group_starts(lo)
+    above, below = weigh_groups(omega, first)
+    low, high, middle, top_rate, bottom_rate = bracket(mean, omega, first, above, below, split)
+    tabulated = n > DIRECT
+    if tabulated:
+        check_width(low, high, top_rate, bottom_rate)
+    half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
+    panels = offset[-1] if tabulated else 0
+    sums = np.zeros((1, panels, 2, NODES // 2))
+    far = np.zeros((1, panels + len(panel), 2))
+    series, guesses = np.empty((0, 0)), np.empty((0, 0))
+    if tabulated:
+        accumulate(mean, omega, omega, zero, n, middle, top_rate, half_width, panel, offset, sums[0], far[0])
+        series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
+    return solve_groups(
+        zero, len(above), mean, omega, first, above, below, split, ceiling,
+        tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, perf,
+    )  # fmt: skip
+
+
+@exact
+def solve_rounds(start, stop, offsets, lo, weight, ceiling, beta2, split, mean, variance, perf):
+    """Write the performances of rounds ``start`` to ``stop - 1``; returns -1, or the first round without a root."""
+    for r in range(start, stop):
+        i, j = offsets[r], offsets[r + 1]
+        failed = _solve_round(mean[i:j], variance[i:j], beta2 / weight[r], lo[i:j], split, ceiling[r], perf[i:j])
+        if failed >= 0:
+            return r
+    return -1
+
+
+@exact
+def filter_rounds(
+    offsets, player, lo, ceiling, split, n_players, time, weight, share, beta2, gamma2, drift, practice,
+    practice_rounds, variance, mean, cavity_variance, perf,
+):  # fmt: skip
+    """Rate all rounds in order: the belief of each participant given the earlier rounds, and its performance.
+
+    Returns
+    -------
+    int
+        -1, or the first round without a root.
+    """
+    m, v = np.zeros(n_players), np.full(n_players, variance)
+    k, last = np.zeros(n_players, dtype=np.int64), np.full(n_players, NEVER)
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        for row in range(i, j):
+            p = player[row]
+            elapsed = time[r] - last[p] if k[p] > 0 else np.int64(0)
+            growth, added = step(k[p], elapsed, weight[r], share[r], gamma2, drift, practice, practice_rounds)
+            mean[row], cavity_variance[row] = m[p] + growth, v[p] + added
+        noise = beta2 / weight[r]
+        if _solve_round(mean[i:j], cavity_variance[i:j], noise, lo[i:j], split, ceiling[r], perf[i:j]) >= 0:
+            return r
+        for row in range(i, j):
+            p = player[row]
+            m[p], v[p] = include(mean[row], cavity_variance[row], perf[row], 1.0 / noise)
+            k[p] += 1
+            last[p] = max(last[p], time[r])
+    return -1
+
+
+@exact
+def measure_moves(start, stop, offsets, before, after, mean_move, spread):
+    """Write, of rounds ``start`` to ``stop - 1``, the mean of ``after - before``, and its largest less its smallest."""
+    for r in range(start, stop):
+        total, least, most = 0.0, math.inf, -math.inf
+        for row in range(offsets[r], offsets[r + 1]):
+            move = after[row] - before[row]
+            total += move
+            least, most = min(least, move), max(most, move)
+        mean_move[r] = total / (offsets[r + 1] - offsets[r])
+        spread[r] = most - least

@@ -1,0 +1,221 @@
+"""Sweeps over a whole history until every skill at every round agrees with all rounds before and after.
+
+The first sweep is a filter: rounds in order, each performance found against the beliefs before the round. Every later
+sweep finds all performances against the cavities, the beliefs given all other rounds, and then all cavities from the
+performances. Rounds are independent of each other given the cavities, players given the performances. Two cures make
+the sweeps converge fast: the level that all share is solved for (:mod:`.common_level`), and the rest is extrapolated
+(:mod:`.mixing`). A sweep costs O(participations).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core.beliefs import Map, serial_map
+from ..core.standings import Floats, Rounds
+from ..core.system import ConvergenceError
+from .common_level import CommonLevel
+from .mixing import Mixing
+from .params import Smoothing, model
+from .recursion import smooth_players
+from .rounds import filter_rounds, measure_moves, solve_rounds
+
+__all__ = ["MEAN_MOVE", "PERIOD", "SPREAD", "SWEEPS", "Smoothed", "Smoother", "Solve", "solve_performances"]
+
+SWEEPS = 100  # after which a smoothing fails
+MEAN_MOVE = 0.5  # rating points: converged if the mean of no round moves by more in a sweep
+SPREAD = 1.0  # rating points: and no difference between two players of a round
+PERIOD = 8  # sweeps, after which extrapolation begins anew: there, the means alone are the state
+
+Solve = Callable[[Floats, Floats, Floats], None]
+"""Writes the performances of all rounds, given mean and variance of all cavities: ``solve(mean, variance, perf)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothed:
+    """Smoothed skills: one entry a participation, in the order of the rounds' rows.
+
+    Attributes
+    ----------
+    perf : float64[n]
+        Performance against the field's cavities, rating points.
+    smooth_mu, smooth_sigma : float64[n]
+        Belief about the skill at the round, given all rounds.
+    cavity_mu, cavity_sigma : float64[n]
+        The same, given all rounds but this one.
+    """
+
+    perf: Floats
+    smooth_mu: Floats
+    smooth_sigma: Floats
+    cavity_mu: Floats
+    cavity_sigma: Floats
+
+
+class Smoother:
+    """The smoothing of one history, sweep by sweep.
+
+    Parameters
+    ----------
+    rounds
+        All rounds, in order; at least two participants each.
+    map
+        Divides the work; does not change a bit of the result.
+    solve
+        Finds the performances of all rounds elsewhere; by default ``map`` does it here.
+
+    Attributes
+    ----------
+    sweeps : int
+        Sweeps done so far.
+    mean_move, spread : float
+        Of the last sweep: the largest change of a round's mean, and of the difference of two players of a round.
+    """
+
+    def __init__(
+        self, params: Smoothing, rounds: Rounds, n_players: int, map: Map = serial_map, solve: Solve | None = None
+    ) -> None:
+        self.params, self.rounds, self.sweeps = params, rounds, 0
+        self.mean_move, self.spread = np.inf, np.inf
+        self._n_players, self._map = n_players, map
+        self._solve = solve or (
+            lambda mean, variance, perf: solve_performances(params, rounds, map, mean, variance, perf)
+        )
+        self._variance = params.sigma_init**2
+        size = np.int32 if rounds.n_rows <= np.iinfo(np.int32).max else np.int64
+        order = np.argsort(rounds.player, kind="stable").astype(size)
+        starts = np.concatenate(([0], np.cumsum(np.bincount(rounds.player, minlength=n_players))))
+        round_of = np.repeat(np.arange(len(rounds), dtype=np.int32), np.diff(rounds.offsets))
+        self._players = starts, order, round_of, *model(params, rounds)
+        self._mean, self._spare, self._perf, self._cavity_variance = (np.zeros(rounds.n_rows) for _ in range(4))
+        self._image = self._mean
+        self._level: CommonLevel | None = None
+        self._mixing = Mixing()
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last sweep moved nothing by more than the tolerances."""
+        return self.mean_move <= MEAN_MOVE and self.spread <= SPREAD
+
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether ``mean`` is all of the state, so that :meth:`restore` continues with the same bits."""
+        return self.sweeps > 0 and (self.sweeps - 1) % PERIOD == 0 and not self.converged
+
+    @property
+    def mean(self) -> Floats:
+        """The cavity means from which the next sweep begins, less ``mu_init``; float64[n], not to be changed."""
+        return self._mean
+
+    def restore(self, sweeps: int, mean: Floats) -> None:
+        """Continue after a checkpoint: the number of sweeps, and the :attr:`mean` there."""
+        self._mean[:] = mean
+        self._smooth(np.zeros(self.rounds.n_rows), self._spare)
+        self.sweeps, self._mixing = sweeps, Mixing()
+
+    def sweep(self) -> None:
+        """One sweep over the whole history.
+
+        Raises
+        ------
+        ConvergenceError
+            A performance was not found, numbers are not finite, or :data:`SWEEPS` sweeps were not enough.
+        """
+        if self.sweeps == 0:
+            self._filter()
+            self._smooth(self._perf, self._mean)
+            self.sweeps = 1
+            return
+        if self._level is None:
+            self._level = CommonLevel(self.rounds.offsets, self._players, self._variance, self._map)
+        if self.is_checkpoint:
+            self._mixing = Mixing()
+        image = np.empty(self.rounds.n_rows)
+        self._solve(self._mean, self._cavity_variance, self._perf)
+        self._smooth(self._perf, image)
+        self._smooth(self._perf, self._spare, self._level.shift(self._moves(image)[0]))
+        image += self._spare
+        mean_move, spread = self._moves(image)
+        self.mean_move, self.spread = float(np.max(np.abs(mean_move))), float(np.max(spread))
+        if not np.isfinite(self.mean_move + self.spread):
+            raise ConvergenceError("a smoothed rating is not a number")
+        self.sweeps += 1
+        self._image = image
+        if self.sweeps >= SWEEPS and not self.converged:
+            raise ConvergenceError(
+                f"not converged after {SWEEPS} sweeps: the mean of a round still moves by {self.mean_move:.3g} points "
+                f"(at most {MEAN_MOVE}), the difference of two of its players by {self.spread:.3g} (at most {SPREAD})"
+            )
+        self._mean = image if self.converged else self._mixing.mix(self._mean, image)
+
+    def result(self) -> Smoothed:
+        """The beliefs after the last sweep."""
+        noise = self.params.beta**2 / np.repeat(self.rounds.weight, np.diff(self.rounds.offsets))
+        gain = self._cavity_variance / (self._cavity_variance + noise)
+        smooth = self._image + gain * (self._perf - self._image)
+        start = self.params.mu_init
+        return Smoothed(
+            self._perf + start, smooth + start, np.sqrt(noise * gain),
+            self._image + start, np.sqrt(self._cavity_variance),
+        )  # fmt: skip
+
+    def _filter(self) -> None:
+        rounds, params = self.rounds, self.params
+        failed = filter_rounds(
+            rounds.offsets, rounds.player, rounds.lo, rounds.perf_ceiling - params.mu_init, params.tie_mode == "split",
+            self._n_players, *self._players[3:], self._variance, self._mean, self._cavity_variance, self._perf,
+        )  # fmt: skip
+        _check(rounds, failed)
+
+    def _smooth(self, perf: Floats, mean: Floats, shift: Floats | None = None) -> None:
+        """Write the cavity means from performances; with ``shift`` their change from common shifts of rounds."""
+        starts, n = self._players[0], self.rounds.n_rows
+        shifts = np.empty(0) if shift is None else shift
+
+        def work(first: int, last: int) -> None:  # players whose rows begin in a range of rows
+            start, stop = np.searchsorted(starts[:-1], (first, last))
+            smooth_players(
+                start, stop, *self._players, self._variance, shift is not None, shifts, perf, mean,
+                self._cavity_variance,
+            )  # fmt: skip
+
+        self._map(work, n)
+
+    def _moves(self, image: Floats) -> tuple[Floats, Floats]:
+        mean_move, spread = np.empty(len(self.rounds)), np.empty(len(self.rounds))
+
+        def work(start: int, stop: int) -> None:
+            measure_moves(start, stop, self.rounds.offsets, self._mean, image, mean_move, spread)
+
+        self._map(work, len(self.rounds), mean_move, spread)
+        return mean_move, spread
+
+
+def solve_performances(
+    params: Smoothing, rounds: Rounds, map: Map, mean: Floats, variance: Floats, perf: Floats
+) -> None:
+    """Write the performances of all rounds against the beliefs of their participants, relative to ``mu_init``.
+
+    Raises
+    ------
+    ConvergenceError
+        A performance was not found; names the first row of the round.
+    """
+    starts, ceiling, split = rounds.offsets[:-1], rounds.perf_ceiling - params.mu_init, params.tie_mode == "split"
+
+    def work(first: int, last: int) -> None:  # rounds that begin in a range of rows
+        start, stop = np.searchsorted(starts, (first, last))
+        failed = solve_rounds(
+            start, stop, rounds.offsets, rounds.lo, rounds.weight, ceiling, params.beta**2, split, mean, variance, perf
+        )
+        _check(rounds, failed)
+
+    map(work, rounds.n_rows)
+
+
+def _check(rounds: Rounds, failed: int) -> None:
+    if failed >= 0:
+        raise ConvergenceError("no performance found", int(rounds.offsets[failed]))

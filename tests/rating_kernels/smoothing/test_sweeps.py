@@ -1,0 +1,159 @@
+"""Sweeps over histories: a plain twin, laws, the criterion of convergence, and the same bits however work is cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from twins import smoothing as twin
+
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.rating_kernels import ConvergenceError, Rounds
+from ranklake.rating_kernels.smoothing import sweeps
+from ranklake.rating_kernels.smoothing.params import Smoothing
+from ranklake.rating_kernels.smoothing.sweeps import Smoothed, Smoother
+
+COLUMNS = Smoothed.__slots__
+
+
+def history(sizes: list[int], n_players: int, seed: int = 3, ties: float = 0.2) -> Rounds:
+    """Rounds of these sizes among players who improve, with a skill behind the places."""
+    draw = np.random.default_rng(seed)
+    skill, player, lo, hi = draw.normal(0.0, 250.0, n_players), [], [], []
+    for n in sizes:
+        chosen = draw.permutation(n_players)[:n]
+        ordered = chosen[np.argsort(-skill[chosen] - draw.normal(0.0, 150.0, n))]
+        group = np.cumsum(draw.random(n) > ties)
+        player.append(ordered)
+        lo.append(np.searchsorted(group, group, "left"))
+        hi.append(np.searchsorted(group, group, "right") - 1)
+        skill += draw.normal(2.0, 10.0, n_players)
+    columns = (np.concatenate(part) for part in (player, lo, hi))
+    time = np.arange(len(sizes)) * 500_000
+    return Rounds.from_columns(np.cumsum([0, *sizes]), *columns, time, draw.choice([0.5, 1.0, 2.0], len(sizes)))
+
+
+def smooth(rounds: Rounds, n_players: int, engine=None, params: Smoothing | None = None, sweeps: int = 0) -> Smoother:
+    """Until convergence, and for ``sweeps`` more."""
+    smoother = Smoother(params or Smoothing(), rounds, n_players, (engine or Serial()).map)
+    while not smoother.converged:
+        smoother.sweep()
+    for _ in range(sweeps):
+        smoother.sweep()
+    return smoother
+
+
+def bits(smoothed: Smoothed) -> list[bytes]:
+    return [getattr(smoothed, name).tobytes() for name in COLUMNS]
+
+
+@pytest.mark.parametrize("tie_mode", ["full", "split"])
+def test_sweeps__end_where_plain_sweeps_of_the_twin_end(tie_mode: str) -> None:
+    rounds, params = history([6, 2, 5, 8, 2, 7, 3, 6], 9), Smoothing(tie_mode=tie_mode)
+    result = smooth(rounds, 9, params=params, sweeps=60).result()
+    standings, cavity, smoothed, perf = [], [], [], []
+    for a, b in zip(rounds.offsets[:-1], rounds.offsets[1:], strict=True):
+        names = [str(player) for player in rounds.player[a:b]]
+        standings.append(list(zip(names, rounds.lo[a:b].tolist(), rounds.hi[a:b].tolist(), strict=True)))
+        beliefs = zip(result.cavity_mu[a:b].tolist(), result.cavity_sigma[a:b].tolist(), strict=True)
+        cavity.append(dict(zip(names, beliefs, strict=True)))
+        smoothed.append(dict(zip(names, result.smooth_mu[a:b].tolist(), strict=True)))
+        perf.append(dict(zip(names, result.perf[a:b].tolist(), strict=True)))
+    wanted = {name: getattr(params, name) for name in Smoothing.__slots__}
+    expected, beliefs = twin.sweep(standings, rounds.time_seconds.tolist(), rounds.weight.tolist(), cavity, wanted)
+    for r, row in enumerate(expected):  # one more sweep moves nothing: both have the same fixed point
+        for name, shown in row.items():
+            assert perf[r][name] == pytest.approx(shown, abs=1e-6)
+            assert cavity[r][name][0] == pytest.approx(beliefs[r][name]["mu_out"], abs=1e-6)
+            assert cavity[r][name][1] == pytest.approx(beliefs[r][name]["sig_out"], rel=1e-9)
+            assert smoothed[r][name] == pytest.approx(beliefs[r][name]["mu"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n_players", "factor"), [([300, 40, 150, 2, 500, 97, 96] * 3, 600, 2.0), ([2] * 400, 30, 6.0)]
+)
+def test_sweeps__end_near_the_limit(sizes: list[int], n_players: int, factor: float) -> None:
+    """The tolerances are of one sweep; duels, of which each says little, approach the limit more slowly."""
+    rounds = history(sizes, n_players)
+    smoother = smooth(rounds, n_players)
+    at_end = smoother.result()
+    assert smoother.sweeps < 40
+    for _ in range(60):
+        smoother.sweep()
+    limit = smoother.result()
+    assert smoother.mean_move < 1e-3
+    error = at_end.cavity_mu - limit.cavity_mu
+    round_errors = [error[a:b] for a, b in zip(rounds.offsets[:-1], rounds.offsets[1:], strict=True)]
+    assert max(abs(part.mean()) for part in round_errors) < factor * sweeps.MEAN_MOVE
+    assert max(np.ptp(part) for part in round_errors) < factor * sweeps.SPREAD
+
+
+@pytest.mark.parametrize(
+    "engine", [lambda: Serial(7), lambda: Threads(2), lambda: Threads(3, 11)], ids=["pieces", "two", "three"]
+)
+def test_sweeps__have_the_same_bits_however_the_work_is_cut(engine) -> None:
+    rounds = history([300, 40, 150, 2, 500, 97, 96] * 2, 600)
+    expected = smooth(rounds, 600)
+    with engine() as opened:
+        cut = smooth(rounds, 600, opened)
+    assert cut.sweeps == expected.sweeps
+    assert bits(cut.result()) == bits(expected.result())
+
+
+def test_sweeps__go_on_from_a_checkpoint_with_the_same_bits(monkeypatch) -> None:
+    monkeypatch.setattr(sweeps, "PERIOD", 3)
+    rounds = history([2] * 400, 30)
+    whole, checkpoints = Smoother(Smoothing(), rounds, 30), {}
+    while not whole.converged:
+        whole.sweep()
+        if whole.is_checkpoint:
+            checkpoints[whole.sweeps] = whole.mean.copy()
+    assert len(checkpoints) > 1
+    for done, mean in checkpoints.items():
+        resumed = Smoother(Smoothing(), rounds, 30)
+        resumed.restore(done, mean)
+        while not resumed.converged:
+            resumed.sweep()
+        assert resumed.sweeps == whole.sweeps
+        assert bits(resumed.result()) == bits(whole.result())
+
+
+def test_sweeps__shift_with_the_level_of_newcomers() -> None:
+    rounds = history([20, 30, 120, 25], 150)
+    low, high = (smooth(rounds, 150, params=Smoothing(mu_init=mu)).result() for mu in (0.0, 3000.0))
+    np.testing.assert_allclose(high.smooth_mu, low.smooth_mu + 3000.0, rtol=0, atol=1e-8)
+    assert np.array_equal(high.smooth_sigma, low.smooth_sigma)
+
+
+def test_sweeps__do_not_depend_on_the_order_within_a_tie() -> None:
+    rounds = history([30, 30, 30], 40, ties=0.5)
+    order = np.lexsort((rounds.player, rounds.lo, np.repeat(np.arange(3), 30)))
+    other = Rounds.from_columns(rounds.offsets, rounds.player[order], rounds.lo, rounds.hi, rounds.time_seconds,
+                                rounds.weight)  # fmt: skip
+    one, two = (smooth(each, 40, sweeps=20).result().smooth_mu for each in (rounds, other))
+    np.testing.assert_allclose(two, one[order], rtol=0, atol=1e-6)
+
+
+def test_sweeps__know_the_future_of_a_newcomer() -> None:
+    """A player who wins ten rounds was no average newcomer in the first."""
+    rounds = history([40] * 10, 60, ties=0.0)
+    star = np.where(np.arange(400) % 40 == 0, 60, rounds.player)
+    rounds = Rounds.from_columns(rounds.offsets, star, rounds.lo, rounds.hi, rounds.time_seconds)
+    result = smooth(rounds, 61).result()
+    first = result.cavity_mu[0]
+    assert first > result.cavity_mu[1:40].max()
+    assert result.cavity_sigma[0] < 200.0 < Smoothing().sigma_init
+
+
+def test_sweeps__name_the_residual_after_too_many(monkeypatch) -> None:
+    monkeypatch.setattr(sweeps, "SWEEPS", 3)
+    with pytest.raises(ConvergenceError, match=r"not converged after 3 sweeps: the mean of a round still moves by \d"):
+        smooth(history([300, 40, 150, 2, 500] * 3, 600), 600)
+
+
+def test_sweeps__report_a_rating_that_is_not_a_number() -> None:
+    smoother = Smoother(Smoothing(), history([5, 5, 5], 6), 6)
+    smoother.sweep()
+    smoother.restore(1, np.full(15, np.nan))
+    with pytest.raises((ConvergenceError, OverflowError)):
+        smoother.sweep()

@@ -1,0 +1,82 @@
+"""Reference implementation of smoothing: dense matrices for a player, pairwise sums for a round, plain sweeps.
+
+Nothing is shared with the fast kernels: no recursion, no tables, no cure for slow convergence. A player's skills are
+jointly normal with a tridiagonal precision matrix; a cavity is the same system without one observation.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from twins.elo_mmr import Twin as EloMMRTwin
+
+__all__ = ["dense", "sweep"]
+
+Standing = tuple[str, int, int]  # player, lo, hi
+
+
+def dense(
+    mu0: float,
+    sig0: float,
+    perf: Sequence[float],
+    beta: Sequence[float],
+    added: Sequence[float],
+    growth: Sequence[float],
+) -> dict[str, list[float]]:
+    """Smoothed and leave-one-out means and deviations of one player (``mu, sig, mu_out, sig_out``)."""
+    n = len(perf)
+    tiny = 1e-9  # squared points: no drift makes the matrix infinite
+    precision, pull = np.zeros((n, n)), np.zeros(n)
+    precision[0, 0] += sig0**-2.0
+    for k in range(1, n):
+        q = 1.0 / max(added[k], tiny)
+        precision[k - 1 : k + 1, k - 1 : k + 1] += q * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        pull[k - 1 : k + 1] += q * growth[k] * np.array([-1.0, 1.0])
+    seen = np.array(beta) ** -2.0
+    answer: dict[str, list[float]] = {"mu": [], "sig": [], "mu_out": [], "sig_out": []}
+    for name, left_out in (("", [None] * n), ("_out", range(n))):
+        for k, out in enumerate(left_out):
+            weight = seen.copy()
+            if out is not None:
+                weight[out] = 0.0
+            matrix = precision + np.diag(weight)
+            mean = np.linalg.solve(matrix, pull + weight * (np.array(perf) - mu0))
+            answer[f"mu{name}"].append(mu0 + float(mean[k]))
+            answer[f"sig{name}"].append(math.sqrt(float(np.linalg.inv(matrix)[k, k])))
+    return answer
+
+
+def sweep(
+    rounds: Sequence[Sequence[Standing]],
+    times: Sequence[int],
+    weights: Sequence[float],
+    cavities: Sequence[dict[str, tuple[float, float]]],
+    params: dict[str, float | str],
+) -> tuple[list[dict[str, float]], list[dict[str, dict[str, float]]]]:
+    """Performances against the given cavities (mu, sigma), and the beliefs that follow, of each round by player."""
+    beta, split = float(params["beta"]), params["tie_mode"]
+    field = EloMMRTwin(beta=beta, gamma=1.0, tie_mode=split)
+    perf = []
+    for standings, weight, cavity in zip(rounds, weights, cavities, strict=True):
+        spread = [(cavity[p][0], math.hypot(cavity[p][1], beta / math.sqrt(weight))) for p, _, _ in standings]
+        perf.append({player: field._performance(spread, lo, hi) for player, lo, hi in standings})
+    beliefs: list[dict[str, dict[str, float]]] = [{} for _ in rounds]
+    for player in sorted({player for standings in rounds for player, _, _ in standings}):
+        mine = [r for r, shown in enumerate(perf) if player in shown]
+        added, growth = [0.0], [0.0]
+        for k, (_before, r) in enumerate(itertools.pairwise(mine), 1):
+            days = max(times[r] - max(times[one] for one in mine[:k]), 0) / 86400.0
+            added.append(float(params["gamma"]) ** 2 * weights[r] + float(params["drift_per_day"]) * days)
+            shows = max(1.0 - 2.0 / len(rounds[r]), 0.0)
+            growth.append(shows * float(params["practice"]) / (1.0 + k / float(params["practice_rounds"])))
+        noise = [beta / math.sqrt(weights[r]) for r in mine]
+        columns = dense(
+            float(params["mu_init"]), float(params["sigma_init"]), [perf[r][player] for r in mine], noise, added, growth
+        )
+        for k, r in enumerate(mine):
+            beliefs[r][player] = {name: column[k] for name, column in columns.items()}
+    return perf, beliefs
