@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ranklake.flows.evaluation.frames import evaluate_history
     from ranklake.flows.frames.history import rate_history
     from ranklake.flows.frames.prediction import predict
+    from ranklake.flows.frames.smoothing import smooth_history
     from ranklake.rating_kernels import SYSTEMS
     from ranklake.storage import Dataset, Lake, Run
 
@@ -26,6 +27,7 @@ __all__ = [
     "evaluate_history",
     "predict",
     "rate_history",
+    "smooth_history",
 ]
 
 _MODULES = {
@@ -37,6 +39,7 @@ _MODULES = {
     "evaluate_history": "ranklake.flows.evaluation.frames",
     "predict": "ranklake.flows.frames.prediction",
     "rate_history": "ranklake.flows.frames.history",
+    "smooth_history": "ranklake.flows.frames.smoothing",
 }
 
 

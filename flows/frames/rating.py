@@ -24,7 +24,7 @@ from ..execution.rater import BeliefColumns
 from .beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs
 from .results import Results
 
-__all__ = ["RatedResults", "rate_results"]
+__all__ = ["RatedResults", "check_times", "open_given_engine", "rate_results"]
 
 RECOVERIES = 5  # from the start: a history in memory has no snapshots
 
@@ -99,14 +99,14 @@ def rate_results(
     """Rate all contests; see :func:`.history.rate_history`."""
     initial = read_beliefs(beliefs)
     rating_system, params = choose_system(system, hyperparameters or {}, initial)
-    _check_times(params, results)
+    check_times(params, results)
     store, players = build_store(rating_system, params, results.players, initial)
     first_event = _first_event(initial, results.rounds)
     rounds = dataclasses.replace(results.rounds, event=results.rounds.event + first_event)
     reasons = Skipping.of(rating_system, skip_uninformative).reasons(rounds)
     informative = reasons == 0
     rated = rounds.keep(informative)
-    with _open_engine(engine, workers) as opened_engine:
+    with open_given_engine(engine, workers) as opened_engine:
         if isinstance(opened_engine, LocalEngine):
             compile_kernels(rating_system.name, np.diff(rated.offsets))
         try:
@@ -123,7 +123,7 @@ def rate_results(
     return RatedResults(results, reasons, rated, outcome, final)
 
 
-def _check_times(params: Any, results: Results) -> None:
+def check_times(params: Any, results: Results) -> None:
     """Refuse a drift by the day without times."""
     for name in (field.name for field in dataclasses.fields(params) if field.name.endswith("_per_day")):
         if getattr(params, name) and "time" not in results.columns:
@@ -145,7 +145,14 @@ def _first_event(beliefs: PlayerBeliefs | pd.DataFrame | None, rounds: Rounds) -
     return n_events - same
 
 
-def _open_engine(engine: Any, workers: int | None) -> Engine:
+def open_given_engine(engine: Any, workers: int | None) -> Engine:
+    """The engine of a name, or of a Dask client.
+
+    Raises
+    ------
+    ValueError
+        Neither of them.
+    """
     if isinstance(engine, str):
         return open_engine(engine, workers)
     if not hasattr(engine, "scheduler"):

@@ -27,6 +27,7 @@ from phases import profile
 from prediction import evaluation, grid_search, paper_table_2
 from rich.console import Console
 from rich.table import Table
+from smoothing import smoothing, smoothing_duels
 from systems import systems_200, systems_all, systems_others
 from timing import Options, Result, SkippedRow
 from with_lake import codeforces_lake, start, tennis_lake
@@ -52,6 +53,8 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "systems-million": systems_million,
     "systems-others": systems_others,
     "cluster": cluster,
+    "smoothing": smoothing,
+    "smoothing-duels": smoothing_duels,
     "start": start,
     "profile": profile,
 }

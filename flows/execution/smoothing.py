@@ -1,0 +1,145 @@
+"""Smooth a whole history on an engine. No lake.
+
+On one machine, threads share the rounds of a sweep and then its players. On a cluster each worker holds some rounds and
+finds their performances; the beliefs are with the driver, which sends 16 bytes a participation and receives 8. The
+bits are the same.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import fields
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from ranklake.rating_kernels import ConvergenceError, Rounds
+from ranklake.rating_kernels.core.beliefs import serial_map
+from ranklake.rating_kernels.core.standings import Floats
+from ranklake.rating_kernels.smoothing.params import Smoothing
+from ranklake.rating_kernels.smoothing.sweeps import Smoother, solve_performances
+from ranklake.rating_kernels.warm import SMOOTHING, warm_part
+
+from ..engines.protocols import ActorGroup, DistributedEngine, Engine, EngineError, LocalEngine, WorkersLostError
+from .partition_worker import ActorState, writable
+
+__all__ = ["Checkpoint", "RoundsWorker", "smooth_rounds"]
+
+RECOVERIES = 5  # of one sweep
+
+Checkpoint = tuple[int, Floats]  # number of sweeps, and the means there (`Smoother.mean`)
+FIELDS = tuple(field.name for field in fields(Rounds))
+
+log = logging.getLogger("ranklake.smooth")
+
+
+def smooth_rounds(
+    params: Smoothing,
+    rounds: Rounds,
+    n_players: int,
+    engine: Engine,
+    checkpoint: Checkpoint | None = None,
+    on_sweep: Callable[[Smoother], None] | None = None,
+) -> Smoother:
+    """Sweep over a history until it converges.
+
+    Parameters
+    ----------
+    rounds
+        At least two participants each.
+    checkpoint
+        Where an earlier call was interrupted; the result has the same bits.
+    on_sweep
+        Called after each sweep.
+
+    Raises
+    ------
+    ConvergenceError
+        The sweeps do not converge, or a performance cannot be found in double precision (names the row).
+    EngineError
+        There are no workers, or they were lost too often.
+    """
+    local = isinstance(engine, LocalEngine)
+    solving: AbstractContextManager[Any] = nullcontext()
+    if isinstance(engine, DistributedEngine):
+        solving = _Solver(params, rounds, engine)
+    with solving as solve:
+        smoother = Smoother(params, rounds, n_players, engine.map if local else serial_map, solve)  # type: ignore[attr-defined]
+        if checkpoint is not None:
+            smoother.restore(*checkpoint)
+        try:
+            while len(rounds) and not smoother.converged:
+                smoother.sweep()
+                if on_sweep is not None:
+                    on_sweep(smoother)
+        except OverflowError as error:
+            raise ConvergenceError(f"beyond double precision: {error}") from error
+    return smoother
+
+
+class RoundsWorker(ActorState):
+    """The rounds that one worker solves."""
+
+    def __init__(self, params: Smoothing, rounds: Rounds) -> None:
+        super().__init__()
+        warm_part(SMOOTHING)  # here, where the timeout is long
+        self._params, self._rounds = params, Rounds(*(writable(getattr(rounds, name)) for name in FIELDS))
+
+    def solve(self, mean: Floats, variance: Floats) -> Floats:
+        """The performances of these rounds."""
+        perf = np.empty(self._rounds.n_rows)
+        solve_performances(self._params, self._rounds, serial_map, writable(mean), writable(variance), perf)
+        return perf
+
+
+class _Solver:
+    """Finds performances on the workers of a cluster; starts new workers when some are lost."""
+
+    def __init__(self, params: Smoothing, rounds: Rounds, engine: DistributedEngine) -> None:
+        self._params, self._rounds, self._engine = params, rounds, engine
+        self._group: ActorGroup | None = None
+
+    def __call__(self, mean: Floats, variance: Floats, perf: Floats) -> None:
+        for attempt in range(1, RECOVERIES + 2):
+            try:
+                return self._solve(mean, variance, perf)
+            except WorkersLostError as lost:
+                self._close()
+                if attempt > RECOVERIES:
+                    raise EngineError(f"{lost}, {attempt} times in one sweep; the checkpoints before it stay") from lost
+                log.warning("%s; recovery %d, from this sweep on", lost, attempt)
+
+    def _solve(self, mean: Floats, variance: Floats, perf: Floats) -> None:
+        if self._group is None:
+            self._group = self._engine.start_actors(RoundsWorker, self._init_args)
+        group = self._group
+        rows = [self._rounds.offsets[self._cuts(group.size)[place : place + 2]] for place in range(group.size)]
+        calls = [[("solve", (mean[start:stop], variance[start:stop]))] for start, stop in rows]
+        replies = group.call_all(calls, rows=self._rounds.n_rows)
+        for (start, stop), [part] in zip(rows, replies, strict=True):
+            perf[start:stop] = part
+
+    def _init_args(self, place: int, size: int) -> tuple[Any, ...]:
+        start, stop = self._cuts(size)[place : place + 2]
+        return self._params, self._rounds.part(start, stop)
+
+    def _cuts(self, size: int) -> list[int]:
+        """The first round of each worker, and the number of rounds: about as many participations each."""
+        shares = np.linspace(0, self._rounds.n_rows, size + 1).astype(np.int64)
+        return [int(cut) for cut in np.searchsorted(self._rounds.offsets, shares)]
+
+    def _close(self) -> None:
+        if self._group is not None:
+            self._group.close()
+            self._group = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
