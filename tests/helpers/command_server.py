@@ -64,11 +64,11 @@ class RunningCommand:
     def __init__(self, command_server: CommandServer, pid: int, logs: str) -> None:
         self._server, self.pid, self._logs = command_server, pid, logs
 
-    def wait_until_told(self, words: str) -> None:
+    def wait_for_message(self, words: str) -> None:
         """Wait until its standard error contains ``words``."""
         give_up = time.monotonic() + TIMEOUT
         while words not in Path(f"{self._logs}.err").read_text():
-            assert time.monotonic() < give_up, f"it did not say {words!r}"
+            assert time.monotonic() < give_up, f"it did not print {words!r}"
             time.sleep(0.005)
 
     def wait(self) -> Ended:

@@ -1,4 +1,4 @@
-"""Clocks that go back, or are years ahead: what is written does not depend on them, nor who holds a lease."""
+"""Clocks that go back, or are years ahead: neither the files nor the state of leases depend on them."""
 
 from __future__ import annotations
 

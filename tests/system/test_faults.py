@@ -1,4 +1,4 @@
-"""A disk that refuses, tears or delays any write of any command: one line says so, and the last commit stays whole."""
+"""A disk that refuses, tears or delays any write: the command fails with one line, and the last commit stays valid."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 WORDS = {"ENOSPC": "No space left on device", "EACCES": "Permission denied", "EIO": "Input/output error"}
 
 
-def assert_told_or_harmless(ended: Ended, how: str, step: Step, lake: Path) -> None:
-    """Either one line says what was refused, or it was of no consequence and the command has done its work."""
+def assert_reported_or_harmless(ended: Ended, how: str, step: Step, lake: Path) -> None:
+    """Check that the command failed with one line about the fault, or succeeded in spite of it."""
     if ended.code == 0:
         assert_as_after(lake, step)
         return
@@ -33,10 +33,10 @@ def assert_told_or_harmless(ended: Ended, how: str, step: Step, lake: Path) -> N
 
 
 def fail(command_server: CommandServer, step: Step, lake: Path, at: int, how: str) -> Ended:
-    """Let one operation of a command fail, in the lake it was run in; then verify, and finish."""
+    """Let one operation of a command fail, in the lake before the command; then verify, and run it again."""
     put(step.before, lake)
     ended = step.run(command_server, lake, at, how)
-    assert_told_or_harmless(ended, how, step, lake)
+    assert_reported_or_harmless(ended, how, step, lake)
     assert_sound(lake, step)
     if not step.operations[at].startswith("remove"):
         assert list(lake.rglob(f"{TEMPORARY_PREFIX}*")) == []
@@ -53,12 +53,12 @@ def test_faults__at_writes_of_a_life_are_one_line_and_leave_the_last_commit_vali
             refused += fail(command_server, step, tmp_path / "lake", at, "torn").code
             points += 1
         for at in dice.sample(step.writes, 2):
-            around = dice.choice([at - 1, at + 1])  # the file is made before, and put in its place after
+            around = dice.choice([at - 1, at + 1])  # the file is made before, and renamed after
             refused += fail(command_server, step, tmp_path / "lake", around, dice.choice(ERRORS)).code
             points += 1
     assert (
         refused > 0.5 * points
-    )  # a compaction takes its lease from the reserve, and others survive the release of theirs
+    )  # a compaction uses the reserve for its lease, and a failed release of a lease is harmless
 
 
 def test_faults__all_through_a_life_leave_no_files(
@@ -69,7 +69,7 @@ def test_faults__all_through_a_life_leave_no_files(
     for step in steps:
         for _ in range(2):
             at, how = dice.randrange(len(step.operations)), dice.choice(["torn", *ERRORS])
-            assert_told_or_harmless(step.run(command_server, lake, at, how), how, step, lake)
+            assert_reported_or_harmless(step.run(command_server, lake, at, how), how, step, lake)
         assert_finishes(command_server, step, lake)
     for part in ("games", "runs"):
         assert files(lake / part).keys() == files(steps[-1].after / part).keys()

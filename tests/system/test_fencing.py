@@ -1,4 +1,4 @@
-"""A writer that is suspended while another one takes over: when it wakes it changes nothing, and fails."""
+"""A writer that is suspended while another one takes over: after its resumption it changes nothing, and fails."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ranklake.storage.leases.holder import lease_holder
 LOST = "took over from this process"
 OUT = CONTESTS[16].handles[0].as_py()
 OTHER = CONTESTS[3].handles[0].as_py()
-FOLDER = "/lake"  # what the successor's commands say for the lake
+FOLDER = "/lake"  # the lake in the commands of the successor
 CORRECT = ("amend", "16", "--remove", OUT, "--dataset", "games")
-# Commands beside those of a life, each run in the lake that the life left
+# Further commands, each run in the lake after the others
 MORE = (
     ("amend", "14", "--remove", CONTESTS[14].handles[0].as_py(), "--undo", "--dataset", "games"),
     ("alias", OTHER, "somebody else", "--dataset", "games"),
@@ -34,18 +34,18 @@ MORE = (
 
 @pytest.fixture(scope="module")
 def all_steps(command_server: CommandServer, steps: list[Step], tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
-    """Every command that commits: those of a life, and others."""
-    found, lake = list(steps), tmp_path_factory.mktemp("more") / "lake"
+    """All commands that commit."""
+    extended, lake = list(steps), tmp_path_factory.mktemp("more") / "lake"
     for command in MORE:
         put(steps[-1].after, lake)
         began = time.perf_counter()
         ended = command_server.done(*command, "--lake", str(lake))
-        found.append(Step(command, steps[-1].after, lake, ended.operations, time.perf_counter() - began))
-    return found
+        extended.append(Step(command, steps[-1].after, lake, ended.operations, time.perf_counter() - began))
+    return extended
 
 
 def successors(step: Step, steps: Sequence[Step]) -> list[tuple[str, ...]]:
-    """Commands that take over from a command by force, and then commit, correct and compact."""
+    """Commands that take over from a command with --steal, and then commit, correct and compact."""
     ingest = (*steps[2].command, "--steal")
     rate, compact = (*RATE, "--steal"), ("compact", "--rows", "100", "--steal")
     if "publish" in step.command or "--with-published" in step.command:
@@ -54,7 +54,7 @@ def successors(step: Step, steps: Sequence[Step]) -> list[tuple[str, ...]]:
 
 
 def take_over(command_server: CommandServer, lake: Path, commands: Sequence[tuple[str, ...]]) -> None:
-    """Run commands one after the other, in one process to save time."""
+    """Run commands in one process, which saves time."""
     before = f"""
 import sys
 from ranklake.flows.cli.main import main
@@ -71,18 +71,18 @@ for command in {list(commands)!r}:
 
 
 def under_lease(step: Step) -> range:
-    """Numbers of the operations from the first one that a fence guards to the last one before its lease is given back.
+    """Numbers of the operations from the first one under a fence to the last one before its lease is released.
 
-    Of a command that takes several leases one after the other, those under the last one.
+    If a command takes several leases in sequence, those under the last one.
     """
-    last = max(n for n, what in enumerate(step.operations) if what.startswith("mkdir") and "/writing-" in what)
+    last = max(n for n, line in enumerate(step.operations) if line.startswith("mkdir") and "/writing-" in line)
     folder = step.operations[last].partition(" ")[2].partition("/writing-")[0]
-    ends = [n for n, what in enumerate(step.operations) if n > last and what.startswith(f"open {folder}/.tmp-")]
+    ends = [n for n, line in enumerate(step.operations) if n > last and line.startswith(f"open {folder}/.tmp-")]
     return range(last + 1, ends[-1])
 
 
 def pause(command_server: CommandServer, step: Step, lake: Path, at: int, commands: Sequence[tuple[str, ...]]) -> Ended:
-    """Suspend a command before one of its operations, let others take over, and wake it: it must have no effect."""
+    """Suspend a command before an operation, let others take over, and resume it: it must have no effect."""
     put(step.before, lake)
     running = command_server.start(*step.command, "--lake", str(lake), at=at, how="stop")
     stopped = running.wait()
@@ -106,9 +106,8 @@ def assert_lost(ended: Ended) -> None:
 
 def commit_of(step: Step, words: str, number: int = -1) -> int:
     """Number of an operation that gives a file its name."""
-    return [n for n, what in enumerate(step.operations) if what.startswith("rename") and words in what.split()[-1]][
-        number
-    ]
+    operations = enumerate(step.operations)
+    return [n for n, line in operations if line.startswith("rename") and words in line.split()[-1]][number]
 
 
 def test_ingest__suspended_before_its_commit_takes_nothing_from_its_successor(
@@ -128,7 +127,7 @@ def test_rate__suspended_before_a_manifest_takes_nothing_from_its_successor(
 
 
 def points(steps: Sequence[Step], every: int) -> Iterator[tuple[Step, int]]:
-    """Every renaming of a command and every so many of its other operations, from a place that differs each time."""
+    """Every rename of a command and each ``every``-th of its other operations, with another offset for each command."""
     for number, step in enumerate(steps):
         for at in under_lease(step):
             if step.operations[at].startswith("rename") or (at + number) % every == 0:
@@ -150,7 +149,7 @@ def test_writers__suspended_anywhere_take_nothing_from_their_successors(
 def test_writers__suspended_while_they_take_or_release_the_lease_lose_nothing(
     command_server: CommandServer, all_steps: list[Step], tmp_path: Path
 ) -> None:
-    """They come too late or are done: then they take the lease after the successor, or have nothing left to do."""
+    """They take the lease after the successor, or have no work left to do."""
     for step in all_steps[:8]:
         guarded = under_lease(step)
         for at in (guarded[0] - 1, guarded[-1] + 1, guarded[-1] + 3, len(step.operations) - 1):

@@ -1,4 +1,4 @@
-"""Requests of a writer that arrive at a store late, after another one took over: they change nothing that counts."""
+"""Requests of a writer that arrive at a store late, after another one took over: they change no committed data."""
 
 from __future__ import annotations
 
@@ -52,27 +52,27 @@ def steps(command_server: CommandServer, tmp_path_factory: pytest.TempPathFactor
 
 
 def uploaded(state: Path, name: str) -> str:
-    """A lake of a disk, copied into the store."""
-    found = {path: path.read_bytes() for path in state.rglob("*") if path.is_file()}
+    """Copy a lake from a disk into the store; returns its address."""
+    contents = {path: path.read_bytes() for path in state.rglob("*") if path.is_file()}
     store = s3fs.S3FileSystem(skip_instance_cache=True)
-    store.pipe({f"fencing/{name}/{path.relative_to(state)}": data for path, data in found.items()})
-    if not found:
+    store.pipe({f"fencing/{name}/{path.relative_to(state)}": data for path, data in contents.items()})
+    if not contents:
         store.pipe_file(f"fencing/{name}/empty", b"-")
     return f"s3://fencing/{name}"
 
 
 @contextmanager
 def held(store: Proxy, number: int) -> Iterator[tuple[threading.Event, threading.Event]]:
-    """Hold back the request of that number: the events are set when it has come, and to let it go on."""
+    """Hold back the request with that number: one event is set at its arrival, the other one releases it."""
     come, go_on, count = threading.Event(), threading.Event(), iter(range(10**9))
     lock = threading.Lock()
 
     def fault(_: str) -> str:
         with lock:
-            mine = not come.is_set() and next(count) == number
-            if mine:
+            held_back = not come.is_set() and next(count) == number
+            if held_back:
                 come.set()
-        if mine:
+        if held_back:
             assert go_on.wait(TIMEOUT)
         return ""
 
@@ -103,12 +103,12 @@ sys.argv = last
 
 
 def changes(command_server: CommandServer, store: Proxy, step: Step, name: str) -> list[int]:
-    """Numbers of the requests that change the store, from after the lease is taken to before it is given back."""
+    """Numbers of the requests that change the store, after the lease is taken and before it is released."""
     url = uploaded(step.before, name)
     store.seen.clear()
     command_server.done(*step.command, "--lake", url)
     seen = list(store.seen)
-    changing = [n for n, what in enumerate(seen) if not what.startswith(("GET", "LIST", "HEAD"))]
+    changing = [n for n, request in enumerate(seen) if not request.startswith(("GET", "LIST", "HEAD"))]
     leases = [n for n in changing if "/lease-" in seen[n] and seen[n].startswith("PUT")]
     return [n for n in changing if leases[-2] < n < leases[-1] and "/lease-" not in seen[n]]
 
@@ -170,7 +170,7 @@ def test_commits__that_arrive_late_change_nothing(
 def test_deletions__that_arrive_late_change_nothing(
     command_server: CommandServer, store: Proxy, steps: list[Step]
 ) -> None:
-    """The successor makes anew what the late requests are to delete."""
+    """The successor writes the objects again that the late requests delete."""
     for number, command in enumerate((DELETE_RUN, DELETE)):
         step = Step(command, steps[-1].after, steps[-1].after, [], 0.0)
         points = changes(command_server, store, step, f"counted-deletion-{number}")

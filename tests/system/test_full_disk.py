@@ -1,4 +1,4 @@
-"""A full disk: what frees space works, all else ends with a line that says how, and no file is damaged."""
+"""A full disk: commands that free space work, all others fail with a remedy, and no file is damaged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fill(disk: Path, leave: int = 0) -> None:
-    """Use up all bytes, but some, or all inodes of a disk."""
+    """Use up all bytes of a disk except ``leave``, or all inodes."""
     ballast = disk / "ballast"
     ballast.mkdir(exist_ok=True)
     if os.statvfs(disk).f_files < 1000:
@@ -51,11 +51,11 @@ def fill(disk: Path, leave: int = 0) -> None:
 
 
 def old(lake: Path) -> int:
-    """A file in a published table that a crash left more than a week ago; returns its size."""
-    left = lake / "published" / "one" / "players" / "part-00000-left-by-a-crash.parquet"
-    left.write_bytes(bytes(40_000))
-    os.utime(left, (time.time() - 8 * 86_400,) * 2)
-    return left.stat().st_size
+    """Make a file in a published table as after a crash more than a week ago; returns its size."""
+    leftover = lake / "published" / "one" / "players" / "part-00000-left-by-a-crash.parquet"
+    leftover.write_bytes(bytes(40_000))
+    os.utime(leftover, (time.time() - 8 * 86_400,) * 2)
+    return leftover.stat().st_size
 
 
 def assert_sound_without_notes(invoke: Command, lake: Path) -> None:
@@ -63,8 +63,8 @@ def assert_sound_without_notes(invoke: Command, lake: Path) -> None:
     assert (result.code, result.err, result.out.startswith("all is well")) == (0, "", True), result
 
 
-def assert_tells(message: str) -> None:
-    """One line that says how much is free and names the commands, the first that may help first."""
+def assert_has_remedy(message: str) -> None:
+    """Check that a message has the free space and the commands, in the order in which to try them."""
     assert message.count("\n") == 0
     assert "No space left on device (" in message
     assert " bytes free" in message
@@ -87,10 +87,10 @@ def test_full_disk__is_an_error_of_writers_and_every_step_of_the_runbook_works(
         ("ingest", "files", tmp_path / "more", "--dataset", "more"),
     ):
         message = invoke.refuses(*command, "--lake", lake)
-        assert_tells(message)
+        assert_has_remedy(message)
         assert ("0 of 400 inodes free" in message) == (kind == "inodes")
     assert len(list((lake / RESERVE).iterdir())) == PARTS
-    # the commands that the line names, in its order
+    # the commands of the message, in its order
     result = invoke("publish", "--run", "one", "--maintain", "--lake", lake)
     assert "1 old file" in result.out or "old files removed: 1" in result.err, result
     fill(disk)
@@ -121,14 +121,14 @@ def test_full_disk__deletes_a_data_set_with_its_runs(invoke: Command, small_disk
 def test_full_disk__of_a_lake_without_a_reserve_is_an_error(
     invoke: Command, small_disk: SmallDisk, pattern: Path
 ) -> None:
-    """As those of 0.1: some room elsewhere on the disk is all that is needed, and the reserve is made then."""
+    """As a lake of release 0.1: after space is freed elsewhere on the disk, the reserve is made."""
     disk = small_disk("size=4m")
     lake = disk / "lake"
     shutil.copytree(pattern, lake)
     shutil.rmtree(lake / RESERVE)
     fill(disk)
     message = invoke.refuses("delete", "--run", "two", "--yes", "--lake", lake).splitlines()[-1]
-    assert_tells(message)
+    assert_has_remedy(message)
     (disk / "ballast" / "bytes").write_bytes(b"")
     assert invoke("delete", "--run", "two", "--yes", "--lake", lake).code == 0
     assert len(list((lake / RESERVE).iterdir())) == PARTS
@@ -174,7 +174,7 @@ def test_publish__on_a_full_disk_leaves_no_files_that_are_kept_for_a_week(
         after = {path for path in tables.rglob("*.parquet") if path.name != "latest.parquet"}
         if result.code:
             (line,) = [line for line in result.err.splitlines() if line.startswith("Error: ")]
-            assert_tells(line)
+            assert_has_remedy(line)
         changed = {path for path, n in versions.items() if len(list((path / "_delta_log").glob("*.json"))) > n}
         assert all(any(path.is_relative_to(table) for table in changed) for path in after - before)
         assert invoke("verify", "--lake", lake).code == 0

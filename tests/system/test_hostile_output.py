@@ -1,4 +1,4 @@
-"""What commands print of names that are meant for the terminal, the spreadsheet or the page that shows them."""
+"""Output of names with control characters, formulas or markup, on terminals, in spreadsheets and in pages."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_tables__of_a_name_of_a_million_characters_are_small(tmp_path: Path) -> 
         assert len(printed.out) < 20_000
     assert long[: LONGEST_CELL - 1] + "…" in command("leaderboard", *RUN, lake=made.lake, terminal=False).out
     printed = command("leaderboard", *RUN, "--format", "csv", lake=made.lake, terminal=False)
-    assert long in printed.out  # whole where a program reads it
+    assert long in printed.out  # complete in formats for programs
     printed = command("player", *RUN, "--", long + "?", lake=made.lake, terminal=False)
     assert printed.code == 1
     assert len(printed.err) < LONGEST_MESSAGE + 10
@@ -236,14 +236,14 @@ def test_report__escapes_names_for_a_page() -> None:
 def test_command__writes_no_escape_sequences_except_colours_to_a_pseudo_terminal(
     made: HostileLake, arguments: tuple[str, ...]
 ) -> None:
-    """The whole command, in a process whose outputs are a terminal; colours are the only sequences of its own."""
+    """The command in a process whose outputs are a terminal; colours are the only escape sequences that it writes."""
     reading, writing = os.openpty()
     env = os.environ | {"TERM": "xterm", "COLUMNS": "100", "RANKLAKE_LAKE": made.lake.url}
     shown = b""
     try:
         with start(*arguments, stdout=writing, stderr=writing, env=env):
             os.close(writing)
-            with suppress(OSError):  # how Linux says that there is no writer any more
+            with suppress(OSError):  # the error of Linux after the end of the writer
                 while part := os.read(reading, 1 << 16):
                     shown += part
     finally:

@@ -1,4 +1,4 @@
-"""Stops: killed, interrupted or refused by the disk at any moment, a run goes on as if nothing had happened."""
+"""Stops: after a kill, an interrupt or an error of the disk at any moment, a run continues as if undisturbed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ import ranklake.storage.datasets.ingest
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 
-TIMEOUT = 120.0  # seconds until a process that should have done something is given up
+TIMEOUT = 120.0  # seconds to wait for an action of a process
 RATE = ("rate", "--dataset", "games", "--run", "run", "--lake")
 
-# A few rounds a segment and a snapshot now and then; sized alone, as a stalled machine would cut segments by time.
+# A few rounds a segment and some snapshots; by size only, as a slow machine would end segments by time.
 SETTINGS = """
 from ranklake.flows.rating import commit_policy
 commit_policy.DEFAULT = commit_policy.CommitPolicy(
@@ -32,7 +32,7 @@ commit_policy.DEFAULT = commit_policy.CommitPolicy(
 )
 """
 
-# Dies of a signal at one write, counted from 0: before the file is made, halfway through, or when it is there.
+# The process is killed at one write, counted from 0: before the file is made, halfway through, or after it.
 DIE = """
 import itertools, os, signal
 import ranklake.storage.lake.lake
@@ -55,7 +55,7 @@ ranklake.storage.lake.lake.Lake.write_bytes = write_bytes
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake rated at once, with kernels that are compiled already: a process that takes long tells how far it is."""
+    """A lake rated without a stop, with kernels that are compiled already: slow processes print their progress."""
     rated_in_memory(synthetic(30))
     path = tmp_path_factory.mktemp("undisturbed") / "lake"
     lake_of(path, synthetic(400, n_players=60))
@@ -72,7 +72,7 @@ def lake(tmp_path: Path, undisturbed: Path) -> Path:
 
 @contextmanager
 def rating(lake: Path, *, before: str = "", engine: str = "threads") -> Iterator[subprocess.Popen[bytes]]:
-    """``ranklake rate`` in a process of its own, which does not outlive the block."""
+    """``ranklake rate`` in a process of its own, which ends with the block."""
     with start(*RATE, str(lake), "--engine", engine, before=SETTINGS + before) as process:
         try:
             yield process
@@ -88,28 +88,29 @@ def rate_to_the_end(lake: Path) -> str:
 
 
 def committed(lake: Path) -> int:
-    """Manifests there are; whether they count is another question."""
+    """Number of manifests, valid or not."""
     folder = lake / "runs" / "run" / "rounds"
     return sum(name.endswith(".json") for name in os.listdir(folder)) if folder.is_dir() else 0
 
 
 def wait_for(process: subprocess.Popen[bytes], lake: Path, n: int) -> None:
-    """Until so many segments were committed, or the process has ended."""
+    """Wait until ``n`` segments are committed, or the process has ended."""
     give_up = time.monotonic() + TIMEOUT
     while committed(lake) < n and process.poll() is None:
         assert time.monotonic() < give_up, f"segment {n} was not committed in {TIMEOUT} s"
-        time.sleep(0.0005)  # leaves the core to the process that is watched
+        time.sleep(0.0005)  # leaves the core to the observed process
 
 
 def rounds(lake: Path) -> dict[str, bytes]:
-    """Segments and manifests; what a kill left half-written under a temporary name does not count."""
-    found = files(lake / "runs" / "run" / "rounds")
-    assert {name.rpartition(".")[2] for name in found if not name.startswith(TEMPORARY_PREFIX)} <= {"json", "parquet"}
-    return {name: data for name, data in found.items() if not name.startswith(TEMPORARY_PREFIX)}
+    """Segments and manifests, without temporary files of a killed process."""
+    contents = files(lake / "runs" / "run" / "rounds")
+    contents = {name: data for name, data in contents.items() if not name.startswith(TEMPORARY_PREFIX)}
+    assert {name.rpartition(".")[2] for name in contents} <= {"json", "parquet"}
+    return contents
 
 
 def assert_valid_prefix(lake: Path, undisturbed: Path) -> int:
-    """What counts is the beginning of the undisturbed run; returns how many segments do."""
+    """Check that the valid segments are the beginning of the undisturbed run; returns their number."""
     whole = rounds(undisturbed)
     if not (lake / "runs" / "run" / "run.json").exists():
         return 0
@@ -233,7 +234,7 @@ ranklake.storage.lake.disk.Disk.replace = replace
     assert ": cannot write: No space left on device (" in message
     assert "ranklake delete" in message
     assert message.count("\n") == 1
-    # what is behind the file that was not written was not written either
+    # no file after the failed one was written
     assert assert_valid_prefix(lake, undisturbed) == committed(lake) > 0
     rate_to_the_end(lake)
     assert_as_undisturbed(lake, undisturbed)
@@ -257,7 +258,7 @@ def test_rate__a_folder_without_write_permission_is_an_error_in_one_line(lake: P
     assert_as_undisturbed(lake, undisturbed)
 
 
-# Every write there is, in this process
+# Every write, in this process
 
 
 @pytest.fixture
@@ -293,5 +294,5 @@ def test_rate__stopped_at_any_of_its_writes_ends_as_if_undisturbed(
         rate_it(lake)
         assert rounds(path) == rounds(tmp_path / "whole")
         run = Run.open(lake, "run")
-        if run.snapshots()[-1:] == [20]:  # the last one is missing if the run was complete but for it
+        if run.snapshots()[-1:] == [20]:  # the last one is missing if the run was complete except for it
             assert {k: v for k, v in files(path / "runs").items() if "/000020/" in k}.items() <= whole.items()

@@ -1,4 +1,4 @@
-"""Kill -9 anywhere in the life of a lake: nothing is damaged, and the same command again ends as if undisturbed."""
+"""Kill -9 at any operation of any command: nothing is damaged, and the same command again ends as if undisturbed."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ POINTS = 100
 
 
 def die(command_server: CommandServer, step: Step, lake: Path, dice: random.Random) -> bool:
-    """Kill a command at one of its operations, amid a write, or at any moment; whether that came in time."""
+    """Kill a command at an operation, during a write, or at any moment; returns whether it was killed in time."""
     how = dice.choice(["kill", "halfway", "moment"])
-    if how == "moment" or ("publish" in step.command and dice.random() < 0.5):  # Delta's own writes are not seen here
+    # Writes of the Delta library are not observed.
+    if how == "moment" or ("publish" in step.command and dice.random() < 0.5):
         return command_server.kill_after(dice.uniform(0, step.seconds), *step.command, "--lake", str(lake)).killed
     at = dice.randrange(len(step.operations)) if how == "kill" else dice.choice(step.writes)
     return step.run(command_server, lake, at, how).killed
 
 
 def kill_at_points(command_server: CommandServer, steps: list[Step], lake: Path, points: int, seed: int) -> int:
-    """Kill commands at so many points, each in the lake it was run in; verify, and finish. Returns how many died."""
+    """Kill commands at ``points`` points, each in the lake before it; verify, and run again. Returns the kills."""
     dice, killed = random.Random(seed), 0
     for number in range(points):
         step = steps[number % len(steps)]
         put(step.before, lake)
         killed += die(command_server, step, lake, dice)
         assert_sound(lake, step)
-        if dice.random() < 0.25:  # and the one who mends it
+        if dice.random() < 0.25:  # kill the repeated command, too
             die(command_server, step, lake, dice)
             assert_sound(lake, step)
         assert_finishes(command_server, step, lake)

@@ -1,4 +1,4 @@
-"""Users without a home, a cache or a temporary folder, and without a name: every command works as far as it can."""
+"""Users without a home, a cache or a temporary folder, and without a name: every command works, or fails readably."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def test_cache__without_any_writable_folder_is_logged_once_and_stops_nothing(
 
 @pytest.fixture
 def nobody(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """A command of a user without a name who may read everything and write only what is theirs."""
-    capabilities = "-all,+dac_read_search"  # the interpreter may lie in a folder of root's
+    """Run commands as a user without a name, with permission to read all files and to write only its own."""
+    capabilities = "-all,+dac_read_search"  # the interpreter may be in a folder of root
     setpriv = ["setpriv", f"--reuid={NOBODY + 1}", f"--regid={NOBODY + 1}", "--clear-groups"]
     setpriv += [f"--{which}={capabilities}" for which in ("bounding-set", "inh-caps", "ambient-caps")]
     if shutil.which("setpriv") is None or subprocess.run([*setpriv, "true"], capture_output=True).returncode:
@@ -123,7 +123,7 @@ def nobody(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess
 
 
 def shut(folder: Path) -> str:
-    """A folder that only root may write to."""
+    """A folder that only root may write."""
     folder.mkdir(mode=0o755)
     return str(folder)
 

@@ -1,4 +1,4 @@
-"""Numbers that no rating survives: refused at every door, never committed, never JSON."""
+"""Numbers that ratings cannot represent: refused in all inputs, never committed, never in JSON."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LARGE = synthetic(1, size=40, spice=False, large=0)
 
 
 def runaway(**values: float) -> Elo:
-    """Hyperparameters that passed the checks of an older release."""
+    """Hyperparameters that an older release accepted."""
     params = Elo()
     for name, value in values.items():
         object.__setattr__(params, name, value)
@@ -62,7 +62,7 @@ def table_of(weight: object) -> str:
     return f"contest,rank,player,weight\n{rows}"
 
 
-# --- at the doors ---
+# --- inputs ---
 
 
 def test_set__refuses_a_hyperparameter_out_of_its_range(tmp_path: Path, invoke: Command) -> None:
@@ -132,12 +132,12 @@ def test_rate__error_of_a_contest_of_an_older_lake_has_a_remedy(tmp_path: Path, 
     for dry_run in (True, False):
         with pytest.raises(LakeError, match=rule + r", or pass the contest over: `ranklake rate --exclude c`"):
             rate_run(lake, system="elo", dry_run=dry_run)
-    rate_run(lake, system="elo", max_rounds=2)  # what comes before can be rated
+    rate_run(lake, system="elo", max_rounds=2)  # the rounds before can be rated
     rate_run(lake, system="elo", exclude=("c",))
     assert np.isfinite(rated(lake)["mu"]).all()
 
 
-# --- ratings that are no numbers ---
+# --- ratings that are not finite ---
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -155,7 +155,7 @@ def test_rate__never_commits_a_rating_that_is_no_number(tmp_path: Path, engine: 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rate__names_the_round_of_many_and_the_weight(tmp_path: Path, engine: str) -> None:
-    """Of large rounds and of small ones; what was rated in parts before is committed and holds."""
+    """In large and in small rounds; the rounds before are committed and stay valid."""
     games = [contest("first", *[f"player {i}" for i in range(300)], time_seconds=1), *GAMES[:2]]
     games += [contest("bad", "grace", "ada", "alan", time_seconds=10**6, weight=1e9), *GAMES[3:]]
     lake = lake_of(tmp_path / "lake", games)
@@ -176,7 +176,7 @@ def test_rate__continues_after_an_excluded_round(tmp_path: Path, monkeypatch: py
     """The same bits as without the attempt."""
     monkeypatch.setattr(
         "ranklake.flows.execution.outcomes.LARGEST", 1e15
-    )  # legal hyperparameters do not get to the real bound
+    )  # legal hyperparameters do not reach the real bound
     games = [*GAMES[:3], contest("bad", "grace", "ada", time_seconds=10**6, weight=1e9)]
     lake, other = lake_of(tmp_path / "lake", games), lake_of(tmp_path / "other", games)
     with pytest.raises(ConvergenceError, match=r"contest bad, round 3: elo: player 'grace' gets mu = 1e\+19; likely"):
@@ -223,7 +223,7 @@ def test_predict__names_the_player() -> None:
 
 @pytest.fixture
 def infinite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
-    """A lake whose run has infinite ratings, as release 0.1 left it."""
+    """A lake of release 0.1 whose run has infinite ratings."""
     lake = lake_of(tmp_path / "lake", [*GAMES[:2], contest("c", "grace", "ada", time_seconds=10**6, weight=1e308)])
     monkeypatch.setattr("ranklake.flows.rating.rate.check_contests", lambda *_: None)
     monkeypatch.setattr("ranklake.flows.execution.outcomes._check_numbers", lambda *_: None)
@@ -249,7 +249,7 @@ def test_check__names_the_first_invalid_row() -> None:
 
 
 def test_json__is_written_without_infinity_and_nan() -> None:
-    """``json.dump`` and ``json.dumps`` write both unless they are told not to, and no other program reads them."""
+    """``json.dump`` and ``json.dumps`` write both by default, and no other program reads them."""
     calls = 0
     folder = Path(__file__).parents[2]
     parts = ("ranklake", "flows", "storage", "rating_kernels")
@@ -279,8 +279,8 @@ def test_export__has_null_for_ratings_that_are_no_numbers(
     tmp_path: Path, infinite: Lake, invoke: Command, form: str
 ) -> None:
     target = tmp_path / f"ratings.{form}"
-    given = ("--run", "run", "--what", "ratings", "--output", target, "--lake", tmp_path / "lake")
-    assert invoke("export", *given).code == 0
+    arguments = ("--run", "run", "--what", "ratings", "--output", target, "--lake", tmp_path / "lake")
+    assert invoke("export", *arguments).code == 0
     if form == "parquet":
         read = pd.read_parquet(target)
         assert read["mu"].isna().any()

@@ -1,4 +1,4 @@
-"""Kill -9 at any request of a lake's life in an object store: it ends as an undisturbed one on a disk does."""
+"""Kill -9 at any request to an object store: the repeated command gives the lake of an undisturbed one on a disk."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def command_server(store: Proxy) -> Iterator[CommandServer]:
 
 @pytest.fixture
 def url(store: Proxy, request: pytest.FixtureRequest) -> Iterator[str]:
-    """Where a lake may be, in a bucket of its own."""
+    """Address of a lake in a bucket of its own."""
     bucket = f"bucket-{abs(hash(request.node.name))}"
     s3fs.S3FileSystem(skip_instance_cache=True).mkdir(bucket)
     store.fault = lambda _: ""
@@ -50,11 +50,11 @@ def url(store: Proxy, request: pytest.FixtureRequest) -> Iterator[str]:
 def die_at_request(
     command_server: CommandServer, store: Proxy, command: tuple[str, ...], number: int, answered: bool
 ) -> Ended:
-    """Kill a command when one of its requests comes, counted from 0: before the store sees it, or once it is done."""
+    """Kill a command at one of its requests, counted from 0: before the store receives it, or after it is done."""
     victim: list[int] = []
     known, lock, requests = threading.Event(), threading.Lock(), iter(range(10**9))
 
-    def fault(what: str) -> str:
+    def fault(_: str) -> str:
         assert known.wait(TIMEOUT)
         with lock:
             if next(requests) != number:
@@ -75,9 +75,9 @@ def die_at_request(
 
 
 def assert_as_on_the_disk(url: str, step: Step) -> None:
-    found, wanted = what_counts(url), what_counts(step.after)
-    assert found.keys() == wanted.keys()
-    assert [name for name in wanted if found[name] != wanted[name]] == []
+    actual, expected = what_counts(url), what_counts(step.after)
+    assert actual.keys() == expected.keys()
+    assert [name for name in expected if actual[name] != expected[name]] == []
     on_disk = published(step.after)
     for name in TABLES if on_disk else ():
         table = DeltaTable(f"{url}/published/run/{name}", storage_options={"allow_http": "true"}).to_pyarrow_table()
@@ -87,7 +87,7 @@ def assert_as_on_the_disk(url: str, step: Step) -> None:
 def live_and_die(
     command_server: CommandServer, store: Proxy, url: str, steps: list[Step], kills: int, seed: int
 ) -> int:
-    """Each command killed so many times before it may finish; returns how many kills came in time."""
+    """Kill each command several times before it may finish; returns the number of kills in time."""
     dice, killed = random.Random(seed), 0
     for step in steps:
         command = (*step.command, "--lake", url)

@@ -1,4 +1,4 @@
-"""The whole life of a lake in an object store: what a disk gives, bit for bit, and what only stores can do wrong."""
+"""All commands on a lake in an object store: the same bits as on a disk, and the faults that only stores have."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def store(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    """What every client of this process and of those it starts talks to."""
+    """The store for all clients of this process and of its child processes."""
     with proxy(address) as made:
         for name, value in environment(made.address).items():
             monkeypatch.setenv(name, value)
@@ -46,7 +46,7 @@ def store(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
 
 @pytest.fixture
 def url(store: Proxy, tmp_path: Path) -> str:
-    """Where a lake may be, in a bucket of its own."""
+    """Address of a lake in a bucket of its own."""
     bucket = tmp_path.name.lower().replace("_", "-")[-60:].strip("-")
     s3fs.S3FileSystem(skip_instance_cache=True).mkdir(bucket)
     store.seen.clear()
@@ -60,7 +60,7 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def objects(url: str) -> dict[str, bytes]:
-    """Every object of a lake and its bytes, by its path in the lake; leases apart."""
+    """Every object of a lake except leases, and its bytes, by its path in the lake."""
     filesystem = s3fs.S3FileSystem(skip_instance_cache=True)
     root = url.removeprefix("s3://")
     names = [name for name in filesystem.find(root) if "/lease-" not in name]
@@ -71,8 +71,8 @@ def objects(url: str) -> dict[str, bytes]:
 
 
 def test_life__in_a_store_is_that_on_a_disk_to_the_byte(url: str, tmp_path: Path) -> None:
-    disk, there = Lake.open(tmp_path / "lake", create=True), Lake.open(url, create=True)
-    for lake in (disk, there):
+    disk, store_lake = Lake.open(tmp_path / "lake", create=True), Lake.open(url, create=True)
+    for lake in (disk, store_lake):
         ingest(lake, CONTESTS[:20])
         rate_run(lake)
         ingest(lake, [CONTESTS[18], *CONTESTS[20:]])
@@ -82,9 +82,9 @@ def test_life__in_a_store_is_that_on_a_disk_to_the_byte(url: str, tmp_path: Path
     assert {k: v for k, v in objects(url).items() if "/log/" not in k and "/contests/" not in k} == {
         k: v for k, v in files(tmp_path / "lake").items() if "/log/" not in k and "/contests/" not in k
     }
-    assert same_tables(rated(there), rated(disk))
-    assert leaderboard(there, "run").equals(leaderboard(disk, "run"))
-    verifier = Verifier(there)
+    assert same_tables(rated(store_lake), rated(disk))
+    assert leaderboard(store_lake, "run").equals(leaderboard(disk, "run"))
+    verifier = Verifier(store_lake)
     assert list(verifier.everything()) == []
     assert verifier.rounds == 27
 
@@ -139,11 +139,11 @@ def test_rate__killed_at_some_writes_ends_as_if_undisturbed(url: str, tmp_path: 
     chain = Run.open(lake, "run").segments()
     assert chain.rest == ()
     assert 0 < chain.stop_round < 28
-    report = rate_run(lake)  # the dead one's lease is free at once: it was on this machine
+    report = rate_run(lake)  # the lease of the killed process is free at once: it was on this machine
     assert report.kept == chain.stop_round
     folder = "runs/run/rounds/"
-    there = {name: data for name, data in objects(url).items() if name.startswith(folder)}
-    assert there == {name: data for name, data in files(tmp_path / "lake").items() if name.startswith(folder)}
+    stored = {name: data for name, data in objects(url).items() if name.startswith(folder)}
+    assert stored == {name: data for name, data in files(tmp_path / "lake").items() if name.startswith(folder)}
 
 
 # Requests
@@ -193,7 +193,7 @@ def test_create__by_concurrent_threads_succeeds_once(url: str) -> None:
 def test_create__detects_its_own_file_after_a_lost_response(url: str, store: Proxy) -> None:
     lake = Lake.open(url, create=True)
     lost = iter(["lose"])
-    store.fault = lambda what: next(lost, "") if what.startswith("PUT") else ""
+    store.fault = lambda request: next(lost, "") if request.startswith("PUT") else ""
     assert lake.create_bytes("a/b", b"mine")
     assert [request.split()[0] for request in store.seen if request.endswith("a/b")] == ["PUT", "PUT", "GET"]
     assert not lake.create_bytes("a/b", b"another's")
@@ -291,8 +291,8 @@ def test_lake__an_unreachable_store_is_an_error(url: str, store: Proxy, monkeypa
         Lake.open(url)
     lake = Lake(s3fs.S3FileSystem(skip_instance_cache=True), url.removeprefix("s3://"), url)
     actions = {"read": lake.read_bytes, "list": lake.list, "look for": lake.exists, "delete": lake.delete}
-    for what, action in actions.items():
-        with pytest.raises(LakeError, match=f"^a/b: {problem.format(what)}"):
+    for verb, action in actions.items():
+        with pytest.raises(LakeError, match=f"^a/b: {problem.format(verb)}"):
             action("a/b")
     with pytest.raises(LakeError, match=f"^a/b: {problem.format('create')}"):
         lake.create_bytes("a/b", b"")

@@ -1,7 +1,7 @@
-"""A lake lives the same life, to the bit, where the system or its file system lacks something.
+"""All commands give the same lake, to the bit, if the system or its file system lacks a feature.
 
-Each thing is taken away in the process of the tests: what the operating system does not have, and what the file
-system refuses. The files that a life leaves are checked by the rules of all disks.
+The feature is removed in the process of the tests: functions of the operating system, and operations of the file
+system. The names of the files are checked by the rules of all disks.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OUT = CONTESTS[9].handles[0].as_py()
 Patch = pytest.MonkeyPatch
 
 
-# What is taken away
+# Missing features
 
 
 def nothing(patch: Patch) -> None:
@@ -130,7 +130,7 @@ def signals(patch: Patch) -> None:
 
 
 def windows(patch: Patch) -> None:
-    """All that a plain Windows lacks; each file is in use by another program once, when it is replaced or removed."""
+    """All features that Windows lacks; each file is in use by another program once, when it is replaced or removed."""
     for take in (affinity, links(), user_names(ImportError), proc, opened_folders, signals):
         take(patch)
     patch.setattr(disk, "WINDOWS", True)
@@ -139,7 +139,7 @@ def windows(patch: Patch) -> None:
     kill = os.kill
 
     def forbidden(pid: int, number: int) -> None:
-        if "psutil" not in sys._getframe(1).f_code.co_filename:  # which does otherwise on Windows
+        if "psutil" not in sys._getframe(1).f_code.co_filename:  # psutil has another implementation on Windows
             pytest.fail(f"os.kill({pid}, {number}) ends the process on Windows")
         kill(pid, number)
 
@@ -181,17 +181,17 @@ TAKEN: dict[str, Callable[[Patch], None]] = {
     "signals": signals,
     "windows": windows,
 }
-SAID = {  # what is logged, once
+LOGGED = {  # missing features by the text that is logged once
     "links": ("links-eperm", "links-enotsup", "links-enosys", "os.link"),
     "folders": ("folder-flushes", "open-folders", "windows"),
 }
 
 
-# The life
+# The commands
 
 
 def live(invoke: Command, folder: Path) -> dict[str, Any]:
-    """Every kind of writing command, and what is there in the end."""
+    """Run every kind of writing command; returns the content of the lake at the end."""
     for name, contests in (("first", CONTESTS[:16]), ("second", CONTESTS)):
         write_source(folder / name, contests)
     lake = folder / "lake"
@@ -213,7 +213,7 @@ def live(invoke: Command, folder: Path) -> dict[str, Any]:
     with ended_holder(lake):
         began = time.monotonic()
         done(*rate)
-        assert time.monotonic() - began < 8  # at once, and not when heartbeats stay away
+        assert time.monotonic() - began < 8  # at once, without waiting for heartbeats
     done("publish", *run)
     done("compact", "--rows", 150, "--lake", lake)
     assert "all is well" in done("verify", "--lake", lake)
@@ -233,31 +233,31 @@ def refused_while_another_writes(invoke: Command, lake: Path, command: tuple[obj
 
 @contextmanager
 def ended_holder(lake: Path) -> Iterator[None]:
-    """The lease of a process that was alive when it took it, and is no more."""
+    """The lease of a process that ended after it took it."""
     opened = Lake.open(lake)
     with subprocess.Popen([sys.executable, "-Ic", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE) as process:
-        here = LeaseHolder.this_process("rate run", time.time())
-        there = replace(here, pid=process.pid, started=processes.started(process.pid), token="there")
-        assert there.alive or not there.started  # without a start nothing proves that it is the same process
-        assert not there.died
-    assert there.died
+        own = LeaseHolder.this_process("rate run", time.time())
+        holder = replace(own, pid=process.pid, started=processes.started(process.pid), token="other")
+        assert holder.alive or not holder.started  # without a start time the state is unknown
+        assert not holder.died
+    assert holder.died
     numbers = [layout.number_of(name[6:], ".json") for name in opened.list("runs/run") if name.startswith("lease-")]
     number = max(number for number in numbers if number is not None) + 1
-    assert opened.create_bytes(f"runs/run/lease-{number:06d}.json", msgspec.json.encode(there))
+    assert opened.create_bytes(f"runs/run/lease-{number:06d}.json", msgspec.json.encode(holder))
     yield
     assert opened.exists(f"runs/run/lease-{number + 1:06d}.json")
 
 
 @pytest.fixture
 def same_time(monkeypatch: Patch) -> None:
-    """The log of corrections, which counts, tells who and when."""
+    """The log of corrections, which is compared, contains the user and the time."""
     monkeypatch.setattr("ranklake.storage.datasets.log.time", SimpleNamespace(time=lambda: NOW))
     monkeypatch.setattr("ranklake.storage.datasets.log.author", lambda: "somebody@somewhere")
 
 
 @pytest.fixture(scope="module")
 def ordinary() -> dict[str, Any]:
-    """What the life of ``nothing`` left, to compare with: that test runs first."""
+    """The content of the lake with all features, for comparison: that test runs first."""
     return {}
 
 
@@ -279,8 +279,8 @@ def test_life__is_the_same_to_the_bit(
     found = live(invoke, tmp_path)
     assert {name for name in ordinary if found[name] != ordinary[name]} <= {"paths"}
     messages = [record.getMessage() for record in caplog.records if record.name == "ranklake.lake"]
-    lacks = {"folders"} if os.name == "nt" else {what for what, names in SAID.items() if taken in names}
-    wanted = [disk._TEXTS[what] for what in SAID if what in lacks]
+    lacks = {"folders"} if os.name == "nt" else {key for key, names in LOGGED.items() if taken in names}
+    wanted = [disk._TEXTS[key] for key in LOGGED if key in lacks]
     assert [line for line in messages if str(tmp_path) in line] == [f"lake {tmp_path}/lake: {text}" for text in wanted]
 
 

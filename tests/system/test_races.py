@@ -1,4 +1,4 @@
-"""Several processes at one lake: nobody's work is lost, nobody reads half of another's, and who has to wait is told."""
+"""Several processes at one lake: no commit is lost, no reader finds half a commit, and refused writers get an error."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from ranklake.storage import Dataset, Lake
 
 pytestmark = pytest.mark.slow
 
-INGEST, RATED, RATE_AGAIN, PUBLISH, COMPACT_RUN, AMEND = 2, 3, 8, 4, 6, 7  # of the life
-AT_WORK = "holds the lease, last heartbeat"
+INGEST, RATED, RATE_AGAIN, PUBLISH, COMPACT_RUN, AMEND = 2, 3, 8, 4, 6, 7  # numbers of commands
+HELD = "holds the lease, last heartbeat"
 
 
 def stop(command_server: CommandServer, step: Step, lake: Path, at: int) -> RunningCommand:
-    """A command that is suspended before one of its operations."""
+    """Start a command that is suspended before one of its operations."""
     running = command_server.start(*step.command, "--lake", str(lake), at=at, how="stop")
     assert running.wait().stopped
     return running
 
 
-def assert_told_who(ended: Ended, who: RunningCommand) -> None:
+def assert_names_holder(ended: Ended, holder: RunningCommand) -> None:
     assert ended.code == 1
     assert ended.err.startswith("Error: ")
-    assert f"process {who.pid}) {AT_WORK}" in ended.err
+    assert f"process {holder.pid}) {HELD}" in ended.err
     assert ended.err.count("\n") == 1
 
 
@@ -99,7 +99,7 @@ def test_ingest__and_concurrent_manual_corrections_are_both_committed(
         put(amend.before, lake)
         running = stop(command_server, first, lake, at=8)
         waiting = command_server.start(*second.command, "--lake", str(lake))
-        waiting.wait_until_told(f"process {running.pid}) to end")
+        waiting.wait_for_message(f"process {running.pid}) to end")
         assert running.go_on().wait().code == 0
         assert waiting.wait().code == 0
         assert content(Lake.open(lake)) == content(Lake.open(ingest.after))
@@ -111,7 +111,7 @@ def test_ingest__that_was_taken_over_while_it_was_suspended_changes_nothing(
     command_server: CommandServer, steps: list[Step], tmp_path: Path, same: bool
 ) -> None:
     step, other, lake = steps[INGEST], steps[INGEST if same else 10], tmp_path / "lake"
-    last = max(at for at, what in enumerate(step.operations) if "/contests/" in what)  # the commit
+    last = max(at for at, line in enumerate(step.operations) if "/contests/" in line)  # the commit
     for at in {*range(10, last, 2), last, *range(last + 1, len(step.operations) - 4, 2)}:
         put(step.before, lake)
         running = stop(command_server, step, lake, at)
@@ -136,7 +136,7 @@ def test_rate__of_two_at_once_one_rates_and_the_other_fails(
     step, lake = steps[RATE_AGAIN], tmp_path / "lake"
     put(step.before, lake)
     running = stop(command_server, step, lake, at=40)
-    assert_told_who(step.run(command_server, lake), running)
+    assert_names_holder(step.run(command_server, lake), running)
     assert running.go_on().wait().code == 0
     assert_as_after(lake, step)
 
@@ -151,7 +151,7 @@ def test_rate__of_many_at_once_ends_as_one_alone(
             running.wait() for running in [command_server.start(*step.command, "--lake", str(lake)) for _ in range(4)]
         ]
         assert 0 in [one.code for one in ended]
-        assert all(AT_WORK in one.err for one in ended if one.code)
+        assert all(HELD in one.err for one in ended if one.code)
         assert_as_after(lake, step)
 
 
@@ -159,7 +159,7 @@ def test_rate__that_was_taken_over_while_it_was_suspended_commits_nothing_more(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     step, lake = steps[RATE_AGAIN], tmp_path / "lake"
-    last = max(at for at, what in enumerate(step.operations) if "/rounds/" in what) - 2  # the last manifest
+    last = max(at for at, line in enumerate(step.operations) if "/rounds/" in line) - 2  # the last manifest
     for at in range(5, last, 19):
         put(step.before, lake)
         running = stop(command_server, step, lake, at)
@@ -179,7 +179,7 @@ def test_rate__and_other_writers_of_the_run_exclude_each_other(
     step, lake = steps[RATE_AGAIN], tmp_path / "lake"
     put(step.before, lake)
     running = stop(command_server, steps[other], lake, at=10 if other == COMPACT_RUN else 6)
-    assert_told_who(step.run(command_server, lake), running)
+    assert_names_holder(step.run(command_server, lake), running)
     assert running.go_on().wait().code == 0
     assert_finishes(command_server, step, lake)
 
@@ -187,12 +187,12 @@ def test_rate__and_other_writers_of_the_run_exclude_each_other(
     running = stop(command_server, step, lake, at=40)
     if other == COMPACT_RUN:  # it waits
         waiting = command_server.start(*steps[other].command, "--lake", str(lake))
-        waiting.wait_until_told(f"process {running.pid}) to end")
+        waiting.wait_for_message(f"process {running.pid}) to end")
         assert running.go_on().wait().code == 0
         assert waiting.wait().code == 0
         assert list(Verifier(Lake.open(lake)).everything()) == []
     else:
-        assert_told_who(steps[other].run(command_server, lake), running)
+        assert_names_holder(steps[other].run(command_server, lake), running)
         assert running.go_on().wait().code == 0
         assert_as_after(lake, step)
 
@@ -207,9 +207,9 @@ def test_rate__sees_the_data_set_of_one_commit(
         assert ingest.run(command_server, lake).code == 0
         assert running.go_on().wait().code == 0
         assert list(Verifier(Lake.open(lake)).everything()) == []
-        put(lake / "runs", tmp_path / "there" / "runs")
-        put(rate.after / "games", tmp_path / "there" / "games")
-        assert_as_after(tmp_path / "there", rate)
+        put(lake / "runs", tmp_path / "expected" / "runs")
+        put(rate.after / "games", tmp_path / "expected" / "games")
+        assert_as_after(tmp_path / "expected", rate)
         assert_finishes(command_server, steps[RATED], lake)
 
 
@@ -227,7 +227,7 @@ def test_rate__continues_while_its_data_set_is_compacted(
 def test_rate__restarts_when_its_data_set_changes_repeatedly(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
-    """Files that one commit replaces are there until the next one: this rating finds them gone."""
+    """Files that one commit replaces stay until the next commit: for this rating they are missing."""
     rate, lake = steps[1], tmp_path / "lake"
     put(rate.before, lake)
     running = stop(command_server, rate, lake, at=1)
@@ -251,7 +251,7 @@ def test_publish__of_two_at_once_one_publishes_and_the_other_fails(
     step, lake = steps[9], tmp_path / "lake"
     put(step.before, lake)
     running = stop(command_server, step, lake, at=6)
-    assert_told_who(step.run(command_server, lake), running)
+    assert_names_holder(step.run(command_server, lake), running)
     assert running.go_on().wait().code == 0
     assert_as_after(lake, step)
 
@@ -266,5 +266,5 @@ def test_publish__of_many_at_once_gives_the_tables_of_one(
             running.wait() for running in [command_server.start(*step.command, "--lake", str(lake)) for _ in range(4)]
         ]
         assert 0 in [one.code for one in ended]
-        assert all(AT_WORK in one.err for one in ended if one.code)
+        assert all(HELD in one.err for one in ended if one.code)
         assert_as_after(lake, step)

@@ -1,4 +1,4 @@
-"""Real histories from archive to leaderboard, with what is known to be in them."""
+"""Real histories from archive to leaderboard, with their known faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ranklake ingest SITE` and `ranklake normalise` as people use them."""
+"""The commands `ranklake ingest SITE` and `ranklake normalise`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_ingest__of_a_site_is_rated_and_repeated(invoke: Command, site: FakeCode
     invoke("rate", "--dataset", "codeforces", *lake)
     board = invoke("leaderboard", "--run", "codeforces-elo-mmr", *lake).out
     assert "tourist" in board
-    assert "\\x1b[31mred" in board  # names stay data, and are not let loose on a terminal
+    assert "\\x1b[31mred" in board  # control characters in names are escaped on a terminal
     assert "\\u202egnp.exe" in board
     assert not {"\x1b", "\u202e"} & set(board)
 
@@ -68,14 +68,14 @@ def test_verify__the_remedy_for_a_damaged_data_set_of_a_site_works(
     assert invoke("ingest", "codeforces", "--base-url", site.server.url, "--dataset", "cf", *lake).code == 0
     (file,) = (tmp_path / "lake" / "cf" / "standings").iterdir()
     whole = file.read_bytes()
-    mend = "ranklake normalise --source codeforces --dataset cf --rewrite"
+    remedy = "ranklake normalise --source codeforces --dataset cf --rewrite"
     for harmed in (whole[:-7], b"", None):
         file.write_bytes(harmed) if harmed is not None else file.unlink()
         for command in (("verify",), ("rate", "--dataset", "cf")):
             result = invoke(*command, *lake)
             assert result.code == 1
-            assert f"restore it, or `{mend}` makes it again\n" in result.out + result.err
-        assert invoke(*mend.split()[1:], *lake).code == 0
+            assert f"restore it, or `{remedy}` makes it again\n" in result.out + result.err
+        assert invoke(*remedy.split()[1:], *lake).code == 0
         assert invoke("verify", *lake).code == 0
     (players,) = (tmp_path / "lake" / "cf" / "players").iterdir()
     players.unlink()

@@ -1,4 +1,4 @@
-"""Responses whose names, or whose making, depend on the file system."""
+"""Responses whose file names or writes depend on the file system."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_archive__responses_of_release_01_about_a_device_are_found_under_their_o
 
 
 def test_archive__an_empty_file_of_a_killed_process_is_no_response(lake: Lake) -> None:
-    """Where a disk has no hard links, a response is an empty file for a moment."""
+    """On a disk without hard links, the file of a response is empty for a moment."""
     lake.write_bytes(layout.raw_file("site", "round", "1"), b"")
     archive = ResponseArchive(lake, "site")
     assert archive.find(Key("round", "1")) is None
@@ -94,7 +94,7 @@ def test_archive__a_response_of_another_status_is_new(lake: Lake, before: int, n
 
 
 def test_archive__the_fingerprint_of_a_response_is_that_of_release_01(lake: Lake) -> None:
-    """What a data set has taken is not read again."""
+    """Responses that are in a data set are not parsed again."""
     archive = ResponseArchive(lake, "site")
     archive.store(document("1", b"page"))
     entry = archive.entry(Key("round", "1"))

@@ -1,4 +1,4 @@
-"""Following a site into a lake in an object store: the same as on a disk, and without listing it."""
+"""Ingestion of a site into a lake in an object store: the same as on a disk, without listings of the responses."""
 
 from __future__ import annotations
 

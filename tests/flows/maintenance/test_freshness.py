@@ -1,4 +1,4 @@
-"""Whether a run is complete, behind or stale is told wherever it is read, with the command that helps."""
+"""The state of a run (complete, behind or stale) in the output of all readers, with the command that updates it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TURNED = contest("21", *CONTESTS[21].handles.to_pylist()[::-1], time_seconds=CON
 
 @pytest.fixture(scope="module")
 def rated_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("rated") / "the lake"  # a name that a shell takes in quotes
+    path = tmp_path_factory.mktemp("rated") / "the lake"  # a name that needs quotes in a shell
     with pytest.MonkeyPatch.context() as patch:
         commit_often(patch, segment_rows=40)
         rate_run(lake_of(path, CONTESTS), system="elo", k=16.0)
@@ -39,7 +39,7 @@ def lake(tmp_path: Path, rated_lake: Path) -> Lake:
 
 
 def found(lake: Lake) -> Freshness:
-    """From the newest manifest, which must be what all manifests say."""
+    """The state from the newest manifest, which must be equal to the state from all manifests."""
     run, dataset = Run.open(lake, "run"), Dataset.open(lake, "games")
     quick = freshness(run, dataset)
     assert quick == freshness(run, dataset, run.segments())

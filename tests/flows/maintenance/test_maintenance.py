@@ -1,4 +1,4 @@
-"""Keeping a lake: whatever is damaged is named with what mends it, and that does; nothing goes without a question."""
+"""Maintenance: damage is reported with a remedy that works, and deletion asks for confirmation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def lake(tmp_path: Path, source: Path, invoke: Command) -> Path:
-    """A lake with a data set that was ingested in two goes and corrected, and a run of it."""
+    """A lake with a data set from two ingests and a correction, and a run over it."""
     lake = tmp_path / "lake"
     early = write_folder(tmp_path / "early", CONTESTS[:40])
     for command in (
@@ -62,7 +62,7 @@ def ratings(lake: Path) -> object:
 
 
 def kinds(lake: Path) -> list[str]:
-    """One file of each kind that a lake has, where there are several one amid them."""
+    """One file of each kind in a lake; of several files, one in the middle."""
     by_kind: dict[str, list[str]] = {}
     for path in sorted(files(lake)):
         folder, _, name = path.rpartition("/")
@@ -72,7 +72,7 @@ def kinds(lake: Path) -> list[str]:
 
 
 def replace_rows(run: Run, segment: Segment, table: pa.Table) -> None:
-    """Exchange a segment's rows, as another release might have written them: the files fit each other."""
+    """Replace a segment's rows as another release could have written them: data and manifest match."""
     written = run.lake.write_table(run.path_of(segment), table, "rounds")
     changed = msgspec.structs.replace(segment, file_size=written.size, file_digest=written.digest)
     manifest = f"{run.path_of(segment).removesuffix('parquet')}json"
@@ -93,8 +93,8 @@ def emptied(path: Path) -> None:
     path.write_bytes(b"")
 
 
-def mend(invoke: Command, lake: Path, source: Path, problem: str) -> None:
-    """Do what is said after the last semicolon."""
+def follow_remedy(invoke: Command, lake: Path, source: Path, problem: str) -> None:
+    """Follow the remedy after the last semicolon."""
     remedy = problem.rpartition("; ")[2]
     for command in re.findall("`ranklake (.*?)`", remedy):
         result = invoke(*shlex.split(command), "--lake", lake, *(["--yes"] if command.startswith("delete") else []))
@@ -131,12 +131,12 @@ def test_verify__names_any_damaged_file_and_its_remedy_works(
             assert result.code == 0
             assert "`ranklake delete --run run` removes them" in result.err
             problems = [result.err.splitlines()[0] + " and rate again"]
-        elif path.endswith("contests.parquet") and harm is Path.unlink:  # nor a data set; the run over it is told
+        elif path.endswith("contests.parquet") and harm is Path.unlink:  # nor a data set; the run over it is reported
             assert result.code == 1
             assert any("no data set 'games'" in problem for problem in problems)
             assert "`ranklake delete --dataset games` removes them" in result.err
             problems = ["; restore it, or `ranklake delete --dataset games --with-runs` and ingest again"]
-        elif path.endswith("contests.parquet") and harm is flipped:  # below, as bits may be of no account
+        elif path.endswith("contests.parquet") and harm is flipped:  # in another test, as some bits have no effect
             problems = []
         elif path.endswith("manifest.json") and harm is Path.unlink:  # a snapshot that was never finished
             assert result.code == 0
@@ -146,7 +146,7 @@ def test_verify__names_any_damaged_file_and_its_remedy_works(
             assert any(problem.startswith(place) for problem in problems), (path, problems)
             assert " problem" in result.err
         for problem in problems[:1]:
-            mend(invoke, damaged, source, problem)
+            follow_remedy(invoke, damaged, source, problem)
         result = invoke("verify", "--lake", damaged)
         assert (result.code, result.out.startswith("all is well")) == (0, True), (path, problems, result)
         assert same_tables(ratings(damaged), before)
@@ -240,7 +240,7 @@ def test_replay__of_other_ratings_names_the_segment_and_the_remedy_works(lake: P
     assert len(problems) == 1
     assert problems[0].startswith(f"{run.path_of(last)}: rounds {last.first_round}-{last.stop_round - 1}")
     assert "have another mu; `ranklake rate --run run --from" in problems[0]
-    mend(invoke, lake, lake, problems[0])
+    follow_remedy(invoke, lake, lake, problems[0])
     assert same_tables(ratings(lake), before)
 
 
@@ -252,7 +252,7 @@ def test_compact__makes_few_files_with_the_same_data(lake: Path, invoke: Command
     assert invoke("verify", "--lake", lake).code == 0
     assert same_tables(ratings(lake), before)
     assert invoke("leaderboard", "--run", "run", "--all", "--format", "csv", "--lake", lake) == board
-    assert invoke("compact", "--lake", lake).code == 0  # now what was replaced is gone
+    assert invoke("compact", "--lake", lake).code == 0  # this deletes the replaced files
     assert len(list((lake / "runs" / "run" / "rounds").iterdir())) == 2
     assert len(list((lake / "games" / "standings").iterdir())) <= 2
     held = stamps(lake)
@@ -307,7 +307,7 @@ def test_delete__asks_for_confirmation_and_accepts_a_no(
     held = stamps(lake)
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert "--with-runs` deletes them, too" in invoke.refuses("delete", "--dataset", "games", "--lake", lake)
-    result = invoke("delete", "--run", "run", "--lake", lake)  # nobody is there to answer
+    result = invoke("delete", "--run", "run", "--lake", lake)  # without a terminal
     assert result.code == 1
     assert "run run: 60 rounds" in result.err
     assert "nothing was deleted" in result.err

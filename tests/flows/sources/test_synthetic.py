@@ -1,4 +1,4 @@
-"""Made-up contests: reproducible, of the laws they claim, and valid."""
+"""Synthetic contests: reproducible, with the documented distributions, and valid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SMALL = Preset(40, 6, participants=12)
 
 
 def bytes_of(preset: Preset, seed: int) -> list[tuple[object, ...]]:
-    """Every contest of a data set, as something to compare."""
+    """Every contest of a data set, as comparable values."""
     return [
         (c.contest_id, c.name, c.time_seconds, c.handles.to_pylist(), c.lo.tobytes(), c.hi.tobytes(), c.content_digest)
         for c in generate(preset, seed)
@@ -59,7 +59,7 @@ def test_generate__a_grid_makes_valid_ties() -> None:
         check_places(contest.lo, contest.hi)
         tied += int(np.sum(contest.lo != contest.hi))
     assert tied > 100
-    for contest in generate(replace(SMALL, tie_points=1e6), 5):  # nobody can be told apart
+    for contest in generate(replace(SMALL, tie_points=1e6), 5):  # all players tie
         assert set(contest.lo.tolist()) == {0}
         assert set(contest.hi.tolist()) == {11}
 
@@ -102,7 +102,7 @@ def test_performances__noise_has_the_same_standard_deviation_for_both_distributi
     ((_, performance),) = performances(preset, 22)
     assert_moments(performance - 1500.0, 0.0, 200.0, kurtosis)
     fourth = np.mean((performance - 1500.0) ** 4) / 200.0**4
-    assert abs(fourth - kurtosis) < 0.25  # the two laws are told apart
+    assert abs(fourth - kurtosis) < 0.25  # distinguishes the two distributions
 
 
 def test_performances__all_skills_drift_between_rounds_and_not_before_the_first() -> None:

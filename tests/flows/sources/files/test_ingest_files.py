@@ -1,4 +1,4 @@
-"""Folders and archives of the reference format: good ones come through whole, bad ones are told in one clear error."""
+"""Folders and archives of the reference format: valid ones are read completely, invalid ones raise one clear error."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ def test_a_member_beyond_the_size_limit_is_refused(tmp_path: Path, write: Any) -
 def test_a_truncated_archive_is_refused_wherever_it_is_cut(tmp_path: Path, write: Any) -> None:
     path = write(tmp_path, [(f"{i}.json", contest(name=f"{i}")) for i in range(4)])
     whole = path.read_bytes()
-    # A tar ends in blocks of nothing, of which one is enough.
+    # A tar ends with several blocks of zeros, of which one is enough.
     end = len(whole.rstrip(b"\0")) if path.suffix == ".tar" else len(whole) - 1
     for cut in sorted({0, 1, end, *range(0, end, max(1, end // 40)), *range(512, end, 512)}):
         path.write_bytes(whole[:cut])
@@ -392,7 +392,7 @@ def test_a_flipped_bit_is_refused_or_harmless(tmp_path: Path, kind: str) -> None
             read = [plain(c) for c in read_contests(path, order="given")]
         except SourceError:
             continue
-        # A zip's list of names has no checksum, so that a contest may change its name or hide; what it holds has one.
+        # The list of names in a zip has no checksum, so a contest may be renamed or missing. Its content has one.
         held = [{**c, "id": ""} for c in read]
         assert held == expected if kind != "zip" else all(c in expected for c in held)
 

@@ -37,7 +37,7 @@ def test_ingest__ended_competitions_with_all_players_at_the_rank_of_their_team(l
     assert counts(report) == {"new": 2}
     assert standings(lake, "kaggle") == {
         "1": [("ada", 0, 0), ("NA", 1, 3), ("null", 1, 3), ("\u202eevil", 1, 3), ("006", 4, 4)],
-        "2": [("NA", 0, 0), ("105", 1, 1)],  # nobody tells who 105 is
+        "2": [("NA", 0, 0), ("105", 1, 1)],  # player 105 has no name
     }
     row = Dataset.open(lake, "kaggle").contests.to_pylist()[1]
     assert (row["name"], row["url"], row["time_seconds"]) == (

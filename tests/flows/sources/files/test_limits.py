@@ -1,4 +1,4 @@
-"""Small files that expand to large ones, and other input without bounds: refused in one line that says what to do."""
+"""Small files that expand to large ones, and other input beyond the limits: refused in one line with a remedy."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.options import ReadOptions
 import pyarrow.csv, pyarrow.parquet
 def used():
-    try:  # what getrusage says begins with the memory of the process that started this one
+    try:  # the value of getrusage includes the memory of the parent process at the start
         text = open("/proc/self/status").read()
     except OSError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
@@ -90,7 +90,7 @@ print(used() - before, n)
 
 
 def in_child(path: Path, *limits: str) -> tuple[int, str]:
-    """The memory that one reading adds to a process of its own, bytes, and the participations or the error."""
+    """The memory that one reading adds to a new process, bytes, and the participations or the error."""
     pytest.importorskip("resource")
     command = [sys.executable, "-c", PROBE, str(path), *limits]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300, check=False)
@@ -100,7 +100,7 @@ def in_child(path: Path, *limits: str) -> tuple[int, str]:
 
 
 def lying_zip(path: Path, raw: bytes, method: int, declared: int) -> Path:
-    """A zip whose one member declares another size than it has."""
+    """A zip with one member that declares a wrong size."""
     write_zip(path, [("0.json", raw)], method)
     data = bytearray(path.read_bytes())
     for mark, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
@@ -159,7 +159,7 @@ def test_members_that_exceed_the_limit_together_are_refused(tmp_path: Path, name
 @pytest.mark.slow
 def test_a_small_archive_has_the_smallest_default_limit(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "set.tar.gz", "wb", compresslevel=9) as out, tarfile.open(fileobj=out, mode="w") as tar:
-        for i in range(3):  # no contests, but they come out all the same
+        for i in range(3):  # no contests, but they are decompressed
             info = tarfile.TarInfo(f"{i}.bin")
             info.size = 2**27
             tar.addfile(info, io.BytesIO(bytes(2**27)))
@@ -201,7 +201,7 @@ def test_more_files_than_are_allowed_are_refused(tmp_path: Path, name: str) -> N
 def test_the_members_of_a_zip_are_counted_before_their_list_is_decoded(tmp_path: Path) -> None:
     entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 33, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0) + b"0.json"
     count = 50_000
-    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, count * len(entry), 0, 0)  # says that there is one
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, count * len(entry), 0, 0)  # declares one member
     (tmp_path / "set.zip").write_bytes(entry * count + end)
     assert "more than 40,000 contest files" in refusal(tmp_path / "set.zip", limits=["members=40_000"]).rule
 
@@ -543,7 +543,7 @@ def test_standard_input_is_bounded(monkeypatch: Any) -> None:
 
 @pytest.mark.slow
 def test_a_large_archive_is_read_in_bounded_memory(tmp_path: Path) -> None:
-    # The scaled-down twin of a 4 GB archive of real contests: 150 MB, whose contents would not fit the bound.
+    # As an archive of 4 GB of real contests, but smaller: 150 MB, whose contents would exceed the limit.
     names = [f"player number {i}" for i in range(5_000)]
     path = tmp_path / "set.tar.gz"
     n = 0

@@ -1,4 +1,4 @@
-"""The real data sets come through whole, with exactly the faults that are known to be in them."""
+"""The real data sets are read completely, with exactly their known faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in the forms people have them: their names for columns, their times, delimiters, encodings and formats."""
+"""Tables in common forms: names of columns, formats of times, delimiters, encodings and file formats."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ def test_json_may_hold_contests_of_the_reference_format(tmp_path: Path) -> None:
 
 
 def test_several_paths_are_one_table_in_the_given_order(invoke: Command, tmp_path: Path) -> None:
-    """As a shell gives the files of a pattern that is not quoted."""
+    """As a shell expands a pattern without quotes."""
     for name, contest in (("b.csv", "first"), ("a.csv", "second")):
         (tmp_path / name).write_text(f"contest,player,rank\n{contest},ada,1\n{contest},grace,2\n", encoding="utf-8")
     where = ("--dataset", "games", "--lake", tmp_path / "lake")
@@ -451,7 +451,7 @@ def test_an_invalid_setting_is_wrong_use(settings: dict[str, Any], words: str) -
         ReadOptions(**settings)
 
 
-# --- the doors ----------------------------------------------------------------------------------------------------
+# --- commands and data frames -------------------------------------------------------------------------------------
 
 
 def test_the_command_lists_the_columns_and_refuses_an_address(invoke: Command, tmp_path: Path) -> None:

@@ -380,7 +380,7 @@ def test_a_csv_without_a_table_of_results_always_stops(tmp_path: Path, raw: byte
 
 
 ROWS = {
-    # what is wrong, the rule, the contest that is left out with it
+    # the error, the rule, the contest that is left out
     "without contest": (b",x,1", "the row names no contest", "the row names no contest", ""),
     "too short": (b"b,x", "Expected 3 columns, got 2", "expected 3 columns, got 2", ""),
     "too long": (b"b,x,1,1", "Expected 3 columns, got 4", "expected 3 columns, got 4", ""),
@@ -405,7 +405,7 @@ def test_a_row_that_cannot_be_read_stops_or_is_left_out(
     assert left_out in by_contest[contest]
     assert by_contest[contest].startswith("results.csv, ")
     assert "row 2 (line 3)" in by_contest[contest]
-    assert "contest c, row 5 (line 6)" in by_contest["c"]  # rows are those of the file, with the one that is left out
+    assert "contest c, row 5 (line 6)" in by_contest["c"]  # row numbers include the row that is left out
 
 
 COLUMNS_OF_PARQUET = {

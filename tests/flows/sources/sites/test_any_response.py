@@ -1,4 +1,4 @@
-"""Whatever a site sends: contests that can be kept, or an error in words; never a surprise."""
+"""Arbitrary responses of sites: valid contests, or a readable error; never another exception."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ anything = st.one_of(
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Ways to everything in a JSON value."""
+    """Paths of all parts of a JSON value."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *(way for key, part in inside for way in paths(part, (*path, key)))]
 
 
 @st.composite
 def spoilt(draw: st.DrawFn, value: Any) -> Any:
-    """The value with one or two things in it replaced, or gone."""
+    """The value with one or two of its parts replaced or deleted."""
     value = copy.deepcopy(value)
     for _ in range(draw(st.integers(1, 2))):
         way = draw(st.sampled_from(paths(value)))

@@ -30,7 +30,7 @@ LIST = "/api/contest.list"
 
 @pytest.fixture
 def site(server: Server) -> FakeCodeforces:
-    """A site with three rated rounds, one that was not rated, and one that goes on."""
+    """A site with three rated rounds, an unrated one, and one that has not ended."""
     fake = FakeCodeforces(server)
     fake.add(1, changes(1, ("tourist", 1), ("Petr", 2), ("ada", 2), ("bob", 4)))
     fake.add(2, None)
@@ -47,12 +47,12 @@ def follow(lake: Lake, site: FakeCodeforces, **choices: Any) -> SourceReport:
 
 
 def parse(number: int, result: Any, status: int = 200) -> list[Contest | SourceError]:
-    """What is made of a response."""
+    """The contests in a response."""
     body = result if isinstance(result, bytes) else json.dumps({"status": "OK", "result": result}).encode()
     return list(Codeforces().parse(Document(Key("rating-changes", str(number)), Response("URL", status, body, 0))))
 
 
-# A first ingestion, and what follows
+# A first ingestion, and later ones
 
 
 def test_ingest__first_time_requests_each_contest_once_at_the_rate_limit_of_the_site(
@@ -148,7 +148,7 @@ def test_ingest__a_recent_contest_is_requested_again_whenever_its_age_has_double
     follow(lake, site)
     asked = []
     for hour in range(1, 70):
-        clock.passes(3600 - 4)  # what two requests take beside
+        clock.passes(3600 - 4)  # two requests take four seconds
         follow(lake, site)
         assert len(site.server.requests) <= 2
         asked += [hour] * (site.path(9) in site.server.paths)
@@ -156,7 +156,7 @@ def test_ingest__a_recent_contest_is_requested_again_whenever_its_age_has_double
     clock.passes(40 * DAY)
     assert follow(lake, site).requests == 2
     clock.passes(400 * DAY)
-    assert follow(lake, site).requests == 1  # nobody corrects it any more
+    assert follow(lake, site).requests == 1  # the contest is settled
 
 
 def test_ingest__an_unrated_contest_that_becomes_rated_is_added(lake: Lake, site: FakeCodeforces) -> None:
@@ -234,7 +234,7 @@ def test_ingest__from_first_response_to_leaderboard_and_a_later_correction(lake:
     assert after["Petr"] == before["Petr"]
 
 
-# Responses that are none
+# Invalid responses
 
 
 HTML = b"<!DOCTYPE html><html><title>Just a moment...</title>\x1b[2J"
@@ -273,7 +273,7 @@ def test_ingest__an_invalid_response_is_reported_stored_and_requested_again(
     kept = reason.rpartition("the response is stored at ")[2]
     assert lake.exists(kept)
 
-    assert counts(follow(lake, site)) == {"unchanged": 2, "requests": 1}  # not at once
+    assert counts(follow(lake, site)) == {"unchanged": 2, "requests": 1}  # not requested again at once
     site.server.replies[site.path(3)] = good
     site.server.clock.passes(3600)
     assert counts(follow(lake, site)) == {"new": 1, "unchanged": 2, "requests": 2}
@@ -310,7 +310,7 @@ def test_ingest__a_broken_list_is_an_error(lake: Lake, site: FakeCodeforces, res
     assert len(site.server.requests) == 1
 
 
-# What is known of single contests
+# Rules for single contests
 
 
 def test_parse__a_recorded_round_is_the_one_of_the_authors_data_set() -> None:
@@ -323,7 +323,7 @@ def test_parse__a_recorded_round_is_the_one_of_the_authors_data_set() -> None:
     assert np.array_equal(ours.lo, theirs.lo)
     assert np.array_equal(ours.hi, theirs.hi)
     place, later = (dict(zip(one.handles.to_pylist(), one.lo, strict=True)) for one in (ours, theirs))
-    both = place.keys() & later.keys()  # some got other names in the three years between the recordings
+    both = place.keys() & later.keys()  # some players were renamed in the three years between the recordings
     assert len(both) > 0.8 * len(place)
     assert all(place[handle] == later[handle] for handle in both)
 
@@ -384,7 +384,7 @@ def test_ingest__a_contest_with_a_fault_is_left_out_and_reported(lake: Lake, sit
     site.add(3, changes(3, ("a", 1), ("b", 2)))
     assert follow(lake, site, again=True).new == 1
     site.add(3, changes(3, ("a", 1), ("a", 2)))
-    report = follow(lake, site, again=True)  # what was good stays
+    report = follow(lake, site, again=True)  # the earlier valid response stays
     assert (report.removed, report.unchanged, len(report.rejected)) == (0, 2, 1)
     assert standings(lake, "codeforces")["3"] == [("a", 0, 0), ("b", 1, 1)]
 
@@ -408,7 +408,7 @@ def test_ingest__hostile_names_are_stored_unchanged(lake: Lake, site: FakeCodefo
     assert {path.name for path in tmp_path.iterdir()} == {"lake"}
 
 
-# Reading again
+# Parsing again
 
 
 def test_normalise__again_gives_the_same_bits_without_requests(lake: Lake, site: FakeCodeforces) -> None:

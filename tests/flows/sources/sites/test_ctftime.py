@@ -68,7 +68,7 @@ def test_ingest__years_then_teams_then_events_in_order_of_time(lake: Lake, site:
     report = follow(lake, site)
     assert site.paths == [*(f"/api/v1/results/{year}/" for year in YEARS), teams(0)[0]]
     assert counts(report) == {"new": 2, "requests": 18}
-    # The second of two teams with one name has its id behind it.
+    # The second of two teams with one name gets its id as a suffix.
     assert standings(lake, "ctftime") == {
         "10": [("dcua", 0, 0), ("Unknown", 1, 1), ("Unknown (3)", 2, 2)],
         "9": [("Unknown (3)", 0, 0), ("dcua", 1, 1)],
@@ -117,7 +117,7 @@ def test_ingest__a_renamed_team_keeps_its_history_under_the_new_name(lake: Lake,
     assert Dataset.open(lake, "ctftime").contests.column("source_digest")[:2].to_pylist()
     found = standings(lake, "ctftime")
     assert [name for name, *_ in found["9"]] == ["third", "DCUA"]
-    assert [name for name, *_ in found["11"]] == ["dcua (5)", "DCUA"]  # the name dcua stays with whom we knew by it
+    assert [name for name, *_ in found["11"]] == ["dcua (5)", "DCUA"]  # the name dcua stays with its first team
     assert len(digests) == 2
     site[teams(0)[0]] = teams(0, t1="dcua", t2="Unknown", t3="third", t4="unused", t5="other", t6="six")[1]
     site[THIS] = {"11": event("New", 6, 5, 1, 6, year=2027)}

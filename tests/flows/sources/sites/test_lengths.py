@@ -1,4 +1,4 @@
-"""Texts of any length from a site: what is too long is left out and named, and no message repeats it in full."""
+"""Long texts from a site: contests with a too long text are left out and reported, and messages shorten the text."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_ingest__contest_whose_id_is_too_long_is_left_out_and_named(
     assert reason.startswith(f"{source}, contest {long[:20]}")
     assert f"has {len(long):,} characters, at most {MAX_CONTEST_ID:,} are allowed" in reason
     assert len(reason) < 1_000
-    assert max(map(len, server.paths)) < 200  # nobody is asked about it
+    assert max(map(len, server.paths)) < 200  # no request for it
 
 
 def parse(source: str, key: Key, body: Any, about: Any = None) -> list[Contest | SourceError]:

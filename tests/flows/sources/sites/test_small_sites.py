@@ -215,7 +215,10 @@ def test_lichess__recently_ended_arenas_are_ingested(lake: Lake, server: Server)
     row = Dataset.open(lake, "lichess").contests.to_pylist()[0]
     assert (row["name"], row["time_seconds"]) == ("Past1 Arena", 1_700_000_000)
     server["/api/tournament"] = {"created": [], "started": [], "finished": []}
-    assert counts(follow(lake, server, "lichess")) == {"unchanged": 1, "requests": 1}  # what is no longer listed stays
+    assert counts(follow(lake, server, "lichess")) == {
+        "unchanged": 1,
+        "requests": 1,
+    }  # contests that are no longer listed stay
 
 
 def test_lichess__tournaments_by_name_are_requested_once(lake: Lake, server: Server) -> None:

@@ -110,7 +110,7 @@ def test_ingest__a_coder_with_a_new_handle_stays_one_player(lake: Lake, feed: Pa
     (feed / "dd_round_results_rd=1.xml").write_bytes(results((7, "\xe9t\xe9", 1, 2, 1), (8, "b", 1, 1, 1)))
     assert counts(follow(lake, feed)) == {"new": 1, "requests": 4}
     before = Dataset.open(lake, "topcoder").contests.column("content_digest").to_pylist()
-    # The feed grows by a round, in which somebody has another name.
+    # The feed gets a new round, in which one coder has another name.
     (feed / "dd_round_results_rd=3.xml").write_bytes(results((8, "b", 1, 2, 1), (7, "summer", 1, 1, 1)))
     report = ingest_source(lake, "topcoder", base_url=str(feed), again=True)
     assert (report.new, report.unchanged, report.corrected) == (1, 1, 0)
