@@ -164,9 +164,9 @@ class Fetcher:
         """The response of the site; None if the document is unchanged."""
         entry = self._archive.entry(request.key)
         usable = entry is not None and entry.version >= 0 and entry.about == request.about and not entry.failures
-        known = entry if usable and entry is not None else ArchiveEntry("", "")
+        stored = entry if usable and entry is not None else ArchiveEntry("", "")
         response = self._client.get(
-            request.path, etag=known.etag, last_modified=known.last_modified, accept=request.accept
+            request.path, etag=stored.etag, last_modified=stored.last_modified, accept=request.accept
         )
         return None if response.status == 304 else Document(request.key, response, request.about)
 

@@ -98,21 +98,21 @@ def watch(
     path = os.path.abspath(path)
     place = layout.source_file(dataset, f"files-{hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()}")
     before, version = _read_record(lake, place, _PathRecord(path, "", 0, {}))
-    now, found, same_options = time.time_ns(), _stat(path, only), before.options == options
-    held = {name for name, state in found.items() if _holds(state, before.files.get(name), before.read_ns)}
-    if same_options and before.read_ns and held == before.files.keys() == found.keys():
-        return PathChanges(path, len(found), 0, False, lambda: None, lambda: None, lambda adding: None)
-    found = _settled(path, only, found, sleep)
+    now, states, same_options = time.time_ns(), _stat(path, only), before.options == options
+    held = {name for name, state in states.items() if _holds(state, before.files.get(name), before.read_ns)}
+    if same_options and before.read_ns and held == before.files.keys() == states.keys():
+        return PathChanges(path, len(states), 0, False, lambda: None, lambda: None, lambda adding: None)
+    states = _settled(path, only, states, sleep)
     digests = {
         name: before.files[name].digest if name in held else _digest(os.path.join(path, name) if name else path)
-        for name in found
+        for name in states
     }
     old = {name: state.digest for name, state in before.files.items()}
     n_changed = sum(old.get(name) != digest for name, digest in digests.items()) + len(old.keys() - digests.keys())
-    files = {name: FileState(state.size, state.modified_ns, digests[name]) for name, state in found.items()}
+    files = {name: FileState(state.size, state.modified_ns, digests[name]) for name, state in states.items()}
 
     def check() -> None:
-        if _stat(path, only) != found:
+        if _stat(path, only) != states:
             raise SourceError("it was changed while it was read; nothing was ingested, run again", path)
 
     def keep() -> None:
@@ -125,10 +125,10 @@ def watch(
     def data() -> bytes:
         return msgspec.json.encode(_PathRecord(path, options, now, files))
 
-    same = same_options and before.read_ns > 0 and n_changed == 0
-    if same:  # only times changed; no lease is needed, as a wrong record costs one more reading
+    unchanged = same_options and before.read_ns > 0 and n_changed == 0
+    if unchanged:  # only times changed; no lease is needed, as a wrong record costs one more reading
         keep()
-    return PathChanges(path, len(files), n_changed, not same, check, keep, record)
+    return PathChanges(path, len(files), n_changed, not unchanged, check, keep, record)
 
 
 def _read_record(lake: Lake, place: str, otherwise: _PathRecord) -> tuple[_PathRecord, str]:
@@ -143,7 +143,7 @@ def _read_record(lake: Lake, place: str, otherwise: _PathRecord) -> tuple[_PathR
 
 def _stat(path: str, only: Collection[str] | None) -> dict[str, FileState]:
     """Size and modification time of every file, by its path relative to ``path``."""
-    found = {}
+    states = {}
     try:
         if not os.path.exists(path) and (files := glob.glob(path, recursive=True)):  # a pattern such as results/*.csv
             return {file: _state(file) for file in sorted(files)}
@@ -157,12 +157,12 @@ def _stat(path: str, only: Collection[str] | None) -> dict[str, FileState]:
                 file = os.path.join(folder, name)
                 # Reading a pipe would block for ever. The reader skips pipes and dangling links, too.
                 if (only is None or name in only) and not _is_odd(file):
-                    found[os.path.relpath(file, path)] = _state(file)
+                    states[os.path.relpath(file, path)] = _state(file)
     except FileNotFoundError:
         if not os.path.exists(path):
             raise SourceError("no such file or folder", path) from None
         raise SourceError("a file disappeared while the folder was listed; run again", path) from None
-    return found
+    return states
 
 
 def _is_odd(file: str) -> bool:
@@ -187,15 +187,15 @@ def _holds(state: FileState, known: FileState | None, read_ns: int) -> bool:
 
 
 def _settled(
-    path: str, only: Collection[str] | None, found: dict[str, FileState], sleep: Callable[[float], None]
+    path: str, only: Collection[str] | None, states: dict[str, FileState], sleep: Callable[[float], None]
 ) -> dict[str, FileState]:
     """The same files, after :data:`SETTLED_SECONDS` without a write."""
-    newest = max((state.modified_ns for state in found.values()), default=0)
+    newest = max((state.modified_ns for state in states.values()), default=0)
     if time.time_ns() - newest >= SETTLED_SECONDS * _NS:
-        return found
+        return states
     sleep(SETTLED_SECONDS)
     again = _stat(path, only)
-    if again != found:
+    if again != states:
         raise SourceError("it is being written at the moment; nothing was ingested, run again later", path)
     return again
 

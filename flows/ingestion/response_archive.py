@@ -217,9 +217,9 @@ class ResponseArchive:
                 stem, _, number = name.removesuffix(".zst").rpartition(".")
                 if name.endswith(".zst") and number.isdigit() and size:
                     newest[stem] = max(newest.get(stem, -1), int(number))
-            known = {self._path(entry) for entry in self._entries.values() if entry.kind == kind}
+            indexed = {self._path(entry) for entry in self._entries.values() if entry.kind == kind}
             for stem, version in newest.items():
-                if (path := f"{folder}/{stem}.{version}.zst") not in known:
+                if (path := f"{folder}/{stem}.{version}.zst") not in indexed:
                     self._adopt(self._read(path), version)
 
     def _status(self, entry: ArchiveEntry) -> int:

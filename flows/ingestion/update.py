@@ -53,8 +53,8 @@ class _SourceRecord(msgspec.Struct):
 
     def is_current(self, version: int, fingerprints: dict[str, str]) -> bool:
         """Whether the same parser has read exactly these documents."""
-        known = {key: document.fingerprint for key, document in self.documents.items()}
-        return self.version == version and known == fingerprints
+        records = {key: document.fingerprint for key, document in self.documents.items()}
+        return self.version == version and records == fingerprints
 
 
 def update_dataset(
@@ -85,8 +85,8 @@ def update_dataset(
         names = PlayerNames(record.handles, record.aliases, _names(archive, site)) if site.name_kinds else None
         before = _contest_ids(lake, dataset).intersection(record.contests())
         updater = _DatasetUpdater(adding, archive, site, names, report, record.version == 0, before)
-        known = {} if everything or record.version != site.version else record.documents
-        new = _SourceRecord(site.version, updater.update(keys, fingerprints, known, on_progress))
+        records = {} if everything or record.version != site.version else record.documents
+        new = _SourceRecord(site.version, updater.update(keys, fingerprints, records, on_progress))
         updater.remove_missing()
         if names is not None:
             names.rename(adding)
@@ -114,18 +114,18 @@ class _DatasetUpdater:
         self,
         keys: list[Key],
         fingerprints: dict[str, str],
-        known: dict[str, _DocumentRecord],
+        stored: dict[str, _DocumentRecord],
         on_progress: ProgressCallback,
     ) -> dict[str, _DocumentRecord]:
         """Add the contests of all documents; if the fingerprint in ``known`` is the same, they are only confirmed."""
-        same = {key for key in keys if str(key) in known and known[str(key)].fingerprint == fingerprints[str(key)]}
+        same = {key for key in keys if str(key) in stored and stored[str(key)].fingerprint == fingerprints[str(key)]}
         changed = self.archive.read_ahead([key for key in keys if key.kind in self.site.kinds and key not in same])
         records = {}
         for done, key in enumerate(keys):
             on_progress(done, len(keys), f"reading {key.shown}")
             contests: list[str] = []
             if key in same:
-                contests = known[str(key)].contests
+                contests = stored[str(key)].contests
                 if not self._confirm(contests):
                     contests = self._add(self.archive.read(key))
             elif key.kind in self.site.kinds:

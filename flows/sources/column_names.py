@@ -112,24 +112,24 @@ class Columns:
             A required column is missing or exists twice; lists the table's columns, and suggests those with similar
             names.
         """
-        found = {key: column for key in _KEYS if (column := self._match(key, present, source))}
-        required = {"contest", "player", *self._places(found)}
-        missing = [key for key in _KEYS if key not in found and (key in required or self._requires(key))]
+        columns = {key: column for key in _KEYS if (column := self._match(key, present, source))}
+        required = {"contest", "player", *self._places(columns)}
+        missing = [key for key in _KEYS if key not in columns and (key in required or self._requires(key))]
         if missing:
-            raise SourceError(self._missing(missing, found, present, frame), source)
-        return {key: column for key, column in found.items() if key in required or key not in _PLACES}
+            raise SourceError(self._missing(missing, columns, present, frame), source)
+        return {key: column for key, column in columns.items() if key in required or key not in _PLACES}
 
-    def notes(self, found: Mapping[str, str], present: Sequence[str]) -> str:
+    def notes(self, columns: Mapping[str, str], present: Sequence[str]) -> str:
         """One line: the columns that are used, the ignored ones, and suggestions for some of these."""
-        used = ", ".join(key if key == column else f"{key}={plain_name(column)}" for key, column in found.items())
-        ignored = [column for column in present if column not in found.values()]
+        used = ", ".join(key if key == column else f"{key}={plain_name(column)}" for key, column in columns.items())
+        ignored = [column for column in present if column not in columns.values()]
         line = f"columns used: {used}"
         if ignored:
             more = f", ... ({len(ignored)} in all)" if len(ignored) > MAX_LISTED else ""
             line += f"; ignored: {', '.join(map(plain_name, ignored[:MAX_LISTED]))}{more}"
         offered: set[str] = set()
         for key in ("time", "name", "url", "weight", "perf_ceiling"):
-            near = None if key in found or key in self.named else _near(key, ignored, offered)
+            near = None if key in columns or key in self.named else _near(key, ignored, offered)
             if near is not None:
                 offered.add(near)
                 line += f"; to use {plain_name(near)} as {key}: {_option(key, near)}"
@@ -140,8 +140,8 @@ class Columns:
 
     def _match(self, key: str, present: Sequence[str], source: str) -> str | None:
         """The column of a key: with exactly this name, or else the only one that differs in case and blanks alone."""
-        wanted = getattr(self, key)
-        names = [wanted] if key in self.named else [wanted, *OWN.get(key, ())]
+        expected = getattr(self, key)
+        names = [expected] if key in self.named else [expected, *OWN.get(key, ())]
         for name in filter(None, names):
             matches = [column for column in present if column == name]
             matches = matches or [column for column in present if column.strip().casefold() == name.strip().casefold()]
@@ -155,35 +155,35 @@ class Columns:
                 return matches[0]
         return None
 
-    def _places(self, found: Mapping[str, str]) -> tuple[str, ...]:
+    def _places(self, columns: Mapping[str, str]) -> tuple[str, ...]:
         """The keys of the columns with the places."""
         bounds = bool(self.lo and self.hi)
         if self._requires("score"):
             return ("score",)
         if self._requires("rank") and not (self._requires("lo") or self._requires("hi")):
             return ("rank",)
-        if bounds and ({"lo", "hi"} <= found.keys() or self._requires("lo") or self._requires("hi")):
+        if bounds and ({"lo", "hi"} <= columns.keys() or self._requires("lo") or self._requires("hi")):
             return ("lo", "hi")
-        if "rank" in found or not self.score or "score" not in found:
-            return ("lo", "hi") if bounds and "rank" not in found and {"lo", "hi"} & found.keys() else ("rank",)
+        if "rank" in columns or not self.score or "score" not in columns:
+            return ("lo", "hi") if bounds and "rank" not in columns and {"lo", "hi"} & columns.keys() else ("rank",)
         return ("score",)
 
-    def _missing(self, missing: list[str], found: Mapping[str, str], present: Sequence[str], frame: bool) -> str:
-        free = [column for column in present if column not in found.values()]
+    def _missing(self, missing: list[str], columns: Mapping[str, str], present: Sequence[str], frame: bool) -> str:
+        free = [column for column in present if column not in columns.values()]
         offered: dict[str, str] = {}
         for key in missing:
             options = (key, "score") if key == "rank" and "rank" not in self.named else (key,)
-            near = next(((one, column) for one in options if (column := _near(one, free, offered.values()))), None)
+            near = next(((k, column) for k in options if (column := _near(k, free, offered.values()))), None)
             if near is not None:
                 offered[near[0]] = near[1]
         words = ", ".join(
-            f"{wanted!r} ({key})" if (wanted := getattr(self, key)) not in (key, *OWN.get(key, ())) else key
+            f"{expected!r} ({key})" if (expected := getattr(self, key)) not in (key, *OWN.get(key, ())) else key
             for key in missing
         )
         if "rank" in missing and "rank" not in self.named:
             words += " (or lo and hi, or score)"
-        there = ", ".join(map(quoted, present[:50])) + (", ..." if len(present) > 50 else "")
-        rule = f"there is no column {words} among the columns {there}"
+        listed = ", ".join(map(quoted, present[:50])) + (", ..." if len(present) > 50 else "")
+        rule = f"there is no column {words} among the columns {listed}"
         if frame:
             return rule + (f"; columns={offered!r}?" if offered else "")
         if len(present) == 1 and (marks := re.findall(r"[,;\t|]", present[0])):

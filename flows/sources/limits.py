@@ -74,13 +74,13 @@ class Limits:
         ValueError
             A setting of another form, or with an unknown key.
         """
-        known = [field.name for field in fields(cls)]
+        keys = [field.name for field in fields(cls)]
         chosen: dict[str, int] = {}
         for setting in settings:
             key, _, value = setting.partition("=")
             number = re.fullmatch(r"(\d[\d_]{0,30})(?:([kmgt]i?)?b?)?", value.strip().lower())
-            if key not in known or number is None or not int(number[1]):
-                rule = f"expected KEY=NUMBER, as expanded=100GB, with KEY one of {', '.join(known)}"
+            if key not in keys or number is None or not int(number[1]):
+                rule = f"expected KEY=NUMBER, as expanded=100GB, with KEY one of {', '.join(keys)}"
                 raise ValueError(f"limit {setting!r}: {rule}")
             chosen[key] = int(number[1]) * _UNITS[number[2] or ""]
         return cls(**chosen)

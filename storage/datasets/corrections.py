@@ -24,8 +24,8 @@ _MISSING = -1
 
 def participated(handle: str, names: Iterable[str], aliases: Mapping[str, Alias], time_seconds: int) -> bool:
     """Whether the player ``handle`` is in standings with these ``names`` at that time, under any of its names."""
-    same = canonical(aliases, handle, time_seconds)
-    return any(name == handle or canonical(aliases, name, time_seconds) == same for name in names)
+    current = canonical(aliases, handle, time_seconds)
+    return any(name == handle or canonical(aliases, name, time_seconds) == current for name in names)
 
 
 class Corrections:
@@ -47,24 +47,29 @@ class Corrections:
             row: players for row, players in zip(rows, log.disqualified.values(), strict=True) if row is not None
         }
         turns = {old: turning_point(log.aliases, old) for old in log.aliases}
-        same = {
+        current = {
             (row, handle): canonical(log.aliases, handle, int(self._times[row]))
             for row, players in amended.items()
             for handle in players
         }
         index = _index_of(
-            [*turns, *(name for turn in turns.values() for name in turn[1:]), *(h for _, h in same), *same.values()],
+            [
+                *turns,
+                *(name for _, *names in turns.values() for name in names),
+                *(h for _, h in current),
+                *current.values(),
+            ],
             handles,
         )
 
         self._turn = np.full(len(handles), _MISSING, np.int32)  # of each player, where its name's turning point is
-        known = [old for old in turns if index(old) != _MISSING]
-        self._turn[[index(old) for old in known]] = np.arange(len(known))
-        self._until = np.array([turns[old][0] for old in known], np.int64)
-        self._before = np.array([index(turns[old][1]) for old in known], np.int32)
-        self._after = np.array([index(turns[old][2]) for old in known], np.int32)
+        existing = [old for old in turns if index(old) != _MISSING]
+        self._turn[[index(old) for old in existing]] = np.arange(len(existing))
+        self._until = np.array([turns[old][0] for old in existing], np.int64)
+        self._before = np.array([index(turns[old][1]) for old in existing], np.int32)
+        self._after = np.array([index(turns[old][2]) for old in existing], np.int32)
         self._amended = np.array(sorted(amended), np.int64)
-        self._out = {row: [(index(h), index(same[row, h])) for h in players] for row, players in amended.items()}
+        self._out = {row: [(index(h), index(current[row, h])) for h in players] for row, players in amended.items()}
 
     @classmethod
     def of(cls, log: Log, handles: Callable[[], pa.StringArray], contests: pa.Table) -> Corrections | None:
@@ -81,8 +86,8 @@ class Corrections:
         lo, hi = part.lo.copy(), part.hi.copy()
         for contest in self._amended[first:last].tolist():
             a, b = part.offsets[contest - part.first_contest :][:2].tolist()
-            for handle, same in self._out[contest]:
-                keep[a:b] &= ~_rows_of(part.player[a:b], player[a:b], handle, same)
+            for handle, current in self._out[contest]:
+                keep[a:b] &= ~_rows_of(part.player[a:b], player[a:b], handle, current)
             rows = np.flatnonzero(keep[a:b]) + a
             lo[rows], hi[rows] = _close_up(lo[rows])
         offsets = np.concatenate([[0], np.cumsum(keep)])[part.offsets]
@@ -103,13 +108,13 @@ class Corrections:
         return player
 
 
-def _rows_of(stored: Players, named: Players, handle: int, same: int) -> Mask:
+def _rows_of(stored: Players, named: Players, handle: int, current: int) -> Mask:
     """Rows of a disqualified player: under exactly that handle, or else under another name of the same player.
 
     The source may replace the old name by a new one long after the player was disqualified.
     """
     rows: Mask = stored == handle
-    return rows if handle != _MISSING and rows.any() else (named == same) & (same != _MISSING)
+    return rows if handle != _MISSING and rows.any() else (named == current) & (current != _MISSING)
 
 
 def _close_up(lo: Players) -> tuple[Players, Players]:

@@ -16,13 +16,13 @@ def merge_order(known: Sequence[str], source: Sequence[str]) -> list[str]:
     contests before the first known one are put right before it; if no contest is known, all are put at the end.
     """
     place = {contest: i for i, contest in enumerate(known)}
-    ours = [contest for contest in source if contest in place]
+    shared = [contest for contest in source if contest in place]
     merged = list(known)
-    for slot, contest in zip(sorted(place[contest] for contest in ours), ours, strict=True):
+    for slot, contest in zip(sorted(place[contest] for contest in shared), shared, strict=True):
         merged[slot] = contest
-    if not ours:
+    if not shared:
         return [*merged, *source]
-    followers: dict[str, list[str]] = {contest: [] for contest in ours}
+    followers: dict[str, list[str]] = {contest: [] for contest in shared}
     leading: list[str] = []
     latest = leading
     for contest in source:
@@ -32,7 +32,7 @@ def merge_order(known: Sequence[str], source: Sequence[str]) -> list[str]:
             latest.append(contest)
     ordered: list[str] = []
     for contest in merged:
-        if contest == ours[0]:
+        if contest == shared[0]:
             ordered += leading
         ordered.append(contest)
         ordered += followers.get(contest, ())

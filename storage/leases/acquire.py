@@ -120,9 +120,9 @@ def _try_to_take(lake: Lake, folder: str, number: int, holder: LeaseHolder) -> b
     return taken
 
 
-def _is_free(lake: Lake, folder: str, found: tuple[int, LeaseHolder], heartbeat_seconds: float) -> bool:
+def _is_free(lake: Lake, folder: str, newest: tuple[int, LeaseHolder], heartbeat_seconds: float) -> bool:
     """Whether the lease was released, or its holder has ended."""
-    number, seen = found
+    number, seen = newest
     if seen.released or seen.died:
         return True
     if seen.alive or abs(time.time() - seen.time_seconds) <= MISSED_HEARTBEATS * heartbeat_seconds:

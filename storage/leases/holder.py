@@ -89,8 +89,8 @@ class LeaseHolder(msgspec.Struct, frozen=True):
 
 def lease_holder(lake: Lake, folder: str) -> LeaseHolder | None:
     """The holder of the lease on a folder; None if the lease is free, as far as its files show."""
-    found = newest_lease(lake, folder)
-    return None if found is None or found[1].released or found[1].died else found[1]
+    newest = newest_lease(lake, folder)
+    return None if newest is None or newest[1].released or newest[1].died else newest[1]
 
 
 def newest_lease(lake: Lake, folder: str) -> tuple[int, LeaseHolder] | None:

@@ -127,8 +127,8 @@ class Lease:
             raise ConflictError(f"{error}, though this process holds the lease; run again", path=path) from error
 
     def _lost_error(self) -> LeaseHeldError:
-        found = newest_lease(self._lake, self._folder)
-        by = found[1].owner if found else "another process"
+        newest = newest_lease(self._lake, self._folder)
+        by = newest[1].owner if newest else "another process"
         return LeaseHeldError(
             f"{self._folder}: {by} took over from this process, whose lease had expired or was stolen; it stops here, "
             "and its commits until then stay",

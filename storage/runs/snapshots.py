@@ -164,16 +164,16 @@ def snapshots_to_remove(positions: Sequence[int], keep: int, gap: int = 0) -> li
     """
     if keep < _NEWEST:
         return list(range(len(positions) - keep))
-    stay, gone = list(range(len(positions))), []
-    while len(stay) > _NEWEST:
-        before = [0, *(positions[index] for index in stay)]
+    kept, removed = list(range(len(positions))), []
+    while len(kept) > _NEWEST:
+        before = [0, *(positions[index] for index in kept)]
         # The distance between the neighbours of each snapshot.
-        apart = [positions[stay[i + 1]] - before[i] for i in range(len(stay) - _NEWEST)]
+        apart = [positions[kept[i + 1]] - before[i] for i in range(len(kept) - _NEWEST)]
         least = min(range(len(apart)), key=apart.__getitem__)
-        if len(stay) <= keep and apart[least] > gap:
+        if len(kept) <= keep and apart[least] > gap:
             break
-        gone.append(stay.pop(least))
-    return gone
+        removed.append(kept.pop(least))
+    return removed
 
 
 def _read_manifest(lake: Lake, folder: str) -> _Manifest:

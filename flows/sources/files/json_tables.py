@@ -93,8 +93,8 @@ def read_json(source: Input, reading: Reading) -> TablePart:
             raise fault_of(f"more than {MAX_COLUMNS:,} different keys, which are no columns", number, source)
     if not present:
         raise SourceError("no contests: the table has no rows", source.name)
-    found = reading.options.columns.find(list(present), source.name)
-    used = sorted(set(found.values()))
+    columns = reading.options.columns.find(list(present), source.name)
+    used = sorted(set(columns.values()))
     parts, lines, rows = [], array("q"), []
     faults: dict[int, str] = {}
     for number, raw in items_of(source, Reading(reading.options, IngestReport())):
@@ -122,7 +122,7 @@ def read_json(source: Input, reading: Reading) -> TablePart:
     def lines_of(rows: Sequence[int]) -> list[int]:
         return [lines[row - 1] for row in rows] if source.form == "jsonl" else []
 
-    return TablePart(pa.concat_tables(parts), found, list(present), lines_of, faults=faults)
+    return TablePart(pa.concat_tables(parts), columns, list(present), lines_of, faults=faults)
 
 
 def _id_of(value: dict[str, msgspec.Raw], number: int, source: Input) -> str:

@@ -29,8 +29,8 @@ def read_parquet(source: Input, reading: Reading) -> TablePart:
     with pq.ParquetFile(source.path) as file:
         schema = file.schema_arrow
         present = schema.names
-        found = reading.options.columns.find(present, source.name)
-        used = sorted(set(found.values()))
+        columns = reading.options.columns.find(present, source.name)
+        used = sorted(set(columns.values()))
         for name in used:
             if pa.types.is_nested(schema.field(name).type):
                 rule = f"the column {quoted(name)} holds {schema.field(name).type}; it must hold one value a row"
@@ -46,8 +46,8 @@ def read_parquet(source: Input, reading: Reading) -> TablePart:
             plain = _plain(batch, schema)
             batches.append(without_invalid(plain, n_rows, faults) if reading.skips else plain)
             n_rows += batch.num_rows
-        kept = pa.schema([schema.field(name) for name in used])
-        return TablePart(pa.Table.from_batches(batches, kept), found, present, faults=faults)
+        used_schema = pa.schema([schema.field(name) for name in used])
+        return TablePart(pa.Table.from_batches(batches, used_schema), columns, present, faults=faults)
 
 
 def _check_footer(facts: pq.FileMetaData, used: list[str], source: Input, reading: Reading) -> None:

@@ -23,7 +23,7 @@ class TablePart:
     ----------
     table
         The columns, with their names in the file.
-    found
+    columns
         The same names by key.
     present
         All columns of the file.
@@ -38,7 +38,7 @@ class TablePart:
     """
 
     table: pa.Table
-    found: dict[str, str]
+    columns: dict[str, str]
     present: list[str]
     lines: Callable[[Sequence[int]], list[int]] = lambda rows: []
     note: str = ""

@@ -78,18 +78,18 @@ def _read(
     for file in inputs:
         with damage_of(file.name):
             part = _READERS[file.form](file, reading)
-        table, found = part.table, part.found
+        table, columns = part.table, part.columns
         if not tables:
-            first = found
-            report.notes.append(options.columns.notes(found, part.present) + (f"; {part.note}" if part.note else ""))
-        elif found.keys() != first.keys():
-            key = min(found.keys() ^ first.keys())
-            has, lacks = (file.name, inputs[0].name) if key in found else (inputs[0].name, file.name)
+            first = columns
+            report.notes.append(options.columns.notes(columns, part.present) + (f"; {part.note}" if part.note else ""))
+        elif columns.keys() != first.keys():
+            key = min(columns.keys() ^ first.keys())
+            has, lacks = (file.name, inputs[0].name) if key in columns else (inputs[0].name, file.name)
             raise SourceError(
                 f"{has} has a column for {key}, {lacks} has none; --column {key}= leaves it out", file.name
             )
         if len(inputs) > 1:
-            names = {column: name for key, column in found.items() for name in [first[key]]}
+            names = {column: name for key, column in columns.items() for name in [first[key]]}
             table = pa.table({names[name]: decoded(table[name]) for name in table.column_names})
         tables.append(table)
         parts.append((file.name, part))

@@ -115,9 +115,9 @@ def read_text(source: Input, reading: Reading) -> TablePart:
             present = stream.schema.names
         if marked and any(has_marks(name) for name in present):
             raise SourceError(f"cannot be read: the header is not UTF-8; {_encodings(utf8)}", source.name)
-        found = options.columns.find(present, source.name)
+        columns = options.columns.find(present, source.name)
         # All columns are read as text: type detection would change the player 007 to 7 and the player NA to null.
-        used = sorted(set(found.values()))
+        used = sorted(set(columns.values()))
         converting = pacsv.ConvertOptions(
             include_columns=used,
             column_types=dict.fromkeys(used, pa.string()),
@@ -142,7 +142,7 @@ def read_text(source: Input, reading: Reading) -> TablePart:
     except pa.ArrowException as error:
         raise _error_of(str(error), source.name, present, utf8, lines) from None
     note = "" if delimiter == "," else f"delimiter {WORDS.get(delimiter, repr(delimiter))}"
-    return TablePart(table, found, present, lines, note, left_out, faults)
+    return TablePart(table, columns, present, lines, note, left_out, faults)
 
 
 def _header(head: bytes, encoding: str) -> tuple[str, int]:
@@ -160,11 +160,11 @@ def _delimiter(header: str, skipped: int, default: str, columns: Columns) -> str
         return header[-1]
     if default:
         return default
-    wanted = {getattr(columns, key).casefold() for key in ("contest", "player", "rank", "score", "lo", "hi", "time")}
+    keywords = {getattr(columns, key).casefold() for key in ("contest", "player", "rank", "score", "lo", "hi", "time")}
 
     def score(delimiter: str) -> tuple[int, int]:
         names = next(csv.reader([header], delimiter=delimiter), [])
-        return len(wanted & {name.strip().casefold() for name in names}), len(names)
+        return len(keywords & {name.strip().casefold() for name in names}), len(names)
 
     return max(DELIMITERS, key=score)  # the first one of equal scores
 
@@ -178,8 +178,8 @@ def _error_of(error: str, source: str, present: list[str], utf8: bool, lines: Li
         reason = f"a row of more than {byte_count(BLOCK_BYTES)}, the limit; is a quotation mark never closed?"
     if "invalid UTF8" in reason:
         column = re.search(r"column #(\d+)", reason)
-        known = column is not None and int(column[1]) < len(present)
-        where = f" in column {present[int(column[1])]!r}" if known and column is not None else ""
+        position_known = column is not None and int(column[1]) < len(present)
+        where = f" in column {present[int(column[1])]!r}" if position_known and column is not None else ""
         reason = f"invalid UTF8 data{where}; {_encodings(utf8)}"
     return SourceError(f"cannot be read: {reason}", source, rows=rows, lines=lines(rows))
 

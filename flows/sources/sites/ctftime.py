@@ -98,7 +98,7 @@ class CTFtime(Site):
             self.names(document)
             return []
         year = decode(_YEAR, document, self.name)
-        return [self._event(event, found, document) for event, found in year.items() if found.scores]
+        return [self._event(event, results, document) for event, results in year.items() if results.scores]
 
     def names(self, document: Document) -> Mapping[str, str]:
         """Names of teams by id."""
@@ -121,11 +121,11 @@ class CTFtime(Site):
                 played.update(score.team_id for score in event.scores)
         return sorted(played - known)
 
-    def _event(self, event: str, found: _Event, document: Document) -> Contest | SourceError:
+    def _event(self, event: str, results: _Event, document: Document) -> Contest | SourceError:
         fault = self.fault(document, event)
-        if any(score.place < 1 for score in found.scores):
-            at = next(row for row, score in enumerate(found.scores) if score.place < 1)
-            return fault(f"place = {found.scores[at].place}; places count from 1", at)
-        teams = [str(score.team_id) for score in found.scores]
-        places = [score.place for score in found.scores]
-        return contest_of(fault, event, found.title, f"{HOME}event/{event}", int(found.time), teams, places)
+        if any(score.place < 1 for score in results.scores):
+            at = next(row for row, score in enumerate(results.scores) if score.place < 1)
+            return fault(f"place = {results.scores[at].place}; places count from 1", at)
+        teams = [str(score.team_id) for score in results.scores]
+        places = [score.place for score in results.scores]
+        return contest_of(fault, event, results.title, f"{HOME}event/{event}", int(results.time), teams, places)

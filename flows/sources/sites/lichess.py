@@ -97,14 +97,14 @@ class Lichess(Site):
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Results of the tournaments that have ended."""
-        found: dict[tuple[str, str], _Over] = {}
-        for one in self._ended(fetcher):
-            found.setdefault((one.kind, one.id), one)
-        for one in sorted(found.values(), key=lambda one: (one.end, one.id)):
-            if since is None or one.end >= since:
-                about = {"name": one.name, "time_seconds": one.end}
+        tournaments: dict[tuple[str, str], _Over] = {}
+        for tournament in self._ended(fetcher):
+            tournaments.setdefault((tournament.kind, tournament.id), tournament)
+        for over in sorted(tournaments.values(), key=lambda over: (over.end, over.id)):
+            if since is None or over.end >= since:
+                about = {"name": over.name, "time_seconds": over.end}
                 yield DocumentRequest(
-                    Key(one.kind, one.id), f"api/{one.kind}/{quote(one.id, safe='')}/results", one.end, about
+                    Key(over.kind, over.id), f"api/{over.kind}/{quote(over.id, safe='')}/results", over.end, about
                 )
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
@@ -132,14 +132,14 @@ class Lichess(Site):
             ("tournament", self._arenas, self._read_arena),
             ("swiss", self._swisses, self._read_swisses),
         ):
-            for one in ids:
-                about = fetcher.about(Key(kind, one))
+            for tournament in ids:
+                about = fetcher.about(Key(kind, tournament))
                 if about is None:  # name and time of an ended tournament do not change
                     yield from fetcher.fetch_list(
-                        Key("list", f"{kind} {one}"), f"api/{kind}/{quote(one, safe='')}", read
+                        Key("list", f"{kind} {tournament}"), f"api/{kind}/{quote(tournament, safe='')}", read
                     )
                 else:
-                    yield _Over(kind, one, about["name"], about["time_seconds"])
+                    yield _Over(kind, tournament, about["name"], about["time_seconds"])
 
     def _read_recent(self, document: Document) -> list[_Over]:
         return _arenas(decode(_RECENT, document, self.name).finished)
@@ -155,10 +155,12 @@ class Lichess(Site):
 
     def _read_swisses(self, document: Document) -> list[_Over]:
         # The end is unknown; the start is used instead.
-        found = [
+        tournaments = [
             decode(_SWISS, document, self.name, line) for line in document.response.body.splitlines() if line.strip()
         ]
-        return [_Over("swiss", one.id, one.name, _seconds(one.starts_at)) for one in found if one.status == "finished"]
+        return [
+            _Over("swiss", one.id, one.name, _seconds(one.starts_at)) for one in tournaments if one.status == "finished"
+        ]
 
 
 def _arenas(listed: list[_Arena]) -> list[_Over]:

@@ -55,11 +55,11 @@ class TopCoder(Site):
         rounds: list[tuple[int, _Round]] = fetcher.fetch_list(
             Key("list", "rounds"), "dd_round_list.xml", self._read_list
         )
-        for time, found in sorted(rounds, key=lambda pair: (pair[0], pair[1].round_id)):
+        for time, listed in sorted(rounds, key=lambda pair: (pair[0], pair[1].round_id)):
             if since is None or time >= since:
-                about = {"name": found.full_name, "time_seconds": time}
-                path = f"dd_round_results_rd={found.round_id}.xml"
-                yield DocumentRequest(Key("round", str(found.round_id)), path, time, about, frozenset({200, 404}))
+                about = {"name": listed.full_name, "time_seconds": time}
+                path = f"dd_round_results_rd={listed.round_id}.xml"
+                yield DocumentRequest(Key("round", str(listed.round_id)), path, time, about, frozenset({200, 404}))
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """A contest for each division with rated participants."""
@@ -68,8 +68,8 @@ class TopCoder(Site):
         for division in sorted({row.division for row in rows if row.rated_flag == 1}):
             # The first row of a coder counts, in whatever division.
             first = {row.coder_id: row for row in reversed(rows)}
-            mine = [row for row in first.values() if row.rated_flag == 1 and row.division == division]
-            mine.sort(key=lambda row: (-row.final_points, row.coder_id))
+            participants = [row for row in first.values() if row.rated_flag == 1 and row.division == division]
+            participants.sort(key=lambda row: (-row.final_points, row.coder_id))
             contest_id = f"{round_id}-{division}"
             yield contest_of(
                 self.fault(document, contest_id),
@@ -77,8 +77,8 @@ class TopCoder(Site):
                 f"{about['name']}, Division {division}",
                 f"https://community.topcoder.com/stat?c=round_overview&rd={round_id}",
                 about["time_seconds"],
-                [str(row.coder_id) for row in mine],
-                [-row.final_points for row in mine],
+                [str(row.coder_id) for row in participants],
+                [-row.final_points for row in participants],
             )
 
     def names(self, document: Document) -> Mapping[str, str]:
@@ -89,7 +89,7 @@ class TopCoder(Site):
         return [] if document.response.status == 404 else _rows(document, list[_Result])
 
     def _read_list(self, document: Document) -> list[tuple[int, _Round]]:
-        found = []
+        rounds = []
         for row in _rows(document, list[_Round]):
             try:
                 # The feed has no time zone; the maintainer of the known archive reads UTC.
@@ -97,8 +97,8 @@ class TopCoder(Site):
             except ValueError:
                 rule = f"date must be as 2001-04-21 14:00, got {quoted(row.date)} for round {row.round_id}"
                 raise SourceError(rule, self.name, "", document.response.url) from None
-            found.append((int(time.timestamp()), row))
-        return found
+            rounds.append((int(time.timestamp()), row))
+        return rounds
 
 
 def _rows(document: Document, model: type[T]) -> T:
