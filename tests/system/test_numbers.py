@@ -130,7 +130,7 @@ def test_rate__error_of_a_contest_of_an_older_lake_has_a_remedy(tmp_path: Path, 
         rf"contest c of data set games: {name} must be within .*, got -?1e\+308; correct the source and ingest it again"
     )
     for dry_run in (True, False):
-        with pytest.raises(LakeError, match=rule + r", or pass the contest over: `ranklake rate --exclude c`"):
+        with pytest.raises(LakeError, match=rule + r", or skip the contest: `ranklake rate --exclude c`"):
             rate_run(lake, system="elo", dry_run=dry_run)
     rate_run(lake, system="elo", max_rounds=2)  # the rounds before can be rated
     rate_run(lake, system="elo", exclude=("c",))
@@ -233,7 +233,7 @@ def infinite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
 
 
 def test_evaluate__refuses_a_run_with_infinite_ratings(infinite: Lake) -> None:
-    with pytest.raises(LakeError, match=r"round 2 of run run holds a rating that is no finite number"):
+    with pytest.raises(LakeError, match=r"round 2 of run run has a rating that is not finite"):
         evaluate(infinite, "run")
 
 
