@@ -295,7 +295,7 @@ def test_commands__do_not_wait_for_an_ended_holder_and_name_a_running_one(
         assert "rate run" in json.loads(result.out)["runs"][0]["writer"]
         result = invoke("verify", "--lake", lake)
         assert result.code == 0
-        assert re.search("note: runs/run: .* is at work there; what changes meanwhile may look damaged", result.err)
+        assert re.search("note: runs/run: .* holds the lease; files that change meanwhile may look damaged", result.err)
         assert invoke("delete", "--run", "run", "--yes", "--steal", "--lake", lake).code == 0
     with hold_lease(opened, dataset_folder("games"), "ingest into games"):
         assert invoke("compact", "--dataset", "games", "--lake", lake).code == 1
