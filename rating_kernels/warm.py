@@ -24,8 +24,9 @@ from . import SYSTEMS
 from .core import cache_folder
 from .core.beliefs import serial_map
 from .core.standings import Floats, Ints, Rounds
-from .core.system import Outcome, System, select_rows
+from .core.system import Outcome, PerformanceLaw, System, select_rows
 from .metrics.metrics import keep, score
+from .metrics.rank_information import rank_information
 from .smoothing.params import Smoothing
 from .smoothing.sweeps import Smoother
 
@@ -64,7 +65,9 @@ def _score() -> None:
     """Score a synthetic round."""
     n = _FEW
     kept = keep(np.array([0, n]), np.arange(n, dtype=np.int32), np.ones(n, dtype=np.bool_))
-    score(kept, np.linspace(1600.0, 1400.0, n))
+    mu = np.linspace(1600.0, 1400.0, n)
+    score(kept, mu)
+    rank_information(kept, PerformanceLaw("normal", mu, np.full(n, 200.0)))
 
 
 def _smooth() -> None:

@@ -106,7 +106,8 @@ def _parts(scores: RoundScores, metric: str) -> tuple[Floats, Floats]:
     if metric in scores.values:
         known = ~np.isnan(scores.values[metric])
         return np.where(known, scores.values[metric], 0.0), known.astype(np.float64)
-    return scores.sums[metric], scores.weight.astype(np.float64)
+    value, weight = scores.known(metric)
+    return value, weight.astype(np.float64)
 
 
 def _residuals(value: Floats, weight: Floats) -> Floats:

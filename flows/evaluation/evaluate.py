@@ -13,21 +13,23 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.rating_kernels.core.limits import POINTS, positive
-from ranklake.rating_kernels.core.system import check_value
+from ranklake.rating_kernels.core.system import System, check_value
 from ranklake.rating_kernels.metrics.metrics import SCALE, keep, score
 from ranklake.rating_kernels.metrics.rank_errors import RankErrors, rank_errors, total
 from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run, Segment
 
 from ..common.finite import finite_json, finite_rows
+from ..common.settings import build_params, find_system
 from ..compilation.compile import compile_parts
+from .laws import laws_of
 from .scores import METRICS, RoundScores, score_rounds
 
 __all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip"]
 
 SIZES = {"2-16": 2, "17-99": 17, "100-199": 100, "200-399": 200, "400-599": 400, "600-799": 600, "800+": 800}
 _PIECE_ROWS = 60_000  # rows of consecutive segments that are scored together
-_COLUMNS = ("lo", "mu_prior", "mu", "n_before")
+_COLUMNS = ("lo", "mu_prior", "sigma_prior", "mu", "n_before")
 _DIVISION = re.compile(r"\bdiv(?:ision)?\.?\s*([12])\b", re.IGNORECASE)
 _BOTH = re.compile(r"\bdiv(?:ision)?\.?\s*1\s*(?:\+|and|&)\s*(?:div(?:ision)?\.?\s*)?2\b", re.IGNORECASE)
 
@@ -161,12 +163,14 @@ def evaluate(
             "left to score; rate more rounds or skip fewer"
         )
     contest_ids = [one for segment in chain.segments for one in segment.contest_ids][first_round:]
-    year, division = _contest_facts(Dataset.open(lake, run.config["dataset"]), contest_ids, name)
+    year, division, weight = _contest_facts(Dataset.open(lake, run.config["dataset"]), contest_ids, name)
+    system = find_system(run.config["system"])
+    params = build_params(system, run.config["params"])
     pieces = list(_pieces(chain, first_round))
     compile_parts([SCORES])
 
     def work(piece: Chain) -> _Piece:
-        return _score_piece(run, piece, first_round, division, scale)
+        return _score_piece(run, piece, first_round, division, weight, system, params, scale)
 
     scored = []
     with ThreadPoolExecutor(workers, thread_name_prefix="ranklake-score") as pool:
@@ -230,13 +234,22 @@ def _pieces(chain: Chain, first_round: int) -> Iterator[Chain]:
         yield Chain(tuple(some), (), "")
 
 
-def _score_piece(run: Run, piece: Chain, first_round: int, division: npt.NDArray[np.int64], scale: float) -> _Piece:
+def _score_piece(
+    run: Run,
+    piece: Chain,
+    first_round: int,
+    division: npt.NDArray[np.int64],
+    weight: npt.NDArray[np.float64],
+    system: System,
+    params: Any,
+    scale: float,
+) -> _Piece:
     begin = max(first_round, piece.segments[0].first_round)
     sizes = np.concatenate([segment.rows for segment in piece.segments])[begin - piece.segments[0].first_round :]
     tables = [table.replace_schema_metadata() for _, table in run.iter_segments(begin, None, _COLUMNS, chain=piece)]
     table = pa.concat_tables(tables)
     # copies: Arrow's arrays are read-only, and the kernels would be compiled again for them
-    lo, mu_prior, mu, n_before = (np.array(table.column(name)) for name in _COLUMNS)
+    lo, mu_prior, sigma_prior, mu, n_before = (np.array(table.column(name)) for name in _COLUMNS)
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     bad = ~(np.isfinite(mu_prior) & np.isfinite(mu))
     if bad.any():
@@ -245,19 +258,20 @@ def _score_piece(run: Run, piece: Chain, first_round: int, division: npt.NDArray
             f"round {at} of run {run.name} has a rating that is not finite, written by an older release; "
             f"rate the run again: `ranklake rate --run {run.name} --replace` with other hyperparameters"
         )
-    filters = score_rounds(offsets, lo, mu_prior, n_before, scale=scale)
+    rounds = slice(begin - first_round, begin - first_round + len(sizes))
+    law = laws_of(system, params, sizes, weight[rounds], mu_prior, sigma_prior, n_before)
+    filters = score_rounds(offsets, lo, mu_prior, n_before, scale=scale, law=law)
     everybody = keep(offsets, lo, np.ones(len(lo), dtype=bool))
     rows = everybody.rows
     performance = score(everybody, mu_prior[rows], scale, places=False).log2_performance
-    of_round = division[begin - first_round : begin - first_round + len(sizes)]
-    errors = rank_errors(everybody, n_before[rows], of_round, performance, (mu - mu_prior)[rows])
+    errors = rank_errors(everybody, n_before[rows], division[rounds], performance, (mu - mu_prior)[rows])
     return _Piece(sizes.astype(np.int64), filters, errors)
 
 
 def _contest_facts(
     dataset: Dataset, contest_ids: list[str], run: str
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Year and division of each contest."""
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Year, division and weight of each contest."""
     contests = dataset.contests
     place = {one: at for at, one in enumerate(contests.column("contest_id").to_pylist())}
     gone = next((one for one in contest_ids if one not in place), None)
@@ -271,4 +285,4 @@ def _contest_facts(
     year = time_seconds.astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + 1970
     names = contests.column("name").take(pa.array(at)).to_pylist()
     division = np.array([division_of(name or "") for name in names], dtype=np.int64)
-    return np.where(time_seconds == 0, 0, year), division
+    return np.where(time_seconds == 0, 0, year), division, contests.column("weight").to_numpy()[at]

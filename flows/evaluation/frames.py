@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -10,7 +12,9 @@ from ranklake.rating_kernels.core.system import check_value
 from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.rating_kernels.warm import SCORES
 
+from ..common.settings import build_params, find_system
 from ..compilation.compile import compile_parts
+from .laws import laws_of
 from .scores import score_rounds
 
 __all__ = ["evaluate_history"]
@@ -18,7 +22,14 @@ __all__ = ["evaluate_history"]
 _COLUMNS = ("round_index", "lo", "mu_prior", "n_before")
 
 
-def evaluate_history(history: pd.DataFrame, first_round: int = 0, *, scale: float = SCALE) -> pd.DataFrame:
+def evaluate_history(
+    history: pd.DataFrame,
+    first_round: int = 0,
+    *,
+    scale: float = SCALE,
+    system: str | None = None,
+    **hyperparameters: Any,
+) -> pd.DataFrame:
     """Score how well the ratings before each round predicted its places.
 
     Parameters
@@ -29,6 +40,9 @@ def evaluate_history(history: pd.DataFrame, first_round: int = 0, *, scale: floa
         Rounds with a smaller ``round_index`` are not scored.
     scale
         Rating difference at which odds of ten to one are predicted, for expected ranks and cross-entropy.
+    system, hyperparameters
+        The system that rated the history, for rank information, which is NaN without it; ``sigma_prior`` is read then,
+        and ``weight``, the weights of contests, if there is such a column.
 
     Returns
     -------
@@ -39,12 +53,15 @@ def evaluate_history(history: pd.DataFrame, first_round: int = 0, *, scale: floa
     Raises
     ------
     ValueError
-        A column is missing, rounds are not in order, a rating is not finite, no round is left to score, or the scale is
-        out of range.
+        A column is missing, rounds are not in order, a rating is not finite, no round is left to score, the scale is
+        out of range, or there is no such system or hyperparameter.
     """
     check_value("scale", scale, positive(POINTS)["limits"])
-    if missing := [name for name in _COLUMNS if name not in history.columns]:
-        raise ValueError(f"history needs the columns {', '.join(_COLUMNS)}; {missing[0]} is missing")
+    if system is None and hyperparameters:
+        raise ValueError(f"{next(iter(hyperparameters))} is a hyperparameter of a system; give system too")
+    needed = _COLUMNS if system is None else (*_COLUMNS, "sigma_prior")
+    if missing := [name for name in needed if name not in history.columns]:
+        raise ValueError(f"history needs the columns {', '.join(needed)}; {missing[0]} is missing")
     round_index = history["round_index"].to_numpy()
     if np.any(np.diff(round_index) < 0):
         raise ValueError("history must be in rating order: round_index decreases")
@@ -58,5 +75,12 @@ def evaluate_history(history: pd.DataFrame, first_round: int = 0, *, scale: floa
         raise ValueError("history: mu_prior must be finite")
     compile_parts([SCORES])
     lo, n_before = (np.array(rows[name], dtype=np.int32) for name in ("lo", "n_before"))
-    scores = score_rounds(offsets, lo, mu, n_before, scale=scale)
+    law = None
+    if system is not None:
+        found = find_system(system)
+        params = build_params(found, hyperparameters)
+        weight = np.array(rows["weight"], dtype=np.float64)[starts] if "weight" in rows else np.ones(len(starts))
+        sigma = np.array(rows["sigma_prior"], dtype=np.float64)
+        law = laws_of(found, params, np.diff(offsets), weight, mu, sigma, n_before)
+    scores = score_rounds(offsets, lo, mu, n_before, scale=scale, law=law)
     return pd.DataFrame({name: one.summary() for name, one in scores.items()}).T.rename_axis("filter")

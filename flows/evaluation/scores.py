@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
+from ranklake.rating_kernels.core.system import PerformanceLaw
 from ranklake.rating_kernels.metrics.metrics import (
     FILTERS,
     HIGHER_IS_BETTER,
@@ -21,11 +22,13 @@ from ranklake.rating_kernels.metrics.metrics import (
     keep,
     score,
 )
+from ranklake.rating_kernels.metrics.rank_information import rank_information
 
-__all__ = ["EXPERIENCE", "METRICS", "RoundScores", "is_better", "score_rounds"]
+__all__ = ["EXPERIENCE", "METRICS", "SUMMED", "RoundScores", "is_better", "score_rounds"]
 
 PER_ROUND = ("kendall_tau_b", "spearman_rho")
-METRICS = (*PER_ROW, *PER_ROUND)
+SUMMED = (*PER_ROW, "rank_information")  # NaN in rounds and for systems without rank information
+METRICS = (*PER_ROW, *PER_ROUND, "rank_information")
 EXPERIENCE = {"0": 0, "1-4": 1, "5-9": 5, "10-24": 10, "25-74": 25, "75-199": 75, "200+": 200}  # rounds rated before
 
 Mask = npt.NDArray[np.bool_]
@@ -40,11 +43,11 @@ class RoundScores:
     weight : int64[r]
         Participations kept; 0 for a round without a score.
     sums : dict of str to float64[r]
-        Metrics ``PER_ROW``, summed over the participations of each round.
+        Metrics ``SUMMED``, summed over the participations of each round; NaN for a round without a value.
     values : dict of str to float64[r]
         Metrics ``PER_ROUND``; NaN for a round without a value.
     by_experience : float64[r, classes, 1 + metrics]
-        Participations and sums of the metrics ``PER_ROW`` for each class of ``EXPERIENCE``.
+        Participations and sums of the metrics ``SUMMED`` for each class of ``EXPERIENCE``.
     """
 
     weight: Longs
@@ -53,11 +56,11 @@ class RoundScores:
     by_experience: Floats = field(repr=False)
 
     @classmethod
-    def of(cls, kept: Kept, scores: Scores, n_before: Ints) -> Self:
+    def of(cls, kept: Kept, scores: Scores, information: Floats, n_before: Ints) -> Self:
         """Sum scored rows by round, in the order of the rows."""
         n_rounds, weight = len(kept.offsets) - 1, kept.weight
         of_round = np.repeat(np.arange(n_rounds), weight)
-        rows = {name: getattr(scores, name) for name in PER_ROW}
+        rows = {name: getattr(scores, name) for name in PER_ROW} | {"rank_information": information}
         sums = {name: np.bincount(of_round, values, n_rounds).astype(np.float64) for name, values in rows.items()}
         n_classes = len(EXPERIENCE)
         of_class = np.searchsorted(list(EXPERIENCE.values()), n_before, side="right") - 1 + of_round * n_classes
@@ -87,26 +90,36 @@ class RoundScores:
         with np.errstate(invalid="ignore"):
             return np.asarray(self.sums[metric] / self.weight)
 
+    def known(self, metric: str) -> tuple[Floats, Longs]:
+        """Sum and weight of a metric ``SUMMED`` of each round; both 0 for a round that has none."""
+        sums = self.sums[metric]
+        missing = np.isnan(sums)
+        return np.where(missing, 0.0, sums), np.where(missing, 0, self.weight)
+
     def mean(self, metric: str, rounds: Mask | slice = slice(None)) -> float:
         """Mean of a metric over some rounds: by participation (tau and rho: by round); NaN without a scored round."""
         if metric in self.values:
             values = self.values[metric][rounds]
             values = values[~np.isnan(values)]
             return float(values.sum() / len(values)) if len(values) else float("nan")
-        weight = int(self.weight[rounds].sum())
-        return float(self.sums[metric][rounds].sum() / weight) if weight else float("nan")
+        sums, weight = (array[rounds].sum() for array in self.known(metric))
+        return float(sums / int(weight)) if weight else float("nan")
 
     def summary(self, rounds: Mask | slice = slice(None)) -> dict[str, Any]:
         """Weight and every metric over some rounds."""
         return {"weight": int(self.weight[rounds].sum())} | {name: self.mean(name, rounds) for name in METRICS}
 
     def experience(self) -> dict[str, dict[str, Any]]:
-        """Weight and the metrics ``PER_ROW`` by rounds rated before; classes without players are left out."""
-        added = self.by_experience.sum(axis=0)
+        """Weight and the metrics ``SUMMED`` by rounds rated before; classes without players are left out."""
+        sums = self.by_experience[:, :, 1:]
+        missing = np.isnan(sums)
+        weight = np.where(missing, 0.0, self.by_experience[:, :, :1]).sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            means = np.where(missing, 0.0, sums).sum(axis=0) / weight
         return {
-            name: {"weight": int(row[0])} | dict(zip(PER_ROW, (row[1:] / row[0]).tolist(), strict=True))
-            for name, row in zip(EXPERIENCE, added, strict=True)
-            if row[0]
+            name: {"weight": int(n)} | dict(zip(SUMMED, row, strict=True))
+            for name, n, row in zip(EXPERIENCE, self.by_experience[:, :, 0].sum(axis=0), means.tolist(), strict=True)
+            if n
         }
 
 
@@ -118,6 +131,7 @@ def score_rounds(
     filters: Sequence[Filter] = tuple(FILTERS.values()),
     scale: float = SCALE,
     probabilities: bool = True,
+    law: PerformanceLaw | None = None,
 ) -> dict[str, RoundScores]:
     """Score the ratings before each round under each filter, by name.
 
@@ -129,13 +143,16 @@ def score_rounds(
         One entry a row: rating before the round (``mu_prior``), rounds rated before.
     scale, probabilities
         As for :func:`ranklake.rating_kernels.metrics.metrics.score`.
+    law
+        Laws of performances, one entry a row; without them there is no rank information.
     """
     found = {}
     for one in filters:
         kept = keep(offsets, lo, n_before >= one.least, one.top)
-        found[one.name] = RoundScores.of(
-            kept, score(kept, mu[kept.rows], scale, probabilities=probabilities), n_before[kept.rows]
-        )
+        rows = kept.rows
+        information = np.full(len(rows), np.nan) if law is None else rank_information(kept, law.take(rows))
+        scores = score(kept, mu[rows], scale, probabilities=probabilities)
+        found[one.name] = RoundScores.of(kept, scores, information, n_before[rows])
     return found
 
 

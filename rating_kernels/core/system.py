@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ __all__ = [
     "ConvergenceError",
     "Map",
     "Outcome",
+    "PerformanceLaw",
     "Prior",
     "Summary",
     "System",
@@ -77,6 +78,27 @@ class Prior:
     sigma: Floats
     beta: Floats
     n_before: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class PerformanceLaw:
+    """The distributions of performances in a round, as a system's model has them before it.
+
+    Attributes
+    ----------
+    shape : "logistic" or "normal"
+        The same for all.
+    mean, deviation : float64[n]
+        Rating points: the prior ``mu``, unless the noise is skewed; uncertainty of the skill and noise together.
+    """
+
+    shape: Literal["logistic", "normal"]
+    mean: Floats
+    deviation: Floats
+
+    def take(self, rows: npt.NDArray[np.integer]) -> PerformanceLaw:
+        """The laws of some rows."""
+        return PerformanceLaw(self.shape, self.mean[rows], self.deviation[rows])
 
 
 class Summary(Protocol):
@@ -167,6 +189,9 @@ class System:
     win_probability : (params, weight, one, other) -> float64[...]
         Probability that ``one`` finishes before ``other`` in a round of this weight, a tie counting half, by the
         system's own model. The arrays of the priors broadcast; ``beta`` is not read.
+    performance_law : (params, weight, participants, prior) -> PerformanceLaw, or None
+        Distributions of performances in a round of this weight and size, consistent with ``win_probability``; ``beta``
+        is not read. None: the system has no model of performances, and no rank information.
     performs : bool
         Whether the system has performances, all finite; otherwise every ``perf`` is NaN.
     history : tuple of str
@@ -196,6 +221,7 @@ class System:
     rate_small: Callable[[Any, Beliefs, Rounds, Outcome], None]
     small: int
     win_probability: Callable[[Any, Any, Prior, Prior], Floats]
+    performance_law: Callable[[Any, Any, Any, Prior], PerformanceLaw] | None = None
     performs: bool = True
     history: tuple[str, ...] = ()
     deviations: float = 3.0

@@ -26,7 +26,9 @@ from .lattice import sum_opponents
 __all__ = ["FILTERS", "HIGHER_IS_BETTER", "PER_ROW", "Filter", "Kept", "Scores", "keep", "score"]
 
 PER_ROW = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation", "log2_rank_error", "cross_entropy")
-HIGHER_IS_BETTER = frozenset({"pair_inversion", "pair_inversion_equal_half", "kendall_tau_b", "spearman_rho"})
+HIGHER_IS_BETTER = frozenset(
+    {"pair_inversion", "pair_inversion_equal_half", "kendall_tau_b", "spearman_rho", "rank_information"}
+)
 SCALE = 400.0  # rating points that predict odds of ten to one
 
 

@@ -27,7 +27,7 @@ from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
 from ..core.numerics import C3
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import Map, Outcome, Prior, System, check_limits
+from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.pair_field import KINDS, direct_sums, pair_sums
 from ..fields.rank_scan import direct_worse_sums, worse_sums
 from ..inference.performance import group_starts
@@ -114,6 +114,12 @@ def win_probability(params: BAR, weight: Any, one: Prior, other: Prior) -> Float
     beta2 = float(params.beta or 0.0) ** 2
     c = np.sqrt(one.sigma**2 + other.sigma**2 + 2.0 * beta2 / weight)
     return logistic((1.0 if params.variant == "btfull" else C3) * (one.mu - other.mu) / c)
+
+
+def performance_law(params: BAR, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Logistic, of the variance of p's law."""
+    spread = np.sqrt(prior.sigma**2 + float(params.beta or 0.0) ** 2 / weight)
+    return PerformanceLaw("logistic", prior.mu, (C3 if params.variant == "btfull" else 1.0) * spread)
 
 
 def prior(params: BAR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -267,5 +273,5 @@ def _rate_small(
 SYSTEM = System(
     name="bar", performs=False, params=BAR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability,
+    win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

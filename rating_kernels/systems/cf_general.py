@@ -19,9 +19,10 @@ from ..core.jit import exact
 from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.numerics import C3
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.needed_rating import TIE_SHARE, needed_ratings, read_rows, solve_directly, write_rows
 from ..inference.performance import group_starts
+from ..inference.performance_law import curve_law
 from ..inference.win_probability import logistic
 
 __all__ = ["SYSTEM", "CFGeneral"]
@@ -70,6 +71,11 @@ def sigma_limit(params: CFGeneral) -> float:
 def win_probability(params: CFGeneral, weight: Any, one: Prior, other: Prior) -> Floats:
     """A logistic law of standard deviation ``beta`` / sqrt(weight)."""
     return logistic(C3 * np.sqrt(weight) / params.beta * (one.mu - other.mu))
+
+
+def performance_law(params: CFGeneral, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Logistic, of the variance of the curve."""
+    return curve_law(C3 * np.sqrt(weight) / params.beta, prior)
 
 
 def prior(params: CFGeneral, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -173,5 +179,5 @@ def _rate_small(
 SYSTEM = System(
     name="cf-general", params=CFGeneral, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability,
+    win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

@@ -19,9 +19,10 @@ from ..core.beliefs import Beliefs
 from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, switch
 from ..core.standings import Floats, Ints, Longs, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.needed_rating import HIGHEST_NEED, TIE_SHARE, needed_ratings, read_rows, solve_directly, write_rows
 from ..inference.performance import group_starts
+from ..inference.performance_law import curve_law
 from ..inference.win_probability import logistic
 from ..metrics.invariants import invariant_violations
 
@@ -111,6 +112,11 @@ def offset(params: Codeforces, n_rounds: Ints) -> Floats:
 def win_probability(params: Codeforces, weight: Any, one: Prior, other: Prior) -> Floats:
     """The curve of the text: 400 points are odds of 10 to 1."""
     return logistic(RATE * (one.mu - other.mu))
+
+
+def performance_law(params: Codeforces, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Logistic, of the variance of the curve."""
+    return curve_law(RATE, prior)
 
 
 def prior(params: Codeforces, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -285,5 +291,6 @@ def _rate_small(
 SYSTEM = System(
     name="codeforces", params=Codeforces, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, deviations=0.0, offset=offset, invariants=invariant_violations,
+    win_probability=win_probability, performance_law=performance_law,
+    deviations=0.0, offset=offset, invariants=invariant_violations,
 )  # fmt: skip

@@ -23,12 +23,13 @@ from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import exp
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import Map, Outcome, Prior, System, check_limits
+from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.field import direct_sums
 from ..fields.field_sums import field_sums
 from ..fields.pair_field import KINDS, pair_sums
 from ..fields.pair_field import direct_sums as pair_sums_direct
 from ..inference.performance import group_starts
+from ..inference.performance_law import curve_law
 from ..inference.win_probability import logistic, normal
 
 __all__ = ["SYSTEM", "Elo", "curve", "expected_score", "factor_of", "move", "rule", "store", "surplus_of"]
@@ -107,6 +108,13 @@ def win_probability(params: Elo, weight: Any, one: Prior, other: Prior) -> Float
     """The curve of expected scores; a tie is half a win."""
     rate, is_normal = curve(params)
     return normal(math.sqrt(2.0) * rate * (one.mu - other.mu)) if is_normal else logistic(rate * (one.mu - other.mu))
+
+
+def performance_law(params: Elo, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Of the shape and variance of the curve."""
+    rate, is_normal = curve(params)
+    deviation = np.full(len(prior.mu), 0.5 / rate)  # two of this have the deviation 1 / (sqrt(2) rate)
+    return PerformanceLaw("normal", prior.mu, deviation) if is_normal else curve_law(rate, prior)
 
 
 def prior(params: Elo, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -292,5 +300,5 @@ def _rate_small(
 SYSTEM = System(
     name="elo", performs=False, params=Elo, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability,
+    win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

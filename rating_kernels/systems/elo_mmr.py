@@ -20,7 +20,7 @@ from ..core.jit import exact
 from ..core.limits import non_negative, whole
 from ..core.numerics import C3
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, Prior, System
+from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
 from ..fields.field import DIRECT, NODES, Plan, Table, accumulate, check_width, finish, plan, plan_panels, tabulate
 from ..inference.factors import absorb_rows, diffuse_rows
 from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
@@ -56,6 +56,11 @@ def state(params: EloMMR, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 def win_probability(params: EloMMR, weight: Any, one: Prior, other: Prior) -> Floats:
     """Two logistic performances around uncertain skills (sections 2 and 3.1)."""
     return logistic_win_probability(one.mu - other.mu, delta(params, weight, one), delta(params, weight, other))
+
+
+def performance_law(params: EloMMR, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Logistic around the prior rating (section 3.1)."""
+    return PerformanceLaw("logistic", prior.mu, delta(params, weight, prior))
 
 
 def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -221,6 +226,7 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, history=("perf", "force", "inverse_width"), skips_all_tied=True,
+    win_probability=win_probability, performance_law=performance_law,
+    history=("perf", "force", "inverse_width"), skips_all_tied=True,
     compile_last_steps=compile_last_steps,
 )  # fmt: skip

@@ -18,7 +18,7 @@ from ..core.beliefs import Beliefs
 from ..core.jit import exact
 from ..core.limits import switch
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, Prior, System
+from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
 from ..inference.factors import drift
 from ..inference.gaussian import performances, solve_round
 from ..inference.performance import group_starts
@@ -51,6 +51,11 @@ def state(params: EloMMX, mu: Floats, sigma: Floats) -> dict[str, Floats]:
 def win_probability(params: EloMMX, weight: Any, one: Prior, other: Prior) -> Floats:
     """Two normal performances around uncertain skills (section 2)."""
     return normal_win_probability(one.mu - other.mu, delta(params, weight, one), delta(params, weight, other))
+
+
+def performance_law(params: EloMMX, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Normal around the prior rating (section 3.1)."""
+    return PerformanceLaw("normal", prior.mu, delta(params, weight, prior))
 
 
 def prior(params: EloMMX, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -186,5 +191,5 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mmx", params=EloMMX, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, skips_all_tied=True,
+    win_probability=win_probability, performance_law=performance_law, skips_all_tied=True,
 )  # fmt: skip

@@ -31,7 +31,7 @@ from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import C3
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.field import Table, plan_panels, tabulate
 from ..inference.noise import noise_rows
 from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
@@ -106,6 +106,12 @@ def win_probability(params: EloR, weight: Any, one: Prior, other: Prior) -> Floa
     gamma2 = params.sigma_star**2 + (params.gamma**2 - params.sigma_star**2) / weight
     deltas = [np.sqrt(prior.sigma**2 + gamma2) for prior in (one, other)]
     return logistic_win_probability(one.mu - other.mu, *(0.5 * C3 * delta for delta in deltas))
+
+
+def performance_law(params: EloR, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Logistic around the prior rating, of the scale of ``win_probability``."""
+    gamma2 = params.sigma_star**2 + (params.gamma**2 - params.sigma_star**2) / weight
+    return PerformanceLaw("logistic", prior.mu, 0.5 * C3 * np.sqrt(prior.sigma**2 + gamma2))
 
 
 def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -285,5 +291,6 @@ def _rate_small(
 SYSTEM = System(
     name="elo-r", params=EloR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, history=("perf", "inverse_tau"), deviations=2.0, skips_all_tied=True,
+    win_probability=win_probability, performance_law=performance_law,
+    history=("perf", "inverse_tau"), deviations=2.0, skips_all_tied=True,
 )  # fmt: skip

@@ -28,11 +28,12 @@ from ..core.beliefs import Beliefs, serial_map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, switch
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import Map, Outcome, Prior, System, check_limits
+from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.field import BLOCK, direct_sums
 from ..fields.field_sums import field_sums
 from ..fields.tie_field import sum_ties, tied_sums
 from ..inference.performance import group_starts
+from ..inference.performance_law import curve_law
 from ..inference.win_probability import logistic
 
 __all__ = ["K0", "PRESETS", "SYSTEM", "EloSRM", "newcomer"]
@@ -125,6 +126,11 @@ def sigma_limit(params: EloSRM) -> float:
 def win_probability(params: EloSRM, weight: Any, one: Prior, other: Prior) -> Floats:
     """The logistic curve, w_j of the document: 400 points are odds of 10 to 1."""
     return logistic(_RATE * (one.mu - other.mu))
+
+
+def performance_law(params: EloSRM, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Logistic, of the variance of the curve."""
+    return curve_law(_RATE, prior)
 
 
 def prior(params: EloSRM, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -268,5 +274,5 @@ def _rate_small(
 SYSTEM = System(
     name="elo-srm", performs=False, params=EloSRM, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability,
+    win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

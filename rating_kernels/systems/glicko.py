@@ -24,7 +24,7 @@ from ..core.beliefs import NEVER, Beliefs
 from ..core.jit import exact
 from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.standings import Floats, Rounds
-from ..core.system import Map, Outcome, Prior, System, check_limits, check_value
+from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits, check_value
 from ..inference.pairwise import (
     SMALL,
     GameSums,
@@ -35,6 +35,7 @@ from ..inference.pairwise import (
     pairwise_sums_directly,
     sum_games,
 )
+from ..inference.performance_law import curve_law
 from ..inference.win_probability import glicko_win_probability
 
 __all__ = [
@@ -99,6 +100,11 @@ def sigma_limit(params: Glicko) -> float:
 def win_probability(params: Glicko, weight: Any, one: Prior, other: Prior) -> Floats:
     """Expected score of a game with both deviations."""
     return glicko_win_probability(Q, one, other)
+
+
+def performance_law(params: Glicko, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Logistic, of the variance of the expected outcome's curve."""
+    return curve_law(Q, prior, uncertain=True)
 
 
 def prior(params: Glicko, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -297,5 +303,5 @@ def rate_each(
 SYSTEM = System(
     name="glicko", performs=False, params=Glicko, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability,
+    win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

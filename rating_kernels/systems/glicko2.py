@@ -26,7 +26,7 @@ from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, positive
 from ..core.numerics import exp
 from ..core.standings import Floats, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.pairwise import (
     SMALL,
     GameSums,
@@ -37,6 +37,7 @@ from ..inference.pairwise import (
     pairwise_sums_directly,
     sum_games,
 )
+from ..inference.performance_law import curve_law
 from ..inference.win_probability import glicko_win_probability
 from .glicko import check_idle, check_time, perform
 
@@ -95,6 +96,11 @@ def sigma_limit(params: Glicko2) -> float:
 def win_probability(params: Glicko2, weight: Any, one: Prior, other: Prior) -> Floats:
     """Expected score of a game with both deviations, as in Glicko."""
     return glicko_win_probability(1.0 / SCALES[params.scale], one, other)
+
+
+def performance_law(params: Glicko2, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Logistic, of the variance of the expected score's curve."""
+    return curve_law(1.0 / SCALES[params.scale], prior, uncertain=True)
 
 
 def prior(params: Glicko2, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -300,5 +306,5 @@ def _rate_each(
 SYSTEM = System(
     name="glicko2", performs=False, params=Glicko2, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability,
+    win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

@@ -22,8 +22,9 @@ from ..core.beliefs import Beliefs
 from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.numerics import C3
 from ..core.standings import Floats, Rounds
-from ..core.system import Map, Outcome, Prior, System, check_limits
+from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.pairwise import SMALL, GameSums, pairwise_sums
+from ..inference.performance_law import curve_law
 from ..inference.win_probability import glicko_win_probability
 from .glicko import Q, absorb_rows, diffuse_rows, idle_variance, perform, rate_each, state
 
@@ -70,6 +71,11 @@ def sigma_limit(params: GlickoAllPairs) -> float:
 def win_probability(params: GlickoAllPairs, weight: Any, one: Prior, other: Prior) -> Floats:
     """Expected score of a game with both deviations, as in Glicko."""
     return glicko_win_probability(C3 / params.beta * np.sqrt(weight), one, other)
+
+
+def performance_law(params: GlickoAllPairs, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Logistic, of the variance of the expected score's curve."""
+    return curve_law(C3 / params.beta * np.sqrt(weight), prior, uncertain=True)
 
 
 def prior(params: GlickoAllPairs, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -125,5 +131,5 @@ def _drift(params: GlickoAllPairs) -> tuple[float, float, bool, float]:
 SYSTEM = System(
     name="glicko-allpairs", performs=False, params=GlickoAllPairs, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability,
+    win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

@@ -23,7 +23,7 @@ from ..core.jit import exact, inner_exact, kernel
 from ..core.limits import POINTS, finite, fraction, positive, switch
 from ..core.numerics import normal_quantile
 from ..core.standings import Floats, Ints, Longs, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.pair_field import KINDS, direct_sums, pair_sums
 from ..inference.performance import group_starts
 from ..inference.win_probability import normal_win_probability
@@ -104,6 +104,11 @@ def sigma_limit(params: TopCoder) -> float:
 def win_probability(params: TopCoder, weight: Any, one: Prior, other: Prior) -> Floats:
     """WP of the rule: two normal performances with the volatilities as deviations."""
     return normal_win_probability(np.sqrt(weight) * (one.mu - other.mu), one.sigma, other.sigma)
+
+
+def performance_law(params: TopCoder, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Normal with the volatility as deviation."""
+    return PerformanceLaw("normal", prior.mu, prior.sigma / np.sqrt(weight))
 
 
 def prior(params: TopCoder, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -326,5 +331,5 @@ def _rate_small(
 SYSTEM = System(
     name="topcoder", params=TopCoder, state=state, sigma_limit=sigma_limit, deviations=0.0,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability,
+    win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

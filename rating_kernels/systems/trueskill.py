@@ -20,7 +20,7 @@ from ..core.beliefs import Beliefs
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.message_chain import propagate
 from ..inference.performance import group_starts
 from ..inference.win_probability import normal
@@ -122,6 +122,11 @@ def win_probability(params: TrueSkill, weight: Any, one: Prior, other: Prior) ->
     gap = one.mu - other.mu
     probability: Floats = 0.5 * (normal((gap - tie) / spread) + normal((gap + tie) / spread))
     return probability
+
+
+def performance_law(params: TrueSkill, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Normal around the prior rating."""
+    return PerformanceLaw("normal", prior.mu, np.sqrt(_given(params.beta) ** 2 / weight + prior.sigma**2))
 
 
 def prior(params: TrueSkill, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -284,5 +289,5 @@ def _rate_small(
 SYSTEM = System(
     name="trueskill", performs=False, params=TrueSkill, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability,
+    win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

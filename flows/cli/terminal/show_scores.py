@@ -28,9 +28,18 @@ _NAMES = {
     "cross_entropy": "cross-entropy",
     "kendall_tau_b": "tau-b",
     "spearman_rho": "rho",
+    "rank_information": "information nats",
 }
 _HEADS = {metric: f"{name} {'↑' if metric in HIGHER_IS_BETTER else '↓'}" for metric, name in _NAMES.items()}
-_HIDE = ("pair_inversion_equal_half", "spearman_rho", "kendall_tau_b", "log2_rank_error", "cross_entropy")
+_HIDE = (
+    "pair_inversion_equal_half",
+    "spearman_rho",
+    "kendall_tau_b",
+    "log2_rank_error",
+    "cross_entropy",
+    "rank_information",
+)
+_PERCENT = frozenset({"pair_inversion", "pair_inversion_equal_half", "rank_deviation"})
 _ARROWS = "↑ higher is better, ↓ lower"
 
 
@@ -106,13 +115,14 @@ def search_table(report: SearchReport, metric: str) -> Table:
     """The best of a search, with their scores on the training rounds and on the others."""
     share = f"tuned on the first {report.n_train:,} of {report.n_contests:,} contests, tested on the others"
     columns = {"": NUMBER, "hyperparameters": TEXT}
+    shown = ("pair_inversion", "rank_deviation", *(() if metric in _PERCENT else (metric,)))
     for part in ("tuned", "tested"):
-        for name in ("pair_inversion", "rank_deviation"):
+        for name in shown:
             columns[f"{_NAMES[name].removesuffix(' %')}, {part}"] = NUMBER
     table = new_table(columns, title=f"best {_HEADS[metric]}, {share}")
     for place, found in enumerate(report.best, 1):
-        scores = [part.get(name) for part in (found.train, found.test) for name in ("pair_inversion", "rank_deviation")]
-        values = ["diverged" if score is None else f"{score:.3f}" for score in scores]
+        scores = [(part.get(name), name in _PERCENT) for part in (found.train, found.test) for name in shown]
+        values = ["diverged" if score is None else f"{score:.{3 if percent else 5}f}" for score, percent in scores]
         table.add_row(str(place), " ".join(f"{name}={value}" for name, value in found.settings.items()), *values)
     return table
 
@@ -143,7 +153,7 @@ def _rounds(found: Evaluation) -> str:
 
 
 def _decimals(metric: str) -> int:
-    return 2 if metric.startswith(("pair", "rank")) else 4
+    return 2 if metric in _PERCENT else 4
 
 
 def _number(metric: str, value: float | None) -> str:

@@ -14,7 +14,7 @@ from .proposals import Proposals, open_proposals
 
 __all__ = ["METRICS", "SearchConfig"]
 
-METRICS = ("pair_inversion", "rank_deviation")
+METRICS = ("pair_inversion", "rank_deviation", "rank_information")
 
 
 @dataclass(frozen=True, slots=True)

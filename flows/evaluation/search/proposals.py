@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
+
 from ...common.extras import need
 from .published_grids import RANGES, SPACES, published_grid
 from .spaces import Range, Space, as_texts, check_settings, draw, grid, parse_space
@@ -105,7 +107,7 @@ class _Bayes:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.total, self._space, self._metric = trials, space, metric
         sampler = optuna.samplers.TPESampler(seed=seed)
-        direction = "maximize" if metric == "pair_inversion" else "minimize"
+        direction = "maximize" if metric in HIGHER_IS_BETTER else "minimize"
         self._study: Any = optuna.create_study(sampler=sampler, direction=direction)
         self._states: Any = optuna.trial.TrialState
         self._asked: list[Any] = []

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranklake.rating_kernels.metrics.metrics import FILTERS, HIGHER_IS_BETTER
+from ranklake.rating_kernels.metrics.metrics import FILTERS, HIGHER_IS_BETTER, keep
+from ranklake.rating_kernels.metrics.rank_information import LEAST
 from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import Dataset, Lake, LakeError
 from ranklake.storage.lake.lake import digest_of
@@ -113,7 +114,9 @@ def search(
             test = record.tests.get((key := settings_key(trial.settings)) + digest)
             if test is None:
                 try:
-                    test = held_out_scores(history, first_round, config.system, trial.settings, engine, config.filter)
+                    test = held_out_scores(
+                        history, first_round, config.system, trial.settings, engine, config.filter, config.metric
+                    )
                 except (ArithmeticError, ValueError):  # the ratings diverged after the training rounds
                     test = {}
                 record.save_test(key + digest, test)
@@ -175,6 +178,14 @@ def _check_scored(config: SearchConfig, train: History, n_train: int) -> None:
             f"the first {config.train_share:g} of data set {config.dataset}, {n_train:,} contests, have no player with "
             f"{one.least} rounds before: nothing to score; use a larger --train-share or another --filter"
         )
+    if config.metric == "rank_information":
+        kept = keep(train.rounds.offsets, train.rounds.lo, train.n_before >= one.least, one.top)
+        if not np.any(kept.weight >= LEAST):
+            raise LakeError(
+                f"the first {config.train_share:g} of data set {config.dataset}, {n_train:,} contests, have none with "
+                f"{LEAST} players under filter {one.name}, which rank_information needs; take a greater --train-share "
+                "or another --metric"
+            )
 
 
 def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:

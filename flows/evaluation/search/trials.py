@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.rating_kernels.core.standings import Ints
+from ranklake.rating_kernels.core.system import PerformanceLaw, System
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
 
@@ -20,6 +22,7 @@ from ...engines.protocols import Engine
 from ...engines.serial import Serial
 from ...execution.factory import open_rater
 from ...execution.rounds import rate_rounds
+from ..laws import laws_of
 from ..scores import RoundScores, is_better, score_rounds
 
 __all__ = ["History", "Trial", "held_out_scores", "load_history", "run_trial", "should_prune"]
@@ -75,7 +78,8 @@ class Trial:
     settings : dict of str to str
         Texts for ``--set``.
     scores : dict of str to float
-        Both metrics over the training rounds; for a pruned trial, over the rounds up to its end.
+        The paper's two metrics and the optimised one over the training rounds; for a pruned trial, over the rounds up
+        to its end.
     rungs : tuple of float
         The optimised metric over the training rounds up to the end of each rung.
     stopped : bool
@@ -142,12 +146,13 @@ def _run_trial(
     bounds = np.linspace(0, len(history.rounds), RUNGS + 1).round().astype(int).tolist()
     for rung, (start, stop) in enumerate(pairwise(bounds)):
         rounds = history.rounds.part(start, stop)
-        parts.append(_scores(rounds, rate_rounds(found, params, beliefs, rounds, Serial()), filter))
+        outcome = rate_rounds(found, params, beliefs, rounds, Serial())
+        parts.append(_scores(rounds, outcome, filter, _laws(found, params, rounds, outcome, metric)))
         rungs.append(RoundScores.joined(parts).mean(metric))
         if limits is not None and should_prune(metric, rungs[rung], limits[rung]):
             break
     together = RoundScores.joined(parts)
-    scores = {name: together.mean(name) for name in ("pair_inversion", "rank_deviation")}
+    scores = {name: together.mean(name) for name in dict.fromkeys(("pair_inversion", "rank_deviation", metric))}
     return Trial(dict(settings), scores, tuple(rungs), stopped=len(rungs) < RUNGS)
 
 
@@ -163,18 +168,34 @@ def held_out_scores(
     settings: Mapping[str, str],
     engine: Engine,
     filter: str = "experienced",
+    metric: str = "pair_inversion",
 ) -> dict[str, float]:
-    """The paper's test: rate the whole history, score rounds from ``first_round`` on."""
+    """The paper's test: rate the whole history, score rounds from ``first_round`` on, also by ``metric``."""
     found = find_system(system)
     params = build_params(found, settings)
     rater = open_rater(found, params, history.n_players, engine)
     [outcome] = rater.rate_batches([history.rounds])
-    scores = _scores(history.rounds, outcome, filter)
-    names = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation")
+    scores = _scores(history.rounds, outcome, filter, _laws(found, params, history.rounds, outcome, metric))
+    names = dict.fromkeys(("pair_inversion", "pair_inversion_equal_half", "rank_deviation", metric))
     return {name: scores.mean(name, slice(first_round, None)) for name in names}
 
 
-def _scores(rounds: Rounds, outcome: Outcome, filter: str) -> RoundScores:
-    one = FILTERS[filter]
-    scores = score_rounds(rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, [one], probabilities=False)
+def _scores(rounds: Rounds, outcome: Outcome, filter: str, law: PerformanceLaw | None) -> RoundScores:
+    scores = score_rounds(
+        rounds.offsets,
+        rounds.lo,
+        outcome.mu_prior,
+        outcome.n_before,
+        [FILTERS[filter]],
+        probabilities=False,
+        law=law,
+    )
     return scores[filter]
+
+
+def _laws(system: System, params: Any, rounds: Rounds, outcome: Outcome, metric: str) -> PerformanceLaw | None:
+    """Of all rows, if the metric needs them."""
+    if metric != "rank_information":
+        return None
+    sizes, prior = np.diff(rounds.offsets), outcome.prior
+    return laws_of(system, params, sizes, rounds.weight, prior.mu, prior.sigma, prior.n_before)

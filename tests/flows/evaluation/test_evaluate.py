@@ -16,6 +16,7 @@ import pytest
 import twins.metrics as slow
 from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
+from twins.rank_information import rank_information as slow_information
 
 import ranklake
 from ranklake.flows.evaluation import evaluate as module
@@ -23,7 +24,7 @@ from ranklake.flows.evaluation.compare import check_comparable, win_rates
 from ranklake.flows.evaluation.differences import differences, half_width, student_quantile
 from ranklake.flows.evaluation.evaluate import SIZES, division_of, evaluate, rounds_to_skip
 from ranklake.flows.evaluation.frames import evaluate_history
-from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, RoundScores
+from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, SUMMED, RoundScores
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, PER_ROW
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
@@ -44,7 +45,7 @@ def by_hand(lake: Lake, run: str, first_round: int, filter: str) -> dict[str, An
     rounds = defaultdict(list)
     for row in Run.open(lake, run).read_rounds(first_round).to_pylist():
         rounds[row["round_index"]].append(row)
-    weight, sums, values = 0, defaultdict(float), defaultdict(list)
+    weight, sums, values, information = 0, defaultdict(float), defaultdict(list), []
     for rows in rounds.values():
         standings = [(row["mu_prior"], row["lo"], row["hi"]) for row in rows]
         kept = slow.keep(
@@ -59,7 +60,15 @@ def by_hand(lake: Lake, run: str, first_round: int, filter: str) -> dict[str, An
             sums[name] += sum(scores[name])
         for name in ("kendall_tau_b", "spearman_rho"):
             values[name] += [] if scores[name] is None else [scores[name]]
+        if len(kept) >= 30:  # only round 14, of weight 1: beta^2 = 80^2 + 80^2 / 0.2 by default
+            mu = [rows[i]["mu_prior"] for i in kept]
+            deviation = [math.hypot(rows[i]["sigma_prior"], 38_400**0.5) for i in kept]
+            places = [[standings[i][1], standings[i][2]] for i in kept]
+            first = [sum(other[0] < one[0] for other in places) for one in places]
+            last = [at + sum(other == one for other in places) - 1 for at, one in zip(first, places, strict=True)]
+            information += slow_information(mu, deviation, first, last, "logistic")
     means = {name: total / weight for name, total in sums.items()}
+    means["rank_information"] = sum(information) / len(information) if information else math.nan
     return {"weight": weight} | means | {name: sum(numbers) / len(numbers) for name, numbers in values.items()}
 
 
@@ -77,12 +86,15 @@ def test_ranklake__exports_both_functions(lake: Lake) -> None:
 @pytest.mark.parametrize("first_round", [0, 3, 13])
 def test_evaluate_history__has_the_scores_of_the_same_rounds_in_a_lake(lake: Lake, first_round: int) -> None:
     history = Run.open(lake, "run").read_rounds().to_pandas()
-    scores = evaluate_history(history, first_round)
+    scores = evaluate_history(history, first_round, system="elo-mmr")
     assert scores.index.tolist() == list(LEAST)
     assert list(scores.columns) == ["weight", *METRICS]
     expected = evaluate(lake, "run", first_round)
     for name in LEAST:
-        assert scores.loc[name].to_dict() == pytest.approx(expected.filters[name].summary(), rel=1e-12)
+        assert scores.loc[name].to_dict() == pytest.approx(expected.filters[name].summary(), rel=1e-12, nan_ok=True)
+    without = evaluate_history(history, first_round)
+    assert without.drop(columns="rank_information").equals(scores.drop(columns="rank_information"))
+    assert without["rank_information"].isna().all()
 
 
 @pytest.mark.parametrize(
@@ -100,13 +112,19 @@ def test_evaluate_history__refuses_invalid_histories(lake: Lake, change: Any, sa
         evaluate_history(change(history))
     with pytest.raises(ValueError, match=f"no round from round {N_ROUNDS} on"):
         evaluate_history(history, N_ROUNDS)
+    with pytest.raises(ValueError, match="rho is a hyperparameter of a system; give system too"):
+        evaluate_history(history, rho=1.0)
+    with pytest.raises(ValueError, match="sigma_prior is missing"):
+        evaluate_history(history.drop(columns="sigma_prior"), system="elo-mmr")
 
 
 @pytest.mark.parametrize("first_round", [0, 3, 13])
 @pytest.mark.parametrize("filter", list(LEAST))
 def test_evaluate__follows_the_protocol_of_the_paper(lake: Lake, filter: str, first_round: int) -> None:
     found = evaluate(lake, "run", first_round).filters[filter].summary()
-    assert found == pytest.approx(by_hand(lake, "run", first_round, filter), rel=1e-10)
+    expected = by_hand(lake, "run", first_round, filter)
+    assert math.isnan(expected["rank_information"]) == (filter == "experienced")  # of the large round, few
+    assert found == pytest.approx(expected, rel=1e-10, nan_ok=True)
 
 
 def test_evaluate__has_the_same_bits_for_any_number_of_threads_and_piece_size(
@@ -218,7 +236,10 @@ def test_command__prints_json_with_the_fixed_keys(invoke: Command, lake: Lake) -
     assert (answer.code, report["run"], report["rounds"]) == (0, "run", N_ROUNDS - 3)
     assert set(report["filters"]) == {"everyone", "experienced", "top100"}
     expected = by_hand(lake, "run", 3, "experienced")
-    assert report["filters"]["experienced"] == pytest.approx(expected, rel=1e-10)
+    assert math.isnan(expected.pop("rank_information"))
+    found = dict(report["filters"]["experienced"])
+    assert found.pop("rank_information") is None
+    assert found == pytest.approx(expected, rel=1e-10)
     share = invoke("evaluate", "--run", "run", "--skip-share", "0.1", "--format", "json", "--lake", lake.url)
     assert json.loads(share.out) == report
     two = invoke("evaluate", "--run", "run", "--run", "elo", "--format", "json", "--lake", lake.url)
@@ -278,7 +299,7 @@ def scores_of(rng: np.random.Generator, n: int, shift: float = 0.0, common: Any 
     """Scores of rounds of random sizes; every metric is ``common`` plus independent noise."""
     weight = rng.integers(2, 200, n)
     values = {name: common + shift + rng.normal(0.0, 1.0, n) for name in METRICS}
-    sums = {name: values[name] * weight for name in PER_ROW}
+    sums = {name: values[name] * weight for name in SUMMED}
     return RoundScores(weight, sums, {name: values[name] for name in PER_ROUND}, np.zeros((n, 7, 1)))
 
 
@@ -301,7 +322,7 @@ def test_interval__agrees_with_a_bootstrap_over_rounds(metric: str) -> None:
     hard = rng.normal(0.0, 5.0, 400)  # difficulty common to both; pairing removes it
     one, other = scores_of(rng, 400, common=hard), scores_of(rng, 400, common=hard)
     other = RoundScores(one.weight, {name: other.values.get(name, other.sums[name] / other.weight) * one.weight
-                                     for name in PER_ROW}, other.values, other.by_experience)  # fmt: skip
+                                     for name in SUMMED}, other.values, other.by_experience)  # fmt: skip
     draws = [rng.integers(0, 400, 400) for _ in range(2000)]
     spread = float(np.std([one.mean(metric, draw) - other.mean(metric, draw) for draw in draws]))
     assert half_width(one, other, metric) == pytest.approx(1.966 * spread, rel=0.08)
@@ -339,6 +360,9 @@ def test_differences__are_to_the_best_run_of_the_metric(lake: Lake) -> None:
         row = rows[metric, other]
         assert row.best == best
         assert row.difference == means[other] - means[best]
+        if metric == "rank_information":  # of one round
+            assert math.isnan(row.low)
+            continue
         assert row.low < row.difference < row.high
         assert (row.low + row.high) / 2 == pytest.approx(row.difference)
 
@@ -350,14 +374,14 @@ def test_command__compares_runs_in_one_table_and_marks_the_best(invoke: Command,
     assert "everyone" in text
     assert "predicted better" not in text
     heads = next(line for line in text.splitlines() if "pair inversion" in line)
-    assert (heads.count("↑"), heads.count("↓")) == (4, 3)
+    assert (heads.count("↑"), heads.count("↓")) == (5, 3)
     found = {run: evaluate(lake, run).filters["everyone"] for run in ("run", "elo")}
     rows = {line.split()[1]: line for line in text.splitlines() if line.startswith(("│ run ", "│ elo "))}
     assert rows["run"].count("*") + rows["elo"].count("*") == len(METRICS)
     for run, scores in found.items():
         assert f"{scores.mean('pair_inversion'):.2f} " in rows[run]
         assert f"{scores.mean('cross_entropy'):.4f} " in rows[run]
-    assert len(re.findall(r"[+-][0-9.]+ ±[0-9.]+", text)) == len(METRICS)
+    assert len(re.findall(r"[+-][0-9.]+ ±[0-9.]+", text)) == len(METRICS) - 1  # one round has rank information
     both = invoke("evaluate", *runs, "--filter", "top100", "--filter", "experienced").out
     assert both.count("┏") == 2
     assert "experienced" in both
@@ -371,7 +395,9 @@ def test_command__json_of_several_runs_has_all_differences(invoke: Command, lake
     runs = ("--run", "run", "--run", "elo", "--lake", lake.url)
     report = json.loads(invoke("evaluate", *runs, "--format", "json").out)
     assert list(report) == ["runs", "win_rates", "differences", "confidence"]
-    assert len(report["differences"]) == 2 * len(METRICS) * len(LEAST)
+    experienced = [one["metric"] for one in report["differences"] if one["filter"] == "experienced"]
+    assert len(report["differences"]) == 2 * (len(METRICS) * len(LEAST) - 1)
+    assert "rank_information" not in experienced
     assert set(report["differences"][0]) == {"filter", "metric", "run", "best", "difference", "low", "high"}
     few = ("--skip-rounds", N_ROUNDS - 2, "--format", "json")
     report = json.loads(invoke("evaluate", *runs, *few).out, parse_constant=pytest.fail)

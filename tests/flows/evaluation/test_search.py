@@ -90,6 +90,33 @@ def test_search__ranks_by_the_metric_on_the_first_contests(lake: Lake) -> None:
         assert report.best[0].train[metric] != report.best[2].train[metric]
 
 
+@pytest.mark.parametrize("method", ["grid", "random", "bayes"])
+@pytest.mark.parametrize("prune", [False, True])
+def test_search__finds_the_largest_rank_information(tmp_path: Path, method: str, prune: bool) -> None:
+    lake = lake_of(tmp_path / "lake", synthetic(24, n_players=70, size=90, spice=False))
+    options = {"metric": "rank_information", "trials": 6, "method": method, "prune": prune, "name": "info"}
+    report = searched(lake, **options)
+    whole = [trial for trial in report.trials if not trial.stopped]
+    best = max(whole, key=lambda trial: trial.scores["rank_information"])
+    assert report.best[0].settings == best.settings
+    assert set(report.best[0].train) == {"pair_inversion", "rank_deviation", "rank_information"}
+    settings = best.settings
+    rate_run(lake, run="whole", **settings)
+    rate_run(lake, run="beginning", max_rounds=report.n_train, **settings)
+    for run, first, scores in (("beginning", 0, report.best[0].train), ("whole", report.n_train, report.best[0].test)):
+        expected = evaluate(lake, run, first).filters["experienced"].mean("rank_information")
+        assert scores["rank_information"] == pytest.approx(expected, rel=1e-12)
+        assert 0.0 < expected < 3.0
+    again = searched(lake, **options)
+    assert (again.n_new, again.best) == (0, report.best)
+
+
+def test_search__says_that_no_round_is_large_enough_for_rank_information(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", synthetic(40, n_players=20))
+    with pytest.raises(LakeError, match="20 contests, have none with 30 players under filter experienced"):
+        searched(lake, metric="rank_information")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 @pytest.mark.parametrize("prune", [False, True])

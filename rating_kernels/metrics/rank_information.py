@@ -1,0 +1,173 @@
+"""Rank information: what the prior laws of performances say about places, in nats a participation.
+
+Participant i of a round of n has a performance with density f_i, by the system's own model. f is the mean of all f_i
+and F its distribution function. A place among n stands for the level p_i that it has among performances drawn from f:
+
+    L = mean_i [ln f_i(p_i) - ln f(p_i)],    p_i = F^-1(1 - (place_i - 1/2) / n)
+
+L is 0 if all priors are equal and larger the better the priors separate the players and fit their places; it is
+negative if they are confident and wrong. It is a mean logarithmic score with ranks in place of unknown performances,
+and smooth in ratings, deviations and hyperparameters.
+
+A tie group of k places takes the mean over its interval of places, by the midpoint rule with min(k, :data:`PARTS`)
+equal parts: up to 16 places these are the places themselves.
+
+F is a sum over participants that is tabulated once a round (:mod:`ranklake.rating_kernels.fields.field`), so a round
+costs O(n). ``tests/twins/rank_information.py`` has the definition by quadrature and bisection.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..core.jit import exact, inner_exact
+from ..core.numerics import C3
+from ..core.standings import Floats
+from ..core.system import PerformanceLaw
+from ..fields.field import (
+    HALF_WIDTH,
+    NODES,
+    PANELS,
+    RATES,
+    accumulate,
+    extremes,
+    finish,
+    plan,
+    table_start,
+    table_sum,
+)  # fmt: skip
+from ..fields.normal_field import FINER, accumulate_normal
+from ..inference.performance import TOLERANCE
+from .metrics import Kept
+
+__all__ = ["LEAST", "PARTS", "rank_information", "rank_levels"]
+
+LEAST = 30  # participants of a round with a value: F^-1 of few ranks says little about performances
+PARTS = 16  # of a tie group's interval of places
+_STEPS = 200
+_THIN = 1e-6  # of the largest rate: a field of fewer participants than this is a gap, whose density is summed directly
+_ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
+
+
+def rank_information(kept: Kept, law: PerformanceLaw) -> Floats:
+    """ln f_i(p_i) - ln f(p_i) of each selected row; the mean of a round is its rank information.
+
+    Parameters
+    ----------
+    law
+        Law of performances of each selected row.
+
+    Returns
+    -------
+    float64[n]
+        Nats. NaN in rounds of fewer than :data:`LEAST` selected rows, in rounds with a deviation that is not positive
+        and finite, and where ratings lie too far apart for their deviations (1.4 million of the smallest scale).
+    """
+    return _both(kept, law, LEAST)[0]
+
+
+def rank_levels(kept: Kept, law: PerformanceLaw) -> Floats:
+    """p_i of each selected row: the performance that a place stands for, rating points; the mean over a tie group.
+
+    NaN as in :func:`rank_information`, but for rounds of any size.
+    """
+    return _both(kept, law, 2)[1]
+
+
+def _both(kept: Kept, law: PerformanceLaw, least: int) -> tuple[Floats, Floats]:
+    mean, deviation = (np.array(column, dtype=np.float64) for column in (law.mean, law.deviation))
+    value, level = np.full(len(mean), np.nan), np.full(len(mean), np.nan)
+    _rank_information(kept.offsets, kept.hi, mean, deviation, law.shape == "normal", np.int64(least), value, level)
+    return value, level
+
+
+@exact
+def _rank_information(offsets, hi, mu, deviation, normal, least, value, level):
+    for r in range(len(offsets) - 1):
+        a, b = offsets[r], offsets[r + 1]
+        if b - a < least or not _inform(hi[a:b], mu[a:b], deviation[a:b], normal, value[a:b], level[a:b]):
+            for i in range(a, b):
+                value[i], level[i] = math.nan, math.nan
+
+
+@inner_exact
+def _inform(hi, mu, deviation, normal, value, level):
+    """Write the values and levels of one round; returns False if there are none."""
+    n, zero = len(mu), np.int64(0)
+    rate, one = np.empty(n), np.ones(n)
+    for i in range(n):
+        if not 0.0 < deviation[i] < math.inf:
+            return False
+        rate[i] = (1.0 if normal else C3) / deviation[i]
+    # this many scales above all ratings, less than half a participant is expected
+    reach = 0.01 + (math.sqrt(2.0 * math.log(2.0 * n)) if normal else math.log(2.0 * n))
+    low, high, middle, top_rate, bottom_rate = extremes(mu, rate, one, reach, reach)
+    finest = top_rate * FINER if normal else top_rate
+    if not ((high - low) * finest <= 2.0 * HALF_WIDTH * PANELS and finest <= RATES * bottom_rate):
+        return False
+    half_width, first, offset = plan(low, high, middle, finest, bottom_rate)
+    sums = np.zeros((1, offset[-1], 2, NODES // 2))
+    far = np.zeros((1, offset[-1] + len(first), 2))
+    if normal:
+        accumulate_normal(mu, rate, zero, n, middle, finest, half_width, first, offset, sums[0], far[0])
+    else:
+        accumulate(mu, rate, one, zero, n, middle, finest, half_width, first, offset, sums[0], far[0])
+    series, guesses = finish(sums, far, low, high, middle, finest, half_width, first, offset)
+    start = 0
+    while start < n:
+        stop = hi[start] + 1
+        parts = min(stop - start, PARTS)
+        for i in range(start, stop):
+            value[i], level[i] = 0.0, 0.0
+        for part in range(parts):
+            above = start + (stop - start) * (part + 0.5) / parts
+            p = _level(above, n, low, high, top_rate, middle, half_width, first, offset, series, guesses)
+            side = 1.0 if p >= middle else -1.0
+            slope = -side * table_sum(p, side, middle, half_width, first, offset, series)[1]
+            if not slope > _THIN * top_rate:
+                slope = 0.0
+                for i in range(n):
+                    slope += math.exp(_log_density(p, mu[i], rate[i], normal))
+            field = math.log(slope / n)
+            for i in range(start, stop):
+                value[i] += (_log_density(p, mu[i], rate[i], normal) - field) / parts
+                level[i] += p / parts
+        start = stop
+    return True
+
+
+@inner_exact
+def _log_density(p, mu, rate, normal):
+    x = abs(p - mu) * rate
+    if normal:
+        return math.log(rate / _ROOT_TWO_PI) - 0.5 * x * x
+    return math.log(rate) - x - 2.0 * math.log1p(math.exp(-x))
+
+
+@inner_exact
+def _level(above, n, low, high, top_rate, middle, half_width, first, offset, series, guesses):
+    """The level p with S(p) = ``above``: Newton's method within a bracket, each step at most half of the last."""
+    p = table_start(2.0 * above - n, low, high, guesses)
+    lower, upper = low, high
+    p = min(max(p, lower), upper)
+    last = upper - lower
+    for _ in range(_STEPS):
+        side = 1.0 if p >= middle else -1.0
+        value, slope = table_sum(p, side, middle, half_width, first, offset, series)
+        excess = value - above if side > 0.0 else (n - above) - value
+        slope *= side
+        if excess > 0.0:
+            lower = p
+        else:
+            upper = p
+        step = -excess / slope if slope < 0.0 else math.inf
+        newton = lower <= p + step <= upper and abs(step) <= 0.5 * last
+        if not newton:
+            step = 0.5 * (lower + upper) - p
+        p += step
+        last = abs(step)
+        if last * top_rate <= (TOLERANCE if newton else 1e-13):
+            break
+    return p
