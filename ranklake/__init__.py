@@ -12,8 +12,13 @@ if TYPE_CHECKING:
     from ranklake.flows.frames.history import rate_history
     from ranklake.flows.frames.prediction import predict
     from ranklake.flows.frames.smoothing import smooth_history
+    from ranklake.flows.ratings.comparison import compare
+    from ranklake.flows.ratings.lakes import Lake, Run
+    from ranklake.flows.ratings.ratings import Ratings
+    from ranklake.flows.ratings.systems import systems
+    from ranklake.flows.ratings.tuning import search
     from ranklake.rating_kernels import SYSTEMS
-    from ranklake.storage import Dataset, Lake, Run
+    from ranklake.storage import Dataset
 
     __version__: str
 
@@ -21,25 +26,33 @@ __all__ = [
     "SYSTEMS",
     "Dataset",
     "Lake",
+    "Ratings",
     "Run",
     "__version__",
+    "compare",
     "evaluate",
     "evaluate_history",
     "predict",
     "rate_history",
+    "search",
     "smooth_history",
+    "systems",
 ]
 
 _MODULES = {
     "SYSTEMS": "ranklake.rating_kernels",
     "Dataset": "ranklake.storage",
-    "Lake": "ranklake.storage",
-    "Run": "ranklake.storage",
+    "Lake": "ranklake.flows.ratings.lakes",
+    "Ratings": "ranklake.flows.ratings.ratings",
+    "Run": "ranklake.flows.ratings.lakes",
+    "compare": "ranklake.flows.ratings.comparison",
     "evaluate": "ranklake.flows.evaluation.evaluate",
     "evaluate_history": "ranklake.flows.evaluation.frames",
     "predict": "ranklake.flows.frames.prediction",
     "rate_history": "ranklake.flows.frames.history",
+    "search": "ranklake.flows.ratings.tuning",
     "smooth_history": "ranklake.flows.frames.smoothing",
+    "systems": "ranklake.flows.ratings.systems",
 }
 
 
@@ -53,4 +66,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return list(__all__)

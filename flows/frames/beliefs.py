@@ -31,6 +31,8 @@ class PlayerBeliefs:
 
     Attributes
     ----------
+    name : str
+        The name of the system.
     players : list
         In the order of the columns.
     columns : dict of str to array
@@ -41,12 +43,17 @@ class PlayerBeliefs:
         End of the last contest, UTC seconds; 0 if unknown.
     """
 
-    system: System
+    name: str
     params: Any
     players: list[Any]
     columns: BeliefColumns
     n_events: int = 0
     last_time: int = 0
+
+    @property
+    def system(self) -> System:
+        """The system that computed the beliefs."""
+        return find_system(self.name)
 
     def frame(self) -> pd.DataFrame:
         """A frame indexed by player, one column for each of the store's; :func:`read_beliefs` is the inverse."""
@@ -61,7 +68,7 @@ class PlayerBeliefs:
                 columns["last_time_seconds" if name == "last_time" else name] = column
         frame = pd.DataFrame(columns, index=pd.Index(self.players, name="player"))
         frame.attrs |= {
-            "system": self.system.name,
+            "system": self.name,
             "hyperparameters": params_to_json(self.params),
             "events": self.n_events,
             "time_seconds": self.last_time,
@@ -73,8 +80,7 @@ class PlayerBeliefs:
 class HasBeliefs(Protocol):
     """An object that can be given for ``beliefs``, such as :class:`ranklake.Ratings`."""
 
-    @property
-    def player_beliefs(self) -> PlayerBeliefs:
+    def __ranklake_beliefs__(self) -> PlayerBeliefs:
         """The beliefs it has."""
 
 
@@ -89,7 +95,7 @@ def read_beliefs(beliefs: Any) -> PlayerBeliefs | pd.DataFrame | None:
     if beliefs is None or isinstance(beliefs, PlayerBeliefs):
         return beliefs
     if isinstance(beliefs, HasBeliefs):
-        return beliefs.player_beliefs
+        return beliefs.__ranklake_beliefs__()
     if isinstance(beliefs, Mapping | pd.Series):
         given = pd.DataFrame({"mu": pd.Series(dict(beliefs), dtype=object)})
     else:
@@ -119,7 +125,7 @@ def choose_system(
     """
     facts: Mapping[Any, Any] = {}
     if isinstance(beliefs, PlayerBeliefs):
-        facts = {"system": beliefs.system.name, "hyperparameters": params_to_json(beliefs.params)}
+        facts = {"system": beliefs.name, "hyperparameters": params_to_json(beliefs.params)}
     elif beliefs is not None:
         facts = beliefs.attrs
     recorded_name, recorded = facts.get("system"), facts.get("hyperparameters", {})

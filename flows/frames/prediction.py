@@ -30,7 +30,7 @@ from ..execution.rounds import rate_rounds
 from ..results.display import Display, RatingFormat
 from .beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs, select_beliefs
 
-__all__ = ["Prediction", "predict"]
+__all__ = ["Prediction", "as_seconds", "predict"]
 
 _PAIRS = 1 << 20  # pairs whose chances are in memory at a time
 
@@ -78,7 +78,7 @@ def predict(
     store, _ = build_store(rating_system, params, names, initial, "the players")
     known = store.last_time[store.last_time != NEVER]
     if time is not None:
-        time_seconds = _seconds(time)
+        time_seconds = as_seconds(time)
     time_seconds = (int(known.max()) if len(known) else 0) if time_seconds is None else time_seconds
     if isinstance(initial, PlayerBeliefs):
         events = initial.n_events
@@ -91,7 +91,7 @@ def predict(
     )  # fmt: skip
 
 
-def _seconds(time: Any) -> int:
+def as_seconds(time: Any) -> int:
     """UTC seconds of a number, a date, a datetime or text in ISO 8601."""
     if isinstance(time, int | np.integer):
         return int(time)

@@ -119,7 +119,7 @@ def rate_results(
                 error, rating_system, params, rated, str(results.contest(at)), at, player, remedy
             ) from error
     n_events, last_time = int(rounds.event[-1]) + 1, int(rounds.time_seconds[-1])
-    final = PlayerBeliefs(rating_system, params, players, columns, n_events, last_time)
+    final = PlayerBeliefs(rating_system.name, params, players, columns, n_events, last_time)
     return RatedResults(results, reasons, rated, outcome, final)
 
 

@@ -96,9 +96,7 @@ def new_figure(
     width: float = 8.0, height: float = 4.5, columns: int = 1, rows: int = 1, **more: Any
 ) -> tuple[Figure, Any]:
     """A figure of a size in inches, and its axes; the layout makes room for labels."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = _shown_figure()(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, **more)
 
 
@@ -136,6 +134,19 @@ def title_bands(axes: Axes, titles: Titles, horizontal: bool = True) -> None:
         for least, end, title in shown:
             span(max(least, low), min(end, high), color=title.colour, alpha=0.10, linewidth=0, zorder=0)
         (axes.set_ylim if horizontal else axes.set_xlim)(low, high)
+
+
+@cache
+def _shown_figure() -> type[Figure]:
+    """Figures that a notebook shows without pyplot."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            with drawing("a figure"):
+                return encode(self, "png")
+
+    return ShownFigure
 
 
 @cache

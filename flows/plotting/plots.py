@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["MOST_PLAYERS", "distribution", "distribution_figure", "players_figure"]
+__all__ = ["MOST_PLAYERS", "distribution", "distribution_figure", "histogram", "players_figure"]
 
 MOST_PLAYERS = len(SERIES)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -109,11 +109,11 @@ def distribution_figure(
     left.set_xlabel("" if dated else "round")
     left.set_ylabel("rating points")
     left.legend(loc="upper left", ncols=2)
-    _histogram(right, ratings, ladder)
+    histogram(right, ratings, ladder)
     return figure
 
 
-def _histogram(axes: Axes, ratings: npt.NDArray[np.float64], titles: Titles) -> None:
+def histogram(axes: Axes, ratings: npt.NDArray[np.float64], titles: Titles) -> None:
     """Histogram of all ratings at the end, coloured by title."""
     counts, edges = np.histogram(ratings, bins=80 if np.ptp(ratings) > 0.0 else 1)
     middle = 0.5 * (edges[1:] + edges[:-1])

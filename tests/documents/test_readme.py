@@ -64,7 +64,7 @@ def test_readme__first_command_rates_the_synthetic_history(tmp_path: Path) -> No
 
 
 def test_readme__notebook_example_prints_both_tables() -> None:
-    (example,) = [block for block in blocks("python") if "print(history[[" in block]
+    (example,) = [block for block in blocks("python") if "print(ratings.history[[" in block]
     done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     assert "spring" in done.stdout

@@ -1,0 +1,1 @@
+"""All ratings of a history as one object: rate, update, predict, evaluate, compare, plot, save."""

@@ -1,0 +1,156 @@
+"""Ratings in one Parquet file: a row for each player, with the belief and the list of the player's rounds.
+
+The lists hold the rows of the history, with their order and, in the metadata, their schema, so that a history is read
+as it was written: types, index and categories.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ranklake.rating_kernels.core.ragged import Ragged
+
+from ..common.settings import build_params, find_system, params_to_json
+from ..frames.beliefs import PlayerBeliefs
+from ..frames.kinds import as_kind, open_frame
+
+__all__ = ["FORMAT", "read", "write"]
+
+FORMAT = 1
+_KEY = b"ranklake.ratings"
+_ROUNDS, _ORDER = "rounds", "order"
+
+
+def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBeliefs, history: Any) -> None:
+    """Write the file in one step.
+
+    Raises
+    ------
+    ValueError
+        Parquet cannot hold a column of the history.
+    """
+    rows = _as_table(history)
+    columns = {"player": pa.array(beliefs.players)}
+    for name, column in beliefs.columns.items():
+        columns[name] = _list_array(column) if isinstance(column, Ragged) else pa.array(column)
+    columns[_ROUNDS] = _by_player(rows, _codes(history, beliefs.players), len(beliefs.players))
+    metadata = {
+        "format": FORMAT,
+        "system": beliefs.name,
+        "hyperparameters": params_to_json(beliefs.params),
+        "n_events": beliefs.n_events,
+        "last_time": beliefs.last_time,
+        "history": base64.b64encode(rows.schema.serialize()).decode(),
+        "arrow_types": _arrow_types(history),
+        **facts,
+    }
+    table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(metadata, allow_nan=False).encode()})
+    target = Path(path)
+    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+        try:
+            pq.write_table(table, file, compression="zstd")
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            os.unlink(file.name)
+            raise
+    os.replace(file.name, target)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], PlayerBeliefs, Any]:
+    """The facts, the beliefs and the history of a file.
+
+    Raises
+    ------
+    ValueError
+        The file is of another program, or of a later release.
+    """
+    try:
+        table = pq.read_table(path, partitioning=None)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{os.fspath(path)}: no Parquet file: {error}") from None
+    text = (table.schema.metadata or {}).get(_KEY)
+    if text is None:
+        raise ValueError(f"{os.fspath(path)}: no ratings; Ratings.save writes such files")
+    facts = json.loads(text)
+    if facts["format"] != FORMAT:
+        raise ValueError(
+            f"{os.fspath(path)} is format {facts['format']}, this code reads {FORMAT}; use a later release"
+        )
+    rows = table.column(_ROUNDS).combine_chunks().flatten()
+    order = np.argsort(rows.field(_ORDER).to_numpy(), kind="stable")
+    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(facts["history"])))
+    arrays = [rows.field(i).take(pa.array(order)) for i in range(len(schema))]
+    history = pa.Table.from_arrays(arrays, names=schema.names).cast(schema)
+    columns = {
+        name: _ragged(table.column(name)) if pa.types.is_list(table.schema.field(name).type) else _numbers(table, name)
+        for name in table.column_names
+        if name not in ("player", _ROUNDS)
+    }
+    params = build_params(find_system(facts["system"]), facts["hyperparameters"])
+    players = table.column("player").to_pylist()
+    beliefs = PlayerBeliefs(facts["system"], params, players, columns, facts["n_events"], facts["last_time"])
+    if facts["arrow_types"]:
+        types = {name: pd.ArrowDtype(schema.field(name).type) for name in facts["arrow_types"]}
+        return facts, beliefs, history.to_pandas().astype(types)
+    return facts, beliefs, as_kind(history, facts["kind"])
+
+
+def _as_table(history: Any) -> pa.Table:
+    """The history as Arrow, a pandas frame with its index and types."""
+    frame = open_frame(history)
+    try:
+        if frame.kind in ("pandas", "dask"):
+            return pa.Table.from_pandas(frame.frame)  # type: ignore[attr-defined]
+        return frame.arrow(frame.names)
+    except pa.ArrowException as error:
+        raise ValueError(f"history: Parquet cannot hold a column: {error}; drop it from the results") from None
+
+
+def _arrow_types(history: Any) -> list[str]:
+    """The columns of a pandas frame with types of Arrow, which pandas does not restore if they are strings."""
+    types = history.dtypes.items() if isinstance(history, pd.DataFrame) else ()
+    return [str(name) for name, kind in types if isinstance(kind, pd.ArrowDtype)]
+
+
+def _codes(history: Any, players: list[Any]) -> np.ndarray[Any, Any]:
+    """The number of the player of each row of the history."""
+    frame = open_frame(history)
+    n = len(frame.arrow(["player"]))
+    codes: np.ndarray[Any, Any] = pd.Index(players).get_indexer(frame.take("player", np.arange(n)).tolist())
+    return codes
+
+
+def _by_player(rows: pa.Table, codes: np.ndarray[Any, Any], n_players: int) -> pa.Array:
+    """For each player the list of the rows, with their place in the whole history."""
+    order = np.argsort(codes, kind="stable")
+    sorted_rows = rows.take(pa.array(order)).combine_chunks()
+    fields = [column.combine_chunks() if column.num_chunks != 1 else column.chunk(0) for column in sorted_rows.columns]
+    struct = pa.StructArray.from_arrays([*fields, pa.array(order)], [*rows.column_names, _ORDER])
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=n_players))))
+    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), struct)
+
+
+def _list_array(column: Ragged) -> pa.Array:
+    return pa.ListArray.from_arrays(pa.array(column.offsets.astype(np.int32)), pa.array(column.values))
+
+
+def _ragged(column: pa.ChunkedArray) -> Ragged:
+    lists = column.combine_chunks()
+    lengths = lists.value_lengths().to_numpy()
+    return Ragged.from_lengths(lengths, lists.flatten().to_numpy(zero_copy_only=False))
+
+
+def _numbers(table: pa.Table, name: str) -> np.ndarray[Any, Any]:
+    values: np.ndarray[Any, Any] = table.column(name).to_numpy()
+    return values

@@ -1,0 +1,138 @@
+"""Search for hyperparameters on a frame: tuned on the beginning of the history, tested on the rest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranklake.rating_kernels.metrics.metrics import FILTERS
+from ranklake.rating_kernels.warm import SCORES
+
+from ..common.settings import build_params, find_system
+from ..common.skipping import Skipping
+from ..common.system_names import SystemName
+from ..compilation.compile import compile_parts, parts_for
+from ..engines.serial import Serial
+from ..evaluation.scores import is_better
+from ..evaluation.search.config import METRICS
+from ..evaluation.search.proposals import open_proposals
+from ..evaluation.search.trials import RUNGS, History, Trial, held_out_scores, run_trial
+from ..frames.results import Results
+
+__all__ = ["search"]
+
+
+def search(
+    results: Any,
+    system: SystemName = "elo-mmr",
+    space: Mapping[str, Sequence[Any] | str] | None = None,
+    *,
+    method: str = "random",
+    trials: int | None = 20,
+    metric: str = "pair_inversion",
+    filter: str = "experienced",
+    train_share: float = 0.5,
+    best: int = 3,
+    seed: int = 0,
+    workers: int | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Try hyperparameters on the first contests, and test the best ones on the others.
+
+    Parameters
+    ----------
+    results, columns
+        As for :func:`ranklake.rate_history`.
+    space
+        For each hyperparameter the values to try, or a range as ``--space`` takes it, such as ``"0.1:2:log"``; by
+        default the space of ``ranklake search``.
+    method
+        ``grid``, ``random`` or ``bayes`` (with Optuna, from the extra ``search``).
+    trials
+        Number of trials; None for all points of a grid.
+    metric, filter
+        What is to be best: ``pair_inversion`` or ``rank_deviation``, among ``everyone``, ``experienced`` or ``top100``.
+    train_share
+        Share of the contests to tune on.
+    best
+        Number of trials to test on the other contests.
+    seed
+        Of the proposals. The same seed gives the same frame for any number of workers.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row a trial, best first: a column for each hyperparameter, ``train_`` and ``test_`` columns of both metrics
+        (NaN without a test), ``error`` (empty, or why the trial has no score). ``attrs["best"]`` has the
+        hyperparameters of the best one, for ``Ratings.rate(results, system, **best)``.
+
+    Raises
+    ------
+    ValueError
+        Invalid results, an impossible space, or no contest to score.
+    """
+    if metric not in METRICS or filter not in FILTERS:
+        known = METRICS if metric not in METRICS else tuple(FILTERS)
+        raise ValueError(f"{'metric' if metric not in METRICS else 'filter'} must be one of {', '.join(known)}")
+    if not 0.0 < train_share < 1.0:
+        raise ValueError(f"train_share must be between 0 and 1, both excluded, got {train_share}")
+    rating_system = find_system(system)
+    proposals = open_proposals(method, rating_system, _spelled(space or {}), metric, seed, trials)
+    rounds = Results.read(results, columns).rounds
+    skipping = Skipping.of(rating_system, None)
+    history = History.of(rounds, skipping)
+    n_train = int(np.count_nonzero(skipping.keep(rounds)[: int(len(rounds) * train_share)]))
+    if not RUNGS <= n_train < len(history.rounds):
+        counts = f"{n_train} of {len(history.rounds)} contests that are rated"
+        raise ValueError(f"{counts} are for tuning; it needs at least {RUNGS}, and one to test on")
+    train = history.first(n_train)
+    compile_parts([*parts_for(system, np.diff(history.rounds.offsets)), SCORES])
+    done: list[Trial] = []
+    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        for first in range(0, proposals.total, proposals.batch):
+            asked = proposals.ask(first, min(proposals.batch, proposals.total - first))
+            batch = list(pool.map(lambda settings: run_trial(train, system, settings, metric, filter), asked))
+            proposals.tell(batch)
+            done += batch
+    scored = [trial for trial in done if not np.isnan(trial.scores.get(metric, np.nan))]
+    if not scored:
+        raise ValueError(f"no trial has a score: {done[0].error or 'no player of the filter is in a training contest'}")
+    sign = -1.0 if is_better(metric, 1.0, 0.0) else 1.0
+    ranked = sorted(scored, key=lambda trial: sign * trial.scores[metric])
+    tests = {id(trial): _test(history, n_train, system, trial, filter) for trial in ranked[:best]}
+    rest = [trial for trial in done if trial not in scored]
+    frame = pd.DataFrame([_row(rating_system, trial, tests.get(id(trial), {})) for trial in [*ranked, *rest]])
+    frame.attrs["best"] = _values(rating_system, ranked[0])
+    return frame
+
+
+def _spelled(space: Mapping[str, Sequence[Any] | str]) -> list[str]:
+    """The space as ``--space`` takes it."""
+    return [
+        f"{name}={values if isinstance(values, str) else ','.join(str(value) for value in values)}"
+        for name, values in space.items()
+    ]
+
+
+def _test(history: History, first_round: int, system: str, trial: Trial, filter: str) -> dict[str, float]:
+    try:
+        return held_out_scores(history, first_round, system, trial.settings, Serial(), filter)
+    except (ArithmeticError, ValueError):  # the ratings diverged after the training rounds
+        return {}
+
+
+def _values(system: Any, trial: Trial) -> dict[str, Any]:
+    """The hyperparameters of a trial as Python values."""
+    params = build_params(system, trial.settings)
+    return {name: getattr(params, name) for name in trial.settings}
+
+
+def _row(system: Any, trial: Trial, test: Mapping[str, float]) -> dict[str, Any]:
+    values = _values(system, trial) if not trial.error else dict(trial.settings)
+    scores = {f"train_{name}": trial.scores.get(name, np.nan) for name in METRICS}
+    return values | scores | {f"test_{name}": test.get(name, np.nan) for name in METRICS} | {"error": trial.error}

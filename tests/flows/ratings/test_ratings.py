@@ -1,0 +1,346 @@
+"""One object with all ratings: the numbers of ``rate_history``, updated, saved, drawn and compared without loss."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import dask.dataframe as dd
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from helpers.frames import frame_of
+from helpers.lakes import lake_of, rate_run, synthetic
+
+import ranklake
+from ranklake import Lake, Ratings, compare, evaluate_history, predict, rate_history, search, systems
+
+CONTESTS = synthetic(24, seed=5)
+FRAME = (
+    frame_of(CONTESTS).assign(country="de").set_index(pd.Index([f"row {i}" for i in range(sum(map(len, CONTESTS)))]))
+)
+NUMBERS = ("round_index", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
+SMALL = pd.DataFrame(
+    {
+        "contest": ["spring"] * 3 + ["autumn"] * 3,
+        "player": ["ada", "<b>grace</b>", "linus", "linus", "ada", "<b>grace</b>"],
+        "rank": [1, 2, 2, 1, 2, 3],
+        "time": pd.to_datetime(["2024-03-01"] * 3 + ["2024-09-01"] * 3),
+    }
+)
+
+
+def bits(history: pd.DataFrame, *names: str) -> list[bytes]:
+    return [history[name].to_numpy().tobytes() for name in names or NUMBERS]
+
+
+def same(one: Ratings, other: Ratings) -> bool:
+    """Whether ratings are equal to the bit: history with its index, and beliefs in any order of the players."""
+    pd.testing.assert_frame_equal(one.history, other.history, check_exact=True)
+    first, second = one.beliefs, other.beliefs.loc[one.beliefs.index]
+    cells = zip(first.to_numpy().ravel(), second.to_numpy().ravel(), strict=True)
+    return first.attrs == second.attrs and all(np.array_equal(a, b, equal_nan=True) for a, b in cells)
+
+
+def rated_in_process(frame: pd.DataFrame) -> Ratings:
+    return Ratings.rate(frame, "elo", engine="serial")
+
+
+@pytest.fixture(scope="module")
+def ratings() -> Ratings:
+    return Ratings.rate(FRAME, rho=0.5)
+
+
+# Made from frames
+
+
+def test_ratings__are_those_of_rate_history(ratings: Ratings) -> None:
+    history, beliefs = rate_history(FRAME, "elo-mmr", rho=0.5, return_beliefs=True)
+    assert bits(ratings.history) == bits(history)
+    pd.testing.assert_frame_equal(ratings.beliefs, beliefs)
+    assert (ratings.system, ratings.hyperparameters["rho"], ratings.n_contests) == ("elo-mmr", 0.5, 24)
+    assert len(ratings) == history["player"].nunique()
+    assert ratings.history.attrs == history.attrs
+    assert repr(ratings) == f"Ratings(elo-mmr rho=0.5: {len(ratings)} players, 24 contests)"
+    last = history.iloc[-1]
+    assert ratings.last_round == (last["round_index"], last["contest"], int(FRAME["time_seconds"].iloc[-1]))
+
+
+def test_history__keeps_index_and_columns(ratings: Ratings) -> None:
+    assert list(ratings.history.columns[-4:]) == ["rating", "weight", "perf_ceiling", "country"]
+    joined = FRAME.join(ratings.history[["mu", "player"]].rename(columns={"player": "again"}))
+    rated = joined["mu"].notna()
+    assert rated.sum() == len(ratings.history)
+    assert (joined["player"] == joined["again"])[rated].all()
+
+
+KINDS: dict[str, tuple[Any, type]] = {
+    "pandas": (lambda frame: frame, pd.DataFrame),
+    "polars": (pl.from_pandas, pl.DataFrame),
+    "polars lazy": (lambda frame: pl.from_pandas(frame).lazy(), pl.LazyFrame),
+    "arrow": (lambda frame: pa.Table.from_pandas(frame, preserve_index=False), pa.Table),
+    "duckdb": (lambda frame: duckdb.from_arrow(pa.Table.from_pandas(frame)), duckdb.DuckDBPyRelation),
+    "dask": (lambda frame: dd.from_pandas(frame, npartitions=2), dd.DataFrame),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_frames__come_back_in_the_kind_that_came_in(kind: str, tmp_path: Path) -> None:
+    make, expected = KINDS[kind]
+    ratings = Ratings.rate(make(SMALL[:3])).update(make(SMALL[3:]))
+    ratings.save(tmp_path / "ratings.parquet")
+    plain = Ratings.rate(SMALL)
+    for one in (ratings, Ratings.load(tmp_path / "ratings.parquet")):
+        for frame in (one.history, one.leaderboard(), one.player("ada")):
+            assert isinstance(frame, expected)
+        frames = one.history, one.leaderboard()
+        if kind == "polars lazy":
+            frames = tuple(frame.collect() for frame in frames)
+        if kind == "dask":
+            frames = tuple(frame.compute() for frame in frames)
+        history, leaderboard = (ranklake.flows.frames.kinds.to_pandas(frame) for frame in frames)
+        assert bits(history) == bits(plain.history)
+        assert leaderboard["player"].tolist() == plain.leaderboard()["player"].tolist()
+        assert one.evaluate().equals(plain.evaluate())
+
+
+# Updated
+
+
+@pytest.mark.parametrize("system", ["elo-mmr", "codeforces", "elo-srm", "glicko2", "trueskill"])
+def test_update__is_to_the_bit_what_the_whole_history_gives(system: Any) -> None:
+    whole = Ratings.rate(FRAME, system)
+    for cut in (1, 11, 23):
+        first = FRAME["contest"].isin(FRAME["contest"].unique()[:cut])
+        before = Ratings.rate(FRAME[first], system)
+        kept = pickle.dumps(before)
+        after = before.update(FRAME[~first])
+        assert same(after, whole)
+        assert same(before, pickle.loads(kept))
+
+
+def test_update__takes_further_contests_of_the_same_columns_only() -> None:
+    races = SMALL.rename(columns={"contest": "race_id", "rank": "position"})
+    ratings = Ratings.rate(races[:3], contest="race_id", rank="position", rho=2.0)
+    with pytest.raises(ValueError, match="contest 'spring' is rated already"):
+        ratings.update(races)
+    assert same(ratings.update(races[3:]), Ratings.rate(races, contest="race_id", rank="position", rho=2.0))
+    with pytest.warns(UserWarning, match="time goes back at the first contest"):
+        Ratings.rate(SMALL[3:]).update(SMALL[:3])
+
+
+# Asked
+
+
+def test_leaderboard__is_sorted_and_filtered(ratings: Ratings) -> None:
+    board = ratings.leaderboard()
+    assert list(board.columns) == ["place", "player", "rating", "mu", "sigma", "n_rounds", "last_time_seconds"]
+    assert board["rating"].is_monotonic_decreasing
+    last = ratings.history.groupby("player").last()
+    for name in ("mu", "sigma", "rating"):
+        assert board.set_index("player")[name].sort_index().tolist() == last[name].sort_index().tolist()
+    assert len(ratings.leaderboard(3)) == 3
+    assert ratings.leaderboard(min_rounds=5)["n_rounds"].min() >= 5
+    since = int(board["last_time_seconds"].median())
+    assert ratings.leaderboard(since=since)["last_time_seconds"].min() >= since
+    tied = Ratings.rate(SMALL.assign(rank=1), "elo").leaderboard()
+    assert tied["place"].tolist() == [1, 1, 1]
+    assert tied["player"].tolist() == sorted(tied["player"])
+
+
+def test_player__has_a_history_or_similar_names() -> None:
+    ratings = Ratings.rate(SMALL)
+    assert ratings.player("ada")["contest"].tolist() == ["spring", "autumn"]
+    with pytest.raises(ValueError, match="there is no player 'adda'; did you mean 'ada'"):
+        ratings.player("adda")
+    with pytest.raises(ValueError, match="there is no player 1; players are as 'ada'"):
+        ratings.plot_player(1)
+
+
+def test_beliefs__are_taken_with_their_system(ratings: Ratings) -> None:
+    names = list(ratings.beliefs.index[:3])
+    expected = predict(ratings.beliefs, names, rho=0.5).table()
+    pd.testing.assert_frame_equal(ratings.predict(names).table(), expected)
+    pd.testing.assert_frame_equal(predict(ratings, names).table(), expected)
+    more = pd.DataFrame({"contest": "next", "player": names, "rank": [1, 2, 3]})
+    assert bits(rate_history(more, beliefs=ratings)) == bits(rate_history(more, beliefs=ratings.beliefs))
+    with pytest.raises(ValueError, match="beliefs are those of elo-mmr, not of elo"):
+        rate_history(more, "elo", beliefs=ratings)
+
+
+def test_evaluate__is_that_of_the_history(ratings: Ratings) -> None:
+    pd.testing.assert_frame_equal(ratings.evaluate(2), evaluate_history(ratings.history, 2))
+
+
+def test_compare__scores_the_rounds_that_all_rated(ratings: Ratings) -> None:
+    elo = Ratings.rate(FRAME, "elo")  # rates contests in which all tie, which elo-mmr skips
+    table = compare([ratings, elo])
+    assert table.index.tolist() == ["elo-mmr rho=0.5", "elo"]
+    common = elo.history["round_index"].isin(ratings.history["round_index"])
+    assert not common.all()
+    expected = evaluate_history(elo.history[common]).loc["everyone"]
+    assert table.loc["elo"].tolist() == expected.tolist()
+    with pytest.raises(ValueError, match="different names"):
+        compare([elo, elo])
+    with pytest.raises(ValueError, match="not ratings of the same contests: round 0 is another contest"):
+        compare([elo, Ratings.rate(SMALL)])
+
+
+def test_systems__are_described() -> None:
+    assert systems().index.tolist() == list(ranklake.SYSTEMS)
+    assert systems("elo-mmr").loc["rho", "default"] == ranklake.SYSTEMS["elo-mmr"].params().rho
+
+
+def test_search__finds_hyperparameters_for_any_number_of_workers() -> None:
+    frame = frame_of(synthetic(40, spice=False))
+    space = {"k": "4:400:log", "mu_init": [1200.0, 1500.0]}
+    found = [search(frame, "elo", space, trials=6, seed=3, workers=workers, filter="everyone") for workers in (1, 3)]
+    pd.testing.assert_frame_equal(*found)
+    assert found[0]["train_pair_inversion"].is_monotonic_decreasing
+    assert found[0]["test_pair_inversion"].notna().sum() == 3
+    best = found[0].attrs["best"]
+    assert best == found[0].loc[0, ["k", "mu_init"]].to_dict()
+    ratings = Ratings.rate(frame[frame["contest"].isin(frame["contest"].unique()[:20])], "elo", **best)
+    score = ratings.evaluate().loc["everyone", "pair_inversion"]
+    assert score == pytest.approx(found[0].loc[0, "train_pair_inversion"])
+    with pytest.raises(ValueError, match="1 of 2 contests that are rated are for tuning; it needs at least 4"):
+        search(SMALL, "elo")
+
+
+# Shown
+
+
+def test_html__shows_the_best_and_escapes_names() -> None:
+    html = Ratings.rate(SMALL, rho=2.0)._repr_html_()
+    assert "Ratings(elo-mmr rho=2.0: 3 players, 2 contests)" in html
+    assert "&lt;b&gt;grace" in html
+    assert "<b>" not in html
+
+
+def test_plots__are_pictures(ratings: Ratings) -> None:
+    pytest.importorskip("matplotlib", reason="the extra report is not installed")
+    best, second = ratings.leaderboard(2)["player"]
+    for figure in (ratings.plot_player(best), ratings.plot_player(best, second), ratings.plot_distribution()):
+        assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="a figure shows 1 to 10 players, got 0"):
+        ratings.plot_player()
+
+
+# Saved
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        FRAME,
+        SMALL.astype({"player": pd.CategoricalDtype(["zoe", "linus", "ada", "<b>grace</b>"]), "contest": "category"}),
+        SMALL.convert_dtypes(dtype_backend="pyarrow"),
+        SMALL.assign(player=[1, 2, 3, 3, 1, 2], note=[None, "x", None, "y", None, None]),
+    ],
+    ids=["index", "categories", "pyarrow", "numbers"],
+)
+def test_save__loses_nothing(frame: pd.DataFrame, tmp_path: Path) -> None:
+    ratings = Ratings.rate(frame, rho=float("inf"))
+    ratings.save(tmp_path / "ratings.parquet")
+    loaded = Ratings.load(tmp_path / "ratings.parquet")
+    assert same(loaded, ratings)
+    assert (loaded.label, loaded.n_contests, loaded.last_round) == (
+        ratings.label,
+        ratings.n_contests,
+        ratings.last_round,
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["ratings.parquet"]
+    more = frame[:3].assign(contest=frame["contest"].iloc[:3].astype(object).map(lambda name: f"{name} again"))
+    if frame is not FRAME:
+        assert same(loaded.update(more), ratings.update(more))
+
+
+def test_save__is_a_table_that_any_tool_reads(ratings: Ratings, tmp_path: Path) -> None:
+    path = tmp_path / "ratings.parquet"
+    ratings.save(path)
+    query = f"SELECT count(*), (SELECT count(*) FROM (SELECT unnest(rounds) FROM '{path}')) FROM '{path}'"
+    assert duckdb.sql(query).fetchall()[0] == (len(ratings.beliefs), len(ratings.history))
+
+
+def test_load__refuses_other_files(ratings: Ratings, tmp_path: Path) -> None:
+    (tmp_path / "text.parquet").write_text("ada,1500")
+    ratings.beliefs.to_parquet(tmp_path / "beliefs.parquet")
+    ratings.save(tmp_path / "later.parquet")
+    table = pq.read_table(tmp_path / "later.parquet")
+    text = table.schema.metadata[b"ranklake.ratings"].replace(b'"format": 1', b'"format": 9')
+    pq.write_table(table.replace_schema_metadata({b"ranklake.ratings": text}), tmp_path / "later.parquet")
+    for name, said in (
+        ("text", "no Parquet file"),
+        ("beliefs", "no ratings"),
+        ("later", "format 9, this code reads 1"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            Ratings.load(tmp_path / f"{name}.parquet")
+    with pytest.raises(ValueError, match="Parquet cannot hold a column"):
+        Ratings.rate(SMALL.assign(note=[object()] * 6)).save(tmp_path / "objects.parquet")
+
+
+# From a lake
+
+
+def test_open__has_the_ratings_of_a_run(tmp_path: Path) -> None:
+    stored = lake_of(tmp_path / "lake", CONTESTS)
+    rate_run(stored, rho=0.5)
+    name = ranklake.Run.names(stored)[0]
+    frame = FRAME.drop(columns="country")
+    whole = Ratings.rate(frame, rho=0.5)
+    for ratings in (Ratings.open(tmp_path / "lake", name), Lake.open(tmp_path / "lake").run(name).ratings()):
+        assert bits(ratings.history) == bits(whole.history)
+        for column in ("contest", "player", "time_seconds", "rating"):
+            assert ratings.history[column].tolist() == whole.history[column].tolist()
+        pd.testing.assert_frame_equal(ratings.leaderboard(), whole.leaderboard())
+        more = (
+            frame[:12]
+            .assign(contest="new", time_seconds=frame["time_seconds"].max() + 86_400)
+            .drop_duplicates("player")
+        )
+        more = more.assign(lo=range(len(more)), hi=range(len(more)))
+        assert bits(ratings.update(more).history) == bits(whole.update(more).history)
+
+
+# Anywhere
+
+
+def test_rate__works_in_a_running_event_loop() -> None:
+    async def work() -> Ratings:
+        return Ratings.rate(SMALL)
+
+    assert same(asyncio.run(work()), Ratings.rate(SMALL))
+
+
+def test_rate__works_in_threads() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: Ratings.rate(SMALL), range(8)))
+    assert all(same(one, found[0]) for one in found)
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_rate__works_in_processes(method: str) -> None:
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this platform has no {method}")
+    expected = rated_in_process(SMALL)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
+        assert same(pool.submit(Ratings.rate, SMALL, "elo", engine="serial").result(), expected)
+
+
+def test_ranklake__completes_its_public_names_alone() -> None:
+    assert dir(ranklake) == sorted(ranklake.__all__)
+    own = {name for name in vars(Ratings) if not name.startswith("_")}
+    assert own == {
+        "beliefs", "evaluate", "history", "hyperparameters", "label", "last_round", "leaderboard", "load", "open",
+        "player", "plot_distribution", "plot_player", "predict", "rate", "save", "system", "update",
+    }  # fmt: skip
