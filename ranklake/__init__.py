@@ -1,6 +1,6 @@
 """Rates players from the whole history of ranked contests.
 
-The names below are imported when they are first used, so that ``import ranklake`` takes no time.
+The names below are imported on first use, so that ``import ranklake`` is fast.
 """
 
 from importlib import import_module, metadata

@@ -1,4 +1,4 @@
-"""A click group whose commands are imported when they are used, and listed under headings."""
+"""A click group that imports a command when it is used, and lists commands under headings."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class LazyGroup(click.Group):
     Parameters
     ----------
     sections
-        For each heading the commands by name, each with its place (``module:attribute``) and its line in the list of
+        For each heading the commands by name, each with its object (``module:attribute``) and its line in the list of
         commands.
     package
-        The package that relative modules start from.
+        The package to which relative modules belong.
     """
 
     def __init__(self, *, sections: Mapping[str, Mapping[str, tuple[str, str]]], package: str, **kwargs: Any) -> None:
@@ -32,7 +32,7 @@ class LazyGroup(click.Group):
         return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands under their headings, in aligned columns; imports none of them."""
+        """Write the commands under their headings, in aligned columns, without importing them."""
         width = max(map(len, self.commands))
         with formatter.section("Commands"):
             for heading, commands in self._sections.items():

@@ -1,4 +1,4 @@
-"""The command ``ranklake``: its group of commands, and how it ends."""
+"""The command ``ranklake``: its group of commands and its exit codes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .terminal.terminal import print_line, write_utf8
 
 __all__ = ["cli", "main"]
 
-# Each command with its module and attribute, and one line of at most 61 characters.
+# By command: module, attribute, and a line of at most 61 characters.
 SECTIONS = {
-    "Get data in": {
+    "Ingest and correct": {
         "ingest": (".commands.ingest:ingest", "Ingest contests from files, sites or a generator."),
         "normalise": (".commands.ingest:normalise", "Parse the archived responses of a site again."),
         "remove": (".commands.corrections:remove", "Remove contests from a data set."),
@@ -27,11 +27,11 @@ SECTIONS = {
     },
     "Rate": {
         "rate": (".commands.rate:rate", "Bring a run up to date with its data set."),
-        "follow": (".commands.follow:follow", "Ingest what is new, rate it and publish, once or repeatedly."),
+        "follow": (".commands.follow:follow", "Ingest new contests, rate and publish, once or repeatedly."),
         "systems": (".commands.systems:systems", "List the rating systems and their hyperparameters."),
         "warm": (".commands.warm:warm", "Compile the kernels of rating systems ahead of use."),
     },
-    "Look": {
+    "Show and publish": {
         "leaderboard": (".commands.results:leaderboard", "Show the players of a run, best first."),
         "player": (".commands.results:player", "Show every rated round of one player."),
         "predict": (".commands.predict:predict", "Predict the result of a future round."),
@@ -39,12 +39,12 @@ SECTIONS = {
         "export": (".commands.export:export", "Export ratings or the leaderboard of a run as one file."),
         "publish": (".commands.publish:publish", "Publish a run as tables for other programs."),
     },
-    "Judge": {
+    "Evaluate": {
         "evaluate": (".commands.evaluation:evaluate", "Score how well ratings predicted results; compare runs."),
         "search": (".commands.evaluation:search", "Search for hyperparameters."),
         "experiment": (".commands.experiments:experiment", "Reproduce an experiment of the papers."),
     },
-    "Keep": {
+    "Maintain": {
         "runs": (".commands.maintenance:runs", "List the data sets and runs of a lake and their state."),
         "verify": (".commands.maintenance:verify", "Check everything in a lake; report each problem."),
         "compact": (".commands.maintenance:compact", "Merge small files into larger ones."),
@@ -64,17 +64,17 @@ SECTIONS = {
 def cli(debug: bool) -> None:
     """Rate players from the whole history of ranked contests.
 
-    Contests go into a lake of Parquet files (`ingest`), every round is rated in time order and committed (`rate`),
-    and the result is read with `leaderboard`, `player` or any tool that reads Parquet.
+    `ingest` writes contests to a lake of Parquet files. `rate` rates every round in time order and commits the ratings.
+    `leaderboard` and `player` show them; `publish` writes tables for other tools.
     """
     escape_logs()
 
 
-_INTERRUPTED = "interrupted; what was committed stays, the same command goes on from there"
+_INTERRUPTED = "interrupted; committed data stay, and the same command continues"
 
 
 def main() -> None:
-    """Run a command; exit with 0 done, 1 failed, 2 wrong use. A traceback only with ``--debug``."""
+    """Run a command; exit with 0 (done), 1 (failed) or 2 (wrong use). Tracebacks are for ``--debug`` and bugs."""
     write_utf8()
     try:
         with interruptible(_INTERRUPTED):
@@ -90,7 +90,7 @@ def main() -> None:
     except Exception as error:
         from ..scheduling.expected_errors import expected
 
-        # Behind the command, words are its own.
+        # Arguments after the command are its own.
         asked = itertools.takewhile(lambda word: word.startswith("-"), sys.argv[1:])
         if "--debug" in asked or not expected(error):
             print_traceback(error)

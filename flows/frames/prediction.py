@@ -267,5 +267,5 @@ def _check_prior(players: Sequence[Any], prior: Prior) -> None:
         row = int(np.argmax(bad))
         raise ValueError(
             f"player {players[row]!r} comes with mu = {prior.mu[row]:.6g}, sigma = {prior.sigma[row]:.6g}; a rating is "
-            f"within -{LARGEST:g}..{LARGEST:g}: rate the run anew with other hyperparameters"
+            f"within -{LARGEST:g}..{LARGEST:g}: rate the run again with other hyperparameters"
         )

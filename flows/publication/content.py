@@ -1,4 +1,4 @@
-"""The rows of the published tables of a run, and how many rows published before are unchanged."""
+"""The rows of the published tables of a run, and the number of unchanged rows."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .prefix_digests import PrefixDigests, as_bytes, digest_of_rows
 
 __all__ = ["Content"]
 
-_MEANING = 1  # raise it when a release makes other rows of the same rounds: all are then published again
-_RATED = [name for name in ROUNDS.names if name != "contest_id"]  # taken by round number, which is faster
+_MEANING = 1  # increased by a release with other rows for the same rounds; all are then published again
+_RATED = [name for name in ROUNDS.names if name != "contest_id"]  # taken by round number, for speed
 _YEARS = (1, 9999)  # of the calendar
 _UNKNOWN = np.iinfo(np.int64).min
 
@@ -34,7 +34,7 @@ class Content:
     Parameters
     ----------
     deviations, titles
-        As for the leaderboard.
+        See :func:`ranklake.flows.results.leaderboard.leaderboard`.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Content:
     Raises
     ------
     LakeError
-        There is no such run, or it has no ratings.
+        The run does not exist or has no ratings.
     """
 
     def __init__(self, lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None) -> None:
@@ -66,7 +66,7 @@ class Content:
 
     @cached_property
     def contests(self) -> pa.Table:
-        """The contest of each round, as the data set has it now."""
+        """The current row of the data set for the contest of each round."""
         skipped = [index for segment in self._chain.segments for index in segment.skipped]
         columns = {name: self._contests.column(name) for name in self._contests.column_names} | {
             "round_index": pa.array(np.arange(self.n_rounds, dtype=np.int32)),
@@ -110,18 +110,18 @@ class Content:
         return self._digests[key]
 
     def state(self) -> dict[str, Any]:
-        """The state to record with a published table; input of a later :meth:`kept`."""
+        """The state that is stored with a published table, for a later :meth:`kept`."""
         n = self._dataset.n_players
         chosen = {} if self._deviations is None else {"deviations": self._deviations}
         titles = self._titles.to_json()
         return {"players": n, "titles": titles, **chosen, **asdict(PrefixDigests.of(self._rounds, self._seed(n)))}
 
     def same_titles(self, state: Mapping[str, Any] | None) -> bool:
-        """Whether a leaderboard with that state has these titles; early releases recorded none for Codeforces'."""
+        """Whether a leaderboard with that state has these titles; early releases stored none for Codeforces' titles."""
         return state is not None and state.get("titles", CODEFORCES.name) == self._titles.to_json()
 
     def kept(self, state: Mapping[str, Any]) -> int:
-        """Number of leading rounds that are unchanged since that state was recorded."""
+        """Number of leading rounds that are unchanged since that state."""
         try:
             return PrefixDigests.from_json(state).kept(self._rounds, self._seed(int(state["players"])))
         except (KeyError, TypeError, ValueError):  # written by another release
@@ -133,7 +133,7 @@ class Content:
 
     @cached_property
     def _rounds(self) -> npt.NDArray[np.uint8]:
-        """The inputs of the rows of each round: its chain digest, and its time, which the digest may not cover yet."""
+        """The inputs of the rows of each round: its chain digest, and its current time."""
         digests = bytes.fromhex("".join(digest for segment in self._chain.segments for digest in segment.digests))
         times = self._contests.column("time_seconds").fill_null(_UNKNOWN).to_numpy()
         return as_bytes(np.frombuffer(digests, np.uint8).reshape(self.n_rounds, -1), times)
@@ -144,7 +144,7 @@ class Content:
 
 
 def _years(times: pa.Int64Array) -> pa.Int32Array:
-    """Calendar year, UTC; null if unknown or beyond the calendar."""
-    seconds = times.fill_null(_UNKNOWN).to_numpy().astype("datetime64[s]")  # the least integer is NaT
+    """Calendar year, UTC; null if unknown or outside the calendar."""
+    seconds = times.fill_null(_UNKNOWN).to_numpy().astype("datetime64[s]")  # the smallest integer is NaT
     years = seconds.astype("datetime64[Y]").astype(np.int64) + 1970
     return pa.array(years, mask=(years < _YEARS[0]) | (years > _YEARS[1])).cast(pa.int32(), safe=False)

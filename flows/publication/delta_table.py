@@ -1,4 +1,4 @@
-"""A published table: a Delta Lake table whose newest commit records its state. Needs the extra ``publish``."""
+"""A published table: a Delta Lake table with a state in its newest commit. Needs the extra ``publish``."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _STATE = "ranklake"  # our key in the metadata of a commit
 _KEPT_HOURS = 7 * 24  # retention of older versions
 _UNCHANGED = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})  # operations that do not change the rows
 _ROW_GROUP = 1 << 17  # rows: bounds the memory of a writer, and lets readers skip rounds
-_DISTINCT = ("player", "handle", "lo", "hi", "place")  # and all doubles: dictionaries would cost more than they save
+_DISTINCT = ("player", "handle", "lo", "hi", "place")  # and all doubles: for these, dictionaries make files larger
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
-# The wording of store faults in the library, which raises the same class for unreadable files.
+# Texts of the library's errors for store faults; unreadable files raise the same class.
 _STORE_FAULT = re.compile(
     r"\bGeneric (?!LocalFileSystem)\w+ error\b|\blacked (valid authentication|the necessary priv)"
 )
@@ -43,7 +43,7 @@ def check_lake(lake: Lake) -> None:
     Raises
     ------
     LakeError
-        The address has such characters; the message names them.
+        The address has unsupported characters; the message names them.
     """
     if odd := sorted(_REFUSED.intersection(lake.uri(""))):
         named = " or ".join(map(repr, odd))
@@ -192,7 +192,7 @@ class PublishedTable:
         def guarded() -> Iterator[pa.RecordBatch]:
             try:
                 yield from rows
-            except BaseException as error:  # the library would keep only its message
+            except BaseException as error:  # the library keeps only the message of an error
                 failures.append(error)
                 raise
 
@@ -232,14 +232,14 @@ class PublishedTable:
                 )
 
     def _refuse_store_fault(self, error: Exception) -> None:
-        """Raise UnreachableError if the store failed, rather than a file in it."""
+        """Raise ``UnreachableError`` for an error of the store, not of a file."""
         causes = _causes(error)
         if not _STORE_FAULT.search(causes[0]):
             return
         reason = ": ".join(dict.fromkeys([causes[0], causes[-1]]))[:300]
         raise UnreachableError(
-            f"{self._folder}: the store does not answer as it must: {reason}; the table is not known to be damaged: "
-            "mend the connection, the endpoint or the credentials, and run again",
+            f"{self._folder}: the store does not work: {reason}; the table is probably not damaged: "
+            "correct the connection, the endpoint or the credentials, and run again",
             path=self._folder,
         ) from error
 
@@ -250,7 +250,7 @@ class PublishedTable:
         return dict(zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
 
     def _discard(self, before: Iterable[str]) -> None:
-        """Remove the files of a failed write, unless it was committed: a full disk cannot wait for the next vacuum."""
+        """Remove the files of an uncommitted write at once, as the disk may be full."""
         with suppress(LakeError), self._reading():
             with suppress(TableNotFoundError):
                 self._table = self._open()
@@ -278,12 +278,12 @@ class PublishedTable:
         except (DeltaError, pa.ArrowException, OSError, ValueError) as error:
             self._refuse_store_fault(error)
             if self._lease is not None and isinstance(error, CommitFailedError):
-                self._lease.check()  # raises if a lost lease is the cause, and names the new holder
+                self._lease.check()  # raises if the lease is lost; the message names the new holder
             if self._lake.local and (is_full(error) or text_means_full(str(error))):
                 self._discard(before)
                 free = f"No space left on device ({free_space(self._lake.uri(''))}); {HOW_TO_FREE_SPACE}"
                 raise NoSpaceError(f"{self._folder}: cannot write: {free}", path=self._folder) from error
-            remedy = "mend that and publish again, or delete that folder before"
+            remedy = "correct the cause and publish again, or delete the folder first"
             raise LakeError(f"{self._folder}: cannot write: {_reason(error)}; {remedy}", path=self._folder) from error
 
 
@@ -300,7 +300,7 @@ def _state_of(table: DeltaTable) -> dict[str, Any] | None:
 
 def _options(lake: Lake, uri: str) -> dict[str, str]:
     """Options of the Delta library that it does not read from the environment."""
-    if not lake.hard_links:  # it commits by hard links; for one writer a rename is as safe
+    if not lake.hard_links:  # the library commits by hard links; for one writer a rename is safe
         return {"allow_unsafe_rename": "true"}
     if "://" not in uri:
         return {}

@@ -41,7 +41,7 @@ def export_rows(
     Raises
     ------
     LakeError
-        There is no such run, or it has no ratings.
+        The run does not exist or has no ratings.
     """
     content = Content(lake, run, deviations, titles)
     if what == "leaderboard":
@@ -82,7 +82,7 @@ def write_export(
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing that replaces ``path`` when it is complete; after an error, ``path`` is unchanged.
 
-    A link stays a link. A named pipe or a device is written to directly.
+    The target of a link is replaced. Named pipes and devices are written directly.
 
     Raises
     ------
@@ -191,7 +191,7 @@ class _Counted:
 
 
 def _json_lines(batch: pa.RecordBatch, terminal: bool) -> bytes:
-    """One object per row. Converting whole columns to text is five times as fast as object by object."""
+    """One object per row. Whole columns are converted to text, which is five times as fast as single objects."""
     parts: list[Any] = []
     for i, (field, column) in enumerate(zip(batch.schema, batch.columns, strict=True)):
         parts += [f"{',' if i else '{'}{json.dumps(field.name, allow_nan=False)}:", _json_values(column, terminal)]

@@ -10,15 +10,15 @@ from ranklake.storage.leases.lease import Lease
 __all__ = ["LATEST", "LATEST_OF", "WRITTEN", "delete_published"]
 
 LATEST = "latest.parquet"
-LATEST_OF = "latest.json"  # the version of the leaderboard in it; written last
+LATEST_OF = "latest.json"  # has the version of the leaderboard; written last
 WRITTEN = ("players", "contests", "ratings", "leaderboard", LATEST, LATEST_OF)  # in this order
 
 
 def delete_published(lake: Lake, run_name: str, lease: Lease) -> None:
     """Delete the published tables of a run in reverse order of writing.
 
-    Each table loses its newest versions first, then its files: at any moment a reader finds a complete table of an
-    earlier version, or none.
+    The newest versions of a table are deleted first, then its files. Until then, readers see a complete earlier
+    version.
     """
     folder = layout.published_folder(run_name)
     for name in reversed(WRITTEN):

@@ -1,4 +1,4 @@
-"""Digests of prefixes of a growing sequence: they show where it has changed and fit into every commit."""
+"""Digests of prefixes of a growing sequence, which locate its first change; stored in every commit."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 __all__ = ["PrefixDigests", "as_bytes", "digest_of_rows"]
 
-MAX_DIGESTS = 2_048  # a longer sequence has one every 2, 4, 8, ... rows
-_DIGITS = 12  # hex digits of each
+MAX_DIGESTS = 2_048  # longer sequences have a digest every 2, 4, 8, ... rows
+_DIGITS = 12  # hex digits of a digest
 
 Rows = npt.NDArray[np.uint8]
 
@@ -41,7 +41,7 @@ class PrefixDigests:
 
     @classmethod
     def of(cls, rows: Rows, seed: str = "") -> Self:
-        """Digest the rows of ``uint8[n, width]``; ``seed`` is anything else that all rows depend on."""
+        """Digest the rows of ``uint8[n, width]``; ``seed`` has all other inputs of the rows."""
         step = 1
         while len(rows) > MAX_DIGESTS * step:
             step *= 2
@@ -49,12 +49,12 @@ class PrefixDigests:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
-        """Read what ``dataclasses.asdict`` gave.
+        """The inverse of ``dataclasses.asdict``.
 
         Raises
         ------
         KeyError, TypeError, ValueError
-            A value is missing, or of the wrong kind.
+            A value is missing or has the wrong type.
         """
         return cls(int(facts["rows"]), max(int(facts["step"]), 1), str(facts["digests"]))
 

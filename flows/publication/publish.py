@@ -1,9 +1,9 @@
-"""Publish a run: derive the tables that consumers read; they can be made again at any time.
+"""Publish a run as tables for consumers; the tables are derived and can be made again at any time.
 
-Each is a Delta Lake table with one commit per publish: readers see whole versions, and those of the last week stay
-readable. The leaderboard is also one plain Parquet file. Each commit records the state of the run. Ratings before the
-first changed round stay, later ones are replaced; if no round has changed, new ones are appended. If the process is
-killed, each table has its old or its new version, and the next publish updates it.
+Each table is a Delta Lake table with one commit per publish: readers see whole versions, and the versions of the last
+week stay readable. The leaderboard is also one plain Parquet file. Each commit stores the state of the run. Ratings
+before the first changed round stay, and later ones are replaced; without a change, new ones are appended. If the
+process is killed, each table has its old or its new version, and the next publish updates it.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class PublishReport:
     Attributes
     ----------
     rounds : int
-        Rounds published now.
+        Number of published rounds.
     kept, added : int
-        Of these, rounds whose ratings were published before; rows of ratings written.
+        Rounds whose ratings were already published; written rows of ratings.
     tables : tuple of str
-        Tables with a new version.
+        Tables that have a new version.
     merged, removed : int
-        Small files merged; unreferenced files removed.
+        Number of merged small files; number of removed unreferenced files.
     """
 
     rounds: int
@@ -87,7 +87,7 @@ def publish(
     Parameters
     ----------
     deviations, titles
-        As for the leaderboard.
+        See :func:`ranklake.flows.results.leaderboard.leaderboard`.
     maintain
         Also merge small files, and remove files that no version of the last week refers to.
     steal
@@ -98,7 +98,7 @@ def publish(
     Raises
     ------
     LakeError
-        There is no such run, it has no ratings, another writer holds its lease, or a published table is damaged.
+        The run does not exist or has no ratings, another writer holds its lease, or a published table is damaged.
     MissingExtraError
         The package deltalake is not installed.
     """
@@ -210,7 +210,7 @@ class _Publisher:
             latest = self._latest()
             if (latest.get("version"), latest.get("size")) == (table.version, entries.get(LATEST, (None, ""))[0]):
                 return
-            board = self._content.leaderboard()  # the rows of the table are in no order, and its schema varies
+            board = self._content.leaderboard()  # the table has no order, and its schema varies
         data = encode_plain(board, ["title"])
         self._lease.check()
         self._lease.replace_bytes(f"{folder}/{LATEST}", data, entries.get(LATEST, (0, ""))[1])

@@ -1,4 +1,4 @@
-"""Verify the published tables of a run: every file that they refer to, and whether they are up to date."""
+"""Verify the published tables of a run: their files, and whether they are up to date."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
     Each live file of a Delta table must have the size in its log, and the plain leaderboard the recorded digest.
     Three states are not faults and are added to ``notes``: tables of an earlier state of the run, a first publish that
     was interrupted, and a missing Delta library, without which only the plain leaderboard is checked. If the store does
-    not answer, that is the only line.
+    not answer, there is only this line.
     """
     folder = layout.published_folder(run_name)
     there = _there(lake, folder)
@@ -54,7 +54,7 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
                 yield str(error)
     if interrupted:
         completes = shlex.join(["ranklake", "publish", "--run", run_name, "--lake", lake.url])
-        notes.append(f"{folder}: its first publish did not end; `{completes}` completes it")
+        notes.append(f"{folder}: its first publish was interrupted; `{completes}` completes it")
         return
     recorded = _read_json(lake, f"{folder}/{LATEST_OF}")
     if not tables or "leaderboard" not in tables or _is_latest(recorded, tables["leaderboard"]):
@@ -64,10 +64,10 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
     try:
         current = _is_current(lake, run_name, tables) and _is_latest(recorded, tables["leaderboard"])
     except LakeError:
-        return  # a fault of the run, reported there
+        return  # a fault of the run, which its own verification reports
     if not current:
         command = ["ranklake", "publish", "--run", run_name, *_deviations(tables), "--lake", lake.url]
-        notes.append(f"{folder}: is of an earlier state of the run; `{shlex.join(command)}` brings it up to date")
+        notes.append(f"{folder}: has an earlier state of the run; `{shlex.join(command)}` brings it up to date")
 
 
 def _there(lake: Lake, folder: str) -> dict[str, bool]:
@@ -104,11 +104,11 @@ def _verify_latest(lake: Lake, folder: str, recorded: dict[str, Any]) -> Iterato
         yield str(error)
         return
     if not recorded:
-        yield str(damaged(f"{folder}/{LATEST_OF}", f"does not say which {LATEST} is there"))
+        yield str(damaged(f"{folder}/{LATEST_OF}", f"has no version of {LATEST}"))
     elif len(data) != recorded.get("size"):
-        yield str(damaged(path, f"has {len(data)} bytes, {LATEST_OF} says {recorded.get('size')}"))
-    elif digest_of(data) != recorded.get("digest", digest_of(data)):  # 0.1 recorded none
-        yield str(damaged(path, f"is not what {LATEST_OF} says"))
+        yield str(damaged(path, f"has {len(data)} bytes, not {recorded.get('size')} as in {LATEST_OF}"))
+    elif digest_of(data) != recorded.get("digest", digest_of(data)):  # 0.1 stored none
+        yield str(damaged(path, f"does not match {LATEST_OF}"))
 
 
 def _read_json(lake: Lake, path: str) -> dict[str, Any]:

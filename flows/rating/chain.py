@@ -11,9 +11,9 @@ from ranklake.storage import Chain, Dataset
 
 __all__ = ["BESIDE", "NUMERICS", "config_digest", "first_break", "round_digests"]
 
-NUMERICS = 2  # raise it when a release changes the bits of any rating: every run is then rated again
+NUMERICS = 2  # increased by a release that changes the bits of any rating; every run is then rated again
 
-BESIDE = ("exclude", "titles")  # keys of run.json that the configuration digest leaves out
+BESIDE = ("exclude", "titles")  # keys of run.json outside the configuration digest
 _DIGEST_BYTES = 16
 
 
@@ -23,7 +23,7 @@ def config_digest(facts: Mapping[str, Any]) -> bytes:
 
 
 def round_digests(digest: bytes, dataset: Dataset, exclude: Collection[str]) -> list[str]:
-    """The digest that each round must have: of its contest and of all rounds before it.
+    """The required digest of each round: of its contest and of all rounds before it.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def round_digests(digest: bytes, dataset: Dataset, exclude: Collection[str]) -> 
     ids, contents = (dataset.contests.column(name).to_pylist() for name in ("contest_id", "content_digest"))
     chain = []
     for contest_id, content in zip(ids, contents, strict=True):
-        # the content of an excluded contest does not matter, only its place
+        # of an excluded contest, only the position matters
         update = b"excluded " + contest_id.encode() if contest_id in exclude else bytes.fromhex(content)
         digest = blake2b(digest + update, digest_size=_DIGEST_BYTES).digest()
         chain.append(digest.hex())
@@ -43,12 +43,12 @@ def round_digests(digest: bytes, dataset: Dataset, exclude: Collection[str]) -> 
 
 
 def first_break(at: int, chain: Chain, dataset: Dataset, before: Collection[str], exclude: Collection[str]) -> str:
-    """Describe what happened to the contest of round ``at``, the first that no longer holds.
+    """Describe the change at round ``at``, the first round that is no longer valid.
 
     Parameters
     ----------
     before, exclude
-        Ids of the contests that the run excluded so far, and of those that it excludes now.
+        Ids of the contests that the run excluded before, and of those that it excludes now.
     """
     contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
     rated = [contest_id for segment in chain.segments for contest_id in segment.contest_ids]
@@ -57,9 +57,9 @@ def first_break(at: int, chain: Chain, dataset: Dataset, before: Collection[str]
         fate = "changed" if (contest in before) == (contest in exclude) else "is included again"
         fate = "is excluded" if contest in exclude and contest not in before else fate
     elif contest not in set(contest_ids):
-        fate = "is no longer there"
+        fate = "was removed"
     elif now not in set(rated):
-        contest, fate = str(now), "came in between"
+        contest, fate = str(now), "was inserted"
     else:
         contest, fate = str(now), "was moved here"
     return f"contest {contest}, {fate}"

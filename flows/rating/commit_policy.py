@@ -1,4 +1,4 @@
-"""How often a run commits: the size and age at which segments close, and the distance between snapshots."""
+"""When a run commits: size and age of segments, and distance of snapshots."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ __all__ = ["DEFAULT", "CommitPolicy"]
 
 @dataclass(frozen=True, slots=True)
 class CommitPolicy:
-    """When segments close and snapshots are taken.
+    """Limits of segments and snapshots.
 
     Attributes
     ----------
     segment_rows, remote_segment_rows : int
-        A segment closes with so many rows: on a disk; in an object store, where a commit takes a tenth of a second.
+        Number of rows at which a segment closes: on a disk; in an object store, where a commit takes 0.1 s.
     segment_seconds : float
-        A segment also closes when it has been open so long.
+        Time after which a segment closes.
     snapshot_rows : int
-        Rows rated between two snapshots. To resume from a snapshot of all of Codeforces takes 0.15 s, to rate the
-        default number of rows 0.3 s.
+        Rows between two snapshots. Resuming from a snapshot of all of Codeforces takes 0.15 s; rating the default
+        number of rows takes 0.3 s.
     snapshot_seconds : float
         Seconds of rating between two snapshots, for systems that take longer.
     max_snapshots : int
-        Snapshots that a run keeps; the others are deleted.
+        Maximum number of snapshots of a run; others are deleted.
     """
 
     segment_rows: int = 2_000
@@ -34,4 +34,4 @@ class CommitPolicy:
     max_snapshots: int = 16
 
 
-DEFAULT = CommitPolicy()  # of every run that is rated without a policy of its own
+DEFAULT = CommitPolicy()  # for runs without a policy of their own

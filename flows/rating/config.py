@@ -35,15 +35,15 @@ class RunConfig:
         The system's hyperparameters.
     skip_uninformative : bool or None
         True skips contests of three or more in which all tie; False skips nothing, not even a contest of one
-        participant. None is the rule that the run records, and for a new run the system's own rule.
+        participant. None uses the rule in ``run.json``; for a new run, that of the system.
     exclude, include : tuple of str
-        Contests to exclude from now on; excluded contests to rate again. All others stay as they are.
+        Contests to exclude from now on; excluded contests to include again.
     titles : Titles, "auto" or None
-        Titles to record in ``run.json``; "auto" removes the record, None leaves it. No rating depends on them.
+        Titles for ``run.json``; "auto" removes them, None keeps them. No rating depends on them.
     replace : bool
         Rate an existing run of that name again if its configuration differs; otherwise that is an error.
     recorded : Skipping or None
-        The rule of an existing run that keeps it.
+        The rule of an existing run.
     """
 
     dataset: str
@@ -59,12 +59,12 @@ class RunConfig:
 
     @classmethod
     def of(cls, run: Run) -> RunConfig:
-        """The configuration that ``run.json`` records.
+        """The configuration in ``run.json``.
 
         Raises
         ------
         DamagedError
-            This release cannot compute what the file describes.
+            This release cannot rate the configuration.
         """
         try:
             facts = run.config
@@ -73,10 +73,10 @@ class RunConfig:
             recorded = Skipping.from_json(facts)
             return cls(facts["dataset"], run.name, system.name, params, recorded=recorded)
         except (KeyError, TypeError, ValueError) as error:
-            raise damaged(run_file(run.name), f"not what this release can rate ({error})") from error
+            raise damaged(run_file(run.name), f"this release cannot rate its configuration ({error})") from error
 
     def to_json(self) -> dict[str, Any]:
-        """The configuration as ``run.json`` records it, without the excluded contests and the titles."""
+        """The configuration for ``run.json``, without the excluded contests and the titles."""
         return {
             "dataset": self.dataset,
             "system": self.system,
@@ -91,18 +91,18 @@ class RunConfig:
         return self.recorded or Skipping.of(find_system(self.system), self.skip_uninformative)
 
     def allows(self, rule: Skipping) -> bool:
-        """Whether an existing run may keep its rule: none is requested, the same, or one that it already includes."""
+        """Whether an existing run may keep its rule: the requested rule is None, the same, or a part of it."""
         requested = self.skip_uninformative
         return requested is None or self.skipping == rule or (requested and rule.two_tied)
 
     @property
     def digest(self) -> bytes:
-        """Digest of all that ratings depend on besides the contests; the data set numbers the players."""
+        """Digest of all inputs of ratings besides the contests; the data set determines the numbers of players."""
         return config_digest(self.to_json())
 
 
 def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uninformative: bool | None = None) -> str:
-    """The default name of a run, the same for the same choices; ``system`` may have more words after its name."""
+    """The default name of a run, the same for the same choices; ``system`` may have a suffix."""
     choices = {key: str(value) for key, value in settings.items()}
     own = SYSTEMS[system].skips_all_tied if system in SYSTEMS else None
     if skip_uninformative is False or (skip_uninformative and not own):

@@ -1,4 +1,4 @@
-"""Counters over the rounds rated; a round that is rated again after a recovery counts once."""
+"""Counters over rated rounds; a round that is rated again after a recovery counts once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RoundCounters:
         self.violations: Counter[str] = Counter()
 
     def add(self, rated: RatedBatch) -> None:
-        """Add the rounds of a batch that were not counted before."""
+        """Add the rounds of a batch that are not counted yet."""
         known = max(self._until - rated.start, 0)
         informative, at = rated.informative[known:], int(np.count_nonzero(rated.informative[:known]))
         if not len(informative):

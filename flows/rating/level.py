@@ -1,6 +1,6 @@
-"""Whether ratings keep their level: the mean rating of the players active in a year, from year to year.
+"""The level of ratings: the mean rating of the players active in a year, and its drift from year to year.
 
-It needs a few numbers per year and one per player, so a rating pass can compute it on the way. A player is active in
+A rating pass computes it: it needs a few numbers per year and one per player. A player is active in
 the years of their rated rounds, and counts with the rating after the last round of the year. The drift is the slope of
 the yearly means, weighted by the number of players. A round whose time is unknown (0) belongs to the year of the round
 before it.
@@ -20,13 +20,13 @@ from ranklake.rating_kernels import Outcome, Rounds
 
 __all__ = ["LARGEST_DRIFT", "LEAST_YEARS", "Level"]
 
-LARGEST_DRIFT = 10.0  # points a year without a warning, on a scale where newcomers have a sigma of 350
+LARGEST_DRIFT = 10.0  # maximum drift without a warning, points a year, for a sigma_init of 350
 LEAST_YEARS = 3
 _YEAR = 31_556_952  # seconds
 _UNKNOWN = -(2**31)  # year of a round whose time is unknown
-_TIES, _NEWCOMERS = 0.05, 0.3  # smallest shares at which a cause is named
-_SMALL_SCALE = 35.0  # a smaller sigma_init belongs to a scale like TrueSkill's, 25 and 25 / 3
-_NARROW = 100.0  # the advised sigma_init on a scale with 350: measured in docs/choosing.md
+_TIES, _NEWCOMERS = 0.05, 0.3  # minimum shares of a cause that is named
+_SMALL_SCALE = 35.0  # a smaller sigma_init has a scale such as TrueSkill's, 25 and 25 / 3
+_NARROW = 100.0  # the advised sigma_init instead of 350; measured in docs/choosing.md
 
 
 @dataclass(slots=True)
@@ -40,11 +40,11 @@ class Level:
     years : list of (int, int, float)
         The complete years: year, active players, their mean rating.
     rows, tied_rows, newcomers : int
-        Participations; those in a tie of two or more; first participations.
+        Participations; participations in ties; first participations.
     tied_low : float
-        Sum over tied participations of how far their place is below the middle, from -1/2 to 1/2.
+        Sum over tied participations of the distance of their place below the middle, from -1/2 to 1/2.
     gained, gained_by_newcomers : float
-        Sum of all changes of a rating, rating points; of those in first participations.
+        Sum of all changes of ratings; sum of the changes in first participations; rating points.
     """
 
     n_players: int
@@ -61,7 +61,7 @@ class Level:
     def __post_init__(self) -> None:
         self._mu = np.full(self.n_players, np.nan)  # ratings of the players active in the open year
 
-    @np.errstate(all="ignore")  # of ratings that diverge
+    @np.errstate(all="ignore")  # ratings may diverge
     def add(self, rounds: Rounds, outcome: Outcome) -> None:
         """Add the next rated rounds."""
         if not rounds.n_rows:
@@ -76,7 +76,7 @@ class Level:
             self.tied_rows += n_tied
             places = np.add.reduceat(np.where(tied, rounds.lo + rounds.hi, 0), rounds.offsets[:-1], dtype=np.int64)
             self.tied_low += float((0.5 * places / np.maximum(np.diff(rounds.offsets) - 1, 1)).sum()) - 0.5 * n_tied
-        # a round of unknown time, and one whose clock went back, belongs to the year before it
+        # a round of unknown time, or earlier than the round before, belongs to the current year
         year = np.where(rounds.time_seconds == 0, _UNKNOWN, rounds.time_seconds // _YEAR)
         year = np.maximum.accumulate(np.concatenate(([self._year], year)))[1:]
         bounds = [0, *(np.flatnonzero(np.diff(year)) + 1).tolist(), len(year)]
@@ -84,11 +84,11 @@ class Level:
             if start < stop and year[start] > _UNKNOWN:
                 self._enter(int(year[start]))
                 rows = slice(rounds.offsets[start], rounds.offsets[stop])
-                self._mu[rounds.player[rows]] = outcome.mu[rows]  # the last round of a player in the year counts
+                self._mu[rounds.player[rows]] = outcome.mu[rows]  # the last round of a player in the year
 
     @np.errstate(all="ignore")
     def drift(self) -> float:
-        """Rating points a year by which the mean moved; NaN with fewer than ``LEAST_YEARS`` years."""
+        """Slope of the yearly means, rating points a year; NaN with fewer than ``LEAST_YEARS`` years."""
         means = self._means()
         if len(means) < LEAST_YEARS:
             return math.nan
@@ -97,7 +97,7 @@ class Level:
         return float((n * year * (mean - mean[0])).sum() / (n * year * year).sum())
 
     def warning(self, system: str, params: Any) -> str:
-        """One sentence if the level drifted: how far, the likely causes, settings that drift less; else empty."""
+        """A warning if the level drifted, with the likely causes and settings with less drift; otherwise empty."""
         drift, unit = self.drift(), params.sigma_init / 350.0 if 0.0 < params.sigma_init < _SMALL_SCALE else 1.0
         if math.isnan(drift) or abs(drift) <= LARGEST_DRIFT * unit:
             return ""
@@ -105,18 +105,19 @@ class Level:
         n_years = means[-1][0] - means[0][0] + 1
         shown = f"{drift:+,.1f}" if abs(drift) < 1e6 else f"{drift:+.1e}"
         causes, advice = self._causes(params, drift, unit), self._advice(params, drift)
-        text = f"the mean rating of active players moved by {shown} points a year over {n_years} years"
+        text = f"the mean rating of active players changed by {shown} points a year over {n_years} years"
         text += f"; likely cause: {' and '.join(causes)}" if causes else ""
         options = [" ".join(f"--set {setting}" for setting in advice)] if advice else []
         options += ["--system glicko-allpairs" if system != "glicko-allpairs" else "--system elo"]
-        return f"{text}; it moves less with {' or '.join(f'`{option}`' for option in options)}, see docs/choosing.md"
+        remedies = " or ".join(f"`{option}`" for option in options)
+        return f"{text}; the drift is smaller with {remedies}, see docs/choosing.md"
 
     def _causes(self, params: Any, drift: float, unit: float) -> list[str]:
         causes = []
         if self._full_ties(params, drift):
             side = "low" if drift > 0 else "high"
             share = self.tied_rows / self.rows
-            causes.append(f"{share:.0%} of participations are in ties, mostly of {side} places, under tie_mode=full")
+            causes.append(f"{share:.0%} of participations are in ties, mostly at {side} places, with tie_mode=full")
         if self._by_newcomers(drift):
             side = "below" if drift > 0 else "above"
             mean = self.gained_by_newcomers / self.newcomers

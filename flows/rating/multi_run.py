@@ -21,18 +21,18 @@ __all__ = ["ManyProgress", "rate_many"]
 
 log = logging.getLogger("ranklake.rate")
 
-_AT_A_TIME = 8  # least runs in parallel on a cluster: while one run commits, its worker rates another
+_AT_A_TIME = 8  # minimum number of parallel runs on a cluster: while one run commits, its worker rates another
 
 
 @dataclass(frozen=True, slots=True)
 class ManyProgress:
-    """The progress of each run that has begun, by name."""
+    """The progress of each started run, by name."""
 
     runs: Mapping[str, Progress]
 
     @property
     def total(self) -> Progress:
-        """The sum over all runs that have begun."""
+        """The sum over all started runs."""
         runs = list(self.runs.values())
         seconds = max((run.seconds for run in runs), default=0.0)
         return Progress(sum(p.rounds for p in runs), sum(p.n_rounds for p in runs), sum(p.rows for p in runs), seconds)
@@ -49,7 +49,7 @@ def rate_many(
     start: int | None = None,
     on_compile: CompileCallback = announce,
 ) -> Iterator[tuple[RunConfig, RateReport]]:
-    """Bring runs up to date; yields each run and its report as it ends.
+    """Bring runs up to date; yields each run with its report when it is finished.
 
     On this machine the runs are rated in sequence, because each uses all workers. On a cluster several are rated in
     parallel, each on one worker.
@@ -57,7 +57,7 @@ def rate_many(
     Raises
     ------
     Exception
-        The error of the first run that failed (:func:`.rate.rate`), after all others have ended.
+        The error of the first failed run (:func:`.rate.rate`), after the end of all others.
     """
     at_a_time = 1
     if isinstance(engine, DistributedEngine):

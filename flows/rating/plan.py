@@ -23,7 +23,7 @@ __all__ = ["Plan"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which rounds of a run are kept, and which are rated.
+    """The kept rounds of a run, and the rounds to rate.
 
     Attributes
     ----------
@@ -32,19 +32,19 @@ class Plan:
     config : dict
         The content of ``run.json`` after the rating.
     skipping : Skipping
-        The rule for contests that are skipped because of their places.
+        The rule for skipped contests.
     digests : list of str
-        The digest that each round must have: of its contest and of all rounds before it.
+        The required digest of each round: of its contest and of all rounds before it.
     excluded : bool[n]
-        Which contests are excluded.
+        Mask of the excluded contests.
     n_rounds : int
         Number of rounds of the run after the rating.
     holds, kept : int
-        Leading rounds whose digests still hold; of these, rounds in segments that need not be cut.
+        Number of leading rounds with the required digests; of these, rounds in complete segments.
     snapshots : list of int
         Last rounds of the snapshots that are kept.
     why : str
-        Why committed rounds are not kept; empty if all are.
+        Reason why committed rounds are not kept; empty if all are.
     """
 
     run: Run | None
@@ -67,7 +67,7 @@ class Plan:
         Parameters
         ----------
         max_rounds, start
-            As for ``rate``.
+            See :func:`.rate.rate`.
 
         Raises
         ------
@@ -100,7 +100,7 @@ class Plan:
         holds = valid if start is None else min(start, valid)
         kept = max((segment.stop_round for segment in chain.segments if segment.stop_round <= holds), default=0)
         if holds < valid:
-            why = f"from round {holds} on, as was asked for"
+            why = f"from round {holds} on, as requested"
         elif holds < len(recorded):
             why = _other_parameters(run.config, config)
             why = why or f"round {holds}, {first_break(holds, chain, dataset, set(before), exclude)}"
@@ -151,9 +151,9 @@ def _as_recorded(config: RunConfig, run: Run, dataset: Dataset) -> RunConfig:
 
 
 def _excluded(config: RunConfig, before: Sequence[str], contest_ids: Sequence[str]) -> set[str]:
-    """The contests that the run excludes from now on."""
+    """The new set of excluded contests."""
     if both := sorted(set(config.exclude) & set(config.include)):
-        raise ValueError(f"contest {both[0]!r} is both to be excluded and to be taken back; choose one")
+        raise ValueError(f"contest {both[0]!r} is both excluded and included; choose one")
     if unknown := sorted(set(config.exclude) - set(contest_ids)):
         raise MissingError(f"no contest {unknown[0]!r} in data set {config.dataset}; `ranklake player` shows their ids")
     if never := sorted(set(config.include) - set(before)):
@@ -163,14 +163,14 @@ def _excluded(config: RunConfig, before: Sequence[str], contest_ids: Sequence[st
 
 
 def _recorded_titles(config: RunConfig, run: Run | None) -> Any:
-    """The titles that ``run.json`` records from now on; None without titles."""
+    """The new titles for ``run.json``; None without titles."""
     if config.titles is None:
         return None if run is None else run.config.get("titles")
     return config.titles.to_json() if isinstance(config.titles, Titles) else None
 
 
 def _other_parameters(recorded: dict[str, Any], config: RunConfig) -> str:
-    """How the configuration of a run differs from the requested one, contests aside; empty if it does not."""
+    """The difference of a run's configuration to the requested one, without contests; empty if they are equal."""
     wanted = config.to_json()
     names = {name for name in recorded.keys() | wanted.keys() if recorded.get(name) != wanted.get(name)} - set(BESIDE)
     return "" if not names else "another release rated it" if names == {"numerics"} else "other parameters"

@@ -24,13 +24,13 @@ from .snapshot_schedule import SnapshotSchedule
 
 __all__ = ["PlanRunner"]
 
-RECOVERIES = 5  # in a row without a committed round
+RECOVERIES = 5  # maximum number of consecutive recoveries without a committed round
 
 log = logging.getLogger("ranklake.rate")
 
 
 class PlanRunner:
-    """Brings one run to the end of its plan.
+    """Rates and commits the rounds of one run's plan.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class PlanRunner:
     def __init__(
         self, dataset: Dataset, config: RunConfig, plan: Plan, run: Run, engine: Engine, policy: CommitPolicy
     ) -> None:
-        # the exclusions are on record now: a plan made later must not apply them again
+        # run.json has the exclusions now: a later plan must not apply them again
         self._config = dataclasses.replace(config, exclude=(), include=())
         self._dataset, self._plan, self._run, self._engine, self._policy = dataset, plan, run, engine, policy
         self._system = find_system(config.system)
@@ -106,7 +106,7 @@ class PlanRunner:
             rating_pass.rater.close()
 
     def _resume(self, rating_pass: RatingPass) -> int:
-        """Restore the beliefs after the rounds that are kept; returns how many of them were computed again."""
+        """Restore the beliefs after the kept rounds; return the number of rounds computed again."""
         replayed = rating_pass.resume(self._run, self._plan.kept, self._plan.digests)
         self._replayed += replayed
         for last_round in rating_pass.damaged_snapshots:
@@ -126,8 +126,8 @@ class PlanRunner:
 
     def _given_up(self, why: str) -> EngineError:
         return EngineError(
-            f"run {self._run.name}: {why}; its first {self._plan.kept:,} rounds are committed and hold: start workers "
-            "and give the same command again, it goes on from there"
+            f"run {self._run.name}: {why}; its first {self._plan.kept:,} rounds are committed: start workers "
+            "and repeat the command to continue"
         )
 
     def _report(self, seconds: float) -> RateReport:

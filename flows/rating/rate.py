@@ -1,8 +1,9 @@
-"""Rate the rounds of a run: keep those that still hold, rate the others, commit as they come.
+"""Rate the rounds of a run: keep the valid rounds, rate and commit the others.
 
-A round holds while its chain digest does: the digest of the content of its contest and of everything before it,
-beginning with the system, its hyperparameters and the format. Any change (a corrected contest, another hyperparameter,
-a crash) shows as the first digest that differs. The run is truncated there and resumes from the newest snapshot before.
+A round is valid if its chain digest is unchanged: the digest of the content of its contest and of everything before
+it, beginning with the system, its hyperparameters and the format. After any change (a corrected contest, another
+hyperparameter, a crash), the run is truncated at the first digest that differs, and resumes from the newest snapshot
+before it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def rate(
     on_compile: CompileCallback = announce,
     policy: CommitPolicy | None = None,
 ) -> RateReport:
-    """Bring one run up to date with its data set: keep the rounds that still hold, rate the others.
+    """Bring one run up to date with its data set: keep the valid rounds, rate the others.
 
     Parameters
     ----------
@@ -54,11 +55,11 @@ def rate(
     dry_run
         Only report what would be done; write nothing.
     start
-        Rate again from this round on at the latest, even if the recorded rounds hold.
+        Rate again from this round on, or from an earlier one, even if the committed rounds are valid.
     on_compile
-        Called when kernels must be compiled first; the report's seconds are without that time.
+        Called when kernels must be compiled first; the time in the report does not include the compilation.
     policy
-        When segments close and snapshots are taken; None is :data:`.commit_policy.DEFAULT`.
+        Limits of segments and snapshots; None is :data:`.commit_policy.DEFAULT`.
 
     Raises
     ------
@@ -66,12 +67,12 @@ def rate(
         The run exists with another configuration, and ``config.replace`` is false.
     LakeError
         The data set or a contest to exclude is missing, a newer release rated the run, a file is damaged, replayed
-        rounds do not give the recorded ratings, a number of a contest is out of range, or another writer holds the
-        lease on the run.
+        rounds have other ratings than the stored ones, a number of a contest is out of range, or another writer holds
+        the lease on the run.
     ConvergenceError
         A round cannot be rated in double precision, or a rating is not a number. The rounds committed before it stay.
     EngineError
-        There are no workers, or they were lost too often. The committed rounds stay, and the next call resumes there.
+        There are no workers, or they were lost too often. The committed rounds stay, and the next call continues.
     """
     began = time.perf_counter()
     dataset = Dataset.open(lake, config.dataset)
@@ -93,11 +94,11 @@ def rate(
                 stale, dataset = dataset, Dataset.open(lake, config.dataset)
                 if dataset.contests.equals(stale.contests, check_metadata=True):
                     raise
-                # The data set was committed to at least twice, and the files read are gone. Rounds that hold are kept.
+                # After two commits to the data set, the files in use are deleted. Valid rounds are kept.
 
 
 def _checked_plan(dataset: Dataset, config: RunConfig, max_rounds: int | None, start: int | None) -> Plan:
-    """The plan of a run; checks that it discards no other configuration and that its contests can be rated."""
+    """The plan of a run, after checks of its configuration and its contests."""
     plan = Plan.of(dataset.lake, config, dataset, max_rounds, start)
     _check_same(config, plan)
     check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)
@@ -107,7 +108,7 @@ def _checked_plan(dataset: Dataset, config: RunConfig, max_rounds: int | None, s
 def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on_compile: CompileCallback) -> float:
     """Compile the kernels for the rounds to rate; returns the seconds that this took.
 
-    The workers of a cluster compile for themselves; those on this machine would all compile the same kernels.
+    Workers on other machines compile their own kernels; workers on this machine use its cache.
     """
     if isinstance(engine, LocalEngine):
         return compile_kernels(config.system, plan.sizes(dataset, plan.resumes_at, plan.n_rounds), on_compile)
@@ -115,14 +116,14 @@ def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on
 
 
 def _check_same(config: RunConfig, plan: Plan) -> None:
-    """Refuse to discard the ratings of a run with another configuration, unless it is to be replaced."""
+    """Refuse to discard the ratings of a run with another configuration, without ``replace``."""
     if plan.run is None or config.replace:
         return
     recorded = plan.run.config.get("numerics")
     if isinstance(recorded, int) and recorded > NUMERICS:
         raise LakeError(
             f"run {config.run}: a newer release of ranklake rated it; update ranklake, or add --replace to discard its "
-            "ratings and rate it anew with this release",
+            "ratings and rate it again with this release",
             path=layout.run_file(config.run),
         )
     refuse_other(RunConfig.of(plan.run), dataclasses.replace(config, recorded=plan.skipping))
@@ -140,11 +141,11 @@ def _planned_report(dataset: Dataset, plan: Plan) -> RateReport:
 
 
 def _truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:
-    """The run without the rounds that no longer hold; created if there is none."""
+    """The run without invalid rounds; created if it does not exist."""
     run = Run.create(lake, config.run, plan.config, lease) if plan.run is None else plan.run
     run.lease = lease
     if plan.run is not None:
-        run.truncate(plan.holds)  # also removes what a crash left half written
+        run.truncate(plan.holds)  # also removes the incomplete files of a crash
         if run.config != plan.config:
             run.configure(plan.config)
     return run

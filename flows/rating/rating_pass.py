@@ -28,7 +28,7 @@ from ..execution.rater import Rater
 __all__ = ["RatedBatch", "RatingPass"]
 
 T = TypeVar("T")
-_Part = tuple[StandingsPart, npt.NDArray[np.uint8], npt.NDArray[np.bool_], Rounds]  # as _parts yields them
+_Part = tuple[StandingsPart, npt.NDArray[np.uint8], npt.NDArray[np.bool_], Rounds]  # the items of _parts
 
 _AHEAD = 4  # parts read while earlier ones are rated
 
@@ -40,9 +40,9 @@ class RatedBatch:
     Attributes
     ----------
     informative : bool[stop - start]
-        Which contests were rated; the others are excluded or skipped.
+        Mask of the rated contests; the others are excluded or skipped.
     reasons : uint8[stop - start]
-        Why a contest was skipped, a key of :data:`.skipping.REASONS`; 0 for contests that are rated or excluded.
+        Reason for skipping a contest, a key of :data:`.skipping.REASONS`; 0 for rated and excluded contests.
     rounds, outcome
         The informative contests and their outcome.
     """
@@ -56,14 +56,14 @@ class RatedBatch:
 
 
 class RatingPass:
-    """Rates the contests of a data set in order; contests of the mask ``excluded`` are ignored.
+    """Rates the contests of a data set in order, without the contests of the mask ``excluded``.
 
     Attributes
     ----------
     rater : Rater
-        Holds the beliefs after the rounds rated so far.
+        The rater with the current beliefs.
     damaged_snapshots : list of int
-        Last rounds of the damaged snapshots, from which the pass could not resume.
+        Last rounds of damaged snapshots.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class RatingPass:
         self.damaged_snapshots: list[int] = []
 
     def rate(self, start: int, stop: int) -> Iterator[RatedBatch]:
-        """Rate contests ``start`` to ``stop - 1``, which must be the next; a batch per part of the standings files."""
+        """Rate contests ``start`` to ``stop - 1``, the next ones; yields a batch for each part of standings files."""
         unrated: deque[_Part] = deque()  # read by the rater in advance
         outcomes = self.rater.rate_batches(_remembered(self._parts(start, stop), unrated))
         while True:
@@ -101,7 +101,7 @@ class RatingPass:
         at = int(index[error.round])
         contest = self._dataset.contests.column("contest_id")[at].as_py()
         player = None if error.player is None else self._dataset.handles()[error.player].as_py()
-        remedy = f"choose others, correct the contest, or exclude it with `ranklake rate --exclude {contest}`"
+        remedy = f"choose other settings, correct the contest, or exclude it with `ranklake rate --exclude {contest}`"
         return named_error(error, self._system, self._params, rounds, contest, at, player, remedy)
 
     def _parts(self, start: int, stop: int) -> Iterator[_Part]:
@@ -114,7 +114,7 @@ class RatingPass:
             yield part, reasons, informative, rounds.keep(informative)
 
     def resume(self, run: Run, stop: int, digests: list[str]) -> int:
-        """Restore the beliefs after the first ``stop`` rounds: read the newest valid snapshot, rate what follows.
+        """Restore the beliefs after ``stop`` rounds: read the newest valid snapshot, and rate the rounds after it.
 
         Returns
         -------
@@ -124,13 +124,13 @@ class RatingPass:
         Raises
         ------
         LakeError
-            A round rated again does not give the recorded rating.
+            A round rated again has another rating than the stored one.
         """
         start = self.restore(run, stop, digests)
         for segment, name in self.differences(run, start, stop, ("mu", "sigma")):
             first, last = max(start, segment.first_round), min(stop, segment.stop_round) - 1
             raise LakeError(
-                f"{run.path_of(segment)}: rounds {first}-{last}, computed again, do not give the {name} on record; "
+                f"{run.path_of(segment)}: rounds {first}-{last}, computed again, have another {name} than stored; "
                 f"another release or kind of machine wrote them: {remedy_for(run.path_of(segment))}, "
                 "or use another --run",
                 path=run.path_of(segment),
@@ -151,7 +151,7 @@ class RatingPass:
         return 0
 
     def differences(self, run: Run, start: int, stop: int, names: Sequence[str]) -> Iterator[tuple[Segment, str]]:
-        """Rate recorded rounds again; yields each segment with other numbers and the name of the column.
+        """Rate stored rounds again; yields each segment with other numbers, and the name of the column.
 
         Parameters
         ----------

@@ -11,7 +11,7 @@ __all__ = ["Progress", "RateReport"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a rating: ``rounds`` of ``n_rounds`` done, participations, and seconds since it began."""
+    """The progress of a rating: ``rounds`` of ``n_rounds`` rated, participations, and seconds since the start."""
 
     rounds: int
     n_rounds: int
@@ -21,23 +21,22 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class RateReport:
-    """What a rating did, or would do.
+    """The result of a rating, or the plan of a dry run.
 
     Attributes
     ----------
     kept, replayed, rated, skipped : int
-        Rounds that still held; of these, computed again after the snapshot; rounds rated now; of these, skipped
-        because of their places.
+        Kept rounds; of these, rounds computed again after the snapshot; rounds rated now; of these, skipped rounds.
     rows : int
         Participations rated now; an upper bound in a dry run.
     why : str
-        Why committed rounds were not kept; empty if all were.
+        Reason why committed rounds were not kept; empty if all were.
     violations : dict of str to int
         Violations of the system's invariants in the rounds rated now, by invariant.
     excluded : int
-        Of the rounds rated now, the excluded ones.
+        Number of excluded contests among the rounds rated now.
     planned : bool
-        Whether this is a dry run, which does nothing.
+        Whether this is a dry run.
     damaged_snapshots : tuple of str
         Paths of damaged snapshots, which were removed.
     recoveries : int
@@ -47,7 +46,7 @@ class RateReport:
     reasons : dict of str to int
         Number of contests skipped, by reason.
     drift : str
-        A warning if the level of the ratings drifted; else empty.
+        A warning if the level of the ratings drifted; otherwise empty.
     """
 
     kept: int

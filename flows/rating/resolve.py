@@ -1,8 +1,7 @@
 """Resolve the runs of a command and their configurations: for `rate`, `follow`, the Prefect flows and Python.
 
-An existing run keeps its configuration: options that are not given are read from its ``run.json``, and those that are
-given must equal it. Another data set, system or setting would discard every round of the run, so it is an error unless
-the run is to be replaced.
+An existing run keeps its configuration: omitted options are read from its ``run.json``, and given options must equal
+it. Another data set, system or setting would discard every round of the run, and is an error without ``replace``.
 """
 
 from __future__ import annotations
@@ -39,24 +38,24 @@ def resolve_runs(
     lake
         The lake of the runs; None if there is none yet.
     dataset
-        None is the data set of the run, which must exist.
+        None for the data set of the run, which must exist.
     names
-        Names of runs. None of them means one run per system, named by data set, system and settings.
+        Names of runs; empty for one run per system, named by data set, system and settings.
     systems
-        Rating systems; several only without names. None of them means those of the runs; ``elo-mmr`` for a new run.
+        Rating systems; several only without names. Empty for those of the runs; ``elo-mmr`` for a new run.
     settings
         Hyperparameters as ``key=value``, for one run at most; ``system.key=value`` with several systems. They override
         those of an existing run.
     skip_uninformative
-        None is the rule of the run.
+        None for the rule of the run.
     replace
         Rate an existing run again if its configuration differs.
 
     Raises
     ------
     ValueError
-        A name that no folder can have, an unknown system or setting, options that exclude each other, or an existing
-        run with another configuration.
+        An invalid name, an unknown system or setting, options that exclude each other, or an existing run with another
+        configuration.
     LakeError
         A run is damaged or of another format.
     """
@@ -70,11 +69,11 @@ def resolve_runs(
     if len(set(systems)) < len(systems):
         raise ValueError(f"a system is given twice: {', '.join(systems)}")
     if len(names) > 1 and (systems or chosen):
-        raise ValueError(f"a system and its settings go with one run, not with {len(names)}; leave them out")
+        raise ValueError(f"a system and settings need one run, got {len(names)}; omit them")
     if names and len(systems) > 1:
-        raise ValueError("--run names one run; several systems make several, named by data set and system")
+        raise ValueError("--run is the name of one run; omit it for several systems")
     if dataset is None and not names:
-        raise ValueError("give --dataset; or --run alone, to go on with a run that is there")
+        raise ValueError("give --dataset, or the --run of an existing run")
     runs: list[tuple[str | None, str | None, dict[str, str]]]
     if len(systems) > 1:
         runs = [(None, *each) for each in _settings_of_each(systems, chosen)]
@@ -101,8 +100,8 @@ def refuse_other(recorded: RunConfig, wanted: RunConfig) -> None:
         requested.append(f"{what} {wanted_value}")
     if existing:
         raise ValueError(
-            f"run {recorded.run} is there with {', '.join(existing)}; asked for was {', '.join(requested)}. "
-            "Add --replace to discard its ratings and rate it anew with that, or give another --run"
+            f"run {recorded.run} exists with {', '.join(existing)}; requested was {', '.join(requested)}. "
+            "Add --replace to discard its ratings and rate it again, or give another --run"
         )
 
 
@@ -150,7 +149,7 @@ def _run_config(
 
 
 def _recorded_config(lake: Lake | None, name: str, replaced: bool) -> RunConfig | None:
-    """The recorded configuration; None if there is no such run, or it cannot be read and is to be replaced.
+    """The stored configuration; None if the run does not exist, or is replaced and cannot be read.
 
     Raises
     ------

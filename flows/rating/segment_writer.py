@@ -26,15 +26,15 @@ _WAITING = 8  # longest queue of writes: bounds memory
 
 
 class SegmentWriter:
-    """Commits the batches of a rating pass; at the end of its ``with`` block all batches are in the lake.
+    """Commits the batches of a rating pass; after its ``with`` block all batches are in the lake.
 
-    The data alone determines where segments end, unless rounds take seconds. An interrupted run therefore ends with
-    the same files.
+    The data determine the ends of segments, unless rounds take seconds. An interrupted run therefore has the same files
+    at its end.
 
     Parameters
     ----------
     contest_ids, digests
-        Of all contests of the data set, in rated order.
+        Ids and digests of all contests of the data set, in rated order.
     """
 
     def __init__(self, run: Run, contest_ids: Sequence[str], digests: Sequence[str], policy: CommitPolicy) -> None:
@@ -111,7 +111,7 @@ class SegmentWriter:
         try:
             if error is None:
                 self.close()
-            while self._waiting:  # rounds rated before an error or an interrupt are committed
+            while self._waiting:  # commit the rounds rated before an error or an interrupt
                 self._waiting.popleft().result()
         finally:
             self._writer.shutdown(cancel_futures=True)

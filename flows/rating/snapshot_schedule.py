@@ -1,4 +1,4 @@
-"""When snapshots are due: often enough that a correction rates few rounds before the corrected one again."""
+"""The schedule of snapshots: dense enough that a correction rates few unchanged rounds again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .commit_policy import CommitPolicy
 
 __all__ = ["SnapshotSchedule"]
 
-_STOPS = 6  # places between two snapshots where another may be taken
+_STOPS = 6  # possible places of a snapshot between two others
 
 
 class SnapshotSchedule:
@@ -18,12 +18,12 @@ class SnapshotSchedule:
     Attributes
     ----------
     stops : list of int
-        Rounds before which segments end and a snapshot may be due; the end of the pass is the last. They depend on
-        the data set alone, not on the start or the speed of the pass, so the same rounds always share a segment.
+        Rounds before which segments end and a snapshot may be due; the last is the end of the pass. They depend on the
+        data set, not on the start or the speed of the pass, so that the same rounds always share a segment.
     rows : int64[n]
-        Participations until the end of each round of the data set.
+        Participations up to the end of each round of the data set.
     max_snapshots, gap : int
-        Largest number of snapshots of the run, and participations between two.
+        Maximum number of snapshots of the run; participations between two snapshots.
 
     Parameters
     ----------

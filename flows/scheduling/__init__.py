@@ -1,1 +1,1 @@
-"""Ingest, rate and publish as one pipeline, and the Prefect flows around it."""
+"""The pipeline of ingesting, rating and publishing, and its Prefect flows."""

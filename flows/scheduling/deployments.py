@@ -1,7 +1,7 @@
-"""The Prefect flows: the commands with a schedule, retries of network errors, and a page about the result.
+"""The Prefect flows: commands with a schedule, retries of network errors, and a page about the result.
 
-A task is a whole stage; its arguments are names and configurations, never tables. Nothing is cached: the lake records
-what is done. A task is not retried inside its run: the run is rescheduled, see
+A task is a whole stage; its arguments are names and configurations, never tables. Prefect caches no result: the lake
+stores the finished work. A task is not retried inside its run: the run is rescheduled, see
 :mod:`ranklake.flows.scheduling.flow_errors`.
 """
 
@@ -41,7 +41,7 @@ from .pages import best, ingested_page, run_page
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
 
-PROGRESS_SECONDS = 2.0  # between two updates of a progress bar; shorter work has none
+PROGRESS_SECONDS = 2.0  # between two updates of a progress bar; shorter work has no bar
 
 
 def _check_engine(engine: str) -> str:
@@ -56,10 +56,10 @@ DatasetName = Annotated[str, AfterValidator(check_dataset_name)]
 RunName = Annotated[str, AfterValidator(check_run_name)]
 Engine = Annotated[str, AfterValidator(_check_engine), Field(json_schema_extra={"enum": list(ENGINES)})]
 Workers = Annotated[int, Field(ge=1)]
-FilePath = Annotated[str | None, Field(description="Of files and kaggle: folder, archive or table, as a full path.")]
+FilePath = Annotated[str | None, Field(description="For files and kaggle: absolute path of folder, archive or table.")]
 FileOptions = Annotated[
     dict[str, Any] | None,
-    Field(description="Of files, as `ingest files` has them: columns (a list of KEY=COLUMN), order, mirror, ..."),
+    Field(description="For files, the options of `ingest files`: columns (a list of KEY=COLUMN), order, mirror, ..."),
 ]
 
 
@@ -91,7 +91,7 @@ def rate_run(
     scheduler: str | None = None,
     replace: bool = False,
 ) -> None:
-    """Bring a run up to date with its data set; an existing run keeps its configuration, unless it is replaced."""
+    """Bring a run up to date with its data set; without ``replace``, an existing run keeps its configuration."""
     with reschedules():
         choose_engine(engine, workers, scheduler)
         systems, settings = [system] if system else [], settings or []
@@ -126,7 +126,7 @@ def follow(
     scheduler: str | None = None,
     replace: bool = False,
 ) -> None:
-    """Ingest what is new in a source, and update runs and their published tables."""
+    """Ingest new contests of a source, and update runs and their published tables."""
     with reschedules():
         where = _where(source, since, base_url, path, file_options)
         choose_engine(engine, workers, scheduler)
@@ -150,18 +150,18 @@ def _where(
     where = {"since": since, "base_url": base_url, "path": path, "file_options": file_options}
     check_source(source, since, base_url, path, file_options)
     if path is not None and not os.path.isabs(path):  # each run has its own working folder
-        raise ValueError(f"the path of {source} must be a full one on the machine of the worker, got {path!r}")
+        raise ValueError(f"the path of {source} must be an absolute path on the worker's machine, got {path!r}")
     return where
 
 
 def _open(lake: str, create: bool = False) -> Lake:
     """Open a lake. Its address must hold no secret: parameters and pages of runs are visible to all users."""
     if urlsplit(lake).password is not None:
-        remedy = "set what its library reads instead, as AWS_SECRET_ACCESS_KEY, in the worker's environment"
-        raise ValueError(f"the address of a lake must not hold a password; {remedy}")
+        remedy = "set it in the worker's environment, for example as AWS_SECRET_ACCESS_KEY"
+        raise ValueError(f"the address of a lake must not have a password; {remedy}")
     if "://" not in lake and not os.path.isabs(lake):  # each run has its own working folder
-        remedy = "set RANKLAKE_LAKE to one and deploy again"
-        raise ValueError(f"the lake must be a full path or an address, got {lake!r}; {remedy}")
+        remedy = "set RANKLAKE_LAKE and deploy again"
+        raise ValueError(f"the lake must be an absolute path or an address, got {lake!r}; {remedy}")
     return Lake.open(lake, create=create)
 
 
@@ -191,7 +191,7 @@ def _rate(lake: str, config: RunConfig, engine: str | None, workers: int | None,
 def _publish(lake: str, run: str, maintain: bool) -> PublishReport | None:
     with plain_errors():
         report = publish_rated(_open(lake), run, maintain)
-        _log([f"run {run}: {report.line() if report else 'nobody has been rated yet, nothing to publish'}"])
+        _log([f"run {run}: {report.line() if report else 'no ratings yet, nothing to publish'}"])
         return report
 
 
@@ -219,7 +219,7 @@ def _shown(what: str, units: str) -> Iterator[ProgressCallback]:
         share = 100.0 * done / total if total else 0.0
         if artifact is None:
             created = create_progress_artifact(share, description=markdown(what))
-            assert isinstance(created, UUID)  # a coroutine where an event loop runs; flows here are plain functions
+            assert isinstance(created, UUID)  # with an event loop it would be a coroutine; these flows have none
             artifact = created
         else:
             update_progress_artifact(artifact, share)
@@ -236,6 +236,6 @@ def _log(lines: Iterable[str]) -> None:
 
 
 def _key(what: str, name: str) -> str:
-    """A unique key for the pages about a name, of the characters that keys may have."""
+    """A unique and valid key for the pages about a name."""
     key = re.sub(r"[^a-z0-9]+", "-", f"{what}-{name}".lower()).strip("-")
     return key if key == f"{what}-{name}" else f"{key}-{hashlib.blake2b(name.encode(), digest_size=4).hexdigest()}"

@@ -1,4 +1,4 @@
-"""Which errors are shown as one line; all others are bugs and show a traceback."""
+"""Errors that are shown as one line; all others are bugs and have a traceback."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""How a Prefect flow ends on an error: rescheduled if the error may pass, else failed with one message in its log.
+"""Errors of a Prefect flow: temporary errors reschedule the run; others fail it with one message in its log.
 
-Prefect's own retries wait inside the process of the run, and the run keeps the concurrency slot of its deployment for
-as long. A run of a deployment is therefore returned to the server as ``AwaitingRetry``: its process ends, its slot is
-free, and a worker starts the same run again at the scheduled time. A flow that is called as a function has no
-deployment and no slot; its error is raised at once.
+Prefect's retries wait inside the process of the run, and the run keeps the concurrency slot of its deployment. A run of
+a deployment is therefore returned to the server as ``AwaitingRetry``: its process ends, its slot is free, and a worker
+starts the same run again at the scheduled time. A flow that is called as a function has no deployment and no slot; its
+error is raised at once.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from .expected_errors import expected
 
 __all__ = ["RETRY_SECONDS", "Rescheduled", "plain_errors", "reschedules"]
 
-RETRY_SECONDS = [60.0, 300.0, 900.0]  # the HTTP client has retried for a minute before
-RETRYABLE = (SourceError, LeaseHeldError)  # a site may recover, a file be repaired, another writer end
-_LOGGED = "_ranklake_logged"  # attribute of an error whose message is in the log of the run
+RETRY_SECONDS = [60.0, 300.0, 900.0]  # the HTTP client has already retried for a minute
+RETRYABLE = (SourceError, LeaseHeldError)  # a site recovers, a file is repaired, another writer ends
+_LOGGED = "_ranklake_logged"  # attribute of an error that is in the log of the run
 
 
 class Rescheduled(Abort):
-    """Ends the process of a rescheduled run; the engine of Prefect takes ``state`` as the state of the run."""
+    """Ends the process of a rescheduled run; ``state`` is its new state for the engine of Prefect."""
 
     def __init__(self, state: State[Any]) -> None:
         super().__init__("the run is rescheduled")
@@ -44,7 +44,7 @@ class Rescheduled(Abort):
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """The body of a flow or task whose expected errors are logged as their message, once and without traceback.
+    """The body of a flow or task: the message of an expected error is logged once, without a traceback.
 
     An unexpected error keeps its traceback.
     """
@@ -59,7 +59,7 @@ def plain_errors() -> Iterator[None]:
 
 @contextmanager
 def reschedules() -> Iterator[None]:
-    """The body of a flow: as :func:`plain_errors`, and run again later if it ends with one of the :data:`RETRYABLE`."""
+    """The body of a flow: as :func:`plain_errors`; errors in :data:`RETRYABLE` reschedule the run."""
     try:
         with plain_errors():
             yield
@@ -69,7 +69,7 @@ def reschedules() -> Iterator[None]:
 
 
 def _reschedule(error: Exception) -> None:
-    """Return the run to the server and end it; do nothing without a deployment or an attempt left."""
+    """Return the run to the server and end it; do nothing without a deployment or without attempts."""
     context = FlowRunContext.get()
     if context is None or context.flow_run is None or context.flow_run.deployment_id is None:
         return

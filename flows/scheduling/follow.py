@@ -1,7 +1,7 @@
-"""Follow a source: ingest what is new, then update the runs and their published tables.
+"""Follow a source: ingest new contests, then update the runs and their published tables.
 
-Ingesting, rating and publishing are incremental: each does only what is left to do. To follow a source is to run the
-three in sequence; the next call completes what a crash left undone, and applies corrections made by hand.
+Ingesting, rating and publishing are incremental: each does only the remaining work. A follow runs the three in
+sequence; the next call completes the work after a crash, and applies manual corrections.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Followed:
 
     @property
     def changed(self) -> bool:
-        """Whether anything was out of date."""
+        """Whether the run was out of date."""
         rated = self.rated.rated > 0 or bool(self.rated.why)
         return rated or (self.published is not None and bool(self.published.tables))
 
@@ -84,7 +84,7 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class FollowReport:
-    """The report of a follow: of the source, and of each run; no runs while the data set is empty."""
+    """The reports of the source and of each run; no runs if the data set is empty."""
 
     ingested: SourceReport
     runs: tuple[Followed, ...]
@@ -96,7 +96,7 @@ class FollowReport:
         return self.ingested.changed or any(run.changed for run in self.runs)
 
     def details(self) -> Iterator[str]:
-        """Remarks on the source beside the counts; the next follow may repeat them."""
+        """Remarks on the source besides the counts; the next follow may repeat them."""
         for line in self.ingested.details():
             yield f"data set {self.ingested.dataset}: {line}"
 
@@ -132,16 +132,16 @@ def follow(
     show: Show = unseen,
     **where: Any,
 ) -> FollowReport:
-    """Ingest what is new in a source, and update runs and their published tables.
+    """Ingest new contests of a source, and update runs and their published tables.
 
     Parameters
     ----------
     runs
-        At least one, all over the data set of the source, from
+        At least one, over the data set of the source, from
         :func:`~ranklake.flows.rating.resolve.resolve_runs`.
     where
-        ``since``, ``base_url``, ``path`` and ``file_options``, as :func:`ranklake.flows.ingestion.source_update.update`
-        has them.
+        ``since``, ``base_url``, ``path`` and ``file_options`` of
+        :func:`ranklake.flows.ingestion.source_update.update`.
     publish
         Also publish each run.
     show
@@ -150,9 +150,9 @@ def follow(
     Raises
     ------
     SourceError
-        The source cannot be reached or read, or sent an invalid contest; nothing is rated.
+        The source cannot be reached or read, or has an invalid contest; nothing is rated.
     LakeError
-        A file is damaged, or another writer holds a lease; the steps completed before stay.
+        A file is damaged, or another writer holds a lease; completed steps stay.
     MissingExtraError
         The package for publishing is not installed; nothing is done.
     """

@@ -31,7 +31,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def place(lake: Lake, path: str) -> str:
-    """The address of a path in the lake; a link unless it is on a disk, to which pages cannot link."""
+    """The address of a path in the lake, as a link if the lake is in an object store."""
     uri = lake.uri(path)
     return escape(uri) if lake.local else f"[{escape(uri)}]({quote(uri, safe=':/')})"
 
@@ -40,7 +40,7 @@ def ingested_page(report: SourceReport) -> str:
     """The page of an ingest: counts, and the rejected contests with reasons."""
     counts = [(kind, f"{getattr(report, kind):,}") for kind in ("new", "corrected", "removed", "unchanged")]
     parts = [f"## {escape(report.source)} to {escape(report.dataset)}", table(("contests", "number"), counts)]
-    parts += [f"Compared with the data set before; {escape(message(report.cost()))}."]
+    parts += [f"Compared with the earlier data set; {escape(message(report.cost()))}."]
     if report.rejected:
         left = len(report.rejected) - MOST
         parts += [f"### {len(report.rejected):,} rejected", table(("contest", "why"), report.rejected[:MOST])]
@@ -69,7 +69,7 @@ def best(lake: Lake, run: str, n: int = 20) -> pa.Table:
     Raises
     ------
     LakeError
-        There is no such run, or it has no ratings.
+        The run does not exist or has no ratings.
     """
     latest = f"{layout.published_folder(run)}/{LATEST}"
     if lake.exists(latest):

@@ -62,7 +62,7 @@ def strings(value: Any) -> Iterator[str]:
 # The schedule
 
 
-def test_prefect__file_is_what_prefect_takes() -> None:
+def test_prefect__file_is_valid() -> None:
     PrefectYamlModel.model_validate(PREFECT)
     known = PrefectYamlModel.model_fields["deployments"].annotation
     assert known is not None
@@ -75,7 +75,7 @@ def test_prefect__file_is_what_prefect_takes() -> None:
 
 
 @pytest.mark.parametrize("one", DEPLOYMENTS, ids=lambda one: one["entrypoint"])
-def test_prefect__entry_points_take_the_parameters(one: dict[str, Any]) -> None:
+def test_prefect__entry_points_accept_the_parameters(one: dict[str, Any]) -> None:
     flow = load_flow_from_entrypoint(one["entrypoint"], use_placeholder_flow=False)
     known, needed = set(flow.parameters.properties), set(flow.parameters.required or ())
     assert one["parameters"]["lake"] == "{{ $RANKLAKE_LAKE }}"
@@ -90,7 +90,7 @@ def test_prefect__entry_points_take_the_parameters(one: dict[str, Any]) -> None:
             flow.validate_parameters(given)
 
 
-def test_prefect__a_data_set_is_one_deployment_and_no_other_waits_for_it() -> None:
+def test_prefect__each_data_set_has_its_own_deployment() -> None:
     followed = [one for one in DEPLOYMENTS if one["entrypoint"].endswith(".follow")]
     datasets = [one["parameters"].get("dataset") or one["parameters"]["source"] for one in followed]
     assert len(set(datasets)) == len(datasets) > 1
@@ -103,10 +103,10 @@ def test_prefect__a_data_set_is_one_deployment_and_no_other_waits_for_it() -> No
     assert len(set(names)) == len(names)
 
 
-def test_project__tells_prefect_to_tell_nobody() -> None:
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["prefect"]
-    assert told == {"server": {"analytics_enabled": False}, "telemetry": {"enable_resource_metrics": False}}
-    found = Settings.model_validate(told)
+def test_project__disables_analytics_and_telemetry() -> None:
+    result = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["prefect"]
+    assert result == {"server": {"analytics_enabled": False}, "telemetry": {"enable_resource_metrics": False}}
+    found = Settings.model_validate(result)
     assert found.server.analytics_enabled is False
     assert found.telemetry.enable_resource_metrics is False
 
@@ -120,7 +120,7 @@ def instructions(name: str) -> list[str]:
     return [line.partition(" ")[2] for line in text.splitlines() if line.startswith(f"{name} ")]
 
 
-def test_image__what_is_copied_is_there_and_not_ignored() -> None:
+def test_image__copied_files_exist_and_are_not_ignored() -> None:
     let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     copied = [path for line in instructions("COPY") for path in shlex.split(line)[:-1]]
     assert copied
@@ -132,7 +132,7 @@ def test_image__what_is_copied_is_there_and_not_ignored() -> None:
     assert packages | {"pyproject.toml", project["project"]["readme"]} <= set(copied)
 
 
-def test_image__is_of_a_python_and_of_extras_that_the_project_has() -> None:
+def test_image__has_a_supported_python_and_existing_extras() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["requires-python"] == ">=3.11"
     assert {line.split()[0] for line in instructions("FROM")} == {"python:3.11-slim"}
@@ -142,7 +142,7 @@ def test_image__is_of_a_python_and_of_extras_that_the_project_has() -> None:
     assert {"cluster", "flows", "publish", "s3"} <= held <= project["optional-dependencies"].keys()
 
 
-def test_image__runs_as_nobody_special_and_tells_nobody() -> None:
+def test_image__runs_without_privileges_and_analytics() -> None:
     assert instructions("USER")[-1].isdigit()
     assert int(instructions("USER")[-1]) > 0
     env = dict(word.split("=", 1) for line in instructions("ENV") for word in shlex.split(line))
@@ -163,7 +163,7 @@ SERVICE_KEYS = {
 CONDITIONS = {"service_started", "service_healthy", "service_completed_successfully"}
 
 
-def test_compose__has_the_roles_and_no_key_that_is_none() -> None:
+def test_compose__has_the_roles_and_only_valid_keys() -> None:
     assert {"server", "worker", "postgres", "minio", "dask-scheduler", "dask-worker"} <= SERVICES.keys()
     assert {key for key in COMPOSE if not key.startswith("x-")} == {"name", "services", "volumes"}
     for service in SERVICES.values():
@@ -173,7 +173,7 @@ def test_compose__has_the_roles_and_no_key_that_is_none() -> None:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_compose__whatever_a_service_names_is_declared(name: str) -> None:
+def test_compose__names_of_services_are_declared(name: str) -> None:
     service = SERVICES[name]
     if build := service.get("build"):
         context = ROOT / "deploy" / build["context"]
@@ -196,11 +196,11 @@ def test_compose__whatever_a_service_names_is_declared(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, service in SERVICES.items() if "build" in service])
-def test_compose__commands_are_understood(name: str) -> None:
+def test_compose__commands_are_valid(name: str) -> None:
     check([re.sub(r"\$\{\w+:-(.*?)\}", r"\1", word) for word in SERVICES[name]["command"]])
 
 
-def test_compose__addresses_lead_to_services() -> None:
+def test_compose__addresses_are_those_of_services() -> None:
     hosts = {host for text in strings(SERVICES) for host in re.findall(r"\w://(?:[^@/\s]*@)?([a-z][a-z-]*):\d", text)}
     assert hosts == {"server", "minio", "postgres", "dask-scheduler"}
 
@@ -210,13 +210,13 @@ def test_compose__volumes_are_used() -> None:
     assert COMPOSE["volumes"].keys() <= used
 
 
-def test_compose__what_is_filled_in_is_asked_for_by_the_example() -> None:
+def test_compose__variables_are_in_the_example() -> None:
     asked = set(re.findall(r"^([A-Z_]+)=", (ROOT / "deploy" / "env.example").read_text(), re.MULTILINE))
     filled = {match for text in strings(SERVICES) for match in re.findall(r"\$\{([A-Z_]+)(?!\w)(?!:-[^}])", text)}
     assert filled == asked
 
 
-def test_compose__no_password_is_written_down() -> None:
+def test_compose__has_no_password() -> None:
     for service in SERVICES.values():
         for key, value in service.get("environment", {}).items():
             if SECRET.search(key):
@@ -225,7 +225,7 @@ def test_compose__no_password_is_written_down() -> None:
     assert "deploy/.env" in (ROOT / ".gitignore").read_text().split()
 
 
-def test_compose__prefect_knows_its_settings() -> None:
+def test_compose__settings_of_prefect_exist() -> None:
     for name, service in SERVICES.items():
         for key in service.get("environment", {}):
             if key.startswith("PREFECT_"):
@@ -252,7 +252,7 @@ def _settings(model: Any, prefix: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", [p for p in MANIFESTS if p.stem != "kustomization"], ids=lambda path: path.stem)
-def test_kubernetes__manifests_are_what_the_cluster_takes(path: Path) -> None:
+def test_kubernetes__manifests_are_valid(path: Path) -> None:
     validate = pytest.importorskip("kubernetes_validate", reason="needs the package kubernetes-validate")
     for one in documents(path):
         validate.validate(one, "1.31", strict=True)
@@ -265,7 +265,7 @@ def test_kubernetes__everything_is_applied() -> None:
     assert images == {image["name"] for image in kustomization["images"]}
 
 
-def test_dask__cluster_is_of_pods_that_kubernetes_takes_and_of_commands_there_are() -> None:
+def test_dask__cluster_has_valid_pods_and_commands() -> None:
     """The operator's own kind is known to no schema here, the pods in it are."""
     validate = pytest.importorskip("kubernetes_validate", reason="needs the package kubernetes-validate")
     (cluster,) = documents(ROOT / "deploy" / "dask-cluster.yaml")
@@ -280,11 +280,11 @@ def test_dask__cluster_is_of_pods_that_kubernetes_takes_and_of_commands_there_ar
             assert {mount["name"] for mount in container.get("volumeMounts", ())} <= volumes
 
 
-def test_dask__workers_anywhere_have_the_settings_of_those_started_here() -> None:
+def test_dask__remote_workers_have_the_settings_of_local_ones() -> None:
     (settings,) = documents(ROOT / "deploy" / "dask.yaml")
-    told = settings["distributed"]["nanny"]["pre-spawn-environ"]
+    result = settings["distributed"]["nanny"]["pre-spawn-environ"]
     ours = {name: value for name, value in WORKER_ENVIRON.items() if not name.endswith("_NUM_THREADS")}
-    assert told == ours
+    assert result == ours
     assert "deploy/dask.yaml /etc/dask/ranklake.yaml" in instructions("COPY")
     assert config.get("distributed.nanny.pre-spawn-environ").keys() == WORKER_ENVIRON.keys() - {
         "MALLOC_MMAP_THRESHOLD_"
@@ -301,7 +301,7 @@ PODS = [(path.stem, pod) for path in MANIFESTS for pod in pods(path)]
 
 
 @pytest.mark.parametrize(("name", "pod"), PODS, ids=[name for name, _ in PODS])
-def test_kubernetes__a_pod_names_only_what_is_there(name: str, pod: dict[str, Any]) -> None:
+def test_kubernetes__references_of_a_pod_exist(name: str, pod: dict[str, Any]) -> None:
     (container,) = pod["containers"]
     check([*container["command"], *container.get("args", ())])
     assert pod["securityContext"]["runAsNonRoot"] is True
@@ -348,14 +348,14 @@ def test_kubernetes__services_and_deployments_find_their_pods() -> None:
 
 
 @pytest.mark.parametrize("page", ["deploy/RUNBOOK.md", "deploy/README.md"])
-def test_pages__commands_are_understood(page: str) -> None:
+def test_pages__commands_are_valid(page: str) -> None:
     lines = shell_lines(ROOT / page)
     assert lines
     for line in lines:
         check_shell(line)
 
 
-def test_documents__commands_of_ours_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents__commands_of_ranklake_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "entrants.txt").write_text("ada\n")  # of an example; files must be there to be taken
     parts = [part.strip() for page in PAGES for line in shell_lines(page) for part in line.split("&&")]
@@ -365,7 +365,7 @@ def test_documents__commands_of_ours_are_understood(tmp_path: Path, monkeypatch:
         check_shell(part)
 
 
-def test_pages__timers_are_understood() -> None:
+def test_pages__timers_are_valid() -> None:
     text = (ROOT / "deploy" / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```cron\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines() if not line.startswith("#")]
@@ -376,7 +376,7 @@ def test_pages__timers_are_understood() -> None:
         check_shell(command)
 
 
-def test_runbook__names_deployments_there_are_and_parameters_they_have() -> None:
+def test_runbook__names_existing_deployments_and_parameters() -> None:
     there = {f"{load_flow_from_entrypoint(one['entrypoint']).name}/{one['name']}": one for one in DEPLOYMENTS}
     runs = [line for line in shell_lines(RUNBOOK) if "prefect deployment run" in line]
     assert runs
@@ -416,6 +416,6 @@ def test_runbook__has_an_answer(what: str) -> None:
         "ranklak runs",
     ],
 )
-def test_checks__refuse_what_a_program_would_refuse(line: str) -> None:
+def test_checks__refuse_invalid_commands(line: str) -> None:
     with pytest.raises((AssertionError, FileNotFoundError, click.ClickException, cyclopts.CycloptsError)):
         check_shell(line)

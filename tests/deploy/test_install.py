@@ -61,7 +61,7 @@ def test_packages__are_all_installed() -> None:
 
 
 @pytest.mark.slow
-def test_uninstall__leaves_nothing_and_another_installation_works(tmp_path: Path) -> None:
+def test_uninstall__leaves_no_file_and_another_installation_works(tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True, symlinks=os.name != "nt")
     scripts = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
     python = scripts / ("python.exe" if os.name == "nt" else "python")

@@ -65,17 +65,17 @@ def check_advice(command: str) -> None:
 
 
 @pytest.mark.parametrize(("module", "command"), sorted(set(advised())))
-def test_messages__advise_commands_that_there_are(module: str, command: str) -> None:
+def test_messages__advise_existing_commands(module: str, command: str) -> None:
     check_advice(command)
 
 
-def test_messages__many_are_found() -> None:
+def test_messages__are_found() -> None:
     assert len({command for _, command in advised()}) > 15
 
 
 @pytest.mark.parametrize("sources", [(), ("codeforces",), ("codeforces", "dmoj")], ids=len)
 @pytest.mark.parametrize("path", PATHS)
-def test_way_out__is_a_command_that_there_is(path: str, sources: tuple[str, ...]) -> None:
+def test_remedy__is_an_existing_command(path: str, sources: tuple[str, ...]) -> None:
     said = remedy_for(path, sources)
     commands = COMMAND.findall(said)
     assert commands or "index.json" in path or (path.startswith("d/standings") and not sources)
@@ -83,7 +83,7 @@ def test_way_out__is_a_command_that_there_is(path: str, sources: tuple[str, ...]
         check_advice(command)
 
 
-def test_check_advice__refuses_what_the_program_would_refuse() -> None:
+def test_check_advice__refuses_invalid_commands() -> None:
     for wrong in ("ingest codeforces --rewrite", "mend --run x", "rate --from 3 --rewrite", "compact --run"):
         with pytest.raises((AssertionError, click.UsageError)):
             check_advice(wrong)

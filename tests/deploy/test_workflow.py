@@ -27,7 +27,7 @@ def classified(prefix: str) -> list[str]:
     return [name.removeprefix(prefix) for name in PROJECT["project"]["classifiers"] if name.startswith(prefix)]
 
 
-def test_workflow__runs_every_python_version_and_platform_that_the_project_names() -> None:
+def test_workflow__runs_every_supported_python_version_and_platform() -> None:
     assert MATRIX.keys() == {"os", "python"}
     versions = [name for name in classified("Programming Language :: Python :: ") if re.fullmatch(r"3\.\d+", name)]
     assert MATRIX["python"] == versions
@@ -42,7 +42,7 @@ def test_workflow__runs_every_python_version_and_platform_that_the_project_names
     assert (ROOT / python["cache-dependency-path"]).is_file()
 
 
-def test_workflow__has_the_least_rights_and_ends_what_is_outdated() -> None:
+def test_workflow__has_minimal_rights_and_cancels_outdated_runs() -> None:
     assert WORKFLOW["permissions"] == {"contents": "read"}
     assert "permissions" not in JOB
     assert WORKFLOW["concurrency"]["cancel-in-progress"] is True
@@ -93,7 +93,7 @@ GUARDED = {  # guarded in the test, or only a text or a fake
 }
 
 
-def test_workflow__tests_that_windows_cannot_run_are_known() -> None:
+def test_workflow__lists_tests_that_windows_cannot_run() -> None:
     tests = ROOT / "tests"
     unknown = [
         f"{file}::{function}"
@@ -105,7 +105,7 @@ def test_workflow__tests_that_windows_cannot_run_are_known() -> None:
     assert unknown == []
 
 
-def test_workflow__tests_said_not_to_run_on_windows_are_there() -> None:
+def test_workflow__listed_tests_exist() -> None:
     for name, reason in NOT_ON_WINDOWS.items():
         file, _, function = name.partition("::")
         assert "Windows" in reason

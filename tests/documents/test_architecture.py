@@ -45,7 +45,7 @@ def test_packages__import_downwards(drawn: ModuleType) -> None:
     assert all(drawn.allowed()[package] <= storage for package in storage)
 
 
-def test_packages__are_small_and_say_what_they_are(drawn: ModuleType) -> None:
+def test_packages__are_small_and_described(drawn: ModuleType) -> None:
     paths = drawn.modules()
     sizes = Counter(drawn.package_of(module, paths) for module in paths)
     assert [package for package, size in sizes.items() if size - 1 > MOST_MODULES] == []

@@ -24,7 +24,7 @@ def phases(monkeypatch: pytest.MonkeyPatch) -> Any:
     return phases
 
 
-def test_profile__units_are_those_of_the_rounds(phases: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_profile__counts_the_units_of_the_rounds(phases: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     large, small, n = 3, 4, 1100
     order = np.random.default_rng(7)
     sizes = [n] * large + [5] * small

@@ -96,7 +96,7 @@ def test_contributing__a_site_lists_and_parses(install: Any, monkeypatch: pytest
 
 def test_contributing__a_command_runs(install: Any, lake: Lake) -> None:
     install("flows/cli/commands/count")
-    sections = {"Look": {"count": (".commands.count:count", "Count the contests of a data set.")}}
+    sections = {"Show": {"count": (".commands.count:count", "Count the contests of a data set.")}}
     group = LazyGroup(sections=sections, package="ranklake.flows.cli")
     assert "Count the contests" in CliRunner().invoke(group, ["--help"]).output
     assert CliRunner().invoke(group, ["count", "club", "--lake", lake.url]).output == "2 contests\n"

@@ -49,7 +49,7 @@ def ingest_site(folder: Path, second: str, n_contests: int = 5) -> None:
     run(["ingest", "files", "site", "--dataset", "site", "--lake", "lake"], folder)
 
 
-def test_readme__is_short_and_its_links_lead_somewhere() -> None:
+def test_readme__is_short_and_its_links_exist() -> None:
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 160
     for page in PAGES:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
@@ -80,7 +80,7 @@ def test_readme__prediction_example_prints_chances_and_places() -> None:
     assert "somebody new" in done.stdout
 
 
-def test_readme__experiments_are_those_there_are() -> None:
+def test_readme__experiments_exist() -> None:
     from ranklake.flows.experiments import EXPERIMENTS
 
     section = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def test_readme__experiment_writes_its_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_readme__tables_may_have_columns_of_any_name(tmp_path: Path) -> None:
+def test_readme__tables_may_have_other_column_names(tmp_path: Path) -> None:
     table = pd.DataFrame({"match_id": [7, 7], "player_id": [10, 20], "day": [-86400, -86400], "rank": [1, 2]})
     table.to_parquet(tmp_path / "tennis.parquet")
     (tmp_path / "points.csv").write_text("event,player,points,time\nx,ann,3,15/01/2024\nx,bob,4,15/01/2024\n")
@@ -105,7 +105,7 @@ def test_readme__tables_may_have_columns_of_any_name(tmp_path: Path) -> None:
         assert "1 new" in run(arguments, tmp_path)
 
 
-def test_readme__columns_of_a_table_are_listed_as_it_says(tmp_path: Path) -> None:
+def test_readme__columns_of_a_table_are_listed(tmp_path: Path) -> None:
     rows = ["1,ann,1,2024-01-15", "1,bob,2,2024-01-15", "2,bob,1,2024-02-15", "2,ann,2,2024-02-15"]
     lines = ["contest,player,rank,time,country,score", *(f"{row},DE,9" for row in rows)]
     (tmp_path / "results.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -136,7 +136,7 @@ def test_readme__real_history_leads_to_a_leaderboard_and_a_player(tmp_path: Path
     assert "before Um_nik" in chances
     assert "a round of 6" in places
     drawn = [run(arguments, tmp_path) for arguments in commands("plot player")]
-    assert all("wrote" in told for told in drawn)
+    assert all("wrote" in result for result in drawn)
     assert "'Petr' needs the first place of 3" in needed
     assert "1,194 new" in ingested
     assert "rated 1,194 rounds with 4,259,857 participations" in rated
@@ -145,7 +145,7 @@ def test_readme__real_history_leads_to_a_leaderboard_and_a_player(tmp_path: Path
     assert "complete" in runs
 
 
-def test_readme__systems_are_those_there_are() -> None:
+def test_readme__systems_exist() -> None:
     from ranklake.rating_kernels import SYSTEMS
 
     tables = re.findall(r"^\| name \| what .*?\n\n", TEXT, re.MULTILINE | re.DOTALL)
@@ -154,13 +154,13 @@ def test_readme__systems_are_those_there_are() -> None:
         assert sorted(re.findall(r"^\| `([a-z0-9-]+)` \|", table, re.MULTILINE)) == sorted(SYSTEMS)
 
 
-def test_project__extras_are_those_promised() -> None:
+def test_project__extras_exist() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert {"cluster", "flows", "publish", "report", "all", "test"} <= set(extras)
 
 
 @pytest.mark.slow
-def test_readme__corrections_do_what_it_says(tmp_path: Path) -> None:
+def test_readme__corrections_work(tmp_path: Path) -> None:
     ingest_site(tmp_path, "mallory")
     run(["rate", "--dataset", "site", "--lake", "lake"], tmp_path)
     amended, aliased, removed, predicted, log = (run(arguments, tmp_path) for arguments in commands("amend 2"))
@@ -183,7 +183,7 @@ def test_readme__a_cluster_rates_two_systems(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_readme__a_lake_is_looked_after_as_it_says(tmp_path: Path) -> None:
+def test_readme__maintenance_works(tmp_path: Path) -> None:
     ingest_site(tmp_path, "linus")
     run(["rate", "--dataset", "site", "--lake", "lake"], tmp_path)
     went_on, replaced = (run(each, tmp_path) for each in commands("--replace"))
@@ -191,14 +191,14 @@ def test_readme__a_lake_is_looked_after_as_it_says(tmp_path: Path) -> None:
     assert "kept 0 rounds rated before (other parameters), rated 5" in replaced
     listed, verified, replayed, compacted, deleted = (run(each, tmp_path) for each in commands("ranklake verify"))
     assert "complete" in listed
-    assert "all is well: 1 data set with 5 contests and 15 participations, 1 run with 5 rounds" in verified
+    assert "no problems: 1 data set with 5 contests and 15 participations, 1 run with 5 rounds" in verified
     assert "rounds 0 to 3, computed again, are the same to the bit" in replayed
     assert "data set site: standings files: 1 before, now 1" in compacted
     assert "run site-elo-mmr: deleted" in deleted
 
 
 @pytest.mark.slow
-def test_readme__ratings_are_judged_as_it_says(tmp_path: Path) -> None:
+def test_readme__evaluation_works(tmp_path: Path) -> None:
     run(
         [
             "ingest",
@@ -216,16 +216,16 @@ def test_readme__ratings_are_judged_as_it_says(tmp_path: Path) -> None:
     )
     for system in ("elo-mmr", "elo"):
         run(["rate", "--dataset", "codeforces", "--system", system, "--lake", "lake"], tmp_path)
-    alone, compared, told = (run(arguments, tmp_path) for arguments in commands("evaluate --run"))
+    alone, compared, result = (run(arguments, tmp_path) for arguments in commands("evaluate --run"))
     assert "rounds 1 to 11" in alone
     assert "by players" in compared
     assert re.search(r"everyone.*rounds 0 to 11.*difference to the best", compared, re.DOTALL)
-    assert json.loads(told)["rounds"] == 12
+    assert json.loads(result)["rounds"] == 12
     assert len(pd.read_parquet(tmp_path / "scores.parquet")) == 3 * 12
 
 
 @pytest.mark.slow
-def test_readme__a_run_is_exported_as_it_says(tmp_path: Path) -> None:
+def test_readme__export_works(tmp_path: Path) -> None:
     ingest_site(tmp_path, "linus")
     run(["rate", "--dataset", "site", "--run", "codeforces-elo-mmr", "--lake", "lake"], tmp_path)
     ratings, piped, board = (run(arguments, tmp_path) for arguments in commands("--what leaderboard --output"))
@@ -237,7 +237,7 @@ def test_readme__a_run_is_exported_as_it_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_readme__hyperparameters_are_found_as_it_says(tmp_path: Path) -> None:
+def test_readme__search_works(tmp_path: Path) -> None:
     size = ["--set", "n_rounds=60", "--set", "participants=12", "--set", "n_players=30"]
     run(["ingest", "synthetic", "--preset", "synth-sm", *size, "--dataset", "codeforces", "--lake", "lake"], tmp_path)
     for arguments, trials in zip(commands("search --dataset"), (100, 20, 40), strict=True):
@@ -248,7 +248,7 @@ def test_readme__hyperparameters_are_found_as_it_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_readme__a_site_is_followed_as_it_says(tmp_path: Path) -> None:
+def test_readme__follow_works(tmp_path: Path) -> None:
     ingest, rate, normalise = commands("normalise --source")
     with serving() as server:
         site = FakeCodeforces(server)
@@ -260,7 +260,7 @@ def test_readme__a_site_is_followed_as_it_says(tmp_path: Path) -> None:
     assert "1 unchanged contest; no requests" in run(normalise, tmp_path)
 
 
-def test_readme__sites_are_those_there_are() -> None:
+def test_readme__sites_exist() -> None:
     (table,) = re.findall(r"^\| site \| what .*?\n\n", TEXT, re.MULTILINE | re.DOTALL)
     assert re.findall(r"^\| `([a-z]+)` \|", table, re.MULTILINE) == [*SITES, "kaggle"]
 

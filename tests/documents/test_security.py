@@ -50,13 +50,13 @@ LIMITS = rows("Limits")
 
 
 @pytest.mark.parametrize("row", LIMITS, ids=[row[2].strip("`") for row in LIMITS])
-def test_limits__are_those_of_the_code(row: list[str]) -> None:
-    _, told, path, _ = row
+def test_limits__equal_the_constants(row: list[str]) -> None:
+    _, result, path, _ = row
     found = constant(path.strip("`"))
     if callable(found):  # a rule with a test of its own
         assert found in (check_run_name,)
     else:
-        assert value(told) == found
+        assert value(result) == found
 
 
 def test_limits__names_have_a_hundred_characters() -> None:
@@ -84,7 +84,7 @@ def test_limits__has_every_bound_of_the_code() -> None:
     assert len(listed) == len(LIMITS)
 
 
-def test_page__names_tests_that_are_there_and_links_that_lead_somewhere() -> None:
+def test_page__names_existing_tests_and_links() -> None:
     paths = [path for row in rows("How it is tested") for path in re.findall(r"`([^`]+)`", row[2])]
     assert len(paths) >= 8
     for path in paths:

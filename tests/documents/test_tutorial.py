@@ -33,7 +33,7 @@ def run_line(line: str, folder: Path) -> str:
 
 
 @pytest.mark.slow
-def test_tutorial__leads_from_a_table_to_a_page(tmp_path: Path) -> None:
+def test_tutorial__ends_with_a_page(tmp_path: Path) -> None:
     pytest.importorskip("deltalake", reason="the extra publish is not installed")
     pytest.importorskip("matplotlib", reason="the extra report is not installed")
     (table,) = blocks_of(TEXT, "csv")

@@ -128,7 +128,7 @@ def arrive_late(
     lake, context = Lake.open(url), (step.command, number, ended)
     assert what_counts(url) == before, context
     assert all(same_tables(published(url)[name], table) for name, table in tables.items()), context
-    assert command_server.done("verify", "--lake", url).out.startswith("all is well"), (
+    assert command_server.done("verify", "--lake", url).out.startswith("no problems"), (
         context
     )  # the proxy is in this process
     assert OUT in Dataset.open(lake, "games").log().disqualified["16"], context

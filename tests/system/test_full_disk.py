@@ -60,7 +60,7 @@ def old(lake: Path) -> int:
 
 def assert_sound_without_notes(invoke: Command, lake: Path) -> None:
     result = invoke("verify", "--lake", lake)
-    assert (result.code, result.err, result.out.startswith("all is well")) == (0, "", True), result
+    assert (result.code, result.err, result.out.startswith("no problems")) == (0, "", True), result
 
 
 def assert_has_remedy(message: str) -> None:
@@ -215,4 +215,4 @@ def test_full_disk__from_any_operation_on_a_deletion_succeeds(
         ended = command_server.run(*command, at=at, how="full")
         assert ended.code == 0, ended.err
         assert Run.names(Lake.open(lake)) == []
-        assert command_server.done("verify", "--lake", str(lake)).out == "all is well: the lake is empty\n"
+        assert command_server.done("verify", "--lake", str(lake)).out == "no problems: the lake is empty\n"

@@ -195,7 +195,7 @@ def test_rate__interrupted_keeps_committed_rounds_and_reports_it(lake: Path, und
         with rating(lake, before=DIE.format(write=write, how="done", signal="SIGINT")) as process:
             out, err = process.communicate(timeout=TIMEOUT)
         assert (process.returncode, out) == (1, b"")
-        assert err.decode().strip() == "interrupted; what was committed stays, the same command goes on from there"
+        assert err.decode().strip() == "interrupted; committed data stay, and the same command continues"
         assert assert_valid_prefix(lake, undisturbed) > 0
         assert list((lake / "runs").rglob(".tmp-*")) == []
     kept = Run.open(Lake.open(lake), "run").segments().stop_round

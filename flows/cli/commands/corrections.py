@@ -37,7 +37,7 @@ why_option = click.option("--why", default="", metavar="TEXT", help="The reason,
 @why_option
 @lake_option
 def remove(contests: tuple[str, ...], dataset: str, why: str, lake: LakeAddress) -> None:
-    """Take contests out of a data set.
+    """Remove contests from a data set.
 
     The next update from a source that still has a contest adds it again. `ranklake rate --run RUN --exclude CONTEST`
     skips it permanently.
@@ -61,8 +61,8 @@ def remove(contests: tuple[str, ...], dataset: str, why: str, lake: LakeAddress)
 def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why: str, lake: LakeAddress) -> None:
     """Disqualify players of a contest in retrospect; without --remove, list the corrections of the contest.
 
-    The players below move up. The disqualification stays in force when the source corrects the contest; a player who is
-    no longer in the standings then is no error.
+    The players below move up. The disqualification stays in force when the source corrects the contest, also if the
+    source has removed the player.
     """
     if not handles:
         with usage():
@@ -75,14 +75,14 @@ def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why:
             if undo:
                 ingest.reinstate(contest, handle, why)
             elif not ingest.disqualify(contest, handle, why):
-                print_line(f"contest {contest}: {handle!r} is out already")
+                print_line(f"contest {contest}: {handle!r} is already disqualified")
     _print_changes(lake, dataset, ingest)
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[OLD NEW]")
-@click.option("--since", type=TIME, help="When the player gave up the old name, UTC; later "
-              "contests belong to its next owner. By default the old name always meant this player.")  # fmt: skip
+@click.option("--since", type=TIME, help="Time of the change of name, UTC; OLD in later "
+              "contests is another player. By default OLD is always this player.")  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List the aliases.")
 @dataset_option
 @why_option
@@ -92,9 +92,9 @@ def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str
     """Record that player OLD is now called NEW: one history, under NEW."""
     with usage():
         if len(names) != (0 if listing else 2):
-            raise ValueError("give an old and a new name, or --list alone")
+            raise ValueError("give an old and a new name, or --list")
         if listing and (since is not None or why):
-            raise ValueError("--list goes alone")
+            raise ValueError("--list takes no other arguments")
     if listing:
         from ..terminal.show import log_table
 
@@ -106,7 +106,7 @@ def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str
     with _changing(lake, dataset) as ingest:
         known = ingest.alias(old, new, since, why)
     if not known:
-        print_line(f"{old!r} is {new!r} already")
+        print_line(f"{old!r} is already an alias of {new!r}")
     _print_changes(lake, dataset, ingest)
 
 
@@ -148,7 +148,7 @@ def _open(lake: LakeAddress, dataset: str) -> Dataset:
 
 
 def _changing(lake: LakeAddress, dataset: str) -> AbstractContextManager[Ingest]:
-    """A data set that must be there, to be changed in full or not at all."""
+    """Open a transaction on an existing data set."""
     from ranklake.storage import Dataset
 
     return Dataset.ingest(_open(lake, dataset).lake, dataset, on_wait=print_wait)
@@ -162,7 +162,7 @@ def _print_changes(lake: LakeAddress, dataset: str, ingest: Ingest) -> None:
 
 
 def _print_freshness(lake: LakeAddress, dataset: str) -> None:
-    """Which runs no longer hold, each with the command that rates them again."""
+    """Print the runs that are out of date, each with the command that rates it again."""
     from ranklake.storage import Run
 
     opened = lake.open()
@@ -177,9 +177,9 @@ def _list_amendments(dataset: Dataset, contest: str) -> None:
     ids = dataset.contests.column("contest_id").to_pylist()
     entries = [entry for entry in dataset.log().entries if entry.contest_id == contest]
     if not entries and contest not in ids:
-        raise LakeError(f"no contest {contest!r} in data set {dataset.name}, and nothing on record about it")
+        raise LakeError(f"no contest {contest!r} in data set {dataset.name}, and no corrections of it")
     if not entries:
-        print_line(f"contest {contest}: nothing on record")
+        print_line(f"contest {contest}: no corrections")
         return
     states = [_state(dataset.log(), entry) for entry in entries]
     if contest in ids:
@@ -194,4 +194,4 @@ def _list_amendments(dataset: Dataset, contest: str) -> None:
 def _state(log: Log, entry: Entry) -> str:
     if entry.kind not in ("disqualify", "alias"):
         return ""
-    return "in force" if log.in_force(entry) else "taken back"
+    return "in force" if log.in_force(entry) else "undone"

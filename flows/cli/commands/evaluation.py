@@ -39,22 +39,27 @@ FILTERS = ("everyone", "experienced", "top100")
 @click.option("--skip-share", type=click.FloatRange(0.0, 1.0, max_open=True),
               help="Share of the rounds at the start that is not scored, as 0.1.")  # fmt: skip
 @click.option("--by", "breakdowns", multiple=True, type=click.Choice(BREAKDOWNS),
-              help="Also a table by year, by participants, by rounds played before, or the EloSRM tables of log2 rank "
-              "errors; repeatable.")  # fmt: skip
+              help="Also show a table by year, number of participants or earlier rounds, or the EloSRM tables of log2 "
+              "rank errors; repeatable.")  # fmt: skip
 @click.option(
     "--filter",
     "chosen",
     multiple=True,
     type=click.Choice(FILTERS),
-    help="The group that is scored, a table each; repeatable. By default all for one run, everyone for several.",
+    help="The group that is scored, one table each; repeatable. By default all for one run, everyone for several.",
 )
-@click.option("--pairs", is_flag=True, help="Also how many rounds each run predicts better than each other run.")
+@click.option(
+    "--pairs", is_flag=True, help="Also show the share of rounds that one run predicts better, for every pair of runs."
+)
 @click.option("--scale", type=click.FloatRange(min=0.0, min_open=True), default=400.0, show_default=True,
               help="Rating difference at odds of ten to one, for log2 rank error and cross-entropy.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
-              help="json has everything, in full precision.")  # fmt: skip
+              help="json has all values in full precision.")  # fmt: skip
 @click.option(
-    "--output", metavar="FILE.parquet", type=click.Path(dir_okay=False), help="Write every round's scores there."
+    "--output",
+    metavar="FILE.parquet",
+    type=click.Path(dir_okay=False),
+    help="Write the scores of every round.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
 @wide_option
@@ -92,7 +97,7 @@ def evaluate(
 
     with usage():
         if repeated := sorted({run for run in runs if runs.count(run) > 1}):
-            raise ValueError(f"--run {repeated[0]} is given twice; compare it with another")
+            raise ValueError(f"--run {repeated[0]} is given twice; give different runs")
         if skip_rounds is not None and skip_share is not None:
             raise ValueError("--skip-rounds and --skip-share exclude each other; give one")
         if output is not None and not os.path.isdir(os.path.dirname(output) or "."):
@@ -153,7 +158,7 @@ def evaluate(
 @dataset_option
 @click.option("--system", default="elo-mmr", show_default=True, help="Rating system.")
 @click.option("--train-share", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), default=0.1,
-              show_default=True, help="Part of the contests to tune on; the rest is for the test.")  # fmt: skip
+              show_default=True, help="Share of the contests for training; the others are for the test.")  # fmt: skip
 @click.option("--metric", type=click.Choice(["pair_inversion", "rank_deviation", "rank_information"]),
               default="pair_inversion", show_default=True, help="The metric to optimise.")  # fmt: skip
 @click.option("--filter", "players", type=click.Choice(["everyone", "experienced", "top100"]), default="experienced",
@@ -162,8 +167,8 @@ def evaluate(
               help="A full grid, random draws, or proposals by Optuna.")  # fmt: skip
 @click.option("--trials", type=click.IntRange(min=1), help="Number of trials; of a grid, a random sample of this size.")
 @click.option("--space", multiple=True, metavar="KEY=SPEC", help="Values a,b,c or a range lo:hi[:log], for a grid "
-              "lo:hi[:log]:COUNT; repeatable. By default the grid of the Elo-MMR paper, or our own.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+              "lo:hi[:log]:COUNT; repeatable. By default the grid of the Elo-MMR paper, or a fixed one.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the proposals.")
 @click.option("--prune", is_flag=True, help="Stop trials early that are worse than half of the others.")
 @click.option(
     "--best", type=click.IntRange(min=1), default=3, show_default=True, help="Number of results to test and print."
@@ -199,11 +204,11 @@ def search(
     summary = (
         f"search {config.name}: {len(report.trials):,} trials, {report.n_new:,} of them now in {report.seconds:.1f} s"
     )
-    summary += f"; {stopped:,} given up" if stopped else ""
+    summary += f"; {stopped:,} pruned" if stopped else ""
     summary += f"; {len(failed):,} failed, the first with: {failed[0].error}" if failed else ""
     print_line(summary)
     if not report.best:
-        raise ArithmeticError("no trial came to an end; search another --space")
+        raise ArithmeticError("no trial was completed; search another --space")
     words = [word for pair in report.best[0].settings.items() for word in ("--set", "=".join(pair))]
     print_line(
         shlex.join(["ranklake", "rate", "--dataset", dataset, "--system", config.system, *words, "--lake", lake])

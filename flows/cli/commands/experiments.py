@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 __all__ = ["experiment"]
 
-_SYNTHETIC = "paper"  # the preset that stands in where no data are given
+_SYNTHETIC = "paper"  # the preset for experiments without data
 
 
 @click.command()
 @click.argument("name", required=False)
 @click.option("--list", "listing", is_flag=True, help="List the experiments.")
 @click.option("--data", "paths", multiple=True, metavar="PATH", help="A history as `ingest files` reads it: folder, "
-              "archive or table; its name is the data set's. Repeatable.")  # fmt: skip
+              "archive or table; its file name names the data set. Repeatable.")  # fmt: skip
 @table_options
-@click.option("--dataset", "datasets", multiple=True, help="Of the lake; repeatable, by default all.")
+@click.option("--dataset", "datasets", multiple=True, help="A data set of the lake; repeatable. By default all.")
 @click.option("--lake", type=LAKE, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all random draws.")
 @wide_option
 @click.option("-o", "--output", default="experiments", show_default=True, type=click.Path(file_okay=False),
-              metavar="DIR", help="Folder of the report: a page, and its numbers as Parquet.")  # fmt: skip
+              metavar="DIR", help="Folder for the report: an HTML page, and its tables as Parquet.")  # fmt: skip
 def experiment(
     name: str | None,
     listing: bool,
@@ -46,10 +46,10 @@ def experiment(
     output: str,
     **choices: Any,
 ) -> None:
-    """Reproduce an experiment of the papers and report it beside the printed values; needs the extra `report`.
+    """Reproduce an experiment of the papers, with the printed values; needs the extra `report`.
 
-    Histories come from files (--data), from a lake (--lake, --dataset) or both; where an experiment can do with a
-    made-up one, none is needed.
+    Histories come from files (--data), from a lake (--lake, --dataset) or both. Some experiments use a synthetic
+    history by default.
     """
     from pathlib import Path
 
@@ -60,7 +60,7 @@ def experiment(
     if listing:
         with usage():
             if name is not None:
-                raise ValueError("--list goes alone")
+                raise ValueError("--list takes no other arguments")
         _list()
         return
     with usage():
@@ -72,7 +72,7 @@ def experiment(
         if missing is not None:
             raise ValueError(f"--data: there is no {str(missing)!r}")
         if datasets and lake is None:
-            raise ValueError("--dataset names a data set of a lake: which --lake?")
+            raise ValueError("--dataset needs --lake")
     need("jinja2", "report", "an experiment's report")
     need("matplotlib", "report", "an experiment's report")
     histories = _histories(found, files, datasets, lake, seed, options)
@@ -80,7 +80,7 @@ def experiment(
     from ...experiments.render import write_report
     from ...plotting.figures import drawing
 
-    Path(output).mkdir(parents=True, exist_ok=True)  # where it cannot be written to, better known now
+    Path(output).mkdir(parents=True, exist_ok=True)  # fails before the work if it cannot be written to
     with drawing("an experiment's report"), _step_progress(name) as update:
         report = found.run(ExperimentContext(histories, seed, update))
     used = (
@@ -101,9 +101,9 @@ def _list() -> None:
     table = new_table({"experiment": WHOLE, "what it shows": TEXT, "source": TEXT, "data": TEXT}, ("source",))
     inputs = {
         "none": "none",
-        "optional": "none, and given",
-        "instead": "given, else made up",
-        "beside": "made up, and given",
+        "optional": "none, or given",
+        "instead": "given, else synthetic",
+        "beside": "synthetic, and given",
         "given": "given",
     }
     for name in EXPERIMENTS:
@@ -120,12 +120,12 @@ def _histories(
     seed: int,
     options: ReadOptions,
 ) -> list[History]:
-    """What the experiment is to be made on.
+    """The histories of an experiment.
 
     Raises
     ------
     ValueError, LakeError
-        There is none where one is needed, two have the same name, or one has too few contests.
+        A needed history is missing, two have the same name, or one has too few contests.
     """
     from ranklake.storage import Dataset
 
@@ -134,7 +134,7 @@ def _histories(
     if found.data == "none":
         with usage():
             if files or datasets:
-                raise ValueError(f"experiment {found.name} uses no data: leave --data and --dataset out")
+                raise ValueError(f"experiment {found.name} uses no data: omit --data and --dataset")
         return []
     opened = None if lake is None else lake.open()
     chosen = list(datasets) if datasets or opened is None or files else Dataset.names(opened)
@@ -156,7 +156,7 @@ def _histories(
         for one in histories:
             if len(one.rounds) < found.least:
                 raise ValueError(
-                    f"experiment {found.name} needs at least {found.least:,} contests that tell players apart; "
+                    f"experiment {found.name} needs at least {found.least:,} rated contests; "
                     f"data set {one.name} has {len(one.rounds):,}"
                 )
             found.check(one)

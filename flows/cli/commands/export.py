@@ -33,11 +33,11 @@ _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson":
 @click.command()
 @run_option
 @click.option("--what", type=click.Choice(["ratings", "leaderboard"]), required=True,
-              help="ratings: a row a participation; leaderboard: a row a player.")  # fmt: skip
+              help="ratings: one row a participation; leaderboard: one row a player.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["csv", "parquet", "jsonl"]),
-              help="By default as the name of FILE ends, else csv.")  # fmt: skip
+              help="By default from the extension of FILE, else csv.")  # fmt: skip
 @click.option("-o", "--output", default="-", show_default=True, metavar="FILE",
-              help="Where the rows go; - is the standard output.")  # fmt: skip
+              help="File to write; - is the standard output.")  # fmt: skip
 @safe_option
 @deviations_option
 @titles_option
@@ -54,7 +54,7 @@ def export(
 ) -> None:
     """Export the ratings or the leaderboard of a run as one file, in full precision.
 
-    The columns are those of the published tables. The file appears when it is complete.
+    The columns are those of the published tables. FILE is replaced when the export is complete.
     """
     from ...publication.export import atomic_file, export_rows, write_export
 
@@ -62,7 +62,7 @@ def export(
     with usage():
         check_safe(safe, form)
         if output == "-" and form == "parquet" and sys.stdout.isatty():
-            raise ValueError("Parquet is not for a terminal; give --output FILE, or pipe it into a program")
+            raise ValueError("cannot write Parquet to a terminal; give --output FILE, or a pipe")
         if output != "-" and Path(output).is_dir():
             raise ValueError(f"--output {output} is a folder; name a file in it")
         if output != "-" and not Path(output).absolute().parent.is_dir():
@@ -72,7 +72,7 @@ def export(
         try:
             write_export(rows, what, form, sys.stdout.buffer, safe=safe)
             sys.stdout.buffer.flush()
-        except BrokenPipeError:  # the reader has seen enough
+        except BrokenPipeError:  # the reader has closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     with progress("exporting", "rows") as update, atomic_file(Path(output)) as file:

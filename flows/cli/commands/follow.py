@@ -23,21 +23,21 @@ __all__ = ["follow"]
 
 
 @click.command()
-@click.option("--source", "sources", required=True, multiple=True, metavar="SOURCE", help="A site as `ranklake ingest "
-              "--help` lists them, kaggle, or files. Repeatable: each goes into the data set of its name.")  # fmt: skip
-@click.option("--path", metavar="PATH", help="Of files: folder, archive or table, as for `ingest files`; of kaggle: "
-              "the folder. What did not change since the last time is not read.")  # fmt: skip
+@click.option("--source", "sources", required=True, multiple=True, metavar="SOURCE", help="A site of `ranklake ingest "
+              "--help`, kaggle, or files. Repeatable; each source has a data set of its name.")  # fmt: skip
+@click.option("--path", metavar="PATH", help="For files: folder, archive or table, as for `ingest files`; for kaggle: "
+              "the folder. Unchanged files are not read again.")  # fmt: skip
 @click.option("--dataset", help="Name of the data set; by default the source's.")
-@click.option("--run", "names", multiple=True, metavar="RUN", help="A run to keep up to date, by default the one that "
-              "`rate` would make; one that is there goes on as it is. Repeatable.")  # fmt: skip
-@click.option("--system", help="Rating system of the run; elo-mmr for a new one.")
+@click.option("--run", "names", multiple=True, metavar="RUN", help="Name of the run; repeatable. By default that "
+              "of `rate`. An existing run keeps its configuration.")  # fmt: skip
+@click.option("--system", help="Rating system of the run; by default elo-mmr for a new run.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A hyperparameter; repeatable.")
 @replace_option
-@click.option("--since", metavar="TIME", help="Ask only for contests that ended then or later, UTC.")
-@click.option("--base-url", metavar="URL", help="Another address of the source.")
+@click.option("--since", metavar="TIME", help="Request only contests that ended at this time or later, UTC.")
+@click.option("--base-url", metavar="URL", help="Address of a mirror of the source.")
 @click.option("--no-publish", is_flag=True, help="Do not publish.")
 @click.option("--every", type=SPAN, help="Repeat at this interval, as 90s, 15m, 1h or 1d, until "
-              "Ctrl-C; an error is logged, and tried again the next time.")  # fmt: skip
+              "Ctrl-C. Errors are logged; the next pass tries again.")  # fmt: skip
 @file_options
 @engine_options
 @lake_option
@@ -61,7 +61,8 @@ def follow(
 ) -> None:
     """Ingest new contests of a source, rate them, and publish the ratings; finished work is not repeated.
 
-    An error of one source does not stop the others. Exit code 1: one of them failed; with --every, 0 when stopped.
+    An error of one source does not stop the others. The exit code is 1 if a source failed; with --every, it is 0 when
+    stopped.
     """
     from ranklake.storage import MissingError
 
@@ -75,7 +76,7 @@ def follow(
     sources = tuple(dict.fromkeys(sources))
     with usage():  # before anything is written
         if len(sources) > 1 and (path or dataset or names or base_url):
-            raise ValueError("--path, --dataset, --run and --base-url go with one --source; give a command for each")
+            raise ValueError("--path, --dataset, --run and --base-url need a single --source; use a command for each")
         for source in sources:
             check_source(source, **where)
         if dataset is None and FILES in sources:
@@ -105,7 +106,7 @@ def follow(
 
 
 def _follow_once(sources: Sequence[str], follow_source: Callable[[str], FollowReport]) -> bool:
-    """Follow each source once; whether all succeeded. The error of a single source is raised instead."""
+    """Follow each source once, and return whether all succeeded. The error of a single source is raised."""
     succeeded = True
     for _, result in _results(sources, follow_source):
         if not isinstance(result, Exception):
@@ -120,11 +121,11 @@ def _follow_once(sources: Sequence[str], follow_source: Callable[[str], FollowRe
 
 
 def _follow_repeatedly(sources: Sequence[str], follow_source: Callable[[str], FollowReport], seconds: int) -> None:
-    """Follow each source every so many seconds, until Ctrl-C or a termination signal.
+    """Follow each source at an interval, until Ctrl-C or a termination signal.
 
     A pass that changes nothing logs one line a source. Each detail is logged once.
     """
-    stopped = "stopped; what was committed stays"
+    stopped = "stopped; committed data stay"
     logged: dict[str, set[str]] = {source: set() for source in sources}
     try:
         # containers and service managers send SIGTERM; Windows has Ctrl-Break instead

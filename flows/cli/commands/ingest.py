@@ -1,4 +1,4 @@
-"""Commands that bring contests into the lake: from files, from a generator, from sites."""
+"""Commands that ingest contests from files, a generator and sites."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ingest", "normalise"]
 
 rewrite_option = click.option(
-    "--rewrite", is_flag=True, help="Write contests again even if they are unchanged: mends damaged standings."
+    "--rewrite", is_flag=True, help="Write contests again even if they are unchanged; repairs damaged standings."
 )
 
 
@@ -35,9 +35,9 @@ def site_options(command: Callable[..., None]) -> Callable[..., None]:
 
 _SITE_OPTIONS = (
     click.option("--dataset", type=DATASET, help="Name of the data set; by default the site's."),
-    click.option("--since", metavar="TIME", help="Ask only for contests that ended then or later; takes nothing out."),
-    click.option("--base-url", metavar="URL", help="Where the site is, for a mirror or a test."),
-    click.option("--again", is_flag=True, help="Ask also for what is there. By default a contest is asked for again "
+    click.option("--since", metavar="TIME", help="Request only contests that ended then or later; older ones stay."),
+    click.option("--base-url", metavar="URL", help="Address of a mirror of the site."),
+    click.option("--again", is_flag=True, help="Request stored contests again. By default a contest is requested again "
                  "when its age has doubled, in its first thirty days."),
     steal_option,
     lake_option,
@@ -46,7 +46,7 @@ _SITE_OPTIONS = (
 
 @click.group()
 def ingest() -> None:
-    """Bring contests into the lake; contests that are there already and unchanged stay as they are."""
+    """Ingest contests into the lake; unchanged contests are not written again."""
 
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -60,13 +60,13 @@ _FILE_OPTIONS = (
     click.option(
         "--order",
         type=click.Choice(["number", "time", "given"]),
-        help="What comes first is rated first: by file number (default for folders and archives), as given (default "
-        "for tables), or by time: then all the data set is kept in order of time, whatever was in it before.",
+        help="Order of rating: by file number (default for folders and archives), as given (default for tables), or "
+        "by time, for all contests of the data set.",
     ),
     click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
-                 help="At a contest with a fault: stop and ingest nothing, or leave it out and list it."),
+                 help="For an invalid contest: stop and ingest nothing, or skip and list it."),
     click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one."),
-    click.option("--mirror", is_flag=True, help="Take contests out of the data set that are not in PATH."),
+    click.option("--mirror", is_flag=True, help="Remove contests from the data set that are not in PATH."),
 )  # fmt: skip
 
 
@@ -98,10 +98,10 @@ def ingest_files(
       -               a table from standard input
 
     A table needs the columns contest, player and one of rank (1 is best),
-    score (more is better), or lo and hi (first and last place of the tie
+    score (higher is better), or lo and hi (first and last place of the tie
     group, from 0); equal ranks or scores tie. It may have time (or
     time_seconds), weight, perf_ceiling, name (or contest_name) and url. Other
-    columns are ignored; a line lists what was used.
+    columns are ignored; a line lists the columns in use.
 
     \b
     Examples:
@@ -128,7 +128,7 @@ def ingest_files(
 
 @ingest.command("synthetic", short_help="Generate a history of players with known skills.")
 @click.option("--preset", required=True, help="paper, paper-quarter, synth-sm or synth-la.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the history.")
 @click.option("--dataset", type=DATASET, help="Name of the data set; by default the preset's.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the preset, as n_rounds=100.")
 @rewrite_option
@@ -143,7 +143,7 @@ def ingest_synthetic(
     rewrite: bool,
     steal: bool,
 ) -> None:
-    """Ingest a synthetic history of players whose true skills are known; the same seed gives the same contests."""
+    """Ingest a synthetic history of players with known skills; the same seed gives the same contests."""
     from ...common.settings import convert_fields, parse_settings
     from ...sources.base import IngestReport, filter_contests
     from ...sources.synthetic import PRESETS, generate
@@ -163,8 +163,8 @@ def ingest_synthetic(
 def ingest_codeforces(**choices: Any) -> None:
     """Ingest the rated rounds of Codeforces.
 
-    The first time every contest is asked for once, at the site's pace of two seconds a request: about an hour. It can
-    be interrupted and goes on where it stopped. Rounds of teams are left out.
+    The first call requests every contest, one every two seconds, which takes about an hour. After an interrupt, the
+    same command continues. Rounds of teams are skipped.
     """
     _ingest_site("codeforces", **choices)
 
@@ -174,7 +174,7 @@ def ingest_codeforces(**choices: Any) -> None:
 def ingest_ctftime(**choices: Any) -> None:
     """Ingest the events of CTFtime: the results of each year, and the names of teams, 300 a request.
 
-    Teams are known by their ids. Of teams that share a name, all but the first have their id behind it.
+    Teams are identified by their ids. If teams have the same name, the id is appended to all but the first.
     """
     _ingest_site("ctftime", **choices)
 
@@ -184,7 +184,7 @@ def ingest_ctftime(**choices: Any) -> None:
 def ingest_topcoder(**choices: Any) -> None:
     """Ingest the rounds of TopCoder from the files of its data feed, which is closed.
 
-    --base-url is the folder, or an address, of dd_round_list.xml and dd_round_results_rd=ROUND.xml. Each division of a
+    --base-url is the folder or address of dd_round_list.xml and dd_round_results_rd=ROUND.xml. Each division of a
     round is a contest.
     """
     _ingest_site("topcoder", **choices)
@@ -193,14 +193,14 @@ def ingest_topcoder(**choices: Any) -> None:
 @ingest.command("atcoder", short_help="Ingest the rated contests of AtCoder.")
 @site_options
 def ingest_atcoder(**choices: Any) -> None:
-    """Ingest the rated contests of AtCoder, marathons (AHC) left out."""
+    """Ingest the rated contests of AtCoder, without marathons (AHC)."""
     _ingest_site("atcoder", **choices)
 
 
 @ingest.command("dmoj", short_help="Ingest the rated contests of DMOJ or a similar site.")
 @site_options
 def ingest_dmoj(**choices: Any) -> None:
-    """Ingest the rated contests of DMOJ, or of another site of its make (--base-url)."""
+    """Ingest the rated contests of DMOJ, or of another site with its software (--base-url)."""
     _ingest_site("dmoj", **choices)
 
 
@@ -210,9 +210,9 @@ def ingest_dmoj(**choices: Any) -> None:
 @click.option("--swiss", "swisses", multiple=True, metavar="ID", help="This swiss tournament; repeatable.")
 @site_options
 def ingest_lichess(**choices: Any) -> None:
-    """Ingest tournaments of lichess: those named, or else the arenas that ended a short while ago.
+    """Ingest the named tournaments of lichess; without names, arenas that ended recently.
 
-    An access token is taken from RANKLAKE_LICHESS_TOKEN.
+    The environment variable RANKLAKE_LICHESS_TOKEN may have an access token.
     """
     _ingest_site("lichess", **choices)
 
@@ -221,13 +221,13 @@ def ingest_lichess(**choices: Any) -> None:
 @click.option("--base-url", required=True, metavar="FOLDER", help="Folder of Competitions.csv, Teams.csv, "
               "TeamMemberships.csv and Users.csv.")  # fmt: skip
 @click.option("--dataset", type=DATASET, default="kaggle", show_default=True, help="Name of the data set.")
-@click.option("--since", metavar="TIME", help="Only competitions that ended then or later; takes nothing out.")
+@click.option("--since", metavar="TIME", help="Only competitions that ended at this time or later; older ones stay.")
 @steal_option
 @lake_option
 def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, lake: LakeAddress) -> None:
     """Ingest the competitions of Kaggle from the files of the "Meta Kaggle" set.
 
-    The private leaderboard counts; every member of a team has its rank.
+    The ranks are those of the private leaderboard; every member of a team has the rank of the team.
     """
     from pathlib import Path
 
@@ -255,7 +255,7 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
 
 
 @click.command()
-@click.option("--source", required=True, help="Name of the site, as `ranklake ingest` has it.")
+@click.option("--source", required=True, help="Name of the site, as in `ranklake ingest`.")
 @click.option("--dataset", type=DATASET, help="Name of the data set; by default the site's.")
 @rewrite_option
 @steal_option
@@ -319,4 +319,4 @@ def _ingest(
     kinds = ("new", "corrected", "removed", "unchanged")
     counts = counted({kind: getattr(taken, kind) for kind in kinds}, "contest")
     counts += f"; {taken.moved:,} of them moved" if taken.moved else ""
-    print_line(f"data set {dataset}: {counts or 'nothing came in'}")
+    print_line(f"data set {dataset}: {counts or 'no contests'}")

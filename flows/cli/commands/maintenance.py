@@ -66,7 +66,7 @@ def runs(form: str, lake: LakeAddress) -> None:
 def verify(run: str | None, dataset: str | None, replay: str | None, lake: LakeAddress) -> None:
     """Check everything; report each problem in one line, with its remedy.
 
-    The exit code is 1 if there is a problem. Published tables are checked, too; tables older than the run are a note.
+    The exit code is 1 if there is a problem. Published tables are checked too; tables older than the run are noted.
     """
     from ranklake.storage import Run
 
@@ -88,13 +88,13 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: LakeA
                 raise ValueError(f"run {run} has rounds 0 to {stop - 1}, got --replay {replay}")
         with open_engine() as engine:
             n_problems = _print_each(compute_again(verifier.lake, run, first, last, engine))
-        again = f"; rounds {first} to {last}, computed again, are the same to the bit"
+        again = f"; rounds {first} to {last}, computed again, have the same bits"
     for note in verifier.notes:
         print_line(f"note: {note}", err=True)
     if n_problems:
         print_line(f"{count(n_problems, 'problem')} in {verifier.line()}", err=True)
         sys.exit(1)
-    print_line(f"all is well: {verifier.line()}{again}")
+    print_line(f"no problems: {verifier.line()}{again}")
 
 
 @click.command()
@@ -104,10 +104,10 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: LakeA
 @steal_option
 @lake_option
 def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: LakeAddress) -> None:
-    """Merge small files into larger ones; readers are not disturbed.
+    """Merge small files into larger ones; readers can continue.
 
-    The merged files stay until the next commit, for processes that still read them. Snapshots that are damaged or of no
-    more use are removed.
+    The merged files stay until the next commit, for processes that still read them. Damaged and unused snapshots are
+    removed.
     """
     from ...maintenance.compact import Compaction
     from ...maintenance.compact import compact as compact_lake
@@ -164,9 +164,9 @@ def delete(
     with usage():
         _check_one(run, dataset)
         if run is None and dataset is None:
-            raise ValueError("name a run or data set with --run or --dataset")
+            raise ValueError("give --run or --dataset")
         if run is not None and with_runs:
-            raise ValueError("--with-runs goes with --dataset")
+            raise ValueError("--with-runs needs --dataset")
     opened = lake.open()
     if dataset is not None and not with_runs:
         check_no_runs(opened, dataset)
@@ -180,7 +180,7 @@ def delete(
     to_delete = [part for part in parts if part]
     if not to_delete:
         what = f"run {run!r}" if run is not None else f"data set {dataset!r}"
-        raise LakeError(f"no {what} in {lake}, nor anything left of one; `ranklake runs` lists what there is")
+        raise LakeError(f"no {what} in {lake}, and no rest of a deletion; `ranklake runs` lists data sets and runs")
     _confirm(to_delete, yes)
     for name in runs:
         delete_run(opened, name, with_published, steal=steal, on_wait=print_wait)
@@ -206,7 +206,7 @@ def _check_one(run: str | None, dataset: str | None) -> None:
 
 
 def _parse_rounds(run: str | None, text: str) -> tuple[int, int | None]:
-    """First and last round of ``A:B``; either end may be left out."""
+    """First and last round of ``A:B``; both ends are optional."""
     found = re.fullmatch("([0-9]*):([0-9]*)", text)
     if run is None:
         raise ValueError("--replay needs --run")
@@ -231,7 +231,7 @@ def _confirm(to_delete: list[str], yes: bool) -> None:
     if yes:
         return
     try:
-        sure = click.confirm("Delete this for good?", err=True)
+        sure = click.confirm("Delete these permanently?", err=True)
     except click.Abort:
         remedy = "Use --yes to skip the question"
         raise LakeError(f"cannot ask for confirmation without a terminal; nothing was deleted. {remedy}") from None

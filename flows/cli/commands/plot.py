@@ -1,4 +1,4 @@
-"""The commands that draw players' histories and the distribution of ratings."""
+"""Commands that draw histories of players and the distribution of ratings."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def plot() -> None:
 def player(
     handles: tuple[str, ...], run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
 ) -> None:
-    """Draw the ratings of players over time, with their uncertainty, over the titles' colours."""
+    """Draw the ratings of players over time, with their uncertainty and the colours of the titles."""
     from ...plotting.plots import MOST_PLAYERS, players_figure
 
     with usage():
@@ -84,7 +84,7 @@ def distribution(run: str, output: str, deviations: float | None, titles: Titles
 
 
 def _write(lake: LakeAddress, run: str, output: str, draw: Callable[[], Figure]) -> None:
-    """Check all arguments, then draw, and write the file in one piece."""
+    """Check all arguments, draw, and write the file at once."""
     from pathlib import Path
 
     from ...plotting.figures import check_path, drawing, encode

@@ -33,16 +33,20 @@ _LADDER = 25  # maximum number of places in a table
 @click.command()
 @click.argument("handles", nargs=-1, metavar="[HANDLE]...")
 @run_option
-@click.option("--field", type=click.File(encoding="utf-8"), help="More entrants, one handle a line; - is stdin.")
+@click.option(
+    "--field",
+    type=click.File(encoding="utf-8"),
+    help="File of further entrants, one handle a line; - is stdin.",
+)
 @click.option("--newcomers", type=click.IntRange(min=0), default=0, help="Number of further entrants without a rating.")
 @click.option("--of", "player", metavar="HANDLE", help="Show this entrant's rating after each place.")
 @click.option("--target", type=FINITE, metavar="RATING", help="Show the place that --of needs for this rating.")
 @click.option("--pairs", is_flag=True, help="Show the chances of every pair, one row a pair.")
-@click.option("--time", "time_seconds", type=TIME, help="When the round ends, UTC; by default "
-              "when the last one did.")  # fmt: skip
-@click.option("--weight", type=float, default=1.0, show_default=True, help="How much the round counts.")
+@click.option("--time", "time_seconds", type=TIME, help="End of the round, UTC; by default the end "
+              "of the last rated round.")  # fmt: skip
+@click.option("--weight", type=float, default=1.0, show_default=True, help="Weight of the round.")
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
-              help="csv and json have full precision, and every place.")  # fmt: skip
+              help="csv and json have full precision and all places.")  # fmt: skip
 @safe_option
 @deviations_option
 @wide_option
@@ -62,7 +66,7 @@ def predict(
     deviations: float | None,
     lake: LakeAddress,
 ) -> None:
-    """Predict the result of a future round from a run's ratings and its system's own model.
+    """Predict the result of a future round from a run's ratings and its system's model.
 
     With --of, show the rating of a player after each place, with the others in the order of their ratings. With
     --target, show the place that the player needs. A tie counts half in a chance.
@@ -86,7 +90,7 @@ def predict(
         if player is not None and player not in named:
             named.append(player)
         if len(named) + newcomers < 2:
-            raise ValueError("name at least two entrants, as arguments, in a --field FILE or as --newcomers N")
+            raise ValueError("give at least two entrants: as arguments, by --field FILE or by --newcomers N")
         opened = lake.open()
         print_freshness(opened, run)
         prediction, names = predict_run(opened, run, named, newcomers, time_seconds, weight, deviations)
@@ -143,7 +147,7 @@ def _print_places(prediction: Prediction, player: str, target: float | None, for
             else:
                 best = prediction.outcomes(player, [1])["rating"].iloc[0]
                 most = prediction.format.rating(best)
-                answer = f"does not come to a rating of {target:g} in this round: the first place leads to {most}"
+                answer = f"cannot reach a rating of {target:g} in this round: the first place gives {most}"
             print_line(f"{player!r} {answer}")
             return
         places = np.array([] if needed is None else [needed], dtype=np.int64)

@@ -26,7 +26,7 @@ __all__ = ["publish"]
 @click.command()
 @run_option
 @deviations_option
-@click.option("--maintain", is_flag=True, help="Also merge small files, and remove old ones after a week.")
+@click.option("--maintain", is_flag=True, help="Also merge small files, and remove files unused for a week.")
 @click.option(
     "--afresh", "rebuild", is_flag=True, help="First delete the published tables of the run; repairs damaged tables."
 )
@@ -42,7 +42,8 @@ def publish(
     steal: bool,
     lake: LakeAddress,
 ) -> None:
-    """Publish a run as tables that any data tool reads: leaderboard, ratings, players, contests."""
+    """Publish a run as tables for other programs: leaderboard, ratings, players, contests."""
+
     from ...publication.publish import publish as publish_run
 
     opened = lake.open()

@@ -43,15 +43,15 @@ __all__ = ["rate"]
 @click.option("--max-rounds", type=click.IntRange(min=0), help="Rate only this number of contests from the start.")
 @click.option(
     "--keep-uninformative/--skip-uninformative", "keep_uninformative", default=None,
-    help="Rate every contest, or skip those of three or more in which all tie, and of one.  [default: by the system]",
+    help="Rate every contest, or skip contests of one participant and ties of three or more.  [default: by the system]",
 )  # fmt: skip
 @click.option("--exclude", multiple=True, metavar="CONTEST", help="Skip this contest from now on; repeatable.")
 @click.option("--include", multiple=True, metavar="CONTEST", help="Remove an exclusion; repeatable.")
 @click.option("--from", "start", type=click.IntRange(min=0), metavar="ROUND",
               help="Rate again from this round on, even if nothing changed.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Print what would be rated again and why; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the rounds that would be rated, and why; write nothing.")
 @click.option("--titles", type=TITLES,
-              help="Record the titles of the run's players in the run; auto removes the record.")  # fmt: skip
+              help="Store the titles of the run; auto removes them.")  # fmt: skip
 @steal_option
 @lake_option
 def rate(

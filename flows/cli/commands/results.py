@@ -79,7 +79,8 @@ def leaderboard(
 def player(
     handle: str, run: str, form: str, safe: bool, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
 ) -> None:
-    """Show every rated round of one player, in order; an alias leads to the current name."""
+    """Show every rated round of one player, in order; HANDLE may be an alias."""
+
     from ...results.players import player_history
 
     with usage():

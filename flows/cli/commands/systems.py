@@ -19,9 +19,9 @@ __all__ = ["systems"]
 @click.argument("name", required=False)
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def systems(name: str | None, form: str) -> None:
-    """List the rating systems; with NAME the hyperparameters of one, as `rate --set` takes them.
+    """List the rating systems; with NAME, list the hyperparameters of one system, for `rate --set`.
 
-    Each hyperparameter has its default, its range or choices, its unit and what it means.
+    Each hyperparameter has a default, a range or choices, a unit and a meaning.
     """
     from ranklake.rating_kernels import SYSTEMS
 
@@ -48,7 +48,7 @@ def _list(every: list[Description]) -> None:
 
     table = Table(caption="`ranklake systems NAME` lists the hyperparameters of one")
     table.add_column("system", no_wrap=True)
-    table.add_column("what it is")
+    table.add_column("description")
     for one in every:
         table.add_row(one.name, one.text)
     print_table(table)

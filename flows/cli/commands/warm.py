@@ -1,4 +1,4 @@
-"""The command that compiles kernels ahead of the first run, for images and machines of a cluster."""
+"""The command that compiles kernels before the first run, for images and machines of a cluster."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["warm"]
 @click.command()
 @click.argument("systems", nargs=-1, metavar="[SYSTEM]...")
 def warm(systems: tuple[str, ...]) -> None:
-    """Compile the kernels of rating systems now (by default of all), so that no later command has to.
+    """Compile the kernels of rating systems, by default of all; later commands load the compiled kernels.
 
-    They are kept in the user's cache folder, or in the folder that NUMBA_CACHE_DIR names.
+    The kernels are stored in the user's cache folder, or in the folder NUMBA_CACHE_DIR.
     """
     from ranklake.rating_kernels import SYSTEMS
     from ranklake.rating_kernels.core import cache_folder
@@ -31,7 +31,7 @@ def warm(systems: tuple[str, ...]) -> None:
     missing = [part for part in parts if not is_warm(part)]
     folder = cache_folder.folders()[1]
     if missing and folder is None:
-        raise OSError("no folder for compiled kernels can be written to; set NUMBA_CACHE_DIR to one")
+        raise OSError("no writable folder for compiled kernels; set NUMBA_CACHE_DIR to one")
     with progress("compiling", "kernels") as update:
 
         def on_compile(systems: Sequence[str], kernels: int) -> None:
@@ -40,5 +40,5 @@ def warm(systems: tuple[str, ...]) -> None:
         seconds = compile_parts(missing, on_compile)
     done = {part.partition(".")[0] for part in missing}
     for name in [*names, SCORES, SMOOTHING]:
-        print_line(f"{name}: {'compiled' if name in done else 'was compiled before'}")
-    print_line(f"{len(done)} compiled in {seconds:.1f} s; kept in {folder or cache_folder.folders()[0][0]}")
+        print_line(f"{name}: {'compiled' if name in done else 'compiled before'}")
+    print_line(f"{len(done)} compiled in {seconds:.1f} s; stored in {folder or cache_folder.folders()[0][0]}")

@@ -1,1 +1,1 @@
-"""What a person sees: options, tables, messages, progress."""
+"""Options and output of the commands: tables, messages, progress."""

@@ -1,4 +1,4 @@
-"""Output of errors and log lines: escaped and bounded like everything that is printed."""
+"""Output of errors and log lines, escaped and of limited length like all output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["escape_logs", "print_traceback", "print_usage"]
 
 def print_usage(error: click.UsageError) -> None:
     """Print a usage error, with click's lines about the usage."""
-    error.message = message(error.message)  # type: ignore[misc]  # line breaks in it are not click's
+    error.message = message(error.message)  # type: ignore[misc]  # escapes line breaks of the message only
     text = io.StringIO()
     error.show(text)
     for line in text.getvalue().removesuffix("\n").split("\n"):
@@ -31,7 +31,7 @@ def print_traceback(error: BaseException) -> None:
 
 
 def escape_logs() -> None:
-    """Escape the lines of a log that has no handler too: Python writes them to stderr as they are."""
+    """Escape log lines also without a handler: Python would write them to stderr unchanged."""
     import logging
 
     class Visible(logging.Formatter):

@@ -42,7 +42,7 @@ class _LakeType(_ParamType):
 
 
 class _NameType(_ParamType):
-    """A name that a folder of the lake can have."""
+    """A valid name of a run or data set."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -69,14 +69,14 @@ class _TimeType(_ParamType):
 
 
 class _SpanType(_ParamType):
-    """A span of time, as seconds."""
+    """A duration, as seconds."""
 
     name = "span"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         match = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", value)
         if match is None:
-            self.fail(f"must be a span of time as 90s, 15m, 1h or 1d, got {value!r}")
+            self.fail(f"must be a duration as 90s, 15m, 1h or 1d, got {value!r}")
         return int(match[1]) * _SECONDS[match[2]]
 
 
@@ -95,7 +95,10 @@ class _FiniteType(_ParamType):
 class _TitlesType(_ParamType):
     """Titles by name or from a file."""
 
-    name = "auto|codeforces|none|FILE"
+    name = "titles"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return "auto|codeforces|none|FILE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TitlesChoice:
         from ...common.title_files import parse_titles

@@ -1,4 +1,4 @@
-"""Tables for people on a terminal: rounded, aligned, coloured by title."""
+"""Tables of results for a terminal: rounded, aligned, coloured by title."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ __all__ = [
     "runs_tables",
 ]
 
-_MATRIX_NAME = 10  # cells of a name above the chances against it
+_MATRIX_NAME = 10  # width of a name as the heading of a column of chances
 
 
 def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Table:
-    """The first rows of a leaderboard of ``n_players``; a run without titles has no column of them."""
+    """The first rows of a leaderboard of ``n_players``; without titles, the table has no title column."""
     titled = ("title",) if form.titles else ()
     columns = {"place": NUMBER, "rating": NUMBER, **dict.fromkeys(titled, WHOLE), "handle": NAME}
     columns |= dict.fromkeys(("mu", "sigma", "rounds", "last", "highest"), NUMBER)
@@ -93,7 +93,7 @@ def entrants_table(prediction: Prediction, matrix: int) -> Table:
     columns |= dict.fromkeys(("mu", "sigma", "rounds"), NUMBER)
     matrix_columns = [Text("before ").append_text(name) for name in names] if few else []
     hide = ("sigma", "mu", "rounds", *(heading.plain for heading in reversed(matrix_columns)))
-    caption = "chances to finish before each of the others" if few else f"{len(rows):,} entrants"
+    caption = "chance to finish before each other entrant" if few else f"{len(rows):,} entrants"
     table = new_table(columns, hide, caption=caption)
     for heading in matrix_columns:
         table.add_column(heading, max_width=_MATRIX_NAME, **NUMBER)
@@ -199,7 +199,7 @@ def _number(count: int | None) -> str:
 
 
 def _percent(chance: float) -> str:
-    """A chance, never rounded to certainty."""
+    """A chance in percent; values near 0 and 1 are not rounded to 0 % and 100 %."""
     return "> 99.9 %" if chance > 0.999 else "< 0.1 %" if chance < 0.001 else f"{chance:.1%}".replace("%", " %")
 
 
@@ -208,5 +208,5 @@ def _day(time_seconds: int | None) -> str:
         return ""
     try:
         return utc(time_seconds).date().isoformat()
-    except OverflowError:  # a time beyond the calendar stays a number
+    except OverflowError:  # a time outside the calendar is shown as a number
         return str(time_seconds)

@@ -1,4 +1,4 @@
-"""Tables of scores for people on a terminal."""
+"""Tables of scores for a terminal."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def scores_table(found: Evaluation, filters: Sequence[str]) -> Table:
 
 
 def comparison_table(found: Sequence[Evaluation], filter: str) -> Table:
-    """Several runs: a row a run, below each value its difference to the best with the confidence interval."""
+    """Several runs: one row a run; below each value, its difference to the best run with the confidence interval."""
     weights = {int(one.filters[filter].weight.sum()) for one in found}
     alike = len(weights) == 1
     title = f"{filter}{f', {weights.pop():,} participations' if alike else ''}: {_rounds(found[0])}"
@@ -80,7 +80,7 @@ def comparison_table(found: Sequence[Evaluation], filter: str) -> Table:
 
 
 def breakdown_tables(found: Evaluation, breakdowns: Sequence[str], filters: Sequence[str]) -> Iterator[Table]:
-    """The breakdowns asked for, each under every filter."""
+    """The requested breakdowns, each under every filter."""
     for breakdown in (name for name in BREAKDOWNS if name in breakdowns):
         if breakdown == "rank-error":
             yield _rank_errors(found)
@@ -99,7 +99,7 @@ def win_table(one: str, other: str, rates: Sequence[WinRate], filter: str) -> Ta
     """How often one run is better than another, under one filter."""
     columns = {"rounds": WHOLE, "number": NUMBER} | {_NAMES[metric].removesuffix(" %"): NUMBER for metric in METRICS}
     hide = [_NAMES[metric].removesuffix(" %") for metric in _HIDE]
-    title = f"{filter}: % of rounds that {one} predicted better than {other}; equal ones count half"
+    title = f"{filter}: % of rounds that {one} predicted better than {other}; equal rounds count half"
     table = new_table(columns, hide, title=title)
     by_class: dict[str, dict[str, WinRate]] = {}
     for rate in rates:
@@ -112,7 +112,7 @@ def win_table(one: str, other: str, rates: Sequence[WinRate], filter: str) -> Ta
 
 
 def search_table(report: SearchReport, metric: str) -> Table:
-    """The best of a search, with their scores on the training rounds and on the others."""
+    """The best trials of a search, with their scores in training and test."""
     share = f"tuned on the first {report.n_train:,} of {report.n_contests:,} contests, tested on the others"
     columns = {"": NUMBER, "hyperparameters": TEXT}
     shown = ("pair_inversion", "rank_deviation", *(() if metric in _PERCENT else (metric,)))
@@ -136,9 +136,9 @@ def _scores(title: str, head: str, rows: Mapping[str, Mapping[str, Any]], captio
 
 
 def _rank_errors(found: Evaluation) -> Table:
-    columns = {"rounds, this one counted": WHOLE}
+    columns = {"rounds, current included": WHOLE}
     columns |= dict.fromkeys(("participations", "mean change", "mean P", "mean E"), NUMBER)
-    table = new_table(columns, title=f"{found.run}, log2 rank errors of everybody, newcomers included")
+    table = new_table(columns, title=f"{found.run}, log2 rank errors of all players, newcomers included")
     for row in found.rank_errors():
         if row.participations:
             table.add_row(

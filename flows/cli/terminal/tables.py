@@ -1,14 +1,14 @@
-"""Tables that fit a terminal: numbers are never folded or cut, columns of less interest are hidden instead.
+"""Tables that fit a terminal: numbers are never wrapped or cut; less important columns are hidden instead.
 
-A column's attributes say what may happen to it. They are rich's own, so that any table of rich's can be fitted.
+The attributes of a column determine how it may shrink. They are those of rich, so that any table of rich can be fitted.
 
-    NUMBER   aligned to the right, whole
-    WHOLE    whole: dates, kinds
-    NAME     shortened with an ellipsis where room is short
+    NUMBER   aligned to the right, never shortened
+    WHOLE    never shortened: dates, kinds
+    NAME     shortened with an ellipsis
     TEXT     wrapped between words
 
-A heading is wrapped between words; a word is shortened beyond the column's ``max_width``, which is of use for names.
-No line of a cell is wider than ``LONGEST_CELL`` columns of :mod:`.text`, not even where a table is shown in full.
+A heading is wrapped between words; a word longer than the column's ``max_width`` is shortened. No line of a cell is
+wider than ``LONGEST_CELL`` columns of :mod:`.text`, also in a table that is shown in full.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ WHOLE: Kind = {"no_wrap": True, "overflow": "crop"}
 NAME: Kind = {"no_wrap": True, "overflow": "ellipsis"}
 TEXT: Kind = {"overflow": "fold"}
 
-_NAME_WIDTH, _TEXT_WIDTH = 16, 20  # cells that a shortened name and a wrapped text keep before columns are hidden
-_LEAST = 4  # cells they keep in any case
-_HEAD_WORD = 16  # cells of a heading's longest word beyond which it is shortened
-_LIKE = str.maketrans({"↑": "^", "↓": "v", "±": "+-", "…": "..."})  # for output that is not Unicode
+_NAME_WIDTH, _TEXT_WIDTH = 16, 20  # minimum width of names and texts before columns are hidden
+_LEAST = 4  # minimum width in any case
+_HEAD_WORD = 16  # longest word of a heading that is not shortened
+_LIKE = str.maketrans({"↑": "^", "↓": "v", "±": "+-", "…": "..."})  # for an output encoding other than Unicode
 
 
 class FittedTable(Table):
-    """A table of rich's that says which columns to hide first.
+    """A table of rich with columns that may be hidden.
 
     Attributes
     ----------
     hide : sequence of str
-        Headings, the first to be hidden first; a column that is not among them stays as long as the terminal has room.
+        Headings in the order of hiding; other columns are hidden last.
     """
 
     hide: Sequence[str] = ()
 
 
 def new_table(columns: Mapping[str, Kind], hide: Sequence[str] = (), **more: Any) -> FittedTable:
-    """An empty table with these columns by heading; ``more`` is for rich's ``Table``."""
+    """An empty table with columns by heading; ``more`` is passed to rich's ``Table``."""
     table = FittedTable(**{"title_justify": "left", "caption_justify": "left"} | more)
     table.hide = hide
     for name, kind in columns.items():
@@ -60,12 +60,12 @@ def new_table(columns: Mapping[str, Kind], hide: Sequence[str] = (), **more: Any
 
 
 def print_fitted(table: Table, wide: bool = False) -> None:
-    """Print a table: on a terminal as wide as that, elsewhere or with ``wide`` with every column in full."""
+    """Print a table: fitted to a terminal; elsewhere, or with ``wide``, with every column in full."""
     console = Console(emoji=False)
     _make_plain(table)
     if console.options.ascii_only:  # any encoding but UTF
         _to_encoding(table, console.encoding)
-    if wide or not console.is_terminal or console.options.ascii_only:  # an ellipsis is not in ASCII
+    if wide or not console.is_terminal or console.options.ascii_only:  # ASCII has no ellipsis
         for column in table.columns:
             column.width, column.max_width, column.no_wrap = _natural(column), None, True
         width = sum(column.width or 0 for column in table.columns) + _frame(len(table.columns))
@@ -80,12 +80,12 @@ def print_fitted(table: Table, wide: bool = False) -> None:
 
 
 def fit(table: Table, width: int) -> list[str]:
-    """Make a table fit into ``width`` cells; the headings of the columns it no longer has."""
+    """Fit a table into ``width`` cells; return the headings of the hidden columns."""
     columns, hidden = list(table.columns), []
 
     def drop(column: Column) -> None:
         columns.remove(column)
-        if any(map(_width, column.cells)):  # what is empty is not missed
+        if any(map(_width, column.cells)):  # an empty column is hidden without a note
             hidden.append(_plain(column.header))
 
     def fits(comfortable: bool) -> bool:
@@ -107,13 +107,13 @@ def fit(table: Table, width: int) -> list[str]:
 
 
 def _spread(columns: Sequence[Column], room: int, comfortable: bool) -> None:
-    """Give every column its width: what it needs, then names and texts what is left, then headings."""
+    """Set the widths: the minimum of each column, then names and texts, then headings."""
     widths = [_least(column, comfortable) for column in columns]
     room -= sum(widths)
     lacks = [_natural(column) - width for column, width in zip(columns, widths, strict=True)]
     for at in sorted(range(len(columns)), key=lambda at: (_is_whole(columns[at]), lacks[at])):
         more = max(0, min(lacks[at], room))
-        more = 0 if _is_whole(columns[at]) and more < lacks[at] else more  # a heading is on one line, or it is not
+        more = 0 if _is_whole(columns[at]) and more < lacks[at] else more  # part of a line does not help a heading
         widths[at] += more
         room -= more
     for column, width in zip(columns, widths, strict=True):
@@ -134,7 +134,7 @@ def _head_lines(header: Text, width: int) -> Iterator[Text]:
 
 
 def _head_words(header: Text) -> list[Text]:
-    """Its words; one of a single sign, such as % or an arrow, stays with the word before."""
+    """The words of a heading; a single sign, such as % or an arrow, is kept with the word before."""
     words: list[Text] = []
     for word in header.split(" "):
         if words and len(word) == 1:
@@ -149,7 +149,7 @@ def _as_text(cell: Any) -> Text:
 
 
 def _least(column: Column, comfortable: bool) -> int:
-    """The cells that a column cannot do without."""
+    """The minimum width of a column."""
     head = min(max(word.cell_len for word in _head_words(_as_text(column.header))), column.max_width or _HEAD_WORD)
     longest = max(map(_width, column.cells), default=0)
     if _is_whole(column):
@@ -161,7 +161,7 @@ def _least(column: Column, comfortable: bool) -> int:
 
 
 def _natural(column: Column) -> int:
-    """The cells that a column takes where there is room."""
+    """The width of a column without a limit."""
     return max(_width(column.header), max(map(_width, column.cells), default=0))
 
 
@@ -184,9 +184,9 @@ def _plain(cell: Any) -> str:
 
 
 def _make_plain(table: Table) -> None:
-    """Take every cell for the text that it is: no markup, nothing invisible, and of bounded width.
+    """Make every cell plain text: no markup, no invisible characters, and of limited width.
 
-    A line break in a cell that comes from outside is escaped where the cell is made: see :func:`.text.cell`.
+    Line breaks in text from outside are escaped when the cell is made: see :func:`.text.cell`.
     """
 
     def shown(text: Any) -> Text:
@@ -202,7 +202,7 @@ def _make_plain(table: Table) -> None:
 
 
 def _to_encoding(table: Table, encoding: str) -> None:
-    """Replace what the output's encoding cannot hold: our own signs by like ones, others by their code."""
+    """Replace characters that the output's encoding lacks: our signs by similar ones, others by their code."""
 
     def held(cell: Any) -> Text:
         text = _plain(cell).translate(_LIKE).encode(encoding, "backslashreplace").decode(encoding)

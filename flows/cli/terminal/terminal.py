@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-SWITCH_SECONDS = 2e-4  # kernels and writes are short: their threads should not wait 5 ms for the interpreter
+SWITCH_SECONDS = 2e-4  # instead of Python's 5 ms, as kernels and writes are short
 _WIDE = "ranklake.wide"  # key of the context: whether --wide was given
 
 lake_option = click.option(
@@ -56,9 +56,9 @@ lake_option = click.option(
 )
 dataset_option = click.option("--dataset", type=DATASET, required=True, help="Name of the data set in the lake.")
 _ENGINE = (
-    click.option("--engine", help="serial, threads or dask: the same ratings to the bit.  [default: threads]"),
+    click.option("--engine", help="serial, threads or dask; all give the same ratings.  [default: threads]"),
     click.option("--workers", type=click.IntRange(min=1),
-                 help="Threads, or with dask processes; by default one a core."),
+                 help="Threads, or processes for dask; by default one for each core."),
     click.option("--scheduler", metavar="ADDRESS", help="Rate on the Dask cluster of this scheduler, tls://host:8786."),
 )  # fmt: skip
 steal_option = click.option("--steal", is_flag=True, help="Take over the lease of a writer that is certainly dead.")
@@ -69,7 +69,7 @@ run_option = click.option("--run", type=RUN, required=True, help="Name of the ru
 
 
 def engine_options(command: F) -> F:
-    """The options of the engine: ``engine, workers, scheduler``, as :func:`.engines.factory.open_engine` takes them."""
+    """The options ``engine, workers, scheduler`` for :func:`.engines.factory.open_engine`."""
     for option in reversed(_ENGINE):
         command = option(command)
     return command
@@ -84,29 +84,29 @@ wide_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_wide,
-    help="Show every column in full, however narrow the terminal is; of a cell at most 200 columns.",
+    help="Show all columns in full on any terminal; cells are cut at 200 columns.",
 )
 safe_option = click.option(
-    "--safe", is_flag=True, help="With csv: put an apostrophe before text that a spreadsheet takes for a formula."
+    "--safe", is_flag=True, help="With csv: put an apostrophe before text that a spreadsheet would read as a formula."
 )
 
 
 titles_option = click.option(
     "--titles",
     type=TITLES,
-    help="Titles and their colours; FILE is .json or .csv with name, minimum, colour. By default those recorded by "
-    "`rate --titles`, else Codeforces' for contests from there.",
+    help="Titles and their colours; FILE is .json or .csv with name, minimum, colour. By default those of "
+    "`rate --titles`, else Codeforces' titles for contests from Codeforces.",
 )
 deviations_option = click.option(
     "--deviations",
     type=FINITE,
-    help="The rating shown is mu - DEVIATIONS (sigma - its limit); by default as the system has it, mostly 3.",
+    help="The display rating is mu - DEVIATIONS (sigma - its limit); by default that of the system, mostly 3.",
 )
 
 
 @contextmanager
 def usage() -> Iterator[None]:
-    """A ``ValueError`` in this block is a wrong use of the command: exit code 2."""
+    """Report a ``ValueError`` in this block as wrong use of the command, with exit code 2."""
     try:
         yield
     except ValueError as error:
@@ -115,7 +115,7 @@ def usage() -> Iterator[None]:
 
 @contextmanager
 def progress(what: str, units: str = "contests") -> Iterator[Callable[[int, int | None, str], None]]:
-    """A function that shows the progress of long work: a bar on a terminal, a line now and then in a log."""
+    """A function that shows the progress of long work: a bar on a terminal, lines in a log."""
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -138,7 +138,7 @@ def progress(what: str, units: str = "contests") -> Iterator[Callable[[int, int 
 def write_utf8() -> None:
     """Write UTF-8 with plain line ends to files and pipes on every platform; a terminal keeps its encoding.
 
-    Characters that a terminal does not have are spelled out. An encoding set by ``PYTHONIOENCODING`` stays.
+    Characters that the terminal's encoding lacks are escaped. An encoding set by ``PYTHONIOENCODING`` stays.
     """
     if "PYTHONIOENCODING" in os.environ:
         return
@@ -165,7 +165,7 @@ def print_wait(by: LeaseHolder) -> None:
 
 
 def print_table(table: Any) -> None:
-    """A table of rich's, made to fit the terminal; in full elsewhere, and for a command with ``--wide``."""
+    """Print a table of rich, fitted to the terminal; in full elsewhere, or with ``--wide``."""
     from .tables import print_fitted
 
     context = click.get_current_context(silent=True)
@@ -173,16 +173,16 @@ def print_table(table: Any) -> None:
 
 
 def print_line(line: str, err: bool = False) -> None:
-    """Print one line on stdout or stderr, with control characters escaped and of bounded length.
+    """Print one line on stdout or stderr, with control characters escaped and of limited length.
 
-    Everything that a command prints goes through this function, :func:`print_table`, :func:`write_rows` or
+    All output of commands goes through this function, :func:`print_table`, :func:`write_rows` or
     :func:`write_json`.
     """
     click.echo(message(line), err=err)
 
 
 def check_safe(safe: bool, form: str) -> None:
-    """Refuse ``--safe`` where it has no effect.
+    """Refuse ``--safe`` for other formats than CSV.
 
     Raises
     ------
@@ -194,10 +194,10 @@ def check_safe(safe: bool, form: str) -> None:
 
 
 def write_rows(table: pa.Table, form: str, safe: bool = False) -> None:
-    """A table for other programs: ``csv`` or ``json``, in full precision; NaN and infinity are null, in CSV nothing.
+    """Write a table as ``csv`` or ``json``, in full precision; NaN and infinity are null, or empty in CSV.
 
-    On a terminal, control characters are escaped: in JSON the values stay the same, in CSV the escapes are for reading.
-    ``safe`` marks the cells of CSV that a spreadsheet would take for formulas.
+    On a terminal, control characters are escaped; the values of JSON stay the same. ``safe`` escapes the cells of CSV
+    that a spreadsheet would read as formulas.
     """
     from ...common.finite import finite_rows
 
@@ -213,7 +213,7 @@ def write_rows(table: pa.Table, form: str, safe: bool = False) -> None:
 
 
 def write_json(value: Any, indent: int | None = None) -> None:
-    """A value as JSON on stdout, with a line end; on a terminal, control characters are escaped."""
+    """Write a value as JSON to stdout, with a line end; on a terminal, control characters are escaped."""
     if sys.stdout.isatty():
         sys.stdout.write(json_visible(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)))
     else:

@@ -1,4 +1,4 @@
-"""The command line: what it prints, how it ends, and what it says when something is wrong."""
+"""The command line: output, exit codes and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TIMEOUT = 120.0
 COMMANDS = [(), ("ingest",), ("ingest", "files"), ("ingest", "synthetic"), ("rate",), ("leaderboard",), ("player",)]
 COMMANDS += [("runs",), ("evaluate",), ("search",), ("export",)]
 COMMANDS += [("predict",), ("plot",), ("plot", "player"), ("plot", "distribution"), ("experiment",)]
-FOLDER = "FOLDER"  # stands for one that is there
+FOLDER = "FOLDER"  # replaced by an existing folder
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def frame_of(contests: list[Contest]) -> pd.DataFrame:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("flag", ["--help", "-h"])
-def test_help__tells_usage_of_every_command(invoke: Command, command: tuple[str, ...], flag: str) -> None:
+def test_help__prints_the_usage_of_every_command(invoke: Command, command: tuple[str, ...], flag: str) -> None:
     answer = invoke(*command, flag)
     assert (answer.code, answer.err) == (0, "")
     assert answer.out.startswith("Usage: ")
@@ -66,7 +66,7 @@ def test_help__tells_usage_of_every_command(invoke: Command, command: tuple[str,
     assert max(map(len, answer.out.splitlines())) <= 110
 
 
-def test_version__is_told(invoke: Command) -> None:
+def test_version__is_printed(invoke: Command) -> None:
     assert re.search(r", version \d+\.\d+", invoke("--version").out)
 
 
@@ -81,7 +81,7 @@ def test_help__imports_nothing_heavy(command: tuple[str, ...]) -> None:
     assert not roots & {"numba", "pandas", "pyarrow", "prefect", "numpy", "dask", "rich", "storage", "rating_kernels"}
 
 
-def test_help__answers_in_half_a_second() -> None:
+def test_help__ends_within_half_a_second() -> None:
     took = []
     for _ in range(5):
         began = time.perf_counter()
@@ -98,14 +98,14 @@ def test_help__lists_commands_under_headings_in_order(invoke: Command, monkeypat
         lines[width] = invoke("--help").out.partition("Commands:\n")[2].splitlines()
     assert lines[80] == lines[120]
     headings = [line.strip() for line in lines[80] if re.fullmatch(r"  \S.*:", line)]
-    assert headings == ["Get data in:", "Rate:", "Look:", "Judge:", "Keep:"]
+    assert headings == ["Ingest and correct:", "Rate:", "Show and publish:", "Evaluate:", "Maintain:"]
     commands = [re.fullmatch(r"    (\S+) +(\S.*\.)", line) for line in lines[80] if line.startswith("    ")]
     assert sorted(found[1] for found in commands if found) == sorted(cli.commands)
     assert not any("..." in line or len(line) > 80 for line in lines[80])
 
 
 @pytest.mark.parametrize("group", ["ingest", "plot"])
-def test_help__of_a_group_cuts_no_line_short(invoke: Command, monkeypatch: pytest.MonkeyPatch, group: str) -> None:
+def test_help__of_a_group_has_complete_lines(invoke: Command, monkeypatch: pytest.MonkeyPatch, group: str) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert "..." not in invoke(group, "--help").out.partition("Commands:")[2]
 
@@ -118,14 +118,14 @@ def test_help__imports_no_command() -> None:
 
 
 @pytest.mark.parametrize("name", cli.commands)
-def test_commands__each_has_the_name_it_is_listed_under(name: str) -> None:
+def test_commands__have_their_listed_names(name: str) -> None:
     assert cli.commands[name].name == name
 
 
 # Wrong use: 2
 
 
-def test_usage__nothing_to_do_shows_help_and_ends_with_2(invoke: Command) -> None:
+def test_usage__without_arguments_shows_help_and_ends_with_2(invoke: Command) -> None:
     answer = invoke()
     assert answer.code == 2
     assert "Commands:" in answer.out + answer.err
@@ -151,10 +151,10 @@ def test_usage__nothing_to_do_shows_help_and_ends_with_2(invoke: Command) -> Non
         (["rate", "--dataset", "games", "--workers", "0"], "0 is not in the range x>=1"),
         (["rate", "--dataset", "games", "--max-rounds", "-1"], "-1 is not in the range x>=0"),
         (["rate", "--dataset", "games", "--fast"], "No such option"),
-        (["rate"], "give --dataset; or --run alone"),
+        (["rate"], "give --dataset, or the --run of an existing run"),
         (
             ["rate", "--run", "run", "--system", "elo"],
-            "run run is there with system elo-mmr; asked for was system elo.",
+            "run run exists with system elo-mmr; requested was system elo.",
         ),
         (["rate", "--run", "new", "--system", "elo"], "no run 'new' in the lake; there are: run; give --dataset"),
         (["leaderboard"], "Missing option '--run'"),
@@ -172,7 +172,7 @@ def test_usage__nothing_to_do_shows_help_and_ends_with_2(invoke: Command) -> Non
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_usage__what_is_typed_wrong_is_told_in_a_line_and_ends_with_2(
+def test_usage__errors_are_one_line_and_end_with_2(
     invoke: Command, lake: Lake, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     before = files(Path(lake.url))
@@ -183,7 +183,7 @@ def test_usage__what_is_typed_wrong_is_told_in_a_line_and_ends_with_2(
     assert files(Path(lake.url)) == before
 
 
-def test_usage__a_lake_must_be_named_or_come_from_the_environment(
+def test_usage__a_lake_must_be_an_option_or_in_the_environment(
     invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "Missing option '--lake'" in invoke.refuses("runs", code=2)
@@ -202,9 +202,7 @@ def test_usage__a_lake_must_be_named_or_come_from_the_environment(
     ],
     ids=" ".join,
 )
-def test_usage__names_and_seeds_that_cannot_be_are_wrong_use_too(
-    invoke: Command, lake: Lake, arguments: list[str]
-) -> None:
+def test_usage__invalid_names_and_seeds_are_wrong_use(invoke: Command, lake: Lake, arguments: list[str]) -> None:
     invoke.refuses(*arguments, "--lake", lake.url, code=2)
 
 
@@ -225,7 +223,7 @@ def test_usage__names_and_seeds_that_cannot_be_are_wrong_use_too(
     ],
     ids=lambda value: " ".join(value).encode("ascii", "replace").decode() if isinstance(value, list) else "",
 )
-def test_failure__is_told_in_a_line_with_the_way_out_and_ends_with_1(
+def test_failure__is_one_line_with_the_remedy_and_ends_with_1(
     invoke: Command, lake: Lake, arguments: list[str], said: str
 ) -> None:
     before = files(Path(lake.url))
@@ -234,7 +232,7 @@ def test_failure__is_told_in_a_line_with_the_way_out_and_ends_with_1(
 
 
 @pytest.mark.parametrize("command", [["runs"], ["rate", "--dataset", "games"], ["leaderboard", "--run", "run"]])
-def test_failure__a_lake_that_is_not_there_is_not_made(invoke: Command, tmp_path: Path, command: list[str]) -> None:
+def test_failure__a_missing_lake_is_not_created(invoke: Command, tmp_path: Path, command: list[str]) -> None:
     assert (
         invoke.refuses(*command, "--lake", tmp_path / "no")
         == f"no lake at {tmp_path / 'no'}; `ranklake ingest` makes one"
@@ -247,9 +245,7 @@ def test_failure__a_run_without_rounds_has_no_leaderboard(invoke: Command, lake:
     assert "no rated rounds yet" in invoke.refuses("leaderboard", "--run", "new", "--lake", lake.url)
 
 
-def test_failure__a_player_who_was_not_rated_yet_is_told_apart_from_one_who_is_unknown(
-    invoke: Command, lake: Lake
-) -> None:
+def test_failure__of_an_unrated_player_differs_from_that_of_an_unknown_one(invoke: Command, lake: Lake) -> None:
     ingest(lake, [contest("new", "newcomer", "player 1")])
     assert "player 'newcomer' has no rated rounds in run run" in invoke.refuses(
         "player", "newcomer", "--run", "run", "--lake", lake.url
@@ -265,7 +261,7 @@ def test_failure__shows_its_traceback_with_debug_only(lake: Lake) -> None:
         assert b"no run 'no'" in err
 
 
-def test_failure__of_a_run_called_as_the_option_shows_no_traceback(invoke: Command, lake: Lake) -> None:
+def test_failure__of_a_run_named_debug_shows_no_traceback(invoke: Command, lake: Lake) -> None:
     assert "no run '--debug'" in invoke.refuses("leaderboard", "--run", "--debug", "--lake", lake.url)
 
 
@@ -273,7 +269,7 @@ def test_failure__of_a_run_called_as_the_option_shows_no_traceback(invoke: Comma
 
 
 @pytest.mark.parametrize("kind", ["folder", "tar.xz", "zip", "csv", "parquet"])
-def test_ingest__files_of_every_kind_are_rated_alike(invoke: Command, tmp_path: Path, kind: str) -> None:
+def test_ingest__files_of_every_format_have_the_same_ratings(invoke: Command, tmp_path: Path, kind: str) -> None:
     import shutil
 
     contests = synthetic(12, spice=False)
@@ -294,8 +290,8 @@ def test_ingest__files_of_every_kind_are_rated_alike(invoke: Command, tmp_path: 
         f"read 12 contests, {rows} participations\ndata set games: 12 new contests\n",
     )
     answer = invoke("rate", "--dataset", "games", "--lake", url)
-    told = [line for line in answer.err.splitlines() if not line.startswith("rating: ")]  # if compiling takes its time
-    assert (answer.code, told) == (0, [])
+    result = [line for line in answer.err.splitlines() if not line.startswith("rating: ")]  # of a compilation
+    assert (answer.code, result) == (0, [])
     assert answer.out.startswith(f"run games-elo-mmr: rated 12 rounds with {rows} participations in ")
     other = lake_of(tmp_path / "other", contests)
     rate_run(other)
@@ -316,7 +312,7 @@ def test_ingest__again_changes_nothing_and_a_correction_is_counted(invoke: Comma
     assert invoke(*arguments).out.endswith("data set games: 1 new, 1 corrected, 4 unchanged contests\n")
 
 
-def test_ingest__a_contest_with_a_fault_leaves_the_lake_as_it_was(invoke: Command, lake: Lake, tmp_path: Path) -> None:
+def test_ingest__an_invalid_contest_leaves_the_lake_unchanged(invoke: Command, lake: Lake, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "more", [contest(str(i), *"abcdef") for i in range(100, 105)])
     (folder / "104.json").write_text('{"name": "x", "time_seconds": 0, "standings": [["ann", 0, 1]]}')
     before = files(Path(lake.url))
@@ -327,7 +323,7 @@ def test_ingest__a_contest_with_a_fault_leaves_the_lake_as_it_was(invoke: Comman
     assert Dataset.names(Lake.open(lake.url)) == ["games"]
 
 
-def test_ingest__contests_with_a_fault_can_be_left_out_and_are_listed(invoke: Command, tmp_path: Path) -> None:
+def test_ingest__invalid_contests_can_be_skipped_and_are_listed(invoke: Command, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "games", [contest(str(i), *"abc") for i in range(4)])
     (folder / "1.json").write_text("{")
     (folder / "2.json").write_text('{"name": "x", "time_seconds": 0, "standings": []}')
@@ -340,7 +336,7 @@ def test_ingest__contests_with_a_fault_can_be_left_out_and_are_listed(invoke: Co
     assert second.startswith("left out: games, contest 2 (2.json): the standings are empty")
 
 
-def test_ingest__duplicates_are_dropped_where_that_is_asked_for(invoke: Command, tmp_path: Path) -> None:
+def test_ingest__duplicates_are_dropped_on_request(invoke: Command, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "games", [contest(str(i), *("abc" if i else "bca")) for i in range(3)])
     url = str(tmp_path / "lake")
     answer = invoke("ingest", "files", folder, "--dataset", "games", "--dedupe", "--lake", url)
@@ -350,7 +346,7 @@ def test_ingest__duplicates_are_dropped_where_that_is_asked_for(invoke: Command,
     assert "3 new" in invoke("ingest", "files", folder, "--dataset", "all", "--lake", url).out
 
 
-def test_ingest__a_table_may_call_its_columns_otherwise(invoke: Command, tmp_path: Path) -> None:
+def test_ingest__a_table_may_have_other_column_names(invoke: Command, tmp_path: Path) -> None:
     path, url = tmp_path / "games.csv", str(tmp_path / "lake")
     path.write_text(
         "match,who,place,on\n1,ann,1,2020-01-01\n1,bob,2,2020-01-01\n0,bob,1,2019-01-01\n0,ann,1,2019-01-01\n"
@@ -366,7 +362,7 @@ def test_ingest__a_table_may_call_its_columns_otherwise(invoke: Command, tmp_pat
     assert message.endswith("; add --column contest=match --column rank=place --column player=...?")
 
 
-def test_ingest__synthetic_is_named_after_its_preset_and_the_seed_decides(invoke: Command, tmp_path: Path) -> None:
+def test_ingest__synthetic_has_the_name_of_its_preset_and_depends_on_the_seed(invoke: Command, tmp_path: Path) -> None:
     url = str(tmp_path / "lake")
     small = ("--set", "n_rounds=3", "--set", "n_players=10", "--lake", url)
     assert invoke("ingest", "synthetic", "--preset", "paper", *small).out.endswith("data set paper: 3 new contests\n")
@@ -380,7 +376,7 @@ def test_ingest__synthetic_is_named_after_its_preset_and_the_seed_decides(invoke
 # Rate
 
 
-def test_rate__a_run_is_named_after_what_it_computes(invoke: Command, lake: Lake) -> None:
+def test_rate__the_default_name_of_a_run_has_its_settings(invoke: Command, lake: Lake) -> None:
     names = []
     for more in ([], ["--set", "rho=0.04"], ["--set", "rho=5", "--set", "tie_mode=split"], ["--run", "mine"]):
         answer = invoke("rate", "--dataset", "games", "--lake", lake.url, "--engine", "serial", *more)
@@ -392,7 +388,7 @@ def test_rate__a_run_is_named_after_what_it_computes(invoke: Command, lake: Lake
     assert Run.names(lake) == sorted(["run", *names])
 
 
-def test_rate__settings_arrive(invoke: Command, lake: Lake) -> None:
+def test_rate__settings_are_stored(invoke: Command, lake: Lake) -> None:
     settings = ["rho=inf", "noob_delay=0.6,0.8", "history_len=none", "tie_mode=split", "sig_limit=70"]
     arguments = [f"--set={setting}" for setting in settings]
     assert invoke("rate", "--dataset", "games", "--run", "new", *arguments, "--lake", lake.url).code == 0
@@ -413,7 +409,7 @@ def test_rate__settings_arrive(invoke: Command, lake: Lake) -> None:
     assert invoke("leaderboard", "--run", "new", "--lake", lake.url).code == 0
 
 
-def test_rate__max_rounds_and_the_uninformative_are_told(invoke: Command, lake: Lake) -> None:
+def test_rate__reports_max_rounds_and_skipped_contests(invoke: Command, lake: Lake) -> None:
     arguments = ("rate", "--dataset", "games", "--run", "new", "--lake", lake.url)
     assert "rated 7 " in invoke(*arguments, "--max-rounds", 7).out
     answer = invoke(*arguments)
@@ -456,7 +452,7 @@ def test_leaderboard__csv_has_every_bit(invoke: Command, lake: Lake) -> None:
             assert (row[name] == "") if value is None else (type(value)(row[name]) == value)
 
 
-def test_leaderboard__shows_twenty_or_as_many_as_asked_for(invoke: Command, lake: Lake) -> None:
+def test_leaderboard__shows_twenty_or_the_requested_number(invoke: Command, lake: Lake) -> None:
     n = len(set(rated(lake).column("player").to_pylist()))
     for more, expected in ((), 20), (("--top", 3), 3), (("--top", 1000), n), (("--all",), n):
         answer = invoke("leaderboard", "--run", "run", *more, "--format", "json", "--lake", lake.url)
@@ -466,7 +462,7 @@ def test_leaderboard__shows_twenty_or_as_many_as_asked_for(invoke: Command, lake
         assert answer.out.count("player ") == expected
 
 
-def test_leaderboard__deviations_decide_how_much_doubt_costs(invoke: Command, lake: Lake) -> None:
+def test_leaderboard__deviations_change_the_display_rating(invoke: Command, lake: Lake) -> None:
     answer = invoke("leaderboard", "--run", "run", "--all", "--format", "json", "--deviations", 0, "--lake", lake.url)
     assert all(entry["rating"] == entry["mu"] for entry in json.loads(answer.out))
 
@@ -476,7 +472,7 @@ def test_leaderboard__deviations_must_be_finite(invoke: Command, lake: Lake, dev
     invoke.refuses("leaderboard", "--run", "run", "--deviations", deviations, "--lake", lake.url, code=2)
 
 
-def test_leaderboard__equals_share_a_place(invoke: Command, tmp_path: Path) -> None:
+def test_leaderboard__equal_ratings_share_a_place(invoke: Command, tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", [contest("0", "zoe", ["bob", "ann"], "cy")])
     rate_run(lake)
     board = json.loads(invoke("leaderboard", "--run", "run", "--format", "json", "--lake", lake.url).out)
@@ -501,7 +497,7 @@ def test_player__json_is_the_rounds_table(invoke: Command, lake: Lake) -> None:
     assert all(f"Contest {row['contest_id']}" in text for row in rows)
 
 
-def test_runs__lists_data_sets_and_how_far_runs_have_come(invoke: Command, lake: Lake) -> None:
+def test_runs__lists_data_sets_and_the_progress_of_runs(invoke: Command, lake: Lake) -> None:
     invoke("rate", "--dataset", "games", "--run", "short", "--max-rounds", 7, "--lake", lake.url)
     text = invoke("runs", "--lake", lake.url).out
     (line,) = [line for line in text.splitlines() if " short " in line]
@@ -546,7 +542,7 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("handle", STRANGE.values(), ids=STRANGE)
-def test_tables__no_name_breaks_them_or_reaches_the_terminal_raw(invoke: Command, tmp_path: Path, handle: str) -> None:
+def test_tables__escape_every_name(invoke: Command, tmp_path: Path, handle: str) -> None:
     contests = [contest("0", handle, "bob"), contest("1", "bob", handle)]
     contests = [Contest(c.contest_id, handle, "", 0, c.handles, c.lo, c.hi) for c in contests]
     lake = lake_of(tmp_path / "lake", contests)
@@ -560,7 +556,7 @@ def test_tables__no_name_breaks_them_or_reaches_the_terminal_raw(invoke: Command
             1 if handle.isascii() else 9
         )
         if len(handle) > 100:
-            assert handle[:199] + "…" in answer.out  # csv and json have all of it
+            assert handle[:199] + "…" in answer.out  # csv and json have the whole name
         elif handle.isprintable() and handle.strip() and handle.isascii():
             assert handle in answer.out
         for form in ("json", "csv"):
@@ -572,25 +568,25 @@ def test_tables__no_name_breaks_them_or_reaches_the_terminal_raw(invoke: Command
 
 
 @pytest.mark.parametrize("handle", [":cat:", "x\\\\", "x\\\\\\"])
-def test_tables__names_stand_as_they_are(invoke: Command, tmp_path: Path, handle: str) -> None:
+def test_tables__keep_ordinary_names(invoke: Command, tmp_path: Path, handle: str) -> None:
     lake = lake_of(tmp_path / "lake", [contest("0", handle, "bob")])
     rate_run(lake)
     text = invoke("leaderboard", "--run", "run", "--lake", lake.url).out
     assert f"│ {handle} " in text
 
 
-# A reader that leaves
+# Closed pipes
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "json", "table"])
 @pytest.mark.parametrize("n_players", [30, 4000], ids=["short", "long"])
-def test_leaderboard__a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path, form: str, n_players: int) -> None:
+def test_leaderboard__a_closed_pipe_is_no_failure(tmp_path: Path, form: str, n_players: int) -> None:
     lake = lake_of(tmp_path / "lake", [contest("0", *(f"player {i}" for i in range(n_players)))])
     rate_run(lake)
     read, write = os.pipe()
-    os.close(read)  # gone before the first byte
-    default = "import signal; signal.signal(signal.SIGPIPE, signal.SIG_IGN)"  # as Python has it by itself
+    os.close(read)  # the reader has ended before the first byte
+    default = "import signal; signal.signal(signal.SIGPIPE, signal.SIG_IGN)"  # as in Python by default
     arguments = ("leaderboard", "--run", "run", "--all", "--format", form, "--lake", lake.url)
     with start(*arguments, before=default, stdout=write) as process:
         os.close(write)

@@ -1,4 +1,4 @@
-"""Tables on terminals of any width: nothing is wider, no number is folded or cut, hidden columns are counted."""
+"""Tables on terminals of any width: no line is wider, no number is wrapped or cut, hidden columns are counted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ COMMANDS = {
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """Contests of long names and many places, rated by two systems, with corrections on record."""
+    """Contests with long names and many places, rated by two systems, with corrections."""
     contests = [*synthetic(30, large=11)]
     for i in range(8):
         one = contest(f"x{i}", *NAMES[i % 4 :], *NAMES[: i % 4], "player 1", time_seconds=1_600_000_000 + i)
@@ -74,7 +74,7 @@ def output(answer: Answer) -> str:
 
 
 def numbers(text: str) -> set[str]:
-    """Every word with a digit in a table's cells, but those of cells that were shortened."""
+    """Every word with a digit in the cells of a table, without shortened cells."""
     cells = [cell for line in text.splitlines() for cell in line.split("│")[1:-1] if "…" not in cell]
     return {word for cell in cells for word in cell.split() if re.search(r"\d", word)}
 
@@ -84,7 +84,7 @@ def columns(text: str) -> int:
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_table__shows_numbers_whole_or_hides_their_column(
+def test_table__shows_numbers_in_full_or_hides_their_column(
     on_terminal: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     arguments = command if command[0] == "experiment" else (*command, "--lake", lake.url)
@@ -97,7 +97,7 @@ def test_table__shows_numbers_whole_or_hides_their_column(
         assert max(cell_len(line) for line in text.splitlines() if not line.startswith("ranklake ")) <= width
         assert numbers(text) <= numbers(full), width
         hidden = sum(map(int, re.findall(r"^(\d+) columns? hidden", text, re.MULTILINE)))
-        # those without content are dropped unsaid
+        # empty columns are hidden without a note
         assert (
             columns(text) + hidden
             <= columns(full)
@@ -108,7 +108,7 @@ def test_table__shows_numbers_whole_or_hides_their_column(
 
 
 @pytest.mark.parametrize("name", ["leaderboard", "runs", "compare", "predict"])
-def test_table__is_in_full_where_there_is_no_terminal(
+def test_table__is_in_full_without_a_terminal(
     invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -119,7 +119,7 @@ def test_table__is_in_full_where_there_is_no_terminal(
     assert text == output(invoke(*COMMANDS[name], "--wide", "--lake", lake.url))
 
 
-def test_table__columns_of_least_interest_are_hidden_first(
+def test_table__hides_the_least_important_columns_first(
     on_terminal: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")

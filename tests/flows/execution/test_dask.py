@@ -143,7 +143,7 @@ def test_dask__names_the_committed_rounds_when_no_worker_is_left(
     strike("resume_summary", lambda: [process.kill() for process in dead])
     with (
         Cluster(site.address) as engine,
-        pytest.raises(EngineError, match=r"its first [\d,]+ rounds are committed and hold"),
+        pytest.raises(EngineError, match=r"its first [\d,]+ rounds are committed"),
     ):
         rate_run(lake, engine=engine)
     rate_run(lake, engine=Serial())
@@ -252,7 +252,7 @@ def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: t
         out, err = process.communicate(timeout=START_SECONDS)
     assert (process.returncode, out) == (1, "")
     assert "Traceback" not in err
-    assert err.rstrip().endswith("interrupted; what was committed stays, the same command goes on from there")
+    assert err.rstrip().endswith("interrupted; committed data stay, and the same command continues")
 
 
 @pytest.mark.slow

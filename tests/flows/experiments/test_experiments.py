@@ -416,7 +416,7 @@ def test_experiments__have_the_names_of_their_modules() -> None:
 WRONG: list[tuple[list[str], int, str]] = [
     (["chess"], 2, "experiment must be one of datasets, accuracy"),
     ([], 2, "name an experiment; `ranklake experiment --list` lists them"),
-    (["accuracy", "--list"], 2, "--list goes alone"),
+    (["accuracy", "--list"], 2, "--list takes no other arguments"),
     (["accuracy", "--data", "nowhere.tar.xz"], 2, "there is no 'nowhere.tar.xz'"),
     (["calibration"], 2, "experiment calibration needs a real history"),
     (["robustness", "--data", "FOLDER"], 2, "experiment robustness uses no data"),
@@ -425,7 +425,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (
         ["srm", "--data", "FEW"],
         2,
-        "experiment srm needs at least 20 contests that tell players apart; data set few has 5",
+        "experiment srm needs at least 20 rated contests; data set few has 5",
     ),
     (["farming", "--data", "FEW"], 2, "a player with 80 rounds is needed; the maximum in data set few is"),
     (["accuracy", "--lake", "nowhere"], 1, "no lake at"),

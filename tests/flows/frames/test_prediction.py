@@ -205,7 +205,7 @@ def test_command__reads_entrants_from_a_file_and_finds_the_needed_place(
     assert (result.code, result.err) == (0, "")
     assert "'player 9' needs place 2 or better of 4" in result.out
     result = invoke("predict", "--of", "player 9", "--target", 9999, *there)
-    assert "does not come to a rating of 9999 in this round: the first place leads to" in result.out
+    assert "cannot reach a rating of 9999 in this round: the first place gives" in result.out
     assert invoke("predict", "--of", "player 9", "--target", 9999, "--format", "csv", *there).out.count("\n") == 1
 
 
@@ -222,7 +222,7 @@ def test_command__shows_tables_of_hostile_handles(invoke: Command, tmp_path: Pat
 
 
 WRONG = [
-    (["player 1"], 2, "name at least two entrants"),
+    (["player 1"], 2, "give at least two entrants"),
     (["player 1", "player 1"], 2, "'player 1' is named twice"),
     (["player 1", "Player 2"], 1, "no player 'Player 2' in data set games; there is 'player 2'"),
     (["player 1", "player 2", "--target", "1500"], 2, "--target needs --of HANDLE"),

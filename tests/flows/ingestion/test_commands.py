@@ -210,7 +210,7 @@ def test_verify__reads_the_responses_and_reports_remedies(
     invoke(*ingest)
     assert (
         invoke("verify", *lake).out
-        == "all is well: 1 data set with 2 contests and 4 participations, 3 responses of 1 site\n"
+        == "no problems: 1 data set with 2 contests and 4 participations, 3 responses of 1 site\n"
     )
     folder = tmp_path / "lake" / "raw" / "codeforces" / "rating-changes"
     damaged, missing = folder / "1.0.zst", folder / "2.0.zst"

@@ -74,8 +74,8 @@ def test_freshness__of_a_run_that_is_behind(lake: Lake) -> None:
     ("change", "holds", "why"),
     [
         (make_stale, 21, "contest 21, changed"),
-        (lambda lake: remove(lake, "29"), 29, "contest 29, is no longer there"),
-        (lambda lake: remove(lake, *map(str, range(30))), 0, "contest 0, is no longer there"),
+        (lambda lake: remove(lake, "29"), 29, "contest 29, was removed"),
+        (lambda lake: remove(lake, *map(str, range(30))), 0, "contest 0, was removed"),
     ],
     ids=["changed", "last-removed", "all-removed"],
 )
@@ -216,9 +216,7 @@ def test_note__of_a_run_that_is_being_rated_names_the_writer_instead_of_a_comman
 def test_corrections__name_the_runs_that_become_stale(lake: Lake, invoke: Command) -> None:
     result = invoke("remove", "7", "--dataset", "games", "--lake", lake.url)
     command = f"ranklake rate --dataset games --run run --lake {shlex.quote(lake.url)}"
-    assert result.err == (
-        f"run run is stale from round 7 (contest 7, is no longer there): `{command}` brings it up to date\n"
-    )
+    assert result.err == (f"run run is stale from round 7 (contest 7, was removed): `{command}` brings it up to date\n")
 
 
 def test_compact_and_delete__take_a_stale_run_as_any_other(lake: Lake, invoke: Command) -> None:

@@ -1,4 +1,4 @@
-"""Exports: the published columns in every format, whole files or none, and readers that leave."""
+"""Exports: the published columns in every format, complete files, and closed pipes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STRANGE = ['a,"b",c', "line\nbreak\r\n", "选手 \U0001f98a", "\x00\x1b[31m\x7f"
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """A run of many small segments, with strange names and contests without a time."""
+    """A run of many small segments, with unusual names and contests without a time."""
     with pytest.MonkeyPatch.context() as patch:
         commit_often(patch, segment_rows=20)
         lake = lake_of(tmp_path_factory.mktemp("lake"), [contest("first", *STRANGE), *synthetic(40)])
@@ -88,7 +88,7 @@ def test_export__has_the_rows_of_the_published_table_to_the_bit(
     assert len(os.listdir(tmp_path)) == 3
 
 
-def test_export__titles_and_deviations_are_those_asked_for(invoke: Command, lake: Lake) -> None:
+def test_export__uses_the_requested_titles_and_deviations(invoke: Command, lake: Lake) -> None:
     at = ("export", "--run", "run", "--what", "leaderboard", "--format", "jsonl", "--lake", lake.url)
     plain = from_json(invoke(*at).out, "leaderboard")
     assert plain.column("title").null_count == plain.num_rows
@@ -97,7 +97,7 @@ def test_export__titles_and_deviations_are_those_asked_for(invoke: Command, lake
     assert titled.column("rating").to_pylist() == titled.column("mu").to_pylist()
 
 
-def test_export__json_has_null_for_what_is_no_number() -> None:
+def test_export__json_has_null_for_nan_and_infinity() -> None:
     schema = PUBLISHED["leaderboard"]
     odd = {field.name: [None] * 4 for field in schema} | {"rating": [np.nan, np.inf, -np.inf, -0.0]}
     sink = io.BytesIO()
@@ -114,10 +114,10 @@ def test_export__reads_small_segments_and_writes_large_chunks(lake: Lake, monkey
     assert (sum(sizes), max(sizes)) == (n, 50)
 
 
-# Whole files or none
+# Complete files
 
 
-def test_file__is_there_when_it_is_whole_and_not_before(tmp_path: Path) -> None:
+def test_file__appears_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("before")
     with atomic_file(path) as file:
@@ -139,7 +139,7 @@ def test_file__is_there_when_it_is_whole_and_not_before(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["rows.csv"]
 
 
-def test_file__goes_where_a_link_leads_and_into_what_is_no_ordinary_file(tmp_path: Path) -> None:
+def test_file__follows_links_and_writes_to_pipes(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
     with atomic_file(tmp_path / "link") as file:
         file.write(b"x")
@@ -175,7 +175,7 @@ def test_command__interrupted_leaves_no_file(lake: Lake, tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
-def test_command__a_full_disk_is_told_in_one_line(invoke: Command, lake: Lake) -> None:
+def test_command__reports_a_full_disk_in_one_line(invoke: Command, lake: Lake) -> None:
     says = invoke.refuses("export", "--run", "run", "--what", "ratings", "-o", "/dev/full", "--lake", lake.url)
     assert "No space left on device" in says
     assert Path("/dev/full").is_char_device()
@@ -184,7 +184,7 @@ def test_command__a_full_disk_is_told_in_one_line(invoke: Command, lake: Lake) -
 @pytest.mark.parametrize(
     "form", ["csv", pytest.param("jsonl", marks=pytest.mark.slow), pytest.param("parquet", marks=pytest.mark.slow)]
 )
-def test_command__a_reader_that_leaves_is_no_failure(lake: Lake, form: str) -> None:
+def test_command__a_closed_pipe_is_no_failure(lake: Lake, form: str) -> None:
     read, write = os.pipe()
     os.close(read)
     default = "import signal; signal.signal(signal.SIGPIPE, signal.SIG_IGN)"
@@ -196,7 +196,7 @@ def test_command__a_reader_that_leaves_is_no_failure(lake: Lake, form: str) -> N
     assert process.returncode in (0, -signal.SIGPIPE)
 
 
-def test_command__parquet_goes_through_a_pipe(lake: Lake) -> None:
+def test_command__writes_parquet_to_a_pipe(lake: Lake) -> None:
     arguments = ("export", "--run", "run", "--what", "leaderboard", "--format", "parquet", "--lake", lake.url)
     with start(*arguments, stdout=subprocess.PIPE) as process:
         out, err = process.communicate(timeout=TIMEOUT)
@@ -209,7 +209,7 @@ def test_command__refuses_parquet_on_a_terminal(invoke: Command, lake: Lake, mon
 
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda stream: stream is sys.stdout, raising=False)
     at = ("export", "--run", "run", "--what", "ratings", "--lake", lake.url)
-    assert "Parquet is not for a terminal" in invoke.refuses(*at, "--format", "parquet", code=2)
+    assert "cannot write Parquet to a terminal" in invoke.refuses(*at, "--format", "parquet", code=2)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_command__refuses_parquet_on_a_terminal(invoke: Command, lake: Lake, mon
         (("--what", "ratings", "--run", "run", "--output", "/tmp"), 2, "is a folder; name a file in it"),
     ],
 )  # fmt: skip
-def test_command__wrong_use_is_told_in_a_line(
+def test_command__reports_wrong_use_in_one_line(
     invoke: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
 ) -> None:
     assert says in invoke.refuses("export", *arguments, "--lake", lake.url, code=code)

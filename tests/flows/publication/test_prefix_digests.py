@@ -1,4 +1,4 @@
-"""Digests of the prefixes of a sequence show where it has changed."""
+"""Digests of the prefixes of a sequence locate its first change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ values = st.lists(st.integers(0, 2), max_size=40)
 
 @repeatable(200)
 @given(before=values, after=values)
-def test_prefix_digests__show_the_first_row_that_changed(before: list[int], after: list[int]) -> None:
+def test_prefix_digests__locate_the_first_changed_row(before: list[int], after: list[int]) -> None:
     digests = PrefixDigests.from_json(json.loads(json.dumps(asdict(PrefixDigests.of(sequence(before))))))
     assert digests.kept(sequence(after)) == common(before, after)
     assert digests.kept(sequence(before)) == len(before)
@@ -55,7 +55,7 @@ def test_prefix_digests__of_another_seed_keep_nothing() -> None:
     assert PrefixDigests.of(sequence([1, 2, 3]), "a").kept(sequence([1, 2, 3]), "b") == 0
 
 
-def test_prefix_digests__of_wrong_kind_are_refused() -> None:
+def test_prefix_digests__of_wrong_types_are_refused() -> None:
     for facts in ({}, {"rows": 1, "step": 1}, {"rows": "many", "step": 1, "digests": ""}):
         with pytest.raises((KeyError, ValueError)):
             PrefixDigests.from_json(facts)

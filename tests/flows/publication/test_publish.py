@@ -1,4 +1,4 @@
-"""Published tables: always whole, always of one state of the run, and never written again without need."""
+"""Published tables: complete, of one state of the run, and not written again without a change."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 from ranklake.storage.lake.schemas import PUBLISHED
 from ranklake.storage.leases.acquire import hold_lease
 
-TIMEOUT = 120.0  # seconds until a process that should have done something is given up
+TIMEOUT = 120.0  # seconds; timeout of a process
 CONTESTS = over_years(synthetic(40))
 
 
@@ -77,16 +77,16 @@ def go_on(lake: Lake, contests: Sequence[Contest]) -> PublishReport:
 
 
 def corrected(one: Contest) -> Contest:
-    """The same contest in reverse order, with nobody tied."""
+    """The same contest in reverse order, without ties."""
     n = len(one.handles)
     places = np.arange(n, dtype=np.int32)
     return replace(one, handles=pa.array(one.handles.to_pylist()[::-1]), lo=places, hi=places)
 
 
-# What is published
+# Content
 
 
-def test_publish__tables_hold_what_the_run_holds(lake: Lake) -> None:
+def test_publish__tables_have_the_content_of_the_run(lake: Lake) -> None:
     report = publish(lake, "run")
     assert_published(lake)
     assert report.tables == (*TABLES, "latest.parquet")
@@ -95,7 +95,7 @@ def test_publish__tables_hold_what_the_run_holds(lake: Lake) -> None:
     assert {name: delta(lake, name).version() for name in TABLES} == dict.fromkeys(TABLES, 1)
 
 
-def test_publish__deviations_change_the_ratings_that_are_shown_everywhere(lake: Lake) -> None:
+def test_publish__deviations_change_the_display_ratings_in_all_tables(lake: Lake) -> None:
     publish(lake, "run")
     report = publish(lake, "run", deviations=1.5)
     assert_published(lake, deviations=1.5)
@@ -106,7 +106,7 @@ def test_publish__deviations_change_the_ratings_that_are_shown_everywhere(lake: 
 
 
 @pytest.mark.parametrize("system", ["elo", "codeforces"])
-def test_publish__takes_systems_without_performances_and_with_offsets(lake: Lake, system: str) -> None:
+def test_publish__supports_systems_without_performances_and_with_offsets(lake: Lake, system: str) -> None:
     rate_run(lake, run="other", system=system, max_rounds=20)
     publish(lake, "other")
     rate_run(lake, run="other", system=system)
@@ -115,7 +115,7 @@ def test_publish__takes_systems_without_performances_and_with_offsets(lake: Lake
     assert (pc.all(pc.is_null(read(lake, "ratings", run="other").column("perf"))).as_py()) == (system == "elo")
 
 
-def test_publish__ratings_are_parted_by_the_year_of_the_contest(lake: Lake) -> None:
+def test_publish__ratings_are_partitioned_by_year(lake: Lake) -> None:
     publish(lake, "run")
     table = delta(lake, "ratings")
     assert table.metadata().partition_columns == ["year"]
@@ -123,7 +123,7 @@ def test_publish__ratings_are_parted_by_the_year_of_the_contest(lake: Lake) -> N
     assert set(read(lake, "ratings").column("year").to_pylist()) == {1970, 1971, 1972}
 
 
-def test_publish__contests_beyond_the_calendar_have_no_year(tmp_path: Path) -> None:
+def test_publish__contests_outside_the_calendar_have_no_year(tmp_path: Path) -> None:
     times = [-(10**14), -1, 0, 253_402_300_799, 253_402_300_800, 10**14]
     lake = lake_of(tmp_path, [contest(str(i), "ada", "bob", time_seconds=t) for i, t in enumerate(times)])
     rate_run(lake)
@@ -133,7 +133,7 @@ def test_publish__contests_beyond_the_calendar_have_no_year(tmp_path: Path) -> N
     assert [row["time_seconds"] for row in rows[::2]] == times
 
 
-def test_publish__columns_say_what_they_mean_and_in_what_unit(lake: Lake) -> None:
+def test_publish__columns_have_a_meaning_and_a_unit(lake: Lake) -> None:
     publish(lake, "run")
     for name in TABLES:
         schema = pa.schema(delta(lake, name).schema().to_arrow())
@@ -142,7 +142,7 @@ def test_publish__columns_say_what_they_mean_and_in_what_unit(lake: Lake) -> Non
     assert pa.schema(delta(lake, "ratings").schema().to_arrow()).field("mu").metadata[b"unit"] == b"rating points"
 
 
-def test_publish__a_lake_whose_path_has_spaces_and_letters_is_as_good_as_any(tmp_path: Path) -> None:
+def test_publish__supports_spaces_and_letters_in_the_path(tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "Wettkämpfe 2024 (alle)", CONTESTS[:10])
     rate_run(lake)
     publish(lake, "run")
@@ -152,7 +152,7 @@ def test_publish__a_lake_whose_path_has_spaces_and_letters_is_as_good_as_any(tmp
 
 
 @pytest.mark.parametrize("name", ["#1", "100%20", "a?", "[x]"])
-def test_publish__a_lake_whose_path_the_library_cannot_bear_is_refused(tmp_path: Path, name: str) -> None:
+def test_publish__refuses_a_path_that_the_library_does_not_support(tmp_path: Path, name: str) -> None:
     lake = lake_of(tmp_path / name, CONTESTS[:5])
     rate_run(lake)
     with pytest.raises(LakeError, match=r"Delta tables cannot be written where a name has .*; move the lake"):
@@ -160,7 +160,7 @@ def test_publish__a_lake_whose_path_the_library_cannot_bear_is_refused(tmp_path:
     assert not folder(lake).exists()
 
 
-# What a publish adds to the one before
+# Incremental publishing
 
 
 def test_publish__only_new_rounds_are_added(lake: Lake) -> None:
@@ -177,7 +177,7 @@ def test_publish__only_new_rounds_are_added(lake: Lake) -> None:
     assert len(delta(lake, "leaderboard").history()) == 3
 
 
-def test_publish__new_players_are_added_to_those_there_are(lake: Lake) -> None:
+def test_publish__new_players_are_added(lake: Lake) -> None:
     publish(lake, "run")
     before = stamps(folder(lake, "players"))
     report = go_on(lake, [*CONTESTS[:30], contest("new", "nobody knew", "player 1", time_seconds=10**8)])
@@ -187,7 +187,7 @@ def test_publish__new_players_are_added_to_those_there_are(lake: Lake) -> None:
     assert_published(lake)
 
 
-def test_publish__when_nothing_has_changed_writes_nothing(lake: Lake) -> None:
+def test_publish__without_a_change_writes_nothing(lake: Lake) -> None:
     publish(lake, "run")
     before = stamps(folder(lake))
     report = publish(lake, "run", maintain=True)
@@ -195,7 +195,7 @@ def test_publish__when_nothing_has_changed_writes_nothing(lake: Lake) -> None:
     assert (report.rounds, report.kept, report.added, report.tables) == (30, 30, 0, ())
 
 
-def test_publish__after_a_correction_replaces_what_follows_it_in_one_commit(lake: Lake) -> None:
+def test_publish__after_a_correction_replaces_later_rows_in_one_commit(lake: Lake) -> None:
     publish(lake, "run")
     before = stamps(folder(lake, "ratings"))
     report = go_on(lake, [*CONTESTS[:27], corrected(CONTESTS[27]), *CONTESTS[28:30]])
@@ -208,10 +208,10 @@ def test_publish__after_a_correction_replaces_what_follows_it_in_one_commit(lake
     files_now = {str(Path(uri).relative_to(folder(lake, "ratings"))) for uri in delta(lake, "ratings").file_uris()}
     untouched = {name for name in before if name.startswith(("year=1970", "year=1971"))}
     assert untouched <= files_now
-    assert before.items() <= stamps(folder(lake, "ratings")).items()  # the version before can still be read
+    assert before.items() <= stamps(folder(lake, "ratings")).items()  # the earlier version is readable
 
 
-def test_publish__a_correction_that_was_taken_back_unpublished_is_no_change(lake: Lake) -> None:
+def test_publish__an_undone_unpublished_correction_is_no_change(lake: Lake) -> None:
     publish(lake, "run")
     ingest(lake, [corrected(CONTESTS[3])])
     rate_run(lake)
@@ -221,7 +221,7 @@ def test_publish__a_correction_that_was_taken_back_unpublished_is_no_change(lake
     assert stamps(folder(lake)) == before
 
 
-def test_publish__changed_and_changed_back_is_as_it_was(lake: Lake) -> None:
+def test_publish__an_undone_correction_restores_the_tables(lake: Lake) -> None:
     publish(lake, "run")
     whole = contents(lake)
     assert go_on(lake, [corrected(CONTESTS[21])]).kept == 21
@@ -231,7 +231,7 @@ def test_publish__changed_and_changed_back_is_as_it_was(lake: Lake) -> None:
     assert_published(lake)
 
 
-def test_publish__rounds_that_are_gone_from_the_run_are_gone_from_the_tables(lake: Lake) -> None:
+def test_publish__removed_rounds_are_removed_from_the_tables(lake: Lake) -> None:
     publish(lake, "run")
     kept = Run.open(lake, "run").truncate(15).stop_round
     report = publish(lake, "run")
@@ -239,18 +239,18 @@ def test_publish__rounds_that_are_gone_from_the_run_are_gone_from_the_tables(lak
     assert_published(lake)
 
 
-def test_publish__versions_of_before_can_be_read(lake: Lake) -> None:
-    told = []
+def test_publish__earlier_versions_can_be_read(lake: Lake) -> None:
+    result = []
     for stop in (30, 33, 36):
         go_on(lake, CONTESTS[:stop])
-        told.append(contents(lake))
-    for version, then in enumerate(told, 1):
+        result.append(contents(lake))
+    for version, then in enumerate(result, 1):
         for name in ("contests", "ratings", "leaderboard"):
             assert same_tables(read(lake, name, version), then[name])
-    assert len({table["ratings"].num_rows for table in told}) == 3
+    assert len({table["ratings"].num_rows for table in result}) == 3
 
 
-def test_publish__contests_with_another_time_are_told_though_the_run_does_not_know_yet(lake: Lake) -> None:
+def test_publish__a_changed_time_is_published_before_the_next_rating(lake: Lake) -> None:
     publish(lake, "run")
     ingest(lake, [replace(CONTESTS[28], time_seconds=CONTESTS[28].time_seconds + 400 * 86_400)])
     assert publish(lake, "run").kept == 28
@@ -260,7 +260,7 @@ def test_publish__contests_with_another_time_are_told_though_the_run_does_not_kn
     assert_published(lake)
 
 
-def test_publish__contests_that_came_in_between_or_went_are_not_mistaken_for_those_that_were_rated(lake: Lake) -> None:
+def test_publish__inserted_and_removed_contests_are_not_confused_with_rated_ones(lake: Lake) -> None:
     publish(lake, "run")
     before = contents(lake)
     ingest(lake, [CONTESTS[0], contest("between", "ada", "bob", time_seconds=1), *CONTESTS[1:30]])
@@ -279,14 +279,14 @@ def test_publish__contests_that_came_in_between_or_went_are_not_mistaken_for_tho
     assert "9" not in read(lake, "contests").column("contest_id").to_pylist()
 
 
-def test_publish__a_new_title_of_a_contest_is_a_new_version_of_contests_alone(lake: Lake) -> None:
+def test_publish__a_new_name_of_a_contest_is_a_new_version_of_contests_only(lake: Lake) -> None:
     publish(lake, "run")
     assert go_on(lake, [replace(CONTESTS[2], name="Spring Cup")]).tables == ("contests",)
     assert read(lake, "contests").column("name").to_pylist()[2] == "Spring Cup"
     assert_published(lake)
 
 
-def test_publish__a_data_set_whose_players_have_other_numbers_is_published_anew(tmp_path: Path) -> None:
+def test_publish__other_numbers_of_players_replace_all_tables(tmp_path: Path) -> None:
     contests = [contest("0", "ada", "bob", "cyd"), contest("1", "bob", "ada", "cyd", time_seconds=1)]
     lake = lake_of(tmp_path, contests)
     rate_run(lake)
@@ -304,7 +304,7 @@ def test_publish__a_data_set_whose_players_have_other_numbers_is_published_anew(
 @pytest.mark.slow
 @repeatable(12)
 @given(data=st.data())
-def test_publish__whatever_happened_to_a_run_it_is_published_as_it_stands(
+def test_publish__after_any_changes_has_the_current_state(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     lake = lake_of(tmp_path_factory.mktemp("lake"), CONTESTS[:4])
@@ -316,7 +316,7 @@ def test_publish__whatever_happened_to_a_run_it_is_published_as_it_stands(
         elif move in ("correct", "undo"):
             at = data.draw(st.integers(0, len(now) - 1))
             now = [*now[:at], corrected(CONTESTS[at]) if move == "correct" else CONTESTS[at], *now[at + 1 :]]
-        elif move == "shorten":  # as a crash of the next rating would leave it
+        elif move == "shorten":  # as after a crash of the next rating
             rate_run(lake)
             Run.open(lake, "run").truncate(data.draw(st.integers(1, len(now))))
             if Run.open(lake, "run").read_rounds().num_rows:
@@ -333,7 +333,7 @@ def test_publish__whatever_happened_to_a_run_it_is_published_as_it_stands(
 
 
 @pytest.mark.parametrize("corrections", [[], [CONTESTS[20]]], ids=["added", "corrected"])
-def test_publish__a_column_that_a_later_release_adds_is_null_in_what_was_published_before(
+def test_publish__a_column_of_a_later_release_is_null_in_earlier_rows(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, corrections: list[Contest]
 ) -> None:
     publish(lake, "run")
@@ -351,7 +351,7 @@ def test_publish__a_column_that_a_later_release_adds_is_null_in_what_was_publish
 
 
 def later_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on ratings have one more column."""
+    """Ratings have an additional column from now on."""
     today, now = PUBLISHED["ratings"], ranklake.flows.publication.content.Content.ratings
     schema = today.append(pa.field("surprise", pa.float64(), metadata={"meaning": "how odd it was"}))
 
@@ -367,9 +367,7 @@ def later_release(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranklake.flows.publication.content.Content, "ratings", ratings)
 
 
-def test_publish__what_a_release_with_other_meanings_published_is_published_anew(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_publish__tables_of_a_release_with_other_rows_are_replaced(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(lake, "run")
     monkeypatch.setattr(ranklake.flows.publication.content, "_MEANING", 2)
     assert publish(lake, "run").kept == 0
@@ -377,7 +375,7 @@ def test_publish__what_a_release_with_other_meanings_published_is_published_anew
     assert_published(lake)
 
 
-def test_publish__a_table_that_somebody_else_wrote_to_is_published_anew(lake: Lake) -> None:
+def test_publish__a_table_changed_by_another_program_is_replaced(lake: Lake) -> None:
     publish(lake, "run")
     for name in TABLES:
         write_deltalake(delta(lake, name), delta(lake, name).to_pyarrow_table().slice(0, 1), mode="append")
@@ -385,7 +383,7 @@ def test_publish__a_table_that_somebody_else_wrote_to_is_published_anew(lake: La
     assert_published(lake)
 
 
-def test_publish__a_table_that_somebody_else_tidied_up_is_as_good_as_before(lake: Lake) -> None:
+def test_publish__a_table_compacted_by_another_program_is_kept(lake: Lake) -> None:
     publish(lake, "run")
     go_on(lake, CONTESTS[:31])
     delta(lake, "ratings").optimize.compact()
@@ -395,7 +393,7 @@ def test_publish__a_table_that_somebody_else_tidied_up_is_as_good_as_before(lake
     assert_published(lake)
 
 
-# Upkeep
+# Maintenance
 
 
 def test_maintain__merges_small_files_and_changes_nothing_for_readers(lake: Lake) -> None:
@@ -407,7 +405,7 @@ def test_maintain__merges_small_files_and_changes_nothing_for_readers(lake: Lake
     assert f"{report.merged} small files merged" in report.line()
     assert len(delta(lake, "ratings").file_uris()) == 3 < n_files
     assert same_content(contents(lake), before)
-    assert same_tables(read(lake, "ratings", 4), before["ratings"])  # this week's versions stay
+    assert same_tables(read(lake, "ratings", 4), before["ratings"])  # versions of the last week stay
     stamped = stamps(folder(lake))
     report = publish(lake, "run", maintain=True)
     assert (report.merged, report.removed, report.tables) == (0, 0, ())
@@ -416,7 +414,7 @@ def test_maintain__merges_small_files_and_changes_nothing_for_readers(lake: Lake
     assert_published(lake)
 
 
-def test_maintain__removes_after_a_week_what_nobody_needs(lake: Lake) -> None:
+def test_maintain__removes_unreferenced_files_after_a_week(lake: Lake) -> None:
     publish(lake, "run")
     left = folder(lake, "ratings") / "year=1971"
     for age_days in (6, 8):
@@ -436,7 +434,7 @@ def test_maintain__removes_after_a_week_what_nobody_needs(lake: Lake) -> None:
 
 @contextmanager
 def dying(at: int, done: bool, error: BaseException) -> Iterator[list[str]]:
-    """Ends at one of the commits and files of a publish, counted from 0, before or after it; tells which there were."""
+    """Fail before or after one of the commits and files of a publish, counted from 0; returns their names."""
     commit, write, steps = ranklake.flows.publication.delta_table.write_deltalake, Lake.write_bytes, []
 
     def step(name: str, do: Callable[[], None]) -> None:
@@ -463,7 +461,7 @@ def dying(at: int, done: bool, error: BaseException) -> Iterator[list[str]]:
         yield steps
 
 
-STEPS = 6  # four tables, the plain file, and what says of which version it is
+STEPS = 6  # four tables, the plain file, and the file with its version
 
 
 @pytest.mark.slow
@@ -473,7 +471,7 @@ STEPS = 6  # four tables, the plain file, and what says of which version it is
     ids=["dead-before", "dead-after", "refused"],
 )
 @pytest.mark.parametrize("change", ["first", "added", "corrected"])
-def test_publish__stopped_at_any_step_leaves_whole_tables_and_the_next_one_mends_them(
+def test_publish__stopped_at_any_step_leaves_complete_tables_and_the_next_completes(
     lake: Lake, change: str, error: BaseException, done: bool
 ) -> None:
     before: dict[str, pa.Table] = {}
@@ -488,7 +486,7 @@ def test_publish__stopped_at_any_step_leaves_whole_tables_and_the_next_one_mends
         publish(lake, "run")
     assert len(steps) == STEPS
     whole = contents(lake)
-    before = before or {name: table.slice(0, 0) for name, table in whole.items()}  # a table is made empty, then written
+    before = before or {name: table.slice(0, 0) for name, table in whole.items()}  # a new table is empty at first
     for at in range(STEPS):
         restore(lake, saved)
         with dying(at, done, error), pytest.raises((Killed, LakeError, OSError)):
@@ -509,10 +507,10 @@ def restore(lake: Lake, saved: dict[str, bytes]) -> None:
 
 
 @pytest.mark.slow
-def test_publish__stopped_and_the_run_changed_back_meanwhile_ends_as_if_neither_had_happened(lake: Lake) -> None:
+def test_publish__stopped_before_an_undone_correction_restores_the_tables(lake: Lake) -> None:
     publish(lake, "run")
     whole = contents(lake)
-    for at in range(STEPS - 1):  # the players stay as they are
+    for at in range(STEPS - 1):  # the players do not change
         for done in (False, True):
             ingest(lake, [corrected(CONTESTS[7])])
             rate_run(lake)
@@ -522,14 +520,14 @@ def test_publish__stopped_and_the_run_changed_back_meanwhile_ends_as_if_neither_
             assert same_content(contents(lake), whole)
 
 
-def test_publish__what_a_kill_left_half_written_beside_the_tables_is_swept_by_the_next_one(lake: Lake) -> None:
+def test_publish__removes_the_incomplete_files_of_a_kill(lake: Lake) -> None:
     publish(lake, "run")
     folder(lake, f"{TEMPORARY_PREFIX}0123456789abcdef").write_bytes(b"half")
     assert publish(lake, "run").tables == ()
     assert sorted(path.name for path in folder(lake).iterdir()) == sorted([*TABLES, LATEST, "latest.json"])
 
 
-def test_publish__a_segment_that_is_damaged_is_told_in_its_own_words_and_nothing_is_committed(lake: Lake) -> None:
+def test_publish__a_damaged_segment_is_reported_and_nothing_is_committed(lake: Lake) -> None:
     publish(lake, "run")
     ingest(lake, CONTESTS[:36])
     rate_run(lake)
@@ -551,7 +549,7 @@ print("ready", file=sys.stderr, flush=True)
 
 @contextmanager
 def publishing(lake: Lake, *, before: str = "") -> Iterator[subprocess.Popen[bytes]]:
-    """``ranklake publish`` in a process of its own, which does not outlive the block."""
+    """``ranklake publish`` in a process that ends with the block."""
     with start("publish", "--run", "run", "--lake", lake.url, before=before) as process:
         try:
             yield process
@@ -560,7 +558,7 @@ def publishing(lake: Lake, *, before: str = "") -> Iterator[subprocess.Popen[byt
 
 
 @pytest.mark.slow
-def test_publish__killed_at_any_moment_leaves_whole_tables_and_the_next_one_mends_them(lake: Lake) -> None:
+def test_publish__killed_at_any_time_leaves_complete_tables_and_the_next_completes(lake: Lake) -> None:
     dice = random.Random(20_240_229)
     publish(lake, "run")
     known, killed = [contents(lake)], 0
@@ -600,7 +598,7 @@ def lake_like(lake: Lake, empty: Lake) -> Lake:
 
 
 @pytest.mark.slow
-def test_publish__a_disk_that_is_full_is_told_in_one_line_and_mended_later(lake: Lake) -> None:
+def test_publish__a_full_disk_is_reported_in_one_line_and_a_later_publish_completes(lake: Lake) -> None:
     publish(lake, "run")
     before = contents(lake)
     ingest(lake, CONTESTS[:40])
@@ -609,16 +607,16 @@ def test_publish__a_disk_that_is_full_is_told_in_one_line_and_mended_later(lake:
     with publishing(lake, before=full) as process:
         out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, out) == (1, b"")
-    line = err.decode().splitlines()[-1]  # a thread of the library may have complained above
+    line = err.decode().splitlines()[-1]  # threads of the library may write lines before
     assert line.startswith("Error: published/run/contests: cannot write: ")
     assert "File too large" in line
-    assert line.endswith("; mend that and publish again, or delete that folder before")
+    assert line.endswith("; correct the cause and publish again, or delete the folder first")
     assert same_content(contents(lake), before)
     publish(lake, "run")
     assert_published(lake)
 
 
-def test_publish__what_the_library_says_in_colours_and_lines_is_told_in_one(
+def test_publish__a_multiline_error_of_the_library_becomes_one_line(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def write_deltalake(*_: Any, **__: Any) -> None:
@@ -627,14 +625,14 @@ def test_publish__what_the_library_says_in_colours_and_lines_is_told_in_one(
         )
 
     monkeypatch.setattr(ranklake.flows.publication.delta_table, "write_deltalake", write_deltalake)
-    with pytest.raises(LakeError, match="cannot write: Store error: Cannot copy: No space left; mend"):
+    with pytest.raises(LakeError, match="cannot write: Store error: Cannot copy: No space left; correct"):
         publish(lake, "run")
 
 
-# One at a time
+# Concurrent writers
 
 
-def test_publish__waits_for_nobody_who_rates_the_run(lake: Lake) -> None:
+def test_publish__does_not_wait_for_a_rating(lake: Lake) -> None:
     with hold_lease(lake, "runs/run", "rate run"), pytest.raises(LeaseHeldError, match="rate run"):
         publish(lake, "run")
     assert not folder(lake).exists()
@@ -643,7 +641,7 @@ def test_publish__waits_for_nobody_who_rates_the_run(lake: Lake) -> None:
         publish(lake, "run", steal=True)
 
 
-def test_publish__who_lost_the_run_to_another_publishes_no_more(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_publish__stops_after_the_loss_of_its_lease(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = ranklake.flows.publication.delta_table.write_deltalake
 
     def write_deltalake(table: Any, rows: Any, **how: Any) -> None:
@@ -658,7 +656,7 @@ def test_publish__who_lost_the_run_to_another_publishes_no_more(lake: Lake, monk
     assert_published(lake)
 
 
-def test_publish__of_two_who_add_the_same_rows_at_once_one_fails(lake: Lake) -> None:
+def test_publish__one_of_two_concurrent_appends_fails(lake: Lake) -> None:
     publish(lake, "run")
     one, other = (PublishedTable(lake, "published/run/players", PUBLISHED["players"]) for _ in range(2))
     rows = pa.table({"player": pa.array([99], pa.int32()), "handle": ["late"]}, schema=PUBLISHED["players"])
@@ -667,7 +665,7 @@ def test_publish__of_two_who_add_the_same_rows_at_once_one_fails(lake: Lake) -> 
         other.append(rows.to_batches(), {"rows": 0})
 
 
-# What is wrong with a table, or with a command
+# Damage and wrong use
 
 
 def damage(lake: Lake, name: str, how: str) -> None:
@@ -695,7 +693,7 @@ def damage(lake: Lake, name: str, how: str) -> None:
         ("leaderboard", "torn data"),
     ],
 )
-def test_publish__a_damaged_table_is_named_with_the_way_out(lake: Lake, name: str, how: str) -> None:
+def test_publish__a_damaged_table_is_reported_with_the_remedy(lake: Lake, name: str, how: str) -> None:
     publish(lake, "run")
     damage(lake, name, how)
     before = files(folder(lake))
@@ -710,7 +708,7 @@ def test_publish__a_damaged_table_is_named_with_the_way_out(lake: Lake, name: st
     assert_published(lake)
 
 
-def test_publish__a_leaderboard_with_other_bytes_is_named_when_it_is_read(lake: Lake) -> None:
+def test_publish__a_leaderboard_with_other_bytes_is_reported(lake: Lake) -> None:
     publish(lake, "run")
     damage(lake, "leaderboard", "other data")
     with pytest.raises(DamagedError, match=r"published/run/leaderboard: damaged table, .*--afresh`"):
@@ -718,18 +716,18 @@ def test_publish__a_leaderboard_with_other_bytes_is_named_when_it_is_read(lake: 
 
 
 @pytest.mark.parametrize("how", ["removed", "torn", "of another version", "unknown"])
-def test_publish__a_plain_leaderboard_that_is_not_the_newest_is_made_again(lake: Lake, how: str) -> None:
+def test_publish__an_outdated_plain_leaderboard_is_written_again(lake: Lake, how: str) -> None:
     publish(lake, "run")
-    latest, told = folder(lake, "latest.parquet"), folder(lake, "latest.json")
+    latest, result = folder(lake, "latest.parquet"), folder(lake, "latest.json")
     before = latest.read_bytes()
     if how == "removed":
         latest.unlink()
     elif how == "torn":
         latest.write_bytes(latest.read_bytes()[:-7])
     elif how == "of another version":
-        told.write_text(json.dumps({"version": 7, "size": latest.stat().st_size}))
+        result.write_text(json.dumps({"version": 7, "size": latest.stat().st_size}))
     else:
-        told.write_bytes(b"{")
+        result.write_bytes(b"{")
     assert publish(lake, "run").tables == ("latest.parquet",)
     assert latest.read_bytes() == before
     assert_published(lake)
@@ -745,7 +743,7 @@ def test_publish__a_run_without_rounds_is_refused(lake: Lake) -> None:
     assert not Path(lake.uri("runs/nobody")).exists()
 
 
-def test_publish__without_the_package_says_what_to_install(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_publish__without_the_package_names_it(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(MissingExtraError) as caught:
         publish(lake, "run")
@@ -759,7 +757,7 @@ def test_publish_command__without_the_package_ends_with_one_line(lake: Lake) -> 
     assert err == b"Error: publishing needs the package deltalake: pip install 'ranklake[publish]'\n"
 
 
-def test_publish_command__tells_in_one_line_what_it_did(lake: Lake) -> None:
+def test_publish_command__reports_in_one_line(lake: Lake) -> None:
     def said(*more: str) -> str:
         done = CliRunner().invoke(cli, ["publish", "--run", "run", "--lake", lake.url, *more], catch_exceptions=False)
         assert done.exit_code == 0
@@ -778,12 +776,12 @@ def test_publish_command__tells_in_one_line_what_it_did(lake: Lake) -> None:
     assert_published(lake, deviations=0.0)
 
 
-def test_publish_command__needs_a_run_that_a_folder_can_be_called(lake: Lake) -> None:
+def test_publish_command__needs_a_valid_name_of_a_run(lake: Lake) -> None:
     done = CliRunner().invoke(cli, ["publish", "--run", "../x", "--lake", lake.url], standalone_mode=True)
     assert done.exit_code == 2
 
 
-def test_import__publishing_is_imported_only_by_who_publishes() -> None:
+def test_import__delta_is_imported_only_for_publishing() -> None:
     code = "import sys, ranklake.flows.cli.main, ranklake.flows.publication.publish; print('deltalake' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

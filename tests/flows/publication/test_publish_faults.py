@@ -1,4 +1,4 @@
-"""Delta's library refused by the disk wherever it writes: tables stay whole, one line tells, the next publish mends."""
+"""Write errors of the disk: tables stay complete, the error is one line, and the next publish completes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ FIRST, AGAIN = 4, 9  # publishes of the life
 FULL = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
 
 
-def assert_told(ended: Ended, words: str) -> None:
-    # threads of the library may complain before and after
+def assert_reported(ended: Ended, words: str) -> None:
+    # threads of the library may write lines before and after
     (line,) = [line for line in ended.err.splitlines() if line.startswith("Error: ")]
     assert (ended.code, words in line) == (1, True), ended.err
     assert "Traceback" not in ended.err
 
 
 @pytest.mark.parametrize("index", [FIRST, AGAIN])
-def test_publish__whatever_file_is_too_large_for_the_disk_leaves_whole_tables(
+def test_publish__a_limit_on_file_sizes_leaves_complete_tables(
     command_server: CommandServer, steps: list[Step], tmp_path: Path, index: int
 ) -> None:
     step, lake = steps[index], tmp_path / "lake"
@@ -33,14 +33,14 @@ def test_publish__whatever_file_is_too_large_for_the_disk_leaves_whole_tables(
         put(step.before, lake)
         ended = command_server.run(*step.command, "--lake", str(lake), before=FULL.format(size=size))
         if ended.code:
-            assert_told(ended, "File too large")
+            assert_reported(ended, "File too large")
         assert_sound(lake, step)
         assert_finishes(command_server, step, lake)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes into read-only folders")
 @pytest.mark.parametrize("part", ["", "ratings", "leaderboard/_delta_log"])
-def test_publish__a_folder_that_may_not_be_written_leaves_whole_tables(
+def test_publish__a_read_only_folder_leaves_complete_tables(
     command_server: CommandServer, steps: list[Step], tmp_path: Path, part: str
 ) -> None:
     step, lake = steps[AGAIN], tmp_path / "lake"
@@ -51,13 +51,13 @@ def test_publish__a_folder_that_may_not_be_written_leaves_whole_tables(
         ended = step.run(command_server, lake)
     finally:
         folder.chmod(0o755)
-    assert_told(ended, "Permission denied")
+    assert_reported(ended, "Permission denied")
     assert_sound(lake, step)
     assert_finishes(command_server, step, lake)
 
 
 @pytest.mark.parametrize("left", [0, 4, 16, 32])
-def test_life__on_a_disk_that_is_full_the_last_commit_stays_and_room_is_all_that_is_needed(
+def test_life__on_a_full_disk_keeps_the_last_commit_and_continues_with_free_space(
     command_server: CommandServer, steps: list[Step], small_disk: SmallDisk, left: int
 ) -> None:
     disk = small_disk("size=2m")
@@ -68,7 +68,7 @@ def test_life__on_a_disk_that_is_full_the_last_commit_stays_and_room_is_all_that
         ballast.write_bytes(bytes(max(room.f_bavail * room.f_frsize - left * 1024, 0)))
         ended = step.run(command_server, lake)
         if ended.code:
-            assert_told(ended, "No space left on device")
+            assert_reported(ended, "No space left on device")
         assert_sound(lake, step)
         ballast.unlink()
         assert_finishes(command_server, step, lake)

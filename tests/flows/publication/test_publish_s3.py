@@ -1,4 +1,4 @@
-"""Tables published in an object store: the same as on a disk."""
+"""Tables in an object store equal those on a disk."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ranklake.storage import Lake, Run
 
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("moto", reason="needs moto[server], a store that runs here")
+pytest.importorskip("moto", reason="needs moto[server], a local object store")
 s3fs = pytest.importorskip("s3fs")
 
-# A process of its own: the Delta library holds the interpreter while it waits for an answer.
+# A separate process: the Delta library holds the interpreter lock while it waits.
 SERVER = """
 import sys
 from moto.server import ThreadedMotoServer
@@ -35,7 +35,7 @@ server.stop()
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """An empty bucket of a store on this machine."""
+    """An empty bucket of a local store."""
     command = [sys.executable, "-c", SERVER]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -60,7 +60,7 @@ def read(lake: Lake, name: str) -> pa.Table:
     return DeltaTable(lake.uri(f"published/run/{name}"), storage_options={"allow_http": "true"}).to_pyarrow_table()
 
 
-def test_publish__into_an_object_store_is_as_on_a_disk(bucket: str) -> None:
+def test_publish__into_an_object_store_equals_a_disk(bucket: str) -> None:
     contests = over_years(synthetic(30))
     lake = lake_of(f"{bucket}/lake", contests[:20])
     rate_run(lake)

@@ -1,4 +1,4 @@
-"""`verify` looks at published tables, too: what is missing is a fault, what is behind the run is a note."""
+"""`verify` checks published tables: a missing file is a fault, an outdated table is a note."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ HARM: dict[str, tuple[Callable[[Path], None], str]] = {
     "players-gone": (lambda folder: shutil.rmtree(folder / "players"), "there is no such table"),
     "contests-log-gone": (lambda folder: shutil.rmtree(folder / "contests" / "_delta_log"), "there is no such table"),
     "latest-gone": (lambda folder: (folder / LATEST).unlink(), "there is no such file"),
-    "latest-cut": (lambda folder: cut(folder / LATEST), " bytes, latest.json says "),
-    "latest-flipped": (lambda folder: flip(folder / LATEST), "is not what latest.json says"),
-    "latest-json-torn": (lambda folder: cut(folder / "latest.json"), "does not say which latest.parquet"),
+    "latest-cut": (lambda folder: cut(folder / LATEST), " as in latest.json"),
+    "latest-flipped": (lambda folder: flip(folder / LATEST), "does not match latest.json"),
+    "latest-json-torn": (lambda folder: cut(folder / "latest.json"), "has no version of latest.parquet"),
 }
 
 
 @pytest.mark.parametrize(("harm", "said"), HARM.values(), ids=HARM)
 @pytest.mark.parametrize("which", [(), ("--run", "run")], ids=["all", "run"])
-def test_verify__names_what_is_wrong_with_a_published_table_and_what_mends_it(
+def test_verify__reports_faults_of_published_tables_with_the_remedy(
     lake: Path, invoke: Command, harm: Callable[[Path], None], said: str, which: tuple[str, ...]
 ) -> None:
     answer = invoke("verify", *which, "--lake", lake)
@@ -91,18 +91,18 @@ def test_verify__names_what_is_wrong_with_a_published_table_and_what_mends_it(
     assert (answer.code, answer.err) == (0, "")
 
 
-def test_verify__that_published_tables_are_behind_the_run_is_a_note(lake: Path, invoke: Command) -> None:
+def test_verify__tables_older_than_the_run_are_a_note(lake: Path, invoke: Command) -> None:
     ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
     rate_run(Lake.open(lake), system="elo")
     answer = invoke("verify", "--lake", lake)
     command = f"publish --run run --lake {lake}"
-    said = f"note: published/run: is of an earlier state of the run; `ranklake {command}` brings it up to date\n"
+    said = f"note: published/run: has an earlier state of the run; `ranklake {command}` brings it up to date\n"
     assert (answer.code, answer.err) == (0, said)
-    assert invoke(*command.split(), "--maintain").code == 0  # files are merged, and the table reads the same
+    assert invoke(*command.split(), "--maintain").code == 0  # files are merged; the table has the same rows
     assert invoke("verify", "--lake", lake).err == ""
 
 
-def test_verify__knows_with_which_deviations_a_run_was_published(lake: Path, invoke: Command) -> None:
+def test_verify__uses_the_deviations_of_the_last_publish(lake: Path, invoke: Command) -> None:
     assert invoke("publish", "--run", "run", "--deviations", 1.5, "--lake", lake).code == 0
     assert invoke("verify", "--lake", lake).err == ""
     ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
@@ -113,21 +113,21 @@ def test_verify__knows_with_which_deviations_a_run_was_published(lake: Path, inv
     assert invoke("verify", "--lake", lake).err == ""
 
 
-def test_verify__a_first_publish_that_did_not_end_is_a_note(lake: Path, invoke: Command) -> None:
-    """What is written last is missing, and nothing that is written after it is there."""
+def test_verify__an_interrupted_first_publish_is_a_note(lake: Path, invoke: Command) -> None:
+    """The parts written last are missing."""
     folder = lake / "published" / "run"
     for part in ("latest.json", LATEST, "leaderboard"):
         (shutil.rmtree if (folder / part).is_dir() else Path.unlink)(folder / part)
         answer = invoke("verify", "--lake", lake)
         command = f"publish --run run --lake {lake}"
         assert (answer.code, answer.err) == (
-            0, f"note: published/run: its first publish did not end; `ranklake {command}` completes it\n"
+            0, f"note: published/run: its first publish was interrupted; `ranklake {command}` completes it\n"
         )  # fmt: skip
     assert invoke(*command.split()).code == 0
     assert invoke("verify", "--lake", lake).err == ""
 
 
-def test_verify__reads_what_an_older_release_published(lake: Path, invoke: Command) -> None:
+def test_verify__reads_tables_of_an_older_release(lake: Path, invoke: Command) -> None:
     path = lake / "published" / "run" / "latest.json"
     facts = json.loads(path.read_text())
     del facts["digest"]
@@ -136,7 +136,7 @@ def test_verify__reads_what_an_older_release_published(lake: Path, invoke: Comma
     assert (answer.code, answer.err) == (0, "")
 
 
-def test_verify__without_the_delta_library_checks_the_plain_leaderboard_and_says_so(
+def test_verify__without_the_delta_library_checks_only_the_plain_leaderboard(
     lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(package: str, extra: str, purpose: str) -> None:
@@ -152,7 +152,7 @@ def test_verify__without_the_delta_library_checks_the_plain_leaderboard_and_says
     assert invoke("verify", "--lake", lake).code == 1
 
 
-def test_verify__tables_whose_run_is_gone_are_a_note(lake: Path, invoke: Command) -> None:
+def test_verify__tables_without_a_run_are_a_note(lake: Path, invoke: Command) -> None:
     assert invoke("delete", "--run", "run", "--yes", "--lake", lake).code == 0
     answer = invoke("verify", "--lake", lake)
     command = "delete --run run --with-published"
@@ -163,7 +163,7 @@ def test_verify__tables_whose_run_is_gone_are_a_note(lake: Path, invoke: Command
 
 @contextmanager
 def store_at(lake: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The Delta library looks for the tables in a store, while all else of the lake is on the disk."""
+    """The tables are in a store for the Delta library; the rest of the lake is on the disk."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.setenv(name, "made-up")
     monkeypatch.setenv("AWS_ENDPOINT_URL", address)
@@ -175,12 +175,12 @@ def store_at(lake: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 @pytest.fixture
 def closed_port() -> Iterator[str]:
-    with socket.socket() as bound:  # bound, so that nobody else gets it, and not listening
+    with socket.socket() as bound:  # bound, so that no other process gets the port, and not listening
         bound.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{bound.getsockname()[1]}"
 
 
-def test_verify__a_store_that_does_not_answer_is_no_damage(
+def test_verify__an_unreachable_store_is_no_damage(
     lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch, closed_port: str
 ) -> None:
     began = time.monotonic()
@@ -189,25 +189,25 @@ def test_verify__a_store_that_does_not_answer_is_no_damage(
     assert time.monotonic() - began < 10
     assert answer.code == 1
     (problem,) = answer.out.splitlines()
-    assert problem.startswith("published/run/players: the store does not answer as it must: ")
+    assert problem.startswith("published/run/players: the store does not work: ")
     assert "onnection refused" in problem
-    assert "not known to be damaged" in problem
+    assert "probably not damaged" in problem
     assert "--afresh" not in answer.out + answer.err
     assert invoke("verify", "--lake", lake).code == 0
 
 
-def test_publish__into_a_store_that_does_not_answer_is_no_damage(
+def test_publish__into_an_unreachable_store_is_no_damage(
     lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
 ) -> None:
     opened = Lake.open(lake)
     with (
         store_at(lake, closed_port, monkeypatch),
-        pytest.raises(UnreachableError, match="the store does not answer as it must"),
+        pytest.raises(UnreachableError, match="the store does not work"),
     ):
         publish(opened, "run")
 
 
-def test_publish__a_store_that_is_lost_while_writing_is_no_reason_to_delete(
+def test_publish__a_store_lost_while_writing_is_no_damage(
     lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
 ) -> None:
     from ranklake.flows.publication.delta_table import PublishedTable, TableNotFoundError
@@ -217,7 +217,7 @@ def test_publish__a_store_that_is_lost_while_writing_is_no_reason_to_delete(
 
     opened = Lake.open(lake)
     with store_at(lake, closed_port, monkeypatch):
-        with monkeypatch.context() as patched:  # the store answered until now
+        with monkeypatch.context() as patched:  # the store worked until now
             patched.setattr(PublishedTable, "_open", no_table)
             table = PublishedTable(opened, "published/run/players", PUBLISHED["players"])
         with pytest.raises(UnreachableError) as error:
@@ -236,7 +236,7 @@ def test_publish__a_store_that_is_lost_while_writing_is_no_reason_to_delete(
         ("Kernel error -> Invalid JSON in a commit: Generic S3", False),
     ],
 )
-def test_delta__faults_of_a_store_are_told_from_those_of_files(lake: Path, words: str, of_the_store: bool) -> None:
+def test_delta__distinguishes_faults_of_a_store_and_of_files(lake: Path, words: str, of_the_store: bool) -> None:
     from ranklake.flows.publication.delta_table import PublishedTable
 
     table = PublishedTable(Lake.open(lake), "published/run/players", PUBLISHED["players"])
@@ -244,7 +244,7 @@ def test_delta__faults_of_a_store_are_told_from_those_of_files(lake: Path, words
         raise OSError(words)
 
 
-def test_delete__stopped_anywhere_leaves_whole_tables_or_none(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delete__stopped_anywhere_leaves_complete_tables_or_none(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Lake.open(lake)
     ingest(opened, [*synthetic(20, n_players=12), contest("more", "player 1", "player 2", time_seconds=10**9)])
     rate_run(opened, system="elo")
@@ -272,7 +272,7 @@ def test_delete__stopped_anywhere_leaves_whole_tables_or_none(lake: Path, monkey
             break
         verifier = Verifier(opened)
         assert list(verifier.everything()) == []
-        assert any("its first publish did not end" in note for note in verifier.notes) == (stops > 0)
+        assert any("its first publish was interrupted" in note for note in verifier.notes) == (stops > 0)
         shutil.rmtree(lake)
         shutil.copytree(state, lake)
         stops += 1

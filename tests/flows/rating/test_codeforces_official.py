@@ -1,4 +1,4 @@
-"""Official Codeforces rounds: everybody's new rating, to the integer."""
+"""Official Codeforces rounds: all new ratings are equal to the integer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from helpers.data import sample, shared
 
 from ranklake import rate_history
 
-ROUNDS = {  # where it is, people
+ROUNDS = {  # data, number of participants
     917: (lambda: sample("codeforces/rating-changes-917.json.gz"), 423),
     1326: (lambda: sample("codeforces/round-1326.json.gz"), 10_630),
     1342: (lambda: shared("codeforces-api/round-1342-edu-86-data.json.gz"), 14_939),
@@ -21,7 +21,7 @@ ROUNDS = {  # where it is, people
 
 
 def read(path: Path) -> pd.DataFrame:
-    """``player, rank, old, new``, from the site's own form or from ``[handle, points, penalty, old, change]``."""
+    """``player, rank, old, new``, from the form of the site or from ``[handle, points, penalty, old, change]``."""
     rows = json.loads(gzip.decompress(path.read_bytes()))
     if isinstance(rows[0], dict):
         columns = {"handle": "player", "rank": "rank", "oldRating": "old", "newRating": "new"}
@@ -41,7 +41,7 @@ def rate(frame: pd.DataFrame, **options: object) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("contest", ROUNDS)
-def test_codeforces__gives_every_participant_their_official_rating(contest: int) -> None:
+def test_codeforces__equals_the_official_ratings(contest: int) -> None:
     find, people = ROUNDS[contest]
     frame = read(find())
     history = rate(frame)
@@ -62,7 +62,7 @@ def test_codeforces__gives_every_participant_their_official_rating(contest: int)
     ],
     ids=str,
 )
-def test_codeforces__by_any_other_reading_of_its_source_does_not(contest: int, other: dict[str, object]) -> None:
+def test_codeforces__with_other_variants_differs_from_official_ratings(contest: int, other: dict[str, object]) -> None:
     frame = read(ROUNDS[contest][0]())
     new = rate(frame, **other).set_index("player")["mu"]
     assert np.count_nonzero(frame["new"].to_numpy() != new.loc[frame["player"]].to_numpy()) > 100

@@ -1,4 +1,4 @@
-"""A run that is there goes on as it is; whatever else is asked for is refused, until it is to be replaced."""
+"""An existing run keeps its configuration; another one is refused without ``replace``."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def recorded(lake: Lake) -> RunConfig:
         "--set k=16.0",
     ],
 )
-def test_rate__of_a_run_that_is_there_goes_on_as_it_is(lake: Lake, invoke: Command, more: str) -> None:
+def test_rate__of_an_existing_run_keeps_its_configuration(lake: Lake, invoke: Command, more: str) -> None:
     before = files(Path(lake.url))
     answer = invoke("rate", "--run", "mine", *more.split(), "--lake", lake.url)
     assert (answer.code, answer.err) == (0, "")
@@ -62,19 +62,19 @@ def test_rate__of_a_run_that_is_there_goes_on_as_it_is(lake: Lake, invoke: Comma
     ],
 )
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)], ids=["", "dry"])
-def test_rate__something_else_than_recorded_is_refused_and_the_run_left_alone(
+def test_rate__another_configuration_is_refused_and_the_run_unchanged(
     lake: Lake, invoke: Command, more: str, is_there: str, asked: str, dry: tuple[str, ...]
 ) -> None:
     before = files(Path(lake.url))
     message = invoke.refuses("rate", "--run", "mine", *more.split(), *dry, "--lake", lake.url, code=2)
     assert message == (
-        f"run mine is there with {is_there}; asked for was {asked}. Add --replace to discard its ratings and rate it "
-        "anew with that, or give another --run"
+        f"run mine exists with {is_there}; requested was {asked}. Add --replace to discard its ratings and rate it "
+        "again, or give another --run"
     )
     assert files(Path(lake.url)) == before
 
 
-def test_rate__replace_rates_it_anew_and_what_is_not_given_stays(lake: Lake, invoke: Command) -> None:
+def test_rate__replace_rates_again_and_keeps_omitted_options(lake: Lake, invoke: Command) -> None:
     answer = invoke("rate", "--run", "mine", "--set", "n=300", "--replace", "--lake", lake.url)
     assert "kept 0 rounds rated before (other parameters), rated 14" in answer.out
     assert (recorded(lake).params.k, recorded(lake).params.n) == (16.0, 300.0)
@@ -85,32 +85,32 @@ def test_rate__replace_rates_it_anew_and_what_is_not_given_stays(lake: Lake, inv
     )
 
 
-def test_rate__replace_by_another_system_takes_nothing_of_the_old_one(lake: Lake, invoke: Command) -> None:
+def test_rate__replace_by_another_system_keeps_no_settings(lake: Lake, invoke: Command) -> None:
     answer = invoke("rate", "--run", "mine", "--system", "elo-mmr", "--replace", "--lake", lake.url)
     assert "kept 0 rounds rated before (other parameters), rated 14" in answer.out
     rate_run(lake, run="beside")
     assert same_tables(rated(lake, "mine"), rated(lake, "beside"))
 
 
-def test_rate__the_name_that_rate_would_give_goes_on_as_what_it_is(lake: Lake, invoke: Command) -> None:
+def test_rate__an_existing_run_with_a_default_name_keeps_its_configuration(lake: Lake, invoke: Command) -> None:
     rate_run(lake, run="games-elo-mmr", system="elo")
     answer = invoke("rate", "--dataset", "games", "--lake", lake.url)
     assert answer.out.startswith("run games-elo-mmr: kept 14 rounds rated before, rated 0")
     several = ("rate", "--dataset", "games", "--system", "elo-mmr", "--system", "elo", "--lake", lake.url)
-    assert "run games-elo-mmr is there with system elo;" in invoke.refuses(*several, code=2)
-    assert Run.names(lake) == ["games-elo-mmr", "mine"]  # none was made, the other neither
+    assert "run games-elo-mmr exists with system elo;" in invoke.refuses(*several, code=2)
+    assert Run.names(lake) == ["games-elo-mmr", "mine"]  # no run was created
 
 
-def test_rate__the_python_door_refuses_what_the_command_refuses(lake: Lake) -> None:
+def test_rate__the_function_refuses_the_same_as_the_command(lake: Lake) -> None:
     before = files(Path(lake.url))
     for other in ({}, {"system": "elo-mmr"}, {"k": 16.0, "skip_uninformative": False}):
-        with pytest.raises(ValueError, match=r"run mine is there with .*; asked for was .* Add --replace"):
+        with pytest.raises(ValueError, match=r"run mine exists with .*; requested was .* Add --replace"):
             rate_run(lake, run="mine", **{"system": "elo", **other})
     assert files(Path(lake.url)) == before
     assert rate_run(lake, run="mine", system="elo", k=16.0).kept == 14
 
 
-def test_rate__the_exclusions_of_a_run_stay_but_not_over_another_data_set(lake: Lake, invoke: Command) -> None:
+def test_rate__keeps_exclusions_unless_the_data_set_changes(lake: Lake, invoke: Command) -> None:
     rate_run(lake, run="mine", system="elo", k=16.0, exclude=("3",))
     assert "kept 14 rounds" in invoke("rate", "--run", "mine", "--lake", lake.url).out
     assert Run.open(lake, "mine").config["exclude"] == ["3"]
@@ -120,7 +120,7 @@ def test_rate__the_exclusions_of_a_run_stay_but_not_over_another_data_set(lake: 
     assert "exclude" not in Run.open(lake, "mine").config
 
 
-def test_rate__max_rounds_keeps_what_lies_beyond(lake: Lake, invoke: Command) -> None:
+def test_rate__max_rounds_keeps_later_rounds(lake: Lake, invoke: Command) -> None:
     answer = invoke("rate", "--run", "mine", "--max-rounds", 5, "--lake", lake.url)
     assert "kept 14 rounds rated before, rated 0" in answer.out
     assert Run.open(lake, "mine").segments().stop_round == 14
@@ -132,13 +132,13 @@ def edit(lake: Lake, **facts: object) -> None:
 
 
 def rate_by_release(lake: Lake, numerics: int) -> None:
-    """Rate the run as a release does whose numbers are others."""
+    """Rate the run as a release with other numerics."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ranklake.flows.rating.config.NUMERICS", numerics)
         rate_run(lake, run="mine", system="elo", k=16.0)
 
 
-def test_rate__a_run_of_a_newer_release_is_left_alone_unless_replaced(lake: Lake, invoke: Command) -> None:
+def test_rate__a_run_of_a_newer_release_is_refused_unless_replaced(lake: Lake, invoke: Command) -> None:
     rate_by_release(lake, 999)
     before = files(Path(lake.url))
     message = invoke.refuses("rate", "--run", "mine", "--lake", lake.url)
@@ -148,13 +148,13 @@ def test_rate__a_run_of_a_newer_release_is_left_alone_unless_replaced(lake: Lake
     assert "kept 0 rounds rated before (another release rated it), rated 14" in answer.out
 
 
-def test_rate__a_run_of_an_older_release_is_rated_anew(lake: Lake, invoke: Command) -> None:
+def test_rate__a_run_of_an_older_release_is_rated_again(lake: Lake, invoke: Command) -> None:
     rate_by_release(lake, 1)
     answer = invoke("rate", "--run", "mine", "--lake", lake.url)
     assert "kept 0 rounds rated before (another release rated it), rated 14" in answer.out
 
 
-def test_resolve_runs__of_a_newer_format_or_with_unknown_settings_are_told(lake: Lake) -> None:
+def test_resolve_runs__reports_newer_formats_and_unknown_settings(lake: Lake) -> None:
     edit(lake, params={"k": 16.0, "unheard_of": 1})
     with pytest.raises(DamagedError, match=r"elo has no parameter 'unheard_of'.*`ranklake delete --run mine`"):
         resolve_runs(lake, "games", ["mine"])
@@ -166,14 +166,14 @@ def test_resolve_runs__of_a_newer_format_or_with_unknown_settings_are_told(lake:
             resolve_runs(lake, "games", ["mine"], ["elo"], replace=replace)
 
 
-def test_resolve_runs__without_a_lake_are_those_that_would_be_made() -> None:
+def test_resolve_runs__without_a_lake_returns_new_runs() -> None:
     (config,) = resolve_runs(None, "games", settings=["rho=0.5"])
     assert (config.system, config.params.rho, config.run.startswith("games-elo-mmr-")) == ("elo-mmr", 0.5, True)
     with pytest.raises(ValueError, match="no run 'x' in the lake; give --dataset to make it"):
         resolve_runs(None, None, ["x"])
 
 
-def test_rate__of_a_run_whose_data_set_is_gone_says_so(lake: Lake, invoke: Command) -> None:
+def test_rate__reports_a_missing_data_set(lake: Lake, invoke: Command) -> None:
     (Path(lake.url) / "games" / "contests" / "contests.parquet").unlink()
     with pytest.raises(LakeError):
         rate_run(lake, run="mine", system="elo", k=16.0)

@@ -1,4 +1,4 @@
-"""Corrections and ratings: whatever was changed and taken back, a run is that of the history as it is now."""
+"""Corrections and ratings: after any corrections, a run equals that of the current history."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    """A lake in which ``CONTESTS`` were rated as ``run``."""
+    """A lake with ``CONTESTS``, rated as ``run``."""
     opened = lake_of(tmp_path / "lake", CONTESTS)
     rate_run(opened)
     return opened
@@ -54,18 +54,18 @@ def rounds(lake: Lake) -> Path:
 
 
 def kept_and_rated(report: RateReport, first: int) -> None:
-    """Everything from the first affected round on was rated, and of what came before no more than its segment."""
+    """All rounds from the first affected one on were rated, and before it at most its segment."""
     assert first - SEGMENT_ROWS / 2 < report.kept <= first
     assert report.kept + report.rated == len(CONTESTS)
 
 
-# Anything, in any order
+# Random sequences
 
 
 @pytest.mark.slow
 @repeatable(40)
 @given(st.data())
-def test_rate__whatever_was_corrected_and_taken_back_is_that_of_the_final_history(
+def test_rate__after_any_corrections_equals_the_final_history(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.mktemp("any")
@@ -108,10 +108,10 @@ def test_rate__whatever_was_corrected_and_taken_back_is_that_of_the_final_histor
             assert same_tables(*tables)
 
 
-# What is rated again
+# Rounds rated again
 
 
-def test_rate__a_disqualification_rates_again_from_its_contest_and_undone_gives_the_first_files(lake: Lake) -> None:
+def test_rate__a_disqualification_rates_again_and_undone_gives_the_first_files(lake: Lake) -> None:
     before = files(rounds(lake))
     handle = CONTESTS[25].handles[0].as_py()
     change(lake, "disqualify", "25", handle)
@@ -137,12 +137,12 @@ def test_rate__an_alias_rates_again_from_the_first_contest_of_the_old_name(lake:
     assert files(rounds(lake)) == before
 
 
-def test_rate__says_what_became_of_the_first_round_that_does_not_hold(lake: Lake) -> None:
+def test_rate__describes_the_first_invalid_round(lake: Lake) -> None:
     late = contest("late", "player 1", "player 2", time_seconds=1)
     ingest(lake, [*CONTESTS[:20], late, *CONTESTS[20:]])
-    assert rate_run(lake).why == "round 20, contest late, came in between"
+    assert rate_run(lake).why == "round 20, contest late, was inserted"
     change(lake, "remove", "late")
-    assert rate_run(lake).why == "round 20, contest late, is no longer there"
+    assert rate_run(lake).why == "round 20, contest late, was removed"
     ingest(lake, [*CONTESTS[:10], CONTESTS[11], CONTESTS[10], *CONTESTS[12:]])
     assert rate_run(lake).why == "round 10, contest 11, was moved here"
     ingest(lake, CONTESTS)
@@ -150,7 +150,7 @@ def test_rate__says_what_became_of_the_first_round_that_does_not_hold(lake: Lake
     with Dataset.ingest(lake, "games", mirror=True) as body:
         for one in CONTESTS[:30]:
             body.add(one)
-    assert rate_run(lake).why == "round 30, contest 30, is no longer there"
+    assert rate_run(lake).why == "round 30, contest 30, was removed"
 
 
 def test_rate__of_a_correction_that_changes_no_standings_keeps_everything(lake: Lake) -> None:
@@ -166,13 +166,13 @@ def test_rate__of_a_correction_that_changes_no_standings_keeps_everything(lake: 
 # Exclusions
 
 
-def test_exclude__passes_a_contest_over_until_it_is_taken_back(tmp_path: Path, lake: Lake) -> None:
+def test_exclude__skips_a_contest_until_it_is_included(tmp_path: Path, lake: Lake) -> None:
     before = files(rounds(lake))
     report = rate_run(lake, exclude=("20", "30"))
     kept_and_rated(report, 20)
     assert (report.why, report.excluded, report.skipped) == ("round 20, contest 20, is excluded", 2, 0)
     assert report.line().endswith("; 2 of them excluded")
-    assert rate_run(lake).rated == 0  # kept in the run's configuration
+    assert rate_run(lake).rated == 0  # the configuration has the exclusion
     assert Run.open(lake, "run").config["exclude"] == ["20", "30"]
     assert {20, 30} <= {i for s in Run.open(lake, "run").segments().segments for i in s.skipped}
     without = lake_of(tmp_path / "without", [one for one in CONTESTS if one.contest_id not in ("20", "30")])
@@ -221,17 +221,17 @@ def test_exclude__an_excluded_contest_divides_no_event() -> None:
     [
         ({"exclude": ("20", "x")}, "no contest 'x' in data set games"),
         ({"include": ("20",)}, "contest '20' is not excluded from run run; it excludes none"),
-        ({"include": ("20",), "exclude": ("20",)}, "contest '20' is both to be excluded and to be taken back"),
+        ({"include": ("20",), "exclude": ("20",)}, "contest '20' is both excluded and included"),
     ],
 )
-def test_exclude__what_cannot_be_is_refused_and_changes_nothing(lake: Lake, how: dict[str, Any], said: str) -> None:
+def test_exclude__invalid_requests_are_refused_and_change_nothing(lake: Lake, how: dict[str, Any], said: str) -> None:
     before = stamps(rounds(lake))
     with pytest.raises((LakeError, ValueError), match=said):
         rate_run(lake, **how)
     assert stamps(rounds(lake)) == before
 
 
-def test_exclude__an_excluded_contest_that_was_removed_can_be_taken_back(lake: Lake) -> None:
+def test_exclude__a_removed_contest_can_be_included(lake: Lake) -> None:
     rate_run(lake, exclude=("20",))
     change(lake, "remove", "20")
     rate_run(lake)
@@ -246,7 +246,7 @@ def test_exclude__an_excluded_contest_that_was_removed_can_be_taken_back(lake: L
 
 
 @pytest.mark.parametrize("what", ["nothing", "new run", "correction", "exclusion", "parameters", "no last snapshot"])
-def test_dry_run__tells_what_would_be_done_and_writes_nothing(lake: Lake, what: str) -> None:
+def test_dry_run__reports_the_plan_and_writes_nothing(lake: Lake, what: str) -> None:
     how: dict[str, Any] = {}
     if what == "new run":
         how = {"run": "other"}
@@ -269,10 +269,10 @@ def test_dry_run__tells_what_would_be_done_and_writes_nothing(lake: Lake, what: 
     assert (what in ("nothing", "no last snapshot")) == (predicted.rated == 0)
 
 
-# What people see
+# Displayed results
 
 
-def test_leaderboard__of_a_run_that_is_behind_its_data_set_shows_the_contests_it_rated(lake: Lake) -> None:
+def test_leaderboard__of_a_stale_run_shows_its_rated_contests(lake: Lake) -> None:
     board = leaderboard(lake, "run")
     history = player_history(lake, "run", "player 3").rows
     ingest(lake, [contest("first", "player 1", "player 2", time_seconds=5), *CONTESTS])
@@ -296,7 +296,7 @@ def test_player__an_old_name_leads_to_the_history_under_the_new_one(lake: Lake) 
     assert "player 3" not in leaderboard(lake, "run").column("handle").to_pylist()
 
 
-def test_player__a_name_that_changed_hands_shows_whoever_has_it_now(lake: Lake) -> None:
+def test_player__a_reused_name_shows_its_current_owner(lake: Lake) -> None:
     played = [one for one in CONTESTS if "player 3" in one.handles.to_pylist()]
     since = played[2].time_seconds
     change(lake, "alias", "player 3", "zed", since)
@@ -310,7 +310,7 @@ def test_player__a_name_that_changed_hands_shows_whoever_has_it_now(lake: Lake) 
 # Commands
 
 
-def test_commands__correct_and_tell(invoke: Command, lake: Lake) -> None:
+def test_commands__correct_and_report(invoke: Command, lake: Lake) -> None:
     there = ("--dataset", "games", "--lake", lake.url)
     handle = CONTESTS[20].handles[0].as_py()
     answer = invoke("amend", "20", "--remove", handle, "--why", "[two] accounts", *there)
@@ -319,20 +319,21 @@ def test_commands__correct_and_tell(invoke: Command, lake: Lake) -> None:
     command = f"ranklake rate --dataset games --run run --lake {lake.url}"
     assert answer.err == (f"run run is stale from round 20 (contest 20, changed): `{command}` brings it up to date\n")
     answer = invoke("amend", "20", "--remove", handle, *there)
-    assert answer.out == f"contest 20: {handle!r} is out already\ndata set games: 0 contests changed\n"
+    assert answer.out == f"contest 20: {handle!r} is already disqualified\ndata set games: 0 contests changed\n"
     text = invoke("amend", "20", *there).out
     assert all(word in text for word in (handle, "[two] accounts", "in force"))
-    assert invoke("amend", "21", *there).out == "contest 21: nothing on record\n"
+    assert invoke("amend", "21", *there).out == "contest 21: no corrections\n"
     answer = invoke("rate", "--run", "run", "--dry-run", *there)
     assert "run run: would keep" in answer.out
     assert "(round 20, contest 20, changed), replay" in answer.out
     assert invoke("amend", "20", "--remove", handle, "--undo", *there).out == said
-    assert "taken back" in invoke("amend", "20", *there).out
+    assert "undone" in invoke("amend", "20", *there).out
     assert "kept 40 rounds rated before, rated 0 rounds" in invoke("rate", "--run", "run", *there).out
 
     assert invoke("remove", "5", "6", "5", "--why", "tests", *there).out == "data set games: 2 contests removed\n"
     assert "changed" in invoke("alias", "player 3", "zed", "--since", "1970-01-20", *there).out
-    assert "'player 3' is 'zed' already" in invoke("alias", "player 3", "zed", "--since", "1970-01-20", *there).out
+    again = invoke("alias", "player 3", "zed", "--since", "1970-01-20", *there)
+    assert "'player 3' is already an alias of 'zed'" in again.out
     text = invoke("alias", "--list", *there).out
     assert all(word in text for word in ("player 3", "zed", "1970-01-20"))
     assert invoke("rate", "--run", "run", "--exclude", "7", *there).code == 0
@@ -356,14 +357,14 @@ def of_run(lake: Lake) -> tuple[str, ...]:
     [
         (("amend", "20", "--undo"), "name the players with --remove HANDLE", 2),
         (("amend", "20", "--why", "x"), "name the players with --remove HANDLE", 2),
-        (("amend", "99"), "no contest '99' in data set games, and nothing on record about it", 1),
+        (("amend", "99"), "no contest '99' in data set games, and no corrections of it", 1),
         (("amend", "99", "--remove", "player 1"), "no contest '99' in data set games", 1),
         (("amend", "20", "--remove", "nobody"), "contest 20: no player 'nobody' took part", 1),
         (("remove",), "Missing argument 'CONTEST...'", 2),
         (("remove", "99"), "no contest '99' in data set games", 1),
-        (("alias", "player 1"), "give an old and a new name, or --list alone", 2),
-        (("alias", "a", "b", "--list"), "give an old and a new name, or --list alone", 2),
-        (("alias", "--list", "--why", "x"), "--list goes alone", 2),
+        (("alias", "player 1"), "give an old and a new name, or --list", 2),
+        (("alias", "a", "b", "--list"), "give an old and a new name, or --list", 2),
+        (("alias", "--list", "--why", "x"), "--list takes no other arguments", 2),
         (("alias", "a", "a"), "an alias needs two names", 1),
         (("alias", "a", "b", "--since", "yesterday"), "must be a time as 2020-01-31", 2),
         (("unalias", "player 1"), "'player 1' has no alias", 1),
@@ -371,7 +372,7 @@ def of_run(lake: Lake) -> tuple[str, ...]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_commands__what_cannot_be_is_told_in_a_line_and_leaves_the_lake_as_it_was(
+def test_commands__errors_are_one_line_and_leave_the_lake_unchanged(
     invoke: Command,
     lake: Lake,
     arguments: tuple[str, ...],
@@ -384,7 +385,7 @@ def test_commands__what_cannot_be_is_told_in_a_line_and_leaves_the_lake_as_it_wa
 
 
 @pytest.mark.parametrize("command", ["amend", "remove", "alias", "unalias", "log"])
-def test_commands__explain_themselves_and_make_no_data_set(invoke: Command, lake: Lake, command: str) -> None:
+def test_commands__have_a_help_and_create_no_data_set(invoke: Command, lake: Lake, command: str) -> None:
     text = invoke(command, "--help").out
     assert f"ranklake {command} [OPTIONS]" in text.splitlines()[0]
     assert max(map(len, text.splitlines())) <= 110

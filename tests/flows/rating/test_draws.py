@@ -1,4 +1,4 @@
-"""Draws are results: which contests a run passes over because of their places, and what it records of that."""
+"""Draws are results: the contests that a run skips because of their places, and its record of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.storage import Contest, Dataset, Lake
 
 SKIP_TIES = ("elo-mmr", "elo-mmx", "elo-r")
-OLD = Skipping(True, True, True)  # what release 0.1 recorded as "skip_uninformative": true
+OLD = Skipping(True, True, True)  # the rule of release 0.1 for "skip_uninformative": true
 
 
 def frame(*contests: tuple[str, list[int]]) -> pd.DataFrame:
@@ -37,7 +37,7 @@ def frame(*contests: tuple[str, list[int]]) -> pd.DataFrame:
 
 
 def drifting_league(n_games: int, n_players: int, seed: int) -> tuple[Rounds, np.ndarray[Any, Any]]:
-    """Games of two at random, a quarter of them drawn (Davidson 1970), and the skills at the end."""
+    """Random games of two players, a quarter of them drawn (Davidson 1970), and the skills at the end."""
     rng = np.random.default_rng(seed)
     skill = rng.normal(0.0, 220.0, n_players)
     player, lo, hi = (np.zeros((n_games, 2), dtype=np.int32) for _ in range(3))
@@ -54,7 +54,7 @@ def drifting_league(n_games: int, n_players: int, seed: int) -> tuple[Rounds, np
 
 
 def league(n_games: int) -> list[Contest]:
-    """The same as contests."""
+    """The games of a league as contests."""
     rounds, _ = drifting_league(n_games, 24, 11)
     made = []
     for i in range(n_games):
@@ -76,9 +76,9 @@ def test_draw__of_two_players_is_rated_by_every_system(name: str) -> None:
     drawn = history[history["contest"] == "drawn"].set_index("player")
     assert (len(history), history.attrs["skipped"], history.attrs["reasons"]) == (6, 0, {})
     change = drawn["mu"] - drawn["mu_prior"]
-    if name == "codeforces":  # under the site's rule both have the last place, and the sum falls
+    if name == "codeforces":  # by the rule of the site both have the last place, and the sum decreases
         assert change["a"] < change["b"]
-    elif name == "elo-srm":  # where a tie of all is neutral, and everybody has a bonus for taking part
+    elif name == "elo-srm":  # a tie of all is neutral, and all participants have a bonus
         assert (change > 0).all()
     else:
         assert change["a"] < 0
@@ -87,7 +87,7 @@ def test_draw__of_two_players_is_rated_by_every_system(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_tie_of_all__is_rated_unless_the_authors_of_the_system_skip_it(name: str) -> None:
+def test_tie_of_all__is_rated_unless_the_system_skips_it(name: str) -> None:
     games = frame(("first", [1, 2, 3]), ("tied", [1, 1, 1]), ("alone", [1]))
     default, skipped, kept = (rate_history(games, system=name, skip_uninformative=s) for s in (None, True, False))
     reasons = {"one participant only": 1, "all participants tied": 1}
@@ -121,7 +121,7 @@ def test_rate__counts_skipped_contests_by_reason(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("system", ["elo", "elo-mmr"])
 @pytest.mark.parametrize("asked", [None, True])
-def test_run__of_release_0_1_goes_on_as_it_is(tmp_path: Path, system: str, asked: bool | None) -> None:
+def test_run__of_release_0_1_keeps_its_rule(tmp_path: Path, system: str, asked: bool | None) -> None:
     lake = lake_of(tmp_path / "lake", synthetic(21, seed=2))
     ingest(lake, [contest("drawn", ["player 1", "player 2"])])
     assert rate_as(lake, OLD, system).reasons.keys() >= {"one participant only", "all participants tied"}
@@ -137,7 +137,7 @@ def test_run__of_release_0_1_goes_on_as_it_is(tmp_path: Path, system: str, asked
     assert "1 contest skipped: draws of two players, as this run skips them since release 0.1" in report.line()
 
 
-def test_run__of_release_0_1_that_kept_everything_goes_on_as_it_is(tmp_path: Path) -> None:
+def test_run__of_release_0_1_without_skipping_keeps_its_rule(tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", synthetic(14, seed=2))
     assert rate_as(lake, Skipping(False, False, False)).skipped == 0
     facts = json.loads((Path(lake.url) / "runs/run/run.json").read_text())
@@ -147,7 +147,7 @@ def test_run__of_release_0_1_that_kept_everything_goes_on_as_it_is(tmp_path: Pat
         assert rate_run(lake, system="elo", skip_uninformative=asked).rated == 0
 
 
-def test_run__with_another_rule_is_rated_again_only_if_that_matters(tmp_path: Path) -> None:
+def test_run__with_another_rule_is_rated_again_only_if_contests_differ(tmp_path: Path) -> None:
     plain = lake_of(tmp_path / "plain", synthetic(20, spice=False))
     tied = lake_of(
         tmp_path / "tied", [*synthetic(20, spice=False), contest("tied", ["player 1", "player 2", "player 3"])]
@@ -156,7 +156,7 @@ def test_run__with_another_rule_is_rated_again_only_if_that_matters(tmp_path: Pa
         rate_run(lake, system="elo")
     report = rate_run(plain, system="elo", skip_uninformative=True)
     assert (report.kept, report.rated) == (20, 0)
-    with pytest.raises(ValueError, match="asked for was contests skipped: one participant"):
+    with pytest.raises(ValueError, match="requested was contests skipped: one participant"):
         rate_run(tied, system="elo", skip_uninformative=True)
     report = rate_run(tied, system="elo", skip_uninformative=True, replace=True)
     assert (report.kept, report.rated, report.why) == (0, 21, "other parameters")
@@ -164,21 +164,21 @@ def test_run__with_another_rule_is_rated_again_only_if_that_matters(tmp_path: Pa
     assert rate_run(tied, system="elo").rated == 0
 
 
-def test_run__that_changes_its_system_has_the_rule_of_a_new_run(tmp_path: Path) -> None:
+def test_run__with_another_system_has_the_rule_of_a_new_run(tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", [contest("tied", ["ann", "bob", "cy"]), contest("won", "ann", "bob")])
     assert rate_run(lake, system="elo-mmr").reasons == {"all participants tied": 1}
     assert rate_run(lake, system="elo", replace=True).reasons == {}
 
 
-def test_default_run__is_named_by_what_was_chosen() -> None:
+def test_default_run__has_the_choices_in_its_name() -> None:
     assert default_run("d", "elo", {}) == "d-elo"
     assert default_run("d", "elo-mmr", {}, True) == "d-elo-mmr"
     names = {default_run("d", "elo", {}, one) for one in (None, True, False)}
     assert len(names) == 3
-    assert default_run("d", "elo", {}, False) == "d-elo-db748ae4"  # as release 0.1 named it
+    assert default_run("d", "elo", {}, False) == "d-elo-db748ae4"  # the name of release 0.1
 
 
-def test_search__rates_what_the_system_rates(tmp_path: Path) -> None:
+def test_search__uses_the_rule_of_the_system(tmp_path: Path) -> None:
     from ranklake.flows.engines.task_pool import open_task_pool
 
     lake = lake_of(tmp_path / "lake", league(150))
@@ -209,7 +209,7 @@ def test_evaluate__scores_no_draw_and_is_defined(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["elo", "glicko2", "trueskill"])
-def test_league__ratings_are_nearer_to_skills_that_drift_once_draws_count(name: str) -> None:
+def test_league__ratings_are_closer_to_skills_if_draws_count(name: str) -> None:
     system = SYSTEMS[name]
     params, gains = system.params(), []
     for seed in (1, 2, 3):

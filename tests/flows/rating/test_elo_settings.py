@@ -1,4 +1,4 @@
-"""Elo and EloSRM from outside: settings as a keyboard gives them, a player's own K, divisions of one event."""
+"""Elo and EloSRM: settings as text, a K for each player, divisions of one event."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ GAMES = pd.DataFrame({"contest": [1, 1, 2, 2], "player": ["ann", "bob", "ann", "
         ),
     ],
 )
-def test_settings__of_a_run_mean_the_same_when_read_back(system, settings, expected) -> None:
+def test_settings__of_a_run_have_the_same_values_after_reading(system, settings, expected) -> None:
     found = find_system(system)
     params = build_params(found, settings)
     assert params == expected
-    told = json.loads(json.dumps(RunConfig("d", "r", system, params).to_json()))
-    assert build_params(found, told["params"]) == params
+    result = json.loads(json.dumps(RunConfig("d", "r", system, params).to_json()))
+    assert build_params(found, result["params"]) == params
 
 
-def test_history__lets_a_player_have_a_k_of_their_own() -> None:
+def test_history__accepts_a_k_for_each_player() -> None:
     known = pd.DataFrame({"mu": [1500.0, 1500.0], "k": [10.0, math.nan]}, index=["ann", "bob"])
     history, beliefs = rate_history(GAMES, "elo", beliefs=known, return_beliefs=True, k=40)
     assert history.mu.tolist()[:2] == [1505.0, 1480.0]
@@ -48,13 +48,13 @@ def test_history__lets_a_player_have_a_k_of_their_own() -> None:
     assert again.mu.tolist() == whole.mu.tolist()[4:]
 
 
-def test_history__lets_the_weight_of_a_contest_be_its_k() -> None:
+def test_history__accepts_a_k_for_each_contest() -> None:
     history = rate_history(GAMES.assign(weight=[60, 60, 20, 20]), "elo", k=1)
     assert history.mu.tolist()[:2] == [1530.0, 1470.0]
     assert history.mu_prior.tolist()[2] == 1530.0
 
 
-def test_history__gives_divisions_of_one_time_one_initial_rating() -> None:
+def test_history__divisions_of_one_event_have_one_initial_rating() -> None:
     frame = pd.DataFrame(
         {
             "contest": ["one"] * 2 + ["div 1"] * 2 + ["div 2"] * 2,

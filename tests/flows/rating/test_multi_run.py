@@ -1,4 +1,4 @@
-"""Several runs of one command: one a system, each with commits of its own; and where a run is rated."""
+"""Several runs of one command: one for each system, each with its own commits; and their placement."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def lake(tmp_path: Path) -> Lake:
     return lake_of(tmp_path / "lake", CONTESTS)
 
 
-def test_rate__several_systems_make_a_run_each(invoke: Command, lake: Lake) -> None:
+def test_rate__several_systems_have_a_run_each(invoke: Command, lake: Lake) -> None:
     systems = [word for system in SYSTEMS for word in ("--system", system)]
-    told = invoke("rate", "--dataset", "games", *systems, "--set", "elo.n=300", "--lake", lake.url).out.splitlines()
-    names = [line.split(":")[0].removeprefix("run ") for line in told]
+    result = invoke("rate", "--dataset", "games", *systems, "--set", "elo.n=300", "--lake", lake.url).out.splitlines()
+    names = [line.split(":")[0].removeprefix("run ") for line in result]
     assert names[:2] == ["games-elo-mmr", "games-glicko"]
     rate_run(lake, run="alone", system="elo", n=300)
     assert same_tables(rated(lake, names[2]), rated(lake, "alone"))
@@ -43,18 +43,18 @@ def test_rate__several_systems_make_a_run_each(invoke: Command, lake: Lake) -> N
             ("--system", "elo", "--system", "bar", "--set", "glicko.n=3"),
             "a setting is SYSTEM.KEY=VALUE, got glicko.n=3",
         ),
-        (("--system", "elo", "--system", "bar", "--run", "x"), "--run names one run"),
+        (("--system", "elo", "--system", "bar", "--run", "x"), "--run is the name of one run"),
         (("--engine", "threads", "--scheduler", "tcp://x:1"), "a scheduler goes with engine dask, got engine threads"),
         (("--scheduler", "tcp://x:1", "--workers", "2"), "give a scheduler or workers, not both"),
         (("--engine", "abacus"), "engine must be one of serial, threads, dask, got 'abacus'"),
     ],
 )
-def test_rate__says_what_does_not_go_together(invoke: Command, lake: Lake, arguments, message: str) -> None:
+def test_rate__refuses_options_that_exclude_each_other(invoke: Command, lake: Lake, arguments, message: str) -> None:
     assert message in invoke.refuses("rate", "--dataset", "games", *arguments, "--lake", lake.url, code=2)
 
 
 @pytest.mark.parametrize("make", [Serial, lambda: InProcessEngine(2)], ids=["serial", "bench"])
-def test_rate_many__has_the_bits_of_one_by_one(lake: Lake, make) -> None:
+def test_rate_many__has_the_bits_of_single_runs(lake: Lake, make) -> None:
     configs = resolve_runs(lake, "games", systems=SYSTEMS)
     seen: list[ManyProgress] = []
     reports = {config.run: report for config, report in rate_many(lake, configs, make(), on_progress=seen.append)}
@@ -66,26 +66,26 @@ def test_rate_many__has_the_bits_of_one_by_one(lake: Lake, make) -> None:
         assert same_tables(rated(lake, "games-" + system), rated(lake, "alone-" + system))
 
 
-class Choosy(InProcessEngine):
-    """A bench on which one system finds no workers."""
+class PartialEngine(InProcessEngine):
+    """An engine on which one system has no workers."""
 
     def start_actors(self, make, init_args, max_workers=None):  # type: ignore[no-untyped-def]
         if init_args(0, 1)[0] == "glicko":
-            raise EngineError("nobody plays glicko")
+            raise EngineError("no workers for glicko")
         return super().start_actors(make, init_args, max_workers)
 
 
-def test_rate_many__one_that_fails_does_not_keep_the_others(lake: Lake, caplog) -> None:
-    runs = rate_many(lake, resolve_runs(lake, "games", systems=SYSTEMS), Choosy(2))
+def test_rate_many__a_failed_run_does_not_stop_the_others(lake: Lake, caplog) -> None:
+    runs = rate_many(lake, resolve_runs(lake, "games", systems=SYSTEMS), PartialEngine(2))
     done = [next(runs)[0].run, next(runs)[0].run]
-    with pytest.raises(EngineError, match="nobody plays glicko"):
+    with pytest.raises(EngineError, match="no workers for glicko"):
         next(runs)
     assert sorted(done) == ["games-elo", "games-elo-mmr"]
-    assert caplog.messages == ["run games-glicko failed: nobody plays glicko"]
+    assert caplog.messages == ["run games-glicko failed: no workers for glicko"]
 
 
-def test_rate_many__on_a_cluster_runs_go_side_by_side(lake: Lake) -> None:
-    """Each waits at its first progress until all have come there."""
+def test_rate_many__on_a_cluster_runs_in_parallel(lake: Lake) -> None:
+    """A barrier at the first progress of each run."""
     meet, met = threading.Barrier(3, timeout=60), set()
 
     def wait(progress: ManyProgress) -> None:
@@ -101,13 +101,13 @@ def test_rate_many__on_a_cluster_runs_go_side_by_side(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("engine", [Serial(), InProcessEngine(2)], ids=["serial", "bench"])
-def test_rate_many__an_interrupt_ends_all(lake: Lake, engine: Engine) -> None:
+def test_rate_many__an_interrupt_ends_all_runs(lake: Lake, engine: Engine) -> None:
     configs = resolve_runs(lake, "games", systems=SYSTEMS)
     runs = rate_many(lake, configs, engine)
     next(runs)
     with pytest.raises(KeyboardInterrupt):
         runs.throw(KeyboardInterrupt())
-    for thread in threading.enumerate():  # the others end after their next round
+    for thread in threading.enumerate():  # the other runs end after their next round
         if thread.name.startswith("ranklake-run"):
             thread.join(60)
     assert len(list(rate_many(lake, configs, Serial()))) == 3

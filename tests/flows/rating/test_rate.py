@@ -1,4 +1,4 @@
-"""Rating a data set in a lake: what comes out, what is kept, and what is rated again after any change or damage."""
+"""Rating a data set in a lake: results, kept rounds, and rounds rated again after changes or damage."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SEGMENT_ROWS = 30
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Segments and standings files of a few rounds, cut by size alone however slow the machine."""
+    """Segments and standings files of a few rounds, divided by size only."""
     commit_often(monkeypatch, segment_rows=SEGMENT_ROWS, segment_seconds=np.inf)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
     monkeypatch.setattr(ranklake.storage.datasets.standings, "_VIEW_ROWS", 1)  # read a file at a time
@@ -67,7 +67,7 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture
 def undisturbed(tmp_path: Path, many_small_files: None) -> Lake:
-    """A lake in which ``CONTESTS_MADE`` were rated at once."""
+    """A lake with ``CONTESTS_MADE``, rated in one call."""
     lake = lake_of(tmp_path / "undisturbed", CONTESTS_MADE)
     rate_run(lake)
     return lake
@@ -82,13 +82,13 @@ def manifests(lake: Lake) -> list[Path]:
 
 
 def fresh(tmp_path: Path, contests: list[Contest], **options: Any) -> Lake:
-    """A lake in which exactly these contests were rated, from nothing."""
+    """A new lake with these contests, rated."""
     lake = lake_of(tmp_path / "fresh", contests)
     rate_run(lake, **options)
     return lake
 
 
-# What comes out
+# Results
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_rate__every_engine_writes_the_same_files(tmp_path: Path, engine: Engine
     assert files(folder(serial, "")) == files(folder(other, ""))
 
 
-def test_rate__block_size_and_how_standings_lie_in_files_change_no_byte(
+def test_rate__block_size_and_files_of_standings_change_no_byte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contests = synthetic(30, seed=4, large=11)
@@ -138,13 +138,13 @@ def test_rate__block_size_and_how_standings_lie_in_files_change_no_byte(
     assert files(folder(one, "rounds")) == files(folder(other, "rounds"))
 
 
-def test_rate__reports_what_it_did_and_how_far_it_is(lake: Lake) -> None:
+def test_rate__reports_its_result_and_progress(lake: Lake) -> None:
     from ranklake.flows.common.settings import build_params, find_system
     from ranklake.flows.rating.config import RunConfig
 
-    told: list[Progress] = []
+    result: list[Progress] = []
     config = RunConfig("games", "run", "elo-mmr", build_params(find_system("elo-mmr"), {}))
-    report = ranklake.flows.rating.rate.rate(lake, config, Serial(), on_progress=told.append)
+    report = ranklake.flows.rating.rate.rate(lake, config, Serial(), on_progress=result.append)
     n_rows = Run.open(lake, "run").read_rounds().num_rows
     alone = sum(1 for i in range(60) if i % SPICE == 5)
     tied = sum(1 for i in range(60) if i % SPICE == 6 and len(CONTESTS_MADE[i]) > 2)
@@ -152,12 +152,12 @@ def test_rate__reports_what_it_did_and_how_far_it_is(lake: Lake) -> None:
     assert (report.rows, report.skipped) == (n_rows, alone + tied)
     assert report.line().startswith(f"rated 60 rounds with {n_rows} participations in ")
     assert f"; {alone} contests skipped: one participant only; {tied} contests skipped: all part" in report.line()
-    assert [p.rounds for p in told] == sorted({p.rounds for p in told})
-    assert {p.n_rounds for p in told} == {60}
-    assert (told[-1].rounds, told[-1].rows) == (60, n_rows)
+    assert [p.rounds for p in result] == sorted({p.rounds for p in result})
+    assert {p.n_rounds for p in result} == {60}
+    assert (result[-1].rounds, result[-1].rows) == (60, n_rows)
 
 
-def test_rate__contests_that_tell_nobody_apart_are_recorded_as_skipped_and_create_nobody(tmp_path: Path) -> None:
+def test_rate__uninformative_contests_are_stored_as_skipped_without_rows(tmp_path: Path) -> None:
     contests = [
         contest("alone", "ann"),
         contest("first", "bob", "cy"),
@@ -177,7 +177,7 @@ def test_rate__contests_that_tell_nobody_apart_are_recorded_as_skipped_and_creat
     assert set(rows.column("player").to_pylist()) == {"bob", "cy"}
 
 
-def test_rate__contests_that_tell_nobody_apart_can_be_rated_too(tmp_path: Path) -> None:
+def test_rate__uninformative_contests_can_be_rated(tmp_path: Path) -> None:
     contests = [contest("alone", "ann"), contest("tied", ["bob", "cy", "dan"]), contest("first", "bob", "ann")]
     lake = lake_of(tmp_path / "lake", contests)
     report = rate_run(lake, skip_uninformative=False)
@@ -189,7 +189,7 @@ def test_rate__contests_that_tell_nobody_apart_can_be_rated_too(tmp_path: Path) 
     assert np.all(np.isfinite(rated(lake).column("mu").to_numpy()))
 
 
-def test_rate__a_history_in_which_nobody_is_ever_told_apart_has_rounds_but_no_rows(tmp_path: Path) -> None:
+def test_rate__a_history_of_uninformative_contests_has_rounds_without_rows(tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", [contest(str(i), ["ann", "bob", "cy"]) for i in range(5)])
     report = rate_run(lake)
     assert (report.rated, report.skipped, report.rows) == (5, 5, 0)
@@ -200,7 +200,7 @@ def test_rate__a_history_in_which_nobody_is_ever_told_apart_has_rounds_but_no_ro
     assert rated(lake).column("n_before").to_pylist() == [0, 0]
 
 
-def test_rate__weight_moves_and_ceiling_holds_down(tmp_path: Path) -> None:
+def test_rate__uses_weight_and_ceiling(tmp_path: Path) -> None:
     plain, heavy, low = (
         fresh(tmp_path / name, [contest("0", "ann", "bob", "cy", **more)])
         for name, more in (("plain", {}), ("heavy", {"weight": 4.0}), ("low", {"perf_ceiling": 1510.0}))
@@ -218,10 +218,10 @@ def test_rate__a_contest_earlier_than_the_one_before_is_rated_in_its_place(tmp_p
     rows = rated(lake).filter(pc.equal(rated(lake).column("player"), "ann"))
     assert rows.column("contest_id").to_pylist() == list("01234")
     before, after = rows.column("sigma").to_numpy()[:-1], rows.column("sigma_prior").to_numpy()[1:]
-    assert np.all(after >= before)  # time never passes backwards
+    assert np.all(after >= before)  # time does not decrease
 
 
-def test_rate__a_missing_data_set_is_told_with_those_there_are(lake: Lake) -> None:
+def test_rate__a_missing_data_set_is_reported_with_the_existing_ones(lake: Lake) -> None:
     with pytest.raises(MissingError, match=r"no data set 'other' .* there are: games"):
         rate_run(lake, dataset="other")
     assert Run.names(lake) == []
@@ -230,7 +230,7 @@ def test_rate__a_missing_data_set_is_told_with_those_there_are(lake: Lake) -> No
 def test_rate__a_data_set_without_contests_gives_a_run_without_rounds(tmp_path: Path) -> None:
     lake = Lake.open(tmp_path / "lake", create=True)
     assert ingest(lake, []) == []
-    assert Dataset.names(lake) == []  # nothing came in, so there is nothing to commit
+    assert Dataset.names(lake) == []  # without contests there is no commit
     facts = {"player_parts": "", "n_players": "0"}
     lake.write_table("games/contests/contests.parquet", CONTESTS.empty_table(), "contests", metadata=facts)
     report = rate_run(lake)
@@ -238,7 +238,7 @@ def test_rate__a_data_set_without_contests_gives_a_run_without_rounds(tmp_path: 
     assert Run.open(lake, "run").segments().segments == ()
 
 
-# What is kept
+# Kept rounds
 
 
 def test_rate__a_second_time_rates_nothing_and_writes_nothing(undisturbed: Lake) -> None:
@@ -249,7 +249,7 @@ def test_rate__a_second_time_rates_nothing_and_writes_nothing(undisturbed: Lake)
 
 
 @pytest.mark.parametrize("cuts", [[0], [1], [17], [5, 6, 30], [59, 60], list(range(1, 60, 4))], ids=str)
-def test_rate__in_several_goes_gives_what_one_go_gives(lake: Lake, undisturbed: Lake, cuts: list[int]) -> None:
+def test_rate__in_several_calls_equals_one_call(lake: Lake, undisturbed: Lake, cuts: list[int]) -> None:
     for done, until in zip([0, *cuts], cuts, strict=False):
         report = rate_run(lake, max_rounds=until)
         assert (report.kept, report.rated) == (done, until - done)
@@ -258,7 +258,7 @@ def test_rate__in_several_goes_gives_what_one_go_gives(lake: Lake, undisturbed: 
     assert same_tables(rated(lake), rated(undisturbed))
 
 
-def test_rate__max_rounds_takes_nothing_away_and_may_exceed_the_history(undisturbed: Lake) -> None:
+def test_rate__max_rounds_removes_nothing_and_may_exceed_the_history(undisturbed: Lake) -> None:
     before = stamps(Path(undisturbed.url))
     for max_rounds in (0, 10, 60, 1000):
         assert rate_run(undisturbed, max_rounds=max_rounds).kept == 60
@@ -282,9 +282,7 @@ def test_rate__a_segment_of_slow_rounds_closes_early(lake: Lake, monkeypatch: py
 
 
 @pytest.mark.parametrize("last", range(1, 8))
-def test_rate__where_segments_end_does_not_depend_on_where_a_run_was_interrupted(
-    lake: Lake, undisturbed: Lake, last: int
-) -> None:
+def test_rate__interruptions_do_not_change_the_ends_of_segments(lake: Lake, undisturbed: Lake, last: int) -> None:
     rate_run(lake)
     for path in manifests(lake)[last:]:
         path.unlink()
@@ -293,10 +291,10 @@ def test_rate__where_segments_end_does_not_depend_on_where_a_run_was_interrupted
     assert files(folder(lake)) == files(folder(undisturbed))
 
 
-# What is rated again
+# Rounds rated again
 
 
-def test_rate__other_hyperparameters_rate_the_same_run_again_and_say_so(tmp_path: Path, lake: Lake) -> None:
+def test_rate__other_hyperparameters_rate_the_run_again(tmp_path: Path, lake: Lake) -> None:
     rate_run(lake)
     report = rate_run(lake, rho=0.04, replace=True)
     assert (report.kept, report.rated, report.why) == (0, 60, "other parameters")
@@ -307,13 +305,13 @@ def test_rate__other_hyperparameters_rate_the_same_run_again_and_say_so(tmp_path
     assert rate_run(lake, rho=0.04).rated == 0
 
 
-def test_rate__rating_the_uninformative_too_is_another_computation(lake: Lake) -> None:
+def test_rate__keeping_uninformative_contests_is_another_configuration(lake: Lake) -> None:
     rate_run(lake)
     report = rate_run(lake, skip_uninformative=False, replace=True)
     assert (report.kept, report.rated, report.why) == (0, 60, "other parameters")
 
 
-def test_rate__a_run_of_other_hyperparameters_beside_it_is_left_alone(lake: Lake) -> None:
+def test_rate__does_not_change_another_run(lake: Lake) -> None:
     rate_run(lake)
     before = stamps(folder(lake, ""))
     rate_run(lake, run="other", rho=5.0)
@@ -322,7 +320,7 @@ def test_rate__a_run_of_other_hyperparameters_beside_it_is_left_alone(lake: Lake
 
 
 def changed(one: Contest) -> dict[str, Contest]:
-    """Corrections of a contest, by what was corrected."""
+    """Corrections of a contest, by kind."""
     facts = {"contest_id": one.contest_id, "name": one.name, "url": one.url, "time_seconds": one.time_seconds}
     n, handles = len(one), one.handles.to_pylist()
     places = {"lo": one.lo, "hi": one.hi}
@@ -343,7 +341,7 @@ def changed(one: Contest) -> dict[str, Contest]:
 
 @pytest.mark.parametrize("what", changed(CONTESTS_MADE[29]))
 @pytest.mark.parametrize("at", [0, 29])
-def test_rate__a_corrected_contest_is_rated_again_with_all_after_it_and_nothing_before(
+def test_rate__a_corrected_contest_is_rated_again_with_all_after_it(
     tmp_path: Path, lake: Lake, what: str, at: int
 ) -> None:
     rate_run(lake, drift_per_day=5.0)
@@ -357,12 +355,12 @@ def test_rate__a_corrected_contest_is_rated_again_with_all_after_it_and_nothing_
     kept = {name: stamp for name, stamp in before.items() if int(name[:6]) < report.kept}
     assert len(kept) == 2 * len([path for path in manifests(lake) if int(path.stem) < report.kept])
     assert kept.items() <= stamps(folder(lake)).items()
-    assert at - report.kept < SEGMENT_ROWS  # no more than the segment it lies in
+    assert at - report.kept < SEGMENT_ROWS  # at most its segment
     contests = [*CONTESTS_MADE[:at], corrected, *CONTESTS_MADE[at + 1 :]]
     assert same_tables(rated(lake), rated(fresh(tmp_path, contests, drift_per_day=5.0)))
 
 
-def test_rate__a_correction_taken_back_gives_the_first_files_again(lake: Lake, undisturbed: Lake) -> None:
+def test_rate__an_undone_correction_gives_the_first_files_again(lake: Lake, undisturbed: Lake) -> None:
     rate_run(lake)
     for one in (changed(CONTESTS_MADE[29])["order"], CONTESTS_MADE[29]):
         ingest(lake, [one])
@@ -380,7 +378,7 @@ def test_rate__a_new_title_rates_nothing_again(undisturbed: Lake) -> None:
 
 
 @pytest.mark.parametrize("n_more", [1, 40])
-def test_rate__appended_contests_are_rated_and_those_before_stay_as_they_are(tmp_path: Path, n_more: int) -> None:
+def test_rate__appended_contests_leave_earlier_rounds_unchanged(tmp_path: Path, n_more: int) -> None:
     contests = synthetic(60 + n_more)
     assert [one.content_digest for one in contests[:60]] == [one.content_digest for one in CONTESTS_MADE]
     lake = lake_of(tmp_path / "lake", contests[:60])
@@ -393,7 +391,7 @@ def test_rate__appended_contests_are_rated_and_those_before_stay_as_they_are(tmp
     assert same_tables(rated(lake), rated(fresh(tmp_path, contests)))
 
 
-def test_rate__a_data_set_that_lost_its_last_contests_loses_their_rounds(tmp_path: Path, undisturbed: Lake) -> None:
+def test_rate__removed_last_contests_remove_their_rounds(tmp_path: Path, undisturbed: Lake) -> None:
     ingest(undisturbed, CONTESTS_MADE[:31], "shorter")
     report = rate_run(undisturbed, dataset="shorter", replace=True)
     assert report.kept <= 31
@@ -402,12 +400,12 @@ def test_rate__a_data_set_that_lost_its_last_contests_loses_their_rounds(tmp_pat
     assert same_tables(rated(undisturbed), rated(fresh(tmp_path, CONTESTS_MADE[:31])))
 
 
-def test_rate__rounds_of_a_data_set_that_numbers_its_players_otherwise_are_not_taken_for_its_own(
+def test_rate__rounds_with_other_player_numbers_are_not_kept(
     tmp_path: Path,
 ) -> None:
     lake = lake_of(tmp_path / "lake", [contest("0", "ann", "bob")], "one")
     ingest(lake, [contest("0", "zoe", "ann")], "other")
-    ingest(lake, [contest("0", "ann", "bob")], "other")  # corrected: the same content, but zoe has number 0
+    ingest(lake, [contest("0", "ann", "bob")], "other")  # the same content, but zoe has number 0
     rate_run(lake, dataset="one")
     rate_run(lake, dataset="other", replace=True)
     assert rated(lake).column("player").to_pylist() == ["ann", "bob"]
@@ -441,14 +439,14 @@ def test_rate__a_damaged_segment_is_rated_again_with_all_after_it(
     report = rate_run(lake)
     assert report.kept == report.replayed == int(path.stem)
     assert report.rated == 60 - report.kept
-    if not (damage is remove and suffix == ".json" and where == "last"):  # such a round was never committed
+    if not (damage is remove and suffix == ".json" and where == "last"):  # an uncommitted round
         assert report.why
     assert files(folder(lake)) == files(folder(undisturbed))
     assert Run.open(lake, "run").snapshots() == [59]
     assert same_beliefs(Run.open(lake, "run").read_snapshot(59)[0], Run.open(undisturbed, "run").read_snapshot(59)[0])
 
 
-def test_rate__a_hole_in_the_middle_is_told_with_its_place(lake: Lake) -> None:
+def test_rate__a_missing_segment_is_reported_with_its_place(lake: Lake) -> None:
     rate_run(lake)
     first, second, *_ = manifests(lake)[2:]
     first.unlink()
@@ -458,7 +456,7 @@ def test_rate__a_hole_in_the_middle_is_told_with_its_place(lake: Lake) -> None:
     assert second.name in report.why
 
 
-def test_rate__what_a_crash_left_behind_is_swept_and_does_no_harm(lake: Lake, undisturbed: Lake) -> None:
+def test_rate__removes_the_incomplete_files_of_a_crash(lake: Lake, undisturbed: Lake) -> None:
     rate_run(lake, max_rounds=20)
     stop = Run.open(lake, "run").segments().stop_round
     (folder(lake) / f"{stop:06d}.parquet").write_bytes(b"half a fi")
@@ -470,7 +468,7 @@ def test_rate__what_a_crash_left_behind_is_swept_and_does_no_harm(lake: Lake, un
     assert Run.open(lake, "run").snapshots() == [59]
 
 
-def test_rate__a_run_that_was_killed_before_its_last_snapshot_gets_it(lake: Lake, undisturbed: Lake) -> None:
+def test_rate__adds_a_missing_last_snapshot(lake: Lake, undisturbed: Lake) -> None:
     rate_run(lake)
     Run.open(lake, "run").prune_snapshots(0)
     assert rate_run(lake).kept == 60
@@ -478,7 +476,7 @@ def test_rate__a_run_that_was_killed_before_its_last_snapshot_gets_it(lake: Lake
 
 
 def tamper(lake: Lake, number: int, column: str) -> None:
-    """Change one stored value in the last bit, and the manifest so that it vouches for it."""
+    """Change the last bit of one stored value, and its digest in the manifest."""
     manifest = manifests(lake)[number]
     path = manifest.with_suffix(".parquet")
     table = lake.read_table(str(path.relative_to(lake.url)), "rounds")
@@ -492,7 +490,7 @@ def tamper(lake: Lake, number: int, column: str) -> None:
 
 
 @pytest.mark.parametrize("column", ["mu", "sigma"])
-def test_rate__rounds_that_do_not_give_their_ratings_again_stop_it_and_are_named(tmp_path: Path, column: str) -> None:
+def test_rate__fails_if_replayed_rounds_have_other_ratings(tmp_path: Path, column: str) -> None:
     contests = synthetic(70)
     lake = lake_of(tmp_path / "lake", contests[:60])
     rate_run(lake)
@@ -501,13 +499,15 @@ def test_rate__rounds_that_do_not_give_their_ratings_again_stop_it_and_are_named
     ingest(lake, contests[60:])
     before = stamps(folder(lake))
     first, after = (int(path.stem) for path in manifests(lake)[3:5])
-    problem = rf"rounds/{first:06d}\.parquet: rounds {first}-{after - 1}, .* {column} on record.*--from {first}` rates"
+    problem = (
+        rf"rounds/{first:06d}\.parquet: rounds {first}-{after - 1}, .* {column} than stored.*--from {first}` rates"
+    )
     with pytest.raises(LakeError, match=problem):
         rate_run(lake)
     assert stamps(folder(lake)) == before
 
 
-def test_rate__a_stored_performance_that_cannot_be_read_stops_it_with_its_place(lake: Lake) -> None:
+def test_rate__fails_for_an_unreadable_performance_with_its_place(lake: Lake) -> None:
     rate_run(lake, max_rounds=40)
     Run.open(lake, "run").prune_snapshots(0)
     path = manifests(lake)[1].with_suffix(".parquet")
@@ -538,7 +538,7 @@ def test_rate__the_end_of_a_run_has_a_snapshot(undisturbed: Lake) -> None:
 
 
 @pytest.mark.usefixtures("snapshots_often")
-def test_rate__snapshots_are_taken_on_the_way_and_old_ones_pruned(lake: Lake) -> None:
+def test_rate__takes_snapshots_and_prunes_old_ones(lake: Lake) -> None:
     rate_run(lake)
     found = Run.open(lake, "run").snapshots()
     assert len(found) == 4
@@ -551,7 +551,7 @@ def test_rate__snapshots_are_taken_on_the_way_and_old_ones_pruned(lake: Lake) ->
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("snapshots_often")
-def test_rate__a_run_that_grows_a_little_at_a_time_keeps_snapshots_over_all_its_history(lake: Lake) -> None:
+def test_rate__a_growing_run_keeps_snapshots_over_its_history(lake: Lake) -> None:
     for stop in range(1, 61):
         rate_run(lake, max_rounds=stop)
     run = Run.open(lake, "run")
@@ -564,7 +564,7 @@ def test_rate__a_run_that_grows_a_little_at_a_time_keeps_snapshots_over_all_its_
 
 def test_rate__a_slow_system_has_a_snapshot_every_few_seconds(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "_STOPS", 30_000)
-    clock = iter(range(0, 10_000, 2))  # each look at the clock two seconds later
+    clock = iter(range(0, 10_000, 2))  # each reading of the clock is two seconds later
     monkeypatch.setattr(ranklake.flows.rating.rate.time, "perf_counter", lambda: float(next(clock)))
     rate_run(lake)
     assert len(Run.open(lake, "run").snapshots()) > 4
@@ -577,14 +577,14 @@ def test_rate__beliefs_from_a_snapshot_are_those_of_the_whole_history(tmp_path: 
     lake = lake_of(tmp_path / "lake", contests[:60])
     rate_run(lake, rho=0.3)
     Run.open(lake, "run").prune_snapshots(keep)
-    ingest(lake, contests[57:])  # 57 to 59 as they were
+    ingest(lake, contests[57:])  # 57 to 59 are unchanged
     report = rate_run(lake, rho=0.3)
     assert (report.kept, report.replayed, report.rated) == (60, 0 if keep else 60, 20)
     assert same_tables(rated(lake), rated(fresh(tmp_path, contests, rho=0.3)))
 
 
 @pytest.mark.usefixtures("snapshots_often")
-def test_rate__a_correction_goes_on_from_the_newest_snapshot_before_it(tmp_path: Path, lake: Lake) -> None:
+def test_rate__a_correction_resumes_from_the_newest_snapshot_before_it(tmp_path: Path, lake: Lake) -> None:
     rate_run(lake)
     *_, older, newer, _ = Run.open(lake, "run").snapshots()
     at = newer + 2
@@ -612,7 +612,7 @@ def test_rate__a_snapshot_of_another_history_is_not_used(lake: Lake, undisturbed
 
 @pytest.mark.parametrize("damage", [remove, tear])
 @pytest.mark.parametrize("name", ["part-0000.arrow", "manifest.json"])
-def test_rate__a_damaged_snapshot_is_removed_and_told_and_an_older_one_serves(
+def test_rate__a_damaged_snapshot_is_reported_and_an_older_one_used(
     lake: Lake, undisturbed: Lake, name: str, damage: Any
 ) -> None:
     rate_run(lake, max_rounds=20)
@@ -620,13 +620,13 @@ def test_rate__a_damaged_snapshot_is_removed_and_told_and_an_older_one_serves(
     damage(folder(lake, "snapshots") / "000029" / name)
     report = rate_run(lake)
     assert report.replayed == 10
-    if (name, damage) != ("manifest.json", remove):  # then it was never committed
+    if (name, damage) != ("manifest.json", remove):  # without its manifest, a snapshot is not committed
         assert report.line().endswith("; damaged snapshot removed, an older one used: runs/run/snapshots/000029")
     assert Run.open(lake, "run").snapshots() == [19, 59]
     assert same_tables(rated(lake), rated(undisturbed))
 
 
-def test_rate__a_snapshot_of_a_newer_format_stops_it(lake: Lake) -> None:
+def test_rate__a_snapshot_of_a_newer_format_is_an_error(lake: Lake) -> None:
     rate_run(lake, max_rounds=30)
     path = folder(lake, "snapshots") / "000029" / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
@@ -634,10 +634,10 @@ def test_rate__a_snapshot_of_a_newer_format_stops_it(lake: Lake) -> None:
         rate_run(lake)
 
 
-def test_rate__snapshots_on_the_way_do_not_make_segments_depend_on_interruptions(
+def test_rate__snapshots_do_not_make_segments_depend_on_interruptions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # skipped rounds count for a standings file and not for a segment: the two then end at different rounds
+    # skipped rounds count for standings files and not for segments: these end at different rounds
     commit_often(monkeypatch, snapshot_rows=100)
     lake = lake_of(tmp_path / "lake", synthetic(80, seed=9))
     rate_run(lake)
@@ -649,7 +649,7 @@ def test_rate__snapshots_on_the_way_do_not_make_segments_depend_on_interruptions
         assert files(folder(lake)) == undisturbed
 
 
-# Anything, in any order
+# Random sequences
 
 
 STEPS = st.one_of(
@@ -666,7 +666,7 @@ STEPS = st.one_of(
 @pytest.mark.slow
 @repeatable(60)
 @given(histories(max_rounds=8), st.lists(STEPS, max_size=6))
-def test_rate__whatever_happened_before_the_end_is_that_of_an_undisturbed_run(
+def test_rate__after_any_events_equals_an_undisturbed_run(
     tmp_path_factory: pytest.TempPathFactory, history: list[Any], steps: list[tuple[str, int]]
 ) -> None:
     contests = []
@@ -707,7 +707,7 @@ def test_rate__whatever_happened_before_the_end_is_that_of_an_undisturbed_run(
         assert same_tables(rated(lake), rated(fresh(path, contests[:n])))
 
 
-def test_rate__of_a_run_that_somebody_else_rates_is_refused_until_it_is_stolen(lake: Lake) -> None:
+def test_rate__of_a_run_under_another_lease_is_refused_without_steal(lake: Lake) -> None:
     lost = pytest.raises(LeaseHeldError, match="took over")
     with lost, hold_lease(lake, "runs/run", "rate run"):
         with pytest.raises(LeaseHeldError, match=r"runs/run: .* holds the lease, last heartbeat"):
@@ -715,7 +715,7 @@ def test_rate__of_a_run_that_somebody_else_rates_is_refused_until_it_is_stolen(l
         rate_run(lake, steal=True)
 
 
-def test_rate__that_lost_its_run_commits_nothing_more(lake: Lake) -> None:
+def test_rate__commits_nothing_after_the_loss_of_its_lease(lake: Lake) -> None:
     def lose(progress: Progress) -> None:
         with hold_lease(lake, "runs/run", "rate run", steal=True):
             pass

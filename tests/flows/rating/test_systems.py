@@ -1,4 +1,4 @@
-"""Every system through the lake and through the notebook door."""
+"""Every system in a lake and with ``rate_history``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_rate__rows_in_the_lake_are_those_of_the_kernels_to_the_bit(tmp_path: Pa
     assert rows.column("perf").null_count == (0 if name in PERFORMERS else len(rows))
 
 
-def test_rate__goes_on_from_where_it_stopped_to_the_same_bits(tmp_path: Path, name: str) -> None:
+def test_rate__resumed_has_the_same_bits(tmp_path: Path, name: str) -> None:
     whole, parts = (lake_of(tmp_path / folder, CONTESTS) for folder in ("whole", "parts"))
     rate_run(whole, system=name)
     for stop in (13, 21, 22, None):
@@ -59,7 +59,7 @@ def test_leaderboard__shows_every_system(tmp_path: Path, name: str) -> None:
     assert np.max(history.column("rating").to_numpy()) == board.column("max_rating")[0].as_py()
 
 
-def test_rate_history__goes_on_from_the_beliefs_that_it_returned(name: str) -> None:
+def test_rate_history__resumes_from_the_returned_beliefs(name: str) -> None:
     frame = pd.concat(
         pd.DataFrame({"contest": one.contest_id, "player": one.handles.to_pylist(), "lo": one.lo, "hi": one.hi})
         for one in [*CONTESTS, contest("40", "player 3", "a newcomer", "player 5")]
@@ -76,5 +76,5 @@ def test_rate_history__goes_on_from_the_beliefs_that_it_returned(name: str) -> N
 
 def test_run_config__hyperparameters_survive_json(name: str) -> None:
     system = SYSTEMS[name]
-    told = json.loads(json.dumps(RunConfig("games", "run", name, system.params()).to_json()))
-    assert build_params(system, told["params"]) == system.params()
+    result = json.loads(json.dumps(RunConfig("games", "run", name, system.params()).to_json()))
+    assert build_params(system, result["params"]) == system.params()

@@ -1,4 +1,4 @@
-"""One Prefect server for all tests that need one."""
+"""A Prefect server for tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A server of its own in a folder of its own, for flows called in this process; it takes 10 s to start."""
+    """A server in a new folder, for flows called in this process; it starts in 10 s."""
     from prefect.settings import PREFECT_HOME, temporary_settings
     from prefect.testing.utilities import prefect_test_harness
 

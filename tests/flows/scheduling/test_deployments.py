@@ -1,4 +1,4 @@
-"""The Prefect flows do what the functions do, and show what became of it; what comes from outside stays data."""
+"""The Prefect flows have the results of the functions, and show them; text from outside is escaped."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ HOSTILE = "<script>alert(1)</script> [x](javascript:y) **b** | `c` http://evil.e
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Site:
-    """A site with the first 20 contests, in place of every other."""
+    """A site with the first 20 contests, which replaces every other site."""
     site = Site(CONTESTS[:20])
     monkeypatch.setattr(deployments, "bring_in", site.ingest_source)
     return site
@@ -61,12 +61,12 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def artifacts(kind: str = "markdown") -> list[dict[str, Any]]:
-    """What flows have shown, oldest first."""
+    """The artifacts of flows, oldest first."""
     return sorted((one for one in _all("artifacts") if one["type"] == kind), key=lambda one: str(one["created"]))
 
 
 def logs() -> str:
-    """Everything flows have logged."""
+    """All logs of flows."""
     APILogWorker.instance().drain()
     return "\n".join(one["message"] for one in _all("logs"))
 
@@ -78,10 +78,10 @@ def _all(what: str) -> list[dict[str, Any]]:
     return found
 
 
-# What flows do
+# Results
 
 
-def test_follow__does_what_the_function_does(site: Site, lake: Lake, tmp_path: Path) -> None:
+def test_follow__has_the_result_of_the_function(site: Site, lake: Lake, tmp_path: Path) -> None:
     deployments.follow(lake.url, "codeforces", "site")
     other = lake_of(tmp_path / "other", CONTESTS[:20], "site")
     rate_run(other, run=RUN, dataset="site")
@@ -92,17 +92,17 @@ def test_follow__does_what_the_function_does(site: Site, lake: Lake, tmp_path: P
     assert "| new | 20 |" in contests["data"]
     assert f"The run: {lake.uri(f'runs/{RUN}')}" in texts(run["data"])
     assert run["data"].count("| 1 |") == 1
-    told = [one["message"] for one in records("codeforces")]
-    assert any(line.startswith("data set site: 20 new") for line in told)
-    assert any(line.startswith(f"run {RUN}: rated 20 rounds with ") for line in told)
-    assert any(line.startswith(f"run {RUN}: published 20 rounds, ") for line in told)
+    result = [one["message"] for one in records("codeforces")]
+    assert any(line.startswith("data set site: 20 new") for line in result)
+    assert any(line.startswith(f"run {RUN}: rated 20 rounds with ") for line in result)
+    assert any(line.startswith(f"run {RUN}: published 20 rounds, ") for line in result)
     before = len(artifacts())
     deployments.follow(lake.url, "codeforces", "site")
     assert len(site.asked) == 2  # nothing is cached
-    assert len(artifacts()) == before  # nothing has changed, nothing is shown
+    assert len(artifacts()) == before  # without a change there is no page
 
 
-def test_follow__keeps_runs_as_they_are_and_starts_those_that_are_not_there(site: Site, lake: Lake) -> None:
+def test_follow__keeps_existing_runs_and_creates_others(site: Site, lake: Lake) -> None:
     ingest(lake, CONTESTS[:18], "site")
     rate_run(lake, run="mine", dataset="site", system="glicko", sigma_init=300.0)
     deployments.follow(lake.url, "codeforces", "site", ["mine", "fresh"], maintain=True)
@@ -115,7 +115,7 @@ def test_follow__keeps_runs_as_they_are_and_starts_those_that_are_not_there(site
 def test_flows__another_system_is_refused_unless_the_run_is_replaced(site: Site, lake: Lake) -> None:
     ingest(lake, CONTESTS[:18], "site")
     rate_run(lake, run="mine", dataset="site", system="glicko")
-    said = "run mine is there with system glicko; asked for was system elo"
+    said = "run mine exists with system glicko; requested was system elo"
     with pytest.raises(ValueError, match=said):
         deployments.rate_run(lake.url, "site", "mine", system="elo")
     with pytest.raises(ValueError, match=said):
@@ -127,7 +127,7 @@ def test_flows__another_system_is_refused_unless_the_run_is_replaced(site: Site,
     assert Run.open(lake, "mine").config["system"] == "elo"
 
 
-def test_flows__each_stage_alone_comes_to_the_same(site: Site, lake: Lake) -> None:
+def test_flows__single_stages_have_the_same_result(site: Site, lake: Lake) -> None:
     deployments.ingest_source(lake.url, "codeforces", "site")
     deployments.rate_run(lake.url, "site", "mine", system="elo-mmr", settings=["rho=0.04"], engine="serial")
     deployments.publish_run(lake.url, "mine", maintain=True)
@@ -135,7 +135,7 @@ def test_flows__each_stage_alone_comes_to_the_same(site: Site, lake: Lake) -> No
     assert_published(lake, "mine")
 
 
-def test_flows__rate_where_they_are_told(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flows__rate_on_the_given_engine(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(deployments, "open_engine", lambda *where: asked.append(where) or Serial())
     deployments.follow(lake.url, "codeforces", "site", scheduler="tcp://there:8786")
@@ -143,16 +143,16 @@ def test_flows__rate_where_they_are_told(site: Site, lake: Lake, monkeypatch: py
     assert asked == [(None, None, "tcp://there:8786"), ("dask", 2, None)]
 
 
-def test_follow__of_a_site_without_contests_or_of_nobody_rated_is_no_failure(site: Site, lake: Lake) -> None:
+def test_follow__without_contests_or_ratings_is_no_failure(site: Site, lake: Lake) -> None:
     site.contests = []
     deployments.follow(lake.url, "codeforces", "site")
-    site.contests = [CONTESTS[5], CONTESTS[6]]  # of one player, and of equals
+    site.contests = [CONTESTS[5], CONTESTS[6]]  # a contest of one player, and a tie of all
     deployments.follow(lake.url, "codeforces", "site")
     deployments.rate_run(lake.url, "site")
     assert not Path(lake.url, "published").exists()
 
 
-def test_follow__takes_a_folder_of_files(lake: Lake, tmp_path: Path) -> None:
+def test_follow__accepts_a_folder_of_files(lake: Lake, tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     for number, standings in enumerate([[["ada", 0, 0], ["bob", 1, 1]], [["bob", 0, 0], ["eve", 1, 1]]]):
         one = {"name": "", "time_seconds": 86_400 * number, "standings": standings}
@@ -163,15 +163,15 @@ def test_follow__takes_a_folder_of_files(lake: Lake, tmp_path: Path) -> None:
     contests = artifacts()[-2]
     assert "| new | 2 |" in contests["data"]
     assert "2 of 2 files changed" in texts(contests["data"])[-1]
-    with pytest.raises(ValueError, match="must be a full one on the machine of the worker, got 'results'"):
+    with pytest.raises(ValueError, match="must be an absolute path on the worker's machine, got 'results'"):
         deployments.follow(lake.url, "files", "site", path="results")
 
 
-# What is tried again
+# Rescheduled runs
 
 
 def deployed(lake: Lake, name: str, **parameters: Any) -> UUID:
-    """A run of ``follow`` that belongs to a deployment with a limit of one, as a worker is about to start it."""
+    """A run of ``follow`` in a deployment with a concurrency limit of one, before its start by a worker."""
     with get_client(sync_client=True) as client:
         deployment = client.create_deployment(
             client.create_flow(deployments.follow), name, concurrency_limit=1, parameter_openapi_schema={}
@@ -182,8 +182,8 @@ def deployed(lake: Lake, name: str, **parameters: Any) -> UUID:
     return run.id
 
 
-def turns(name: str) -> int:
-    """How many turns of a deployment are taken."""
+def used_slots(name: str) -> int:
+    """The number of used concurrency slots of a deployment."""
     limits = httpx.post(f"{PREFECT_API_URL.value()}/v2/concurrency_limits/filter", json={}).json()
     found = httpx.get(f"{PREFECT_API_URL.value()}/deployments/name/follow/{name}").json()
     (taken,) = [limit["active_slots"] for limit in limits if found["id"] in limit["name"]]
@@ -191,7 +191,7 @@ def turns(name: str) -> int:
 
 
 def run_once(run: UUID) -> Any:
-    """Run a flow as the process of a worker does; returns the state that the server then has."""
+    """Run a flow as the process of a worker does; returns its state on the server."""
     with get_client(sync_client=True) as client:
         with suppress(Exception, Abort):
             flow_run = client.read_flow_run(run)
@@ -200,33 +200,33 @@ def run_once(run: UUID) -> Any:
 
 
 def at_once(run: UUID) -> None:
-    """The time of a rescheduled run has come."""
+    """Schedule a rescheduled run for now."""
     with get_client(sync_client=True) as client:
         client.set_flow_run_state(run, Pending(), force=True)
 
 
-def test_follow__a_dead_site_gives_its_turn_back_and_comes_again_later(
+def test_follow__of_an_unreachable_site_is_rescheduled_and_frees_its_slot(
     site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(flow_errors, "RETRY_SECONDS", [60.0])
     site.down = "does not answer"
     run = deployed(lake, "dead")
-    assert turns("dead") == 1
+    assert used_slots("dead") == 1
     for seconds in flow_errors.RETRY_SECONDS:
         state = run_once(run)
         assert (state.type, state.name) == (StateType.SCHEDULED, "AwaitingRetry")
         left = state.state_details.scheduled_time - datetime.now(UTC)
         assert seconds - 60.0 < left.total_seconds() <= seconds
         assert "codeforces: does not answer" in state.message
-        assert turns("dead") == 0
+        assert used_slots("dead") == 0
         at_once(run)
     assert run_once(run).type == StateType.FAILED
     assert len(site.asked) == 2
-    assert turns("dead") == 0
+    assert used_slots("dead") == 0
     assert set(errors("codeforces")) == {"codeforces: does not answer"}  # no traceback
 
 
-def test_follow__comes_again_once_a_site_answers(site: Site, lake: Lake) -> None:
+def test_follow__rescheduled_succeeds_when_the_site_answers(site: Site, lake: Lake) -> None:
     site.down = "does not answer"
     run = deployed(lake, "back")
     assert run_once(run).name == "AwaitingRetry"
@@ -236,7 +236,7 @@ def test_follow__comes_again_once_a_site_answers(site: Site, lake: Lake) -> None
     assert_published(lake, RUN)
 
 
-def test_follow__of_a_data_set_that_is_being_written_comes_again_later(site: Site, lake: Lake) -> None:
+def test_follow__of_a_locked_data_set_is_rescheduled(site: Site, lake: Lake) -> None:
     deployments.ingest_source(lake.url, "codeforces", "site")
     run = deployed(lake, "second")
     with hold_lease(lake, layout.run_folder(RUN), "somebody else"):
@@ -245,7 +245,7 @@ def test_follow__of_a_data_set_that_is_being_written_comes_again_later(site: Sit
     assert "somebody else" in state.message
 
 
-def test_follow__is_not_tried_again_for_what_no_waiting_mends(
+def test_follow__is_not_rescheduled_for_permanent_errors(
     site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def damaged(*arguments: Any, **options: Any) -> None:
@@ -267,7 +267,7 @@ def test_follow__called_as_a_function_fails_at_once_and_nothing_is_rated(site: S
     assert not Path(lake.url, "runs").exists()
 
 
-def test_tasks__none_is_retried_inside_its_run_and_none_is_cached() -> None:
+def test_tasks__are_neither_retried_inside_their_run_nor_cached() -> None:
     tasks = [value for value in vars(deployments).values() if isinstance(value, Task)]
     assert sorted(one.name for one in tasks) == ["ingest", "publish", "rate"]
     assert not any(one.retries for one in tasks)
@@ -278,7 +278,7 @@ def test_tasks__none_is_retried_inside_its_run_and_none_is_cached() -> None:
     assert not any(one.retries or one.persist_result for one in found)
 
 
-# What is logged of an error
+# Logs of errors
 
 
 def records(run_name: str) -> list[dict[str, Any]]:
@@ -289,13 +289,13 @@ def records(run_name: str) -> list[dict[str, Any]]:
 
 
 def errors(run_name: str) -> list[str]:
-    """The errors in that log; Prefect's own line about the state of a task repeats them."""
-    told = [one["message"] for one in records(run_name) if one["level"] >= logging.ERROR]
-    return [message for message in told if not message.startswith("Finished in state")]
+    """The errors in that log, without Prefect's line about the state of a task, which repeats them."""
+    result = [one["message"] for one in records(run_name) if one["level"] >= logging.ERROR]
+    return [message for message in result if not message.startswith("Finished in state")]
 
 
-@pytest.mark.parametrize("error", [EngineError("no worker is there"), ValueError("rho must be > 0, got -1")], ids=type)
-def test_log__has_an_expected_error_once_in_its_own_words(
+@pytest.mark.parametrize("error", [EngineError("no workers"), ValueError("rho must be > 0, got -1")], ids=type)
+def test_log__has_the_message_of_an_expected_error_once(
     site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def broken(*arguments: Any, **options: Any) -> None:
@@ -319,9 +319,9 @@ def test_log__names_a_wrong_parameter_without_traceback(site: Site, lake: Lake) 
     run = deployed(lake, "wrong", dataset="../x")
     assert run_once(run).type == StateType.FAILED
     APILogWorker.instance().drain()
-    told = [one["message"] for one in _all("logs") if one["flow_run_id"] == str(run)]
-    assert [one for one in told if "the name of a data set must be" in one and "got '../x'" in one]
-    assert not [one for one in told if "Traceback" in one]
+    result = [one["message"] for one in _all("logs") if one["flow_run_id"] == str(run)]
+    assert [one for one in result if "the name of a data set must be" in one and "got '../x'" in one]
+    assert not [one for one in result if "Traceback" in one]
 
 
 def test_rate__does_not_wait_for_another_writer(site: Site, lake: Lake) -> None:
@@ -330,7 +330,7 @@ def test_rate__does_not_wait_for_another_writer(site: Site, lake: Lake) -> None:
         deployments.rate_run(lake.url, "site")
 
 
-# What is asked for
+# Parameters
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_rate__does_not_wait_for_another_writer(site: Site, lake: Lake) -> None:
     ],
     ids=lambda wrong: "-".join(map(str, wrong)),
 )
-def test_follow__refuses_wrong_parameters_before_it_asks(site: Site, lake: Lake, wrong: dict[str, Any]) -> None:
+def test_follow__refuses_wrong_parameters_before_any_request(site: Site, lake: Lake, wrong: dict[str, Any]) -> None:
     with pytest.raises((ParameterTypeError, SignatureMismatchError, TypeError, ValueError)):
         deployments.follow(**{"lake": lake.url, "source": "codeforces", "dataset": "site", **wrong})
     assert site.asked == []
@@ -363,26 +363,26 @@ def test_follow__refuses_wrong_parameters_before_it_asks(site: Site, lake: Lake,
 def test_flows__refuse_an_address_with_a_password_and_do_not_repeat_it(site: Site, name: str) -> None:
     there = {"dataset": "site"} if name == "rate_run" else {"run": RUN} if name == "publish_run" else {}
     there = there or {"source": "codeforces"}
-    with pytest.raises(ValueError, match="must not hold a password") as raised:
+    with pytest.raises(ValueError, match="must not have a password") as raised:
         getattr(deployments, name)(lake="sftp://me:sesame@example.invalid/lake", **there)
     assert "sesame" not in str(raised.value)
     assert "sesame" not in logs()
 
 
 @pytest.mark.parametrize("lake", ["", "lake", "./lake"])
-def test_follow__refuses_a_lake_that_would_be_where_the_worker_happens_to_be(
+def test_follow__refuses_a_relative_path_of_a_lake(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lake: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match="the lake must be a full path or an address"):
+    with pytest.raises(ValueError, match="the lake must be an absolute path or an address"):
         deployments.follow(lake, "codeforces", "site")
     assert list(tmp_path.iterdir()) == []
 
 
-# What is shown
+# Pages and progress
 
 
-def test_pages__hostile_names_stay_data(site: Site, lake: Lake) -> None:
+def test_pages__escape_hostile_names(site: Site, lake: Lake) -> None:
     site.contests = [contest(HOSTILE.replace("\x00", ""), HOSTILE, "bob"), contest("1", "bob", HOSTILE)]
     site.rejected = [(HOSTILE, HOSTILE)]
     deployments.follow(lake.url, "codeforces", "site")
@@ -394,7 +394,7 @@ def test_pages__hostile_names_stay_data(site: Site, lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("every", [0.0, 60.0], ids=["always", "never"])
-def test_progress__is_shown_now_and_then(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch, every: float) -> None:
+def test_progress__is_shown_at_intervals(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch, every: float) -> None:
     before = len(artifacts("progress"))
     monkeypatch.setattr(deployments, "PROGRESS_SECONDS", every)
     deployments.ingest_source(lake.url, "codeforces", "site")
@@ -402,7 +402,7 @@ def test_progress__is_shown_now_and_then(site: Site, lake: Lake, monkeypatch: py
     assert [one["data"] for one in shown] == ([] if every else [100.0])
 
 
-def test_progress__bars_are_seldom_renewed(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress__bars_are_updated_at_intervals(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     clock, updates = iter(range(10_000)), []
     monkeypatch.setattr(deployments, "time", SimpleNamespace(monotonic=lambda: next(clock) / 10))
     monkeypatch.setattr(deployments, "create_progress_artifact", lambda *_, **__: updates.append("made") or uuid4())
@@ -411,7 +411,7 @@ def test_progress__bars_are_seldom_renewed(site: Site, lake: Lake, monkeypatch: 
     @flow
     def long_work() -> None:
         with deployments._shown("work", "pieces") as tell:
-            for i in range(200):  # at least 20 s by that clock, and at most 40
+            for i in range(200):  # 20 to 40 s on that clock
                 tell(i, 200, "")
 
     long_work()
@@ -432,13 +432,13 @@ def test_progress__is_logged_at_every_tenth_and_not_with_every_bar(
                 tell(i, 1200, f"asking codeforces for {i}")
 
     first_ingest()
-    told = [one["message"] for one in records("first ingest") if "ingesting" in one["message"]]
-    assert 10 <= len(told) <= 30
-    assert any("600 of 1,200 responses (50 %), 0.33 a second, 30 min left" in line for line in told)
+    result = [one["message"] for one in records("first ingest") if "ingesting" in one["message"]]
+    assert 10 <= len(result) <= 30
+    assert any("600 of 1,200 responses (50 %), 0.33 a second, 30 min left" in line for line in result)
 
 
 @pytest.mark.parametrize("names", [("a.b", "a-b"), ("A", "a"), ("x", "x_"), ("run-a", "a")], ids=str)
-def test_keys__no_two_names_share_one(names: tuple[str, str]) -> None:
+def test_keys__of_different_names_differ(names: tuple[str, str]) -> None:
     keys = [deployments._key("run", name) for name in names]
     assert keys[0] != keys[1]
     assert all(re.fullmatch(r"[a-z0-9-]+", key) for key in keys)
@@ -447,7 +447,7 @@ def test_keys__no_two_names_share_one(names: tuple[str, str]) -> None:
 # Secrets
 
 
-def test_ingest__an_access_token_is_told_to_the_site_alone(
+def test_ingest__sends_an_access_token_to_the_site_only(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     token = "open-sesame-0123456789"

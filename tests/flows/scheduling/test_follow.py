@@ -1,4 +1,4 @@
-"""Following a source: what changed there reaches the published tables, whatever was left undone before."""
+"""Following a source: its changes reach the published tables, also after unfinished work."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from ranklake.flows.scheduling.follow import FollowReport, follow
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Contest, Dataset, Lake, LakeError, Run
 
-TIMEOUT = 120.0  # seconds until a process that should have done something is given up
+TIMEOUT = 120.0  # seconds; timeout of a process
 CONTESTS = over_years(synthetic(24, seed=5))
 RUN = "site-elo-mmr"
 
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Site:
-    """A site with the first 20 contests, in place of every other."""
+    """A site with the first 20 contests, which replaces every other site."""
     site = Site(CONTESTS[:20])
     monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", site.ingest_source)
     return site
@@ -61,12 +61,12 @@ def followed(lake: Lake, names: tuple[str, ...] = (), **options: bool) -> Follow
 
 
 def turned(one: Contest) -> Contest:
-    """The same contest with everybody's places changed about."""
+    """The same contest with other places."""
     return replace(one, handles=pa.array(one.handles.to_pylist()[::-1], pa.string()))
 
 
 def by_hand(path: Path, contests: list[Contest]) -> Lake:
-    """What ingesting, rating and publishing one after the other makes of contests."""
+    """A lake in which the contests were ingested, rated and published in separate steps."""
     lake = lake_of(path, contests, "site")
     rate_run(lake, run=RUN, dataset="site")
     publish(lake, RUN)
@@ -76,7 +76,7 @@ def by_hand(path: Path, contests: list[Contest]) -> Lake:
 # The function
 
 
-def test_follow__does_what_its_three_steps_do_one_after_the_other(site: Site, lake: Lake, tmp_path: Path) -> None:
+def test_follow__equals_its_three_steps_in_sequence(site: Site, lake: Lake, tmp_path: Path) -> None:
     report = followed(lake)
     other = by_hand(tmp_path / "other", CONTESTS[:20])
     assert same_tables(rated(lake, RUN), rated(other, RUN))
@@ -86,7 +86,7 @@ def test_follow__does_what_its_three_steps_do_one_after_the_other(site: Site, la
     assert [line.partition(":")[0] for line in report.lines()] == ["data set site", f"run {RUN}", f"run {RUN}"]
 
 
-def test_follow__with_nothing_new_asks_once_and_writes_nothing(site: Site, lake: Lake) -> None:
+def test_follow__without_new_contests_sends_one_request_and_writes_nothing(site: Site, lake: Lake) -> None:
     followed(lake)
     before = stamps(Path(lake.url))
     report = followed(lake)
@@ -108,7 +108,7 @@ def test_follow__a_corrected_contest_reaches_the_tables(site: Site, lake: Lake, 
 
 
 @pytest.mark.parametrize("left", ["ingested", "rated"])
-def test_follow__does_what_was_left_undone_though_nothing_is_new(site: Site, lake: Lake, left: str) -> None:
+def test_follow__completes_unfinished_work_without_new_contests(site: Site, lake: Lake, left: str) -> None:
     ingest(lake, CONTESTS[:20], "site")
     if left == "rated":
         rate_run(lake, run=RUN, dataset="site")
@@ -118,7 +118,7 @@ def test_follow__does_what_was_left_undone_though_nothing_is_new(site: Site, lak
     assert_published(lake, RUN)
 
 
-def test_follow__takes_a_correction_by_hand_along(site: Site, lake: Lake) -> None:
+def test_follow__applies_a_manual_correction(site: Site, lake: Lake) -> None:
     followed(lake)
     loser = CONTESTS[10].handles[-1].as_py()
     with Dataset.ingest(lake, "site") as ingesting:
@@ -136,7 +136,7 @@ def test_follow__takes_a_correction_by_hand_along(site: Site, lake: Lake) -> Non
     )
 
 
-def test_follow__keeps_several_runs_up_to_date_each_as_it_is(site: Site, lake: Lake) -> None:
+def test_follow__updates_several_runs(site: Site, lake: Lake) -> None:
     ingest(lake, CONTESTS[:18], "site")
     rate_run(lake, run="mine", dataset="site", system="glicko", sigma_init=300.0, exclude=("3",))
     before = Run.open(lake, "mine").config
@@ -149,7 +149,7 @@ def test_follow__keeps_several_runs_up_to_date_each_as_it_is(site: Site, lake: L
         assert_published(lake, run)
 
 
-def test_follow__without_publishing_rates_alone(site: Site, lake: Lake) -> None:
+def test_follow__without_publishing_only_rates(site: Site, lake: Lake) -> None:
     report = followed(lake, publish=False)
     assert Run.open(lake, RUN).segments().stop_round == 20
     assert report.runs[0].published is None
@@ -163,15 +163,15 @@ def test_follow__of_a_site_without_contests_is_no_failure(site: Site, lake: Lake
     assert followed(lake).runs[0].published is not None
 
 
-def test_follow__publishes_nothing_while_nobody_has_been_rated(site: Site, lake: Lake) -> None:
-    site.contests = [CONTESTS[5], CONTESTS[6]]  # of one player, and of equals
+def test_follow__publishes_nothing_without_ratings(site: Site, lake: Lake) -> None:
+    site.contests = [CONTESTS[5], CONTESTS[6]]  # a contest of one player, and a tie of all
     for _ in range(2):
         assert followed(lake).runs[0].published is None
     site.contests.append(CONTESTS[7])
     assert followed(lake).runs[0].published is not None
 
 
-def test_follow__of_a_site_that_is_down_rates_nothing(site: Site, lake: Lake) -> None:
+def test_follow__of_an_unreachable_site_rates_nothing(site: Site, lake: Lake) -> None:
     followed(lake)
     before = stamps(Path(lake.url))
     site.contests.append(CONTESTS[20])
@@ -181,7 +181,7 @@ def test_follow__of_a_site_that_is_down_rates_nothing(site: Site, lake: Lake) ->
     assert stamps(Path(lake.url)) == before
 
 
-def test_follow__that_cannot_publish_does_not_begin(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_follow__without_the_extra_publish_fails(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(package: str) -> None:
         raise ModuleNotFoundError(f"no {package}", name=package)
 
@@ -193,7 +193,7 @@ def test_follow__that_cannot_publish_does_not_begin(site: Site, lake: Lake, monk
 
 @repeatable(8)
 @given(st.data())
-def test_follow__whatever_a_site_does_the_last_state_is_what_a_fresh_lake_has(
+def test_follow__after_any_changes_of_a_site_equals_a_new_lake(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.mktemp("law")
@@ -216,10 +216,10 @@ def test_follow__whatever_a_site_does_the_last_state_is_what_a_fresh_lake_has(
         assert_published(lake, RUN)
 
 
-# Which runs
+# The runs
 
 
-def test_resolve_runs__is_the_run_that_rate_would_name(lake: Lake) -> None:
+def test_resolve_runs__has_the_default_name_of_rate(lake: Lake) -> None:
     (run,) = resolve_runs(lake, "site", systems=["glicko"], settings=["sigma_init=300"])
     assert run.run.startswith("site-glicko-")
     assert (run.system, run.params.sigma_init) == ("glicko", 300.0)
@@ -228,29 +228,29 @@ def test_resolve_runs__is_the_run_that_rate_would_name(lake: Lake) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"names": ("a", "b"), "systems": ["elo"]}, "a system and its settings go with one run, not with 2"),
+        ({"names": ("a", "b"), "systems": ["elo"]}, "a system and settings need one run, got 2"),
         ({"names": ("../x",)}, "the name of a run must be"),
         ({"systems": ["elo2"]}, "system must be one of"),
         ({"settings": ["rho=-1"]}, "rho must be"),
-        ({"names": ("other",)}, "run other is there with data set games; asked for was data set site. Add --replace"),
+        ({"names": ("other",)}, "run other exists with data set games; requested was data set site. Add --replace"),
     ],
     ids=["two-runs", "name", "system", "setting", "other-data-set"],
 )
-def test_resolve_runs__refuses_what_cannot_be(lake: Lake, arguments: dict, message: str) -> None:
+def test_resolve_runs__refuses_invalid_arguments(lake: Lake, arguments: dict, message: str) -> None:
     ingest(lake, CONTESTS[:2])
     rate_run(lake, run="other")
     with pytest.raises(ValueError, match=message):
         resolve_runs(lake, "site", **arguments)
 
 
-def test_resolve_runs__of_a_run_that_is_there_are_as_it_is(lake: Lake) -> None:
+def test_resolve_runs__of_an_existing_run_have_its_configuration(lake: Lake) -> None:
     ingest(lake, CONTESTS[:2], "site")
-    rate_run(lake, run=RUN, dataset="site", system="elo", k=16.0)  # under the name that another system would have
+    rate_run(lake, run=RUN, dataset="site", system="elo", k=16.0)  # under the default name of another system
     for systems, settings in (((), ()), (("elo",), ("k=16",)), ((), ("k=16",))):
         (run,) = resolve_runs(lake, "site", [RUN], systems, settings)
         assert (run.system, run.params.k) == ("elo", 16.0)
     assert resolve_runs(lake, "site")[0].system == "elo"
-    with pytest.raises(ValueError, match="is there with system elo; asked for was system elo-mmr"):
+    with pytest.raises(ValueError, match="exists with system elo; requested was system elo-mmr"):
         resolve_runs(lake, "site", systems=["elo-mmr"])
     (run,) = resolve_runs(lake, "site", systems=["elo-mmr"], replace=True)
     assert (run.run, run.system, run.replace) == (RUN, "elo-mmr", True)
@@ -263,7 +263,7 @@ def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["follow", *arguments])
 
 
-def test_command__follows_and_says_so(site: Site, lake: Lake) -> None:
+def test_command__follows_and_reports(site: Site, lake: Lake) -> None:
     arguments = (
         "--source",
         "codeforces",
@@ -285,14 +285,14 @@ def test_command__follows_and_says_so(site: Site, lake: Lake) -> None:
     assert "20 rounds are published already" in invoke(*arguments, "--engine", "serial").stdout
 
 
-def test_command__of_another_system_is_refused_before_anything_is_asked(site: Site, lake: Lake) -> None:
+def test_command__another_system_is_refused_before_any_request(site: Site, lake: Lake) -> None:
     ingest(lake, CONTESTS[:18], "site")
     rate_run(lake, run="mine", dataset="site", system="elo", k=16.0)
     arguments = ["--source", "codeforces", "--dataset", "site", "--run", "mine", "--lake", lake.url]
     for other in (["--system", "elo-mmr"], ["--set", "k=20"]):
         done = invoke(*arguments, *other)
         assert done.exit_code == 2
-        assert "run mine is there with" in done.stderr
+        assert "run mine exists with" in done.stderr
         assert "Add --replace" in done.stderr
         assert site.asked == []
     assert invoke(*arguments, "--set", "k=16").exit_code == 0
@@ -302,7 +302,7 @@ def test_command__of_another_system_is_refused_before_anything_is_asked(site: Si
     assert Run.open(lake, "mine").config["params"]["k"] == 20.0
 
 
-def test_command__brings_a_stale_run_up_to_date_and_says_from_where(site: Site, lake: Lake) -> None:
+def test_command__updates_a_stale_run_and_names_the_first_round(site: Site, lake: Lake) -> None:
     followed(lake)
     site.contests = [turned(one) if i == 16 else one for i, one in enumerate(site.contests)]
     done = invoke("--source", "codeforces", "--dataset", "site", "--lake", lake.url)
@@ -314,8 +314,8 @@ def test_command__brings_a_stale_run_up_to_date_and_says_from_where(site: Site, 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--every", "soon"], "must be a span of time as 90s, 15m, 1h or 1d, got 'soon'"),
-        (["--every", "0s"], "must be a span of time as 90s, 15m, 1h or 1d, got '0s'"),
+        (["--every", "soon"], "must be a duration as 90s, 15m, 1h or 1d, got 'soon'"),
+        (["--every", "0s"], "must be a duration as 90s, 15m, 1h or 1d, got '0s'"),
         (["--source", "chess"], "source must be one of codeforces"),
         (["--since", "once"], "must be a time as 2020-01-31"),
         (["--system", "chess"], "system must be one of"),
@@ -326,9 +326,7 @@ def test_command__brings_a_stale_run_up_to_date_and_says_from_where(site: Site, 
     ],
     ids=["span", "no-span", "source", "since", "system", "setting", "data-set", "run", "where"],
 )
-def test_command__what_was_typed_wrong_is_told_before_anything_is_made(
-    site: Site, tmp_path: Path, more: list[str], message: str
-) -> None:
+def test_command__reports_wrong_use_before_any_work(site: Site, tmp_path: Path, more: list[str], message: str) -> None:
     done = invoke("--source", "codeforces", "--lake", str(tmp_path / "new"), *more)
     assert done.exit_code == 2
     assert message in done.stderr
@@ -337,7 +335,7 @@ def test_command__what_was_typed_wrong_is_told_before_anything_is_made(
 
 
 def two_sites(monkeypatch: pytest.MonkeyPatch) -> dict[str, Site]:
-    """Codeforces, which is down, and CTFtime."""
+    """Codeforces, which is unreachable, and CTFtime."""
     sites = {"codeforces": Site(CONTESTS[:5]), "ctftime": Site(CONTESTS[:5])}
     sites["codeforces"].down = "does not answer"
 
@@ -360,7 +358,7 @@ def test_command__an_error_of_one_source_does_not_stop_the_others(lake: Lake, mo
     assert_published(lake, "codeforces-elo-mmr")
 
 
-def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every__logs_one_line_a_pass_and_each_warning_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     sites, now = two_sites(monkeypatch), [0.0]
     rejected = [(one, f"ctftime, contest {one}: it has no participants") for one in "78"]
     of_pass = [rejected[:1], rejected[:1], [], rejected[:1], rejected]  # the third pass reads nothing
@@ -389,7 +387,7 @@ def test_every__logs_one_line_a_pass_and_a_warning_once(lake: Lake, monkeypatch:
         f"data set ctftime: rejected: ctftime, contest {contest}: it has no participants" for contest in (7, 8)
     ]
     assert len([line for line in said if "nothing new, 5 contests" in line]) == 4
-    assert len(said) == 1 + 3 + 4 + 1 + 1  # one rejected, the first pass, four without news, one rejected, the end
+    assert len(said) == 1 + 3 + 4 + 1 + 1  # one rejected, the first pass, four without changes, one rejected, the end
     errors = [line.partition(" UTC ")[2] for line in done.stderr.splitlines() if "Error" in line]
     assert errors == ["Error: codeforces: does not answer"] * 5
 
@@ -412,7 +410,7 @@ ranklake.flows.scheduling.follow.update = ingest_source
 
 @pytest.fixture
 def loop(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], queue.Queue[str]]]:
-    """The command going on for ever, and what it says, line by line; the second time the site is down."""
+    """The command with --every, and its output by line; in the second pass the site is unreachable."""
     arguments = (
         "follow",
         "--source",
@@ -444,7 +442,7 @@ def loop(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], queue.Queue[
 
 
 def until(lines: queue.Queue[str], text: str) -> list[str]:
-    """Lines up to one that has a text in it."""
+    """The lines up to one with a text."""
     give_up = time.monotonic() + TIMEOUT
     said = [lines.get(timeout=TIMEOUT)]
     while text not in said[-1]:
@@ -456,7 +454,7 @@ def until(lines: queue.Queue[str], text: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
-def test_command__goes_on_after_an_error_and_ends_cleanly(
+def test_command__continues_after_an_error_and_ends_cleanly(
     loop: tuple[subprocess.Popen[bytes], queue.Queue[str]], ending: signal.Signals, tmp_path: Path
 ) -> None:
     process, lines = loop
@@ -480,7 +478,7 @@ def test_command__loads_no_server(site: Site) -> None:
     assert done.stdout.strip() == "False"
 
 
-def test_follow__second_writer_is_told_who_writes(site: Site, lake: Lake) -> None:
+def test_follow__a_second_writer_gets_the_name_of_the_first(site: Site, lake: Lake) -> None:
     from ranklake.storage.lake import layout
     from ranklake.storage.leases.acquire import hold_lease
 
@@ -496,11 +494,11 @@ def test_follow__second_writer_is_told_who_writes(site: Site, lake: Lake) -> Non
     assert_published(lake, RUN)
 
 
-# A site that is really asked
+# A site with HTTP requests
 
 
 @pytest.mark.slow
-def test_command__with_nothing_new_asks_at_most_twice_and_is_soon_done(tmp_path: Path) -> None:
+def test_command__without_new_contests_sends_at_most_two_requests(tmp_path: Path) -> None:
     with serving() as server:
         codeforces = FakeCodeforces(server)
         codeforces.add(1, changes(1, ("ada", 1), ("bob", 2)))

@@ -1,4 +1,4 @@
-"""Following files: what changed is read; a file that is half copied or broken does no harm."""
+"""Following files: changed files are read; incomplete and invalid files change nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Three contests in files that were written an hour ago."""
+    """Three contests in files that are one hour old."""
     path = tmp_path / "results"
     path.mkdir()
     for number, players in enumerate([("ada", "bob"), ("bob", "eve"), ("eve", "ada")]):
@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def slept(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
-    """Nobody waits for files to settle; how long they would have."""
+    """Replace the waits for files; returns their lengths."""
     naps: list[float] = []
     whole = source_update.watch
     monkeypatch.setattr(source_update, "watch", lambda *where: whole(*where, sleep=naps.append))
@@ -59,7 +59,7 @@ def put(file: Path, *players: str, day: int = 0, age: float = 3600.0) -> None:
 
 
 def aged(file: Path, seconds: float) -> None:
-    """A file that was written so many seconds ago."""
+    """Set the age of a file in seconds."""
     moment = time.time() - seconds
     os.utime(file, (moment, moment))
 
@@ -72,10 +72,10 @@ def taken(lake: Lake, path: Path, **options: Any) -> Any:
     return update(lake, "files", "games", path=str(path), file_options=options)
 
 
-# What changed
+# Changes
 
 
-def test_update__reads_files_once_and_again_when_one_changed(
+def test_update__reads_files_again_only_after_a_change(
     lake: Lake, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (first := taken(lake, folder)).new == 3
@@ -98,18 +98,16 @@ def test_update__reads_files_once_and_again_when_one_changed(
     assert (report.new, report.corrected, report.unchanged, report.n_changed) == (1, 1, 2, 2)
 
 
-def test_update__a_file_that_was_only_touched_is_not_read(
-    lake: Lake, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_update__a_touched_file_is_not_read(lake: Lake, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken(lake, folder)
     aged(folder / "0.json", 60.0)
     monkeypatch.setattr(file_source, "read_contests", None)
     assert taken(lake, folder).n_changed == 0
-    monkeypatch.setattr(file_changes, "_digest", None)  # and its new time is known by now
+    monkeypatch.setattr(file_changes, "_digest", None)  # the new time is stored by now
     assert taken(lake, folder).n_changed == 0
 
 
-def test_update__a_change_within_the_tick_of_a_clock_is_seen(lake: Lake, folder: Path) -> None:
+def test_update__detects_a_change_within_the_resolution_of_the_clock(lake: Lake, folder: Path) -> None:
     put(folder / "0.json", "ada", "bob", age=0.5)
     taken(lake, folder)
     moment = (folder / "0.json").stat().st_mtime_ns
@@ -128,7 +126,7 @@ def test_update__reads_the_same_files_again_with_other_options(lake: Lake, folde
     assert contests(lake) == ["2", "0", "1"]
 
 
-def test_update__a_mirror_takes_out_what_is_gone_and_others_do_not(lake: Lake, folder: Path) -> None:
+def test_update__only_a_mirror_removes_missing_contests(lake: Lake, folder: Path) -> None:
     taken(lake, folder)
     (folder / "1.json").unlink()
     assert taken(lake, folder).removed == 0
@@ -137,7 +135,7 @@ def test_update__a_mirror_takes_out_what_is_gone_and_others_do_not(lake: Lake, f
     assert contests(lake) == ["2"]
 
 
-def test_update__a_data_set_that_was_deleted_is_made_again(lake: Lake, folder: Path) -> None:
+def test_update__a_deleted_data_set_is_created_again(lake: Lake, folder: Path) -> None:
     taken(lake, folder)
     lake.delete(layout.contests_file("games"))
     assert taken(lake, folder).new == 3
@@ -152,10 +150,10 @@ def test_update__a_table_is_read_with_its_columns(lake: Lake, tmp_path: Path) ->
     assert taken(lake, table, **options).n_changed == 0
 
 
-# What does no harm
+# Incomplete files
 
 
-def test_update__a_file_that_is_being_written_is_left_for_the_next_time(
+def test_update__a_file_that_is_being_written_is_an_error(
     lake: Lake, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken(lake, folder)
@@ -173,9 +171,7 @@ def test_update__a_file_that_is_being_written_is_left_for_the_next_time(
     assert stamps(Path(lake.url)) == before
 
 
-def test_update__waits_only_for_files_that_were_written_a_moment_ago(
-    lake: Lake, folder: Path, slept: list[float]
-) -> None:
+def test_update__waits_only_for_recently_written_files(lake: Lake, folder: Path, slept: list[float]) -> None:
     taken(lake, folder)
     assert slept == []
     put(folder / "3.json", "ada", "bob", age=0.0)
@@ -204,7 +200,7 @@ def test_update__a_file_that_changes_while_it_is_read_changes_nothing(
 
 
 @pytest.mark.parametrize("broken", [b'{"name": "1", "stand', b"\x00" * 300], ids=["cut", "zeros"])
-def test_update__a_file_that_cannot_be_read_leaves_the_old_contests_and_is_tried_again(
+def test_update__an_unreadable_file_keeps_the_old_contests_and_is_read_again(
     lake: Lake, folder: Path, broken: bytes
 ) -> None:
     taken(lake, folder)
@@ -221,7 +217,7 @@ def test_update__a_file_that_cannot_be_read_leaves_the_old_contests_and_is_tried
     assert taken(lake, folder).unchanged == 3
 
 
-def test_update__a_folder_that_is_gone_is_an_error(lake: Lake, folder: Path) -> None:
+def test_update__a_missing_folder_is_an_error(lake: Lake, folder: Path) -> None:
     with pytest.raises(SourceError, match="no such file or folder"):
         taken(lake, folder / "nowhere")
 
@@ -250,7 +246,7 @@ def test_update__kaggle_is_read_when_one_of_its_files_changed(
     assert update(lake, "kaggle", "games", path=str(tmp_path)).corrected == 1
 
 
-# What is asked for
+# Arguments
 
 
 @pytest.mark.parametrize(
@@ -267,7 +263,7 @@ def test_update__kaggle_is_read_when_one_of_its_files_changed(
     ],
     ids=lambda one: "" if isinstance(one, str) else "-".join(map(str, one)),
 )
-def test_check_source__refuses_what_cannot_be(arguments: dict[str, Any], message: str) -> None:
+def test_check_source__refuses_invalid_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check_source(**arguments)
 
@@ -295,11 +291,11 @@ def test_command__follows_a_folder(lake: Lake, folder: Path) -> None:
         (["--source", "files", "--path", "x"], "files need a --dataset"),
         (["--source", "files", "--dataset", "games"], "source files needs a path"),
         (["--source", "codeforces", "--mirror"], "mirror: an option of files, not of codeforces"),
-        (["--source", "codeforces", "--source", "ctftime", "--dataset", "x"], "go with one --source"),
+        (["--source", "codeforces", "--source", "ctftime", "--dataset", "x"], "need a single --source"),
     ],
     ids=["data-set", "path", "mirror", "two"],
 )
-def test_command__what_was_typed_wrong_is_told(tmp_path: Path, more: list[str], message: str) -> None:
+def test_command__reports_wrong_use(tmp_path: Path, more: list[str], message: str) -> None:
     done = invoke("--lake", str(tmp_path / "new"), *more)
     assert done.exit_code == 2
     assert message in done.stderr
@@ -311,7 +307,7 @@ def test_command__a_missing_folder_is_a_failure(lake: Lake, folder: Path) -> Non
     assert isinstance(done.exception, SourceError)
 
 
-def test_watch__one_stat_a_file_tells_that_nothing_changed(lake: Lake, folder: Path) -> None:
+def test_watch__needs_one_stat_for_each_unchanged_file(lake: Lake, folder: Path) -> None:
     watched = watch(lake, "games", folder, "as they are")
     watched.keep()
     again = watch(lake, "games", folder, "as they are")
@@ -319,7 +315,7 @@ def test_watch__one_stat_a_file_tells_that_nothing_changed(lake: Lake, folder: P
     assert watch(lake, "games", folder, "otherwise").changed
 
 
-def test_watch__a_pattern_is_all_files_of_that_name(lake: Lake, folder: Path) -> None:
+def test_watch__a_pattern_covers_all_matching_files(lake: Lake, folder: Path) -> None:
     first = watch(lake, "games", folder / "[01].json")
     assert first.n_files == 2
     first.keep()

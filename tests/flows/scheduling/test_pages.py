@@ -1,4 +1,4 @@
-"""Pages about contests and runs: a Markdown reader finds the names in them, and nothing that is not ours."""
+"""Pages about contests and runs: a Markdown parser reads names unchanged, and no markup from them."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ HOSTILE = (
     "line\nbreak\r\n\n# head",
     "<!-- comment",
     "$x^2$ {{ name }} :cat:",
-    "\x00\x1b[31mred\u202eback\ud800",  # not to be stored, for the half of a character
+    "\x00\x1b[31mred\u202eback\ud800",  # cannot be stored, because of the unpaired surrogate
 )
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_escape__a_name_is_read_as_that_name_alone(name: str) -> None:
+def test_escape__a_name_is_read_unchanged(name: str) -> None:
     page = f"| {escape(name)} | x |\n| --- | --- |\n| {escape(name)} | y |"
     assert texts(page) == [plain(name), "x", plain(name), "y"]
 
 
 @repeatable(300)
 @given(st.text(st.characters() | st.sampled_from("|\\`*_<>[]()!&#~:.-+ ")))
-def test_escape__any_text_is_read_as_itself(name: str) -> None:
+def test_escape__any_text_is_read_unchanged(name: str) -> None:
     found = [part for part in read(f"x{escape(name)}x") if part.type not in ("paragraph_open", "paragraph_close")]
     assert {part.type for part in found} <= {"inline", "text"}
     assert texts(f"x{escape(name)}x") == [f"x{plain(name)}x"]
 
 
-def test_pages__have_no_markup_but_their_own(tmp_path: Path) -> None:
+def test_pages__have_no_markup_from_names(tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "a (b) lake", [contest("0", *HOSTILE[:-1], "café"), contest("1", *HOSTILE[4:10])])
     rate_run(lake)
     publish(lake, "run")
@@ -73,7 +73,7 @@ def test_pages__link_to_a_run_in_an_object_store() -> None:
     assert texts(page) == ["memory://bucket/a (b) lake/runs/run"]
 
 
-def test_pages__list_so_many_of_the_rejected_and_count_the_others() -> None:
+def test_pages__list_some_rejected_contests_and_count_the_others() -> None:
     report = Report("codeforces", "site", new=3, rejected=[(name, f"why {name}") for name in HOSTILE * 4])
     report.rejected[7] = ("7", "x" * 1000)
     page = ingested_page(report)  # type: ignore[arg-type]

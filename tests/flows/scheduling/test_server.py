@@ -1,4 +1,4 @@
-"""A schedule of ours in a real Prefect server: a worker follows a site when its time has come, turn by turn."""
+"""A schedule on a Prefect server: a worker follows a site at the scheduled times, one run after the other."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ranklake.storage import Dataset, Lake, Run
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
-TIMEOUT = 240.0  # seconds until something that should have happened is given up
+TIMEOUT = 240.0  # seconds; timeout of an event
 RUN = "codeforces-elo-mmr"
 TOKEN = "open-sesame-0123456789"
 
 
 class Prefect:
-    """A server in a process of its own, on a free port of the loopback, with a folder of its own."""
+    """A server in a process, on a free port of the loopback address, with a new folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -54,7 +54,7 @@ class Prefect:
 
     @contextmanager
     def running(self, name: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-        """A command of Prefect's that goes on until the block ends; what it says is in a file."""
+        """A command of Prefect that runs until the end of the block; its output is in a file."""
         command = [sys.executable, "-m", "prefect", "--no-prompt", *arguments]
         with (self.folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(command, cwd=ROOT, env=self.env, stdout=log, stderr=subprocess.STDOUT)
@@ -69,7 +69,7 @@ class Prefect:
                     process.wait()
 
     def command(self, *arguments: str) -> str:
-        """A command of Prefect's that ends."""
+        """Run a command of Prefect to its end."""
         command = [sys.executable, "-m", "prefect", "--no-prompt", *arguments]
         done = subprocess.run(
             command, cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=TIMEOUT, check=False
@@ -84,24 +84,24 @@ class Prefect:
         return found
 
     def completed(self) -> list[dict[str, Any]]:
-        """Flow runs that came to their end, first started first; none may have failed."""
+        """Completed flow runs by start time; fails if one has failed."""
         found = self.all("flow_runs")
         assert not [run for run in found if run["state_type"] in ("FAILED", "CRASHED")], self.said()
         return sorted((run for run in found if run["state_type"] == "COMPLETED"), key=lambda run: run["start_time"])
 
     def said(self) -> str:
-        """What its processes have to say for themselves."""
+        """The output of its processes."""
         return "\n".join(path.read_text(errors="replace")[-4000:] for path in sorted(self.folder.glob("*.log")))
 
 
 def until(what: Callable[[], Any], said: Callable[[], str]) -> Any:
-    """What a function gives once that is something."""
+    """Wait until a function returns a value."""
     deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         try:
             if found := what():
                 return found
-        except httpx.TransportError:  # it is not up yet
+        except httpx.TransportError:  # not started yet
             pass
         time.sleep(0.5)
     raise AssertionError(said())
@@ -122,18 +122,18 @@ def prefect(tmp_path: Path) -> Iterator[Prefect]:
 
 
 def deploy(prefect: Prefect, schedules: list[dict[str, Any]], *data_sets: dict[str, Any]) -> None:
-    """The project's own deployments, as many as there are parameters, with other times."""
-    told = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
-    for deployment, parameters in zip(told["deployments"], data_sets, strict=False):
+    """The deployments of the project, one for each set of parameters, with other schedules."""
+    result = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
+    for deployment, parameters in zip(result["deployments"], data_sets, strict=False):
         assert deployment["entrypoint"] == "ranklake.flows.scheduling.deployments.follow"
         deployment["schedules"] = schedules
         deployment["parameters"].update(parameters)
     path = prefect.folder / "prefect.yaml"
-    path.write_text(yaml.safe_dump(told), encoding="utf-8")
+    path.write_text(yaml.safe_dump(result), encoding="utf-8")
     prefect.command("deploy", "--all", "--prefect-file", str(path))
 
 
-def test_schedule__a_worker_follows_a_site_and_what_is_new_there_is_published(prefect: Prefect) -> None:
+def test_schedule__a_worker_follows_a_site_and_publishes(prefect: Prefect) -> None:
     with serving() as server:
         site = FakeCodeforces(server)
         site.add(1, changes(1, ("ada", 1), ("bob", 2)))
@@ -150,16 +150,16 @@ def test_schedule__a_worker_follows_a_site_and_what_is_new_there_is_published(pr
         assert_published(lake, RUN)
     runs = prefect.completed()
     assert all(run["auto_scheduled"] for run in runs)
-    assert all(a["end_time"] <= b["start_time"] for a, b in pairwise(runs))  # turn by turn
+    assert all(a["end_time"] <= b["start_time"] for a, b in pairwise(runs))  # one after the other
     pages = {one["key"] for one in prefect.all("artifacts")}
     assert {"contests-codeforces", "run-codeforces-elo-mmr"} <= pages
     kept = [path.read_bytes() for path in prefect.folder.rglob("*") if path.is_file()]
     assert any(b"codeforces" in data for data in kept)
-    assert not any(TOKEN.encode() in data for data in kept)  # in no log, page, database or answer
+    assert not any(TOKEN.encode() in data for data in kept)  # in no log, page, database or response
     assert any(request.headers.get("Authorization") == f"Bearer {TOKEN}" for request in server.requests)
 
 
-def test_dead_site__does_not_hold_up_another_data_set_and_is_asked_again_later(prefect: Prefect) -> None:
+def test_unreachable_site__does_not_delay_another_data_set_and_is_retried(prefect: Prefect) -> None:
     with serving() as dead, serving() as alive:
         asks_to_wait = Reply(b"down", 503, {"Retry-After": "86400"})
         dead["/api/contest.list"] = asks_to_wait
@@ -186,7 +186,7 @@ def test_dead_site__does_not_hold_up_another_data_set_and_is_asked_again_later(p
         assert not [message for message in logged if "Traceback" in message]
 
         FakeCodeforces(dead).add(1, changes(1, ("ada", 1), ("bob", 2)))
-        due = {"type": "SCHEDULED", "name": "AwaitingRetry"}  # the minute is over
+        due = {"type": "SCHEDULED", "name": "AwaitingRetry"}  # the delay is over
         httpx.post(f"{prefect.url}/flow_runs/{run['id']}/set_state", json={"state": due, "force": True})
         until(lambda: len(prefect.completed()) == 2, prefect.said)
         assert {one["id"]: one["run_count"] for one in prefect.completed()}[run["id"]] >= 2

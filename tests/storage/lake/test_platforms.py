@@ -193,7 +193,7 @@ def test_follow__ends_with_the_signal_that_the_platform_sends(monkeypatch: pytes
     monkeypatch.setattr(following.click, "echo", lambda text, **_: lines.append(text))
     following._follow_repeatedly(["codeforces"], interrupted, 60)
     assert caught == [signal.SIGABRT if platform == "windows" else signal.SIGTERM]
-    assert lines[-1] == "stopped; what was committed stays"
+    assert lines[-1] == "stopped; committed data stay"
 
 
 @pytest.mark.parametrize(
