@@ -5,6 +5,8 @@ from helpers.builders import content, contest, expected, field, ingest
 
 from ranklake.storage import DamagedError, Dataset, LakeError, MissingError, Run
 from ranklake.storage.datasets.players import encode_part
+from ranklake.storage.lake.errors import LeaseHeldError
+from ranklake.storage.leases.acquire import hold_lease
 
 
 @pytest.fixture
@@ -29,6 +31,14 @@ def test_ingest__a_missing_data_set_names_the_runs_over_it(lake):
         Run.create(lake, run, {"dataset": "games"})
     with pytest.raises(DamagedError, match=r"\ba, b;"):
         ingest(lake, [contest("a", ["x", "y"])])
+
+
+def test_ingest__can_take_over_from_a_running_holder(lake, monkeypatch):
+    monkeypatch.setattr("ranklake.storage.datasets.dataset.LEASE_TIMEOUT_SECONDS", 0.0)
+    lost = pytest.raises(LeaseHeldError, match="took over")
+    with lost, hold_lease(lake, "games", "ingest into games"), Dataset.ingest(lake, "games", steal=True) as body:
+        body.add(contest("a", ["x", "y"]))
+    assert Dataset.open(lake, "games").contests.num_rows == 1
 
 
 def test_standings__any_range_gives_the_same_contests(lake, games):
@@ -104,6 +114,17 @@ def test_standings__a_shifted_file_of_corrected_contests_is_damage(lake, games):
     lake.write_table(path, pa.concat_tables([table.slice(1), table.slice(0, 1)]), "standings")
     with pytest.raises(DamagedError, match=path):
         list(Dataset.open(lake, "games").standings())
+
+
+def test_standings__a_cut_file_of_corrected_contests_is_damage(lake, games):
+    ingest(lake, games)
+    path = _standings_file(lake)
+    table = lake.read_table(path, "standings")
+    ingest(lake, [contest("g00", field("q", 3))])
+    for cut in (table.slice(0, table.num_rows - 1), table.slice(2)):  # the first two rows are those of g00
+        lake.write_table(path, cut, "standings")
+        with pytest.raises(DamagedError, match=path):
+            list(Dataset.open(lake, "games").standings())
 
 
 def test_standings__a_missing_file_is_named(lake, games):

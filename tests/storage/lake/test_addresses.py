@@ -11,6 +11,7 @@ from helpers.builders import contest, ingest
 
 from ranklake.storage import Dataset, Lake, LakeError
 from ranklake.storage.lake.errors import AddressError
+from ranklake.storage.lake.object_stores import bucket_of
 
 WRONG = {
     "": "is empty, got ''",
@@ -57,6 +58,15 @@ def test_open__of_an_object_store_needs_a_bucket(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("fsspec.core.url_to_fs", lambda url, **options: (MemoryFileSystem(), ""))
     with pytest.raises(AddressError, match=f"^{protocol}://: names no bucket"):
         Lake.open(f"{protocol}://")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "bucket"), [(("s3", "s3a"), "b"), ("gs", "b"), (["abfs", "az"], "b"), (("file", "local"), "")]
+)
+def test_bucket__is_the_first_part_of_a_path_in_an_object_store(protocol: object, bucket: str) -> None:
+    filesystem = MemoryFileSystem(skip_instance_cache=True)
+    filesystem.protocol = protocol
+    assert bucket_of(filesystem, "b/lake") == bucket
 
 
 @pytest.mark.parametrize("create", [False, True])

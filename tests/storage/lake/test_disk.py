@@ -11,6 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake import disk
 from ranklake.storage.lake.errors import LeaseHeldError, MissingError
+from ranklake.storage.lake.space import free_space
 from ranklake.storage.leases import processes
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.holder import LeaseHolder, lease_holder
@@ -380,3 +382,10 @@ def test_hold__after_a_holder_in_an_unknown_state_waits_for_its_heartbeats(
     lake.write_bytes(f"{FOLDER}/lease-000000.json", encode_lease(expired))
     with hold_lease(lake, FOLDER, "compact", heartbeat_seconds=BEAT):
         assert lake.exists(f"{FOLDER}/lease-000001.json")
+
+
+def test_free_space__mentions_inodes_where_none_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "inodes" not in free_space(str(tmp_path))
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=5_000, total=9_000))
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_files=1_000, f_favail=0), raising=False)
+    assert free_space(str(tmp_path / "missing")) == "5,000 of 9,000 bytes free, 0 of 1,000 inodes free"

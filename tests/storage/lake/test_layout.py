@@ -93,3 +93,11 @@ def test_names__that_some_disk_cannot_have_are_refused(name):
 @pytest.mark.parametrize("name", ["console", "com10", "a.con", "games.v2", "_con", "nul-"])
 def test_names__that_are_similar_to_those_are_valid(name):
     assert layout.portability_problem(name) == ""
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    [("raw/cf", "source"), ("runs/r", "run"), ("searches/s", "search"), ("cf", "data set"), ("cf/runs", "data set")],
+)
+def test_kind__is_that_of_the_first_folder(folder, kind):
+    assert layout.kind_of(folder) == kind
