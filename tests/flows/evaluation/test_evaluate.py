@@ -127,6 +127,12 @@ def test_evaluate__follows_the_protocol_of_the_paper(lake: Lake, filter: str, fi
     assert found == pytest.approx(expected, rel=1e-10, nan_ok=True)
 
 
+@pytest.mark.parametrize("scale", [0.0, -400.0, math.inf, math.nan])
+def test_evaluate__refuses_a_scale_that_is_not_positive(lake: Lake, scale: float) -> None:
+    with pytest.raises(ValueError, match="scale must be"):
+        evaluate(lake, "run", scale=scale)
+
+
 def test_evaluate__has_the_same_bits_for_any_number_of_threads_and_piece_size(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
