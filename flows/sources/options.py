@@ -34,7 +34,7 @@ class ReadOptions:
     dedupe
         Drop contests that repeat an earlier one.
     duplicates
-        Treatment of a player who is in a contest of a table twice: ``error``, or keep the ``best`` place or the
+        Treatment of players that a contest of a table lists twice: ``error``, or keep the ``best`` place or the
         ``last`` row. Tables with ``lo`` and ``hi`` always fail, because their places cannot be computed again.
     input_format
         One of ``FORMATS``; None takes it from the ending of the file's name. Standard input is ``csv`` by default.

@@ -57,7 +57,7 @@ def factors_kept(store: Beliefs) -> list[int]:
     return store.history.length.tolist()
 
 
-def test_store__grows_and_keeps_what_it_knew() -> None:
+def test_store__grows_and_keeps_its_beliefs() -> None:
     params = SYSTEM.params()
     store = SYSTEM.newcomers(params, 2)
     show(params, store, 1, 1700.0, 1600.0, time=5)
@@ -79,7 +79,7 @@ def test_store__grows_and_keeps_what_it_knew() -> None:
     assert factors_kept(store)[999] == 1
 
 
-def test_store__of_nobody_can_be_filled_later() -> None:
+def test_store__without_players_can_be_filled_later() -> None:
     params = SYSTEM.params()
     store = SYSTEM.newcomers(params, 0)
     assert len(store) == 0
@@ -224,7 +224,7 @@ def test_history__bound_is_kept_and_the_oldest_go_first() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_put__of_what_was_taken_gives_another_store_the_same_future(seed: int) -> None:
+def test_put__of_taken_columns_gives_another_store_the_same_results(seed: int) -> None:
     """Beliefs are copied to a store with other rows and other histories, and back."""
     params, draw = SYSTEM.params(), np.random.default_rng(seed)
     whole, home = (SYSTEM.newcomers(params, 60) for _ in range(2))

@@ -137,7 +137,7 @@ def test_prune__deletes_unused_releases_and_keeps_a_few(home: Path) -> None:
     assert {busy, *recent[: cache_folder.KEPT - 1], home / cache_folder.release()} == there
 
 
-def test_marks__say_what_is_compiled(home: Path) -> None:
+def test_marks__name_the_compiled_parts(home: Path) -> None:
     assert not cache_folder.is_warm("elo.small")
     cache_folder.write("one", b"code")
     cache_folder.mark_warm("elo.small")

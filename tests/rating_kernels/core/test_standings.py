@@ -52,7 +52,7 @@ def test_check_places__refuses_any_single_change(right, data) -> None:
     ],
 )
 @pytest.mark.parametrize("earlier", [0, 2])
-def test_check_places__tells_round_rows_and_rule(lo, hi, rows, rule, earlier) -> None:
+def test_check_places__error_names_round_rows_and_rule(lo, hi, rows, rule, earlier) -> None:
     before = 2 * earlier  # valid rounds of two ahead of the wrong one
     offsets = np.array([*range(0, before + 1, 2), before + len(lo)])
     with pytest.raises(StandingsError, match=rule) as caught:
@@ -63,7 +63,7 @@ def test_check_places__tells_round_rows_and_rule(lo, hi, rows, rule, earlier) ->
     assert str(error) == f"round {earlier}, {where}: {error.rule}"
 
 
-def test_check_places__refuses_a_round_of_nobody_but_accepts_no_rounds() -> None:
+def test_check_places__refuses_an_empty_round_but_accepts_no_rounds() -> None:
     with pytest.raises(StandingsError, match="round 1, row 0: no participants"):
         check_places(np.array([0, 0]), np.array([0, 0]), np.array([0, 1, 1, 2]))
     check_places(np.empty(0, dtype=int), np.empty(0, dtype=int), np.array([0]))
@@ -85,7 +85,7 @@ def test_check_distinct__names_the_player_the_round_and_both_rows() -> None:
 
 @given(st.lists(st.integers(-3, 3) | st.sampled_from([0.5, -1e300, 1e300]), min_size=1, max_size=12))
 @repeatable(100)
-def test_places_from_ranks__are_valid_and_keep_who_beat_whom(ranks) -> None:
+def test_places_from_ranks__are_valid_and_keep_the_order(ranks) -> None:
     order, lo, hi = places_from_ranks(ranks)
     assert sorted(order.tolist()) == list(range(len(ranks)))
     check_places(lo, hi)
@@ -141,7 +141,7 @@ def test_rounds__refuse_columns_that_mean_nothing(change, message) -> None:
         Rounds.from_columns(**GOOD | change)
 
 
-def test_rounds__that_tell_nobody_apart_can_be_left_out() -> None:
+def test_rounds__in_which_all_tie_can_be_left_out() -> None:
     lo, hi = [0, 0, 0, 0, 1, 0, 0, 2], [0, 1, 1, 0, 1, 1, 1, 2]
     rounds = Rounds.from_columns([0, 1, 3, 5, 8], [5, 1, 2, 3, 4, 0, 6, 7], lo, hi, [10, 20, 30, 40], [1, 2, 3, 4])
     assert rounds.informative.tolist() == [False, False, True, True]

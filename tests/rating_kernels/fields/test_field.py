@@ -76,7 +76,7 @@ def test_table__falls_from_left_to_right(rate_ratio: float) -> None:
 
 
 @pytest.mark.parametrize("rate_ratio", [1.0, 100.0])
-def test_table__hardly_knows_how_its_terms_were_shared_out(rate_ratio: float) -> None:
+def test_table__hardly_depends_on_the_division_of_its_terms(rate_ratio: float) -> None:
     mu, rate = field("spread", 3000, rate_ratio)
     whole = Table(mu, rate, [0, 3000])
     for starts in ([0, 1, 2, 3000], [0, 1500, 1501, 2999, 3000], range(0, 3001, 100)):

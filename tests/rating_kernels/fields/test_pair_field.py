@@ -184,7 +184,7 @@ def test_sums__agree_with_direct_ones_at_any_scale(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sums__of_nobody_and_of_one(kind: str) -> None:
+def test_sums__of_zero_players_and_of_one(kind: str) -> None:
     empty = np.empty(0)
     assert pair_sums([kind, "normal"], empty, empty, MAP).shape == (2, 0)
     alone = {"normal": 0.5, "logistic": 0.5 / 4.0, "spread2": 0.25 / 16.0, "spread3": 0.25 / 64.0}[kind]

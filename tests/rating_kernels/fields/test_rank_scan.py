@@ -46,7 +46,7 @@ def exact_sum(i: int, first: Longs, variance: Floats) -> float:
 @pytest.mark.parametrize("size", [1, 10, 10_000])
 @pytest.mark.parametrize("kind", ["usual", "equal", "two", "any", "one sharp"])
 @pytest.mark.parametrize("n", [1, 2, DIRECT, DIRECT + 1, 5000])
-def test_sums__are_those_of_all_who_were_placed_worse(n: int, kind: str, size: int) -> None:
+def test_sums__are_over_all_players_with_a_worse_place(n: int, kind: str, size: int) -> None:
     first, variance = groups(n, size), variances(kind, n)
     sums, direct = worse_sums(first, variance, MAP), np.empty(n)
     direct_worse_sums(0, len(first) - 1, first, variance, direct)

@@ -82,7 +82,7 @@ def test_tail__far_out_is_exponential(a: float) -> None:
 
 
 @pytest.mark.parametrize("a", [-1e14, -50.0, -38.6])
-def test_tail__that_leaves_nothing_out_is_the_whole_law(a: float) -> None:
+def test_tail__of_the_whole_line_is_the_whole_law(a: float) -> None:
     hazard, excess, spread = tail(a)
     assert 0.0 <= hazard < 1e-300
     assert (excess, spread) == (-a, 1.0)
@@ -137,6 +137,6 @@ def test_within__of_a_law_of_which_nothing_is_known_is_even() -> None:
 
 
 @pytest.mark.parametrize("reach", [40.0, 1e9])
-def test_within__of_a_window_that_leaves_nothing_out_is_the_whole_law(reach: float) -> None:
+def test_within__of_a_window_without_a_cut_is_the_whole_law(reach: float) -> None:
     assert within(4.0, 12.0, reach) == pytest.approx((3.0, 0.25), rel=1e-14)
     assert within(4.0, 0.0, reach)[0] == pytest.approx(0.0, abs=1e-300)

@@ -141,7 +141,7 @@ def test_score__means_are_those_of_pairs_and_of_shifted_ratings(contest: list[tu
     assert mirrored.kendall_tau_b == pytest.approx(-scores.kendall_tau_b, abs=1e-12, nan_ok=True)
 
 
-def test_score__knows_perfect_foresight_and_none() -> None:
+def test_score__of_perfect_and_of_reversed_predictions_is_extreme() -> None:
     n = 50
     best = [(3000.0 - 40 * i, i, i) for i in range(n)]
     worst = [(-mu, lo, hi) for mu, lo, hi in best]
@@ -167,7 +167,7 @@ def test_score__of_a_round_does_not_depend_on_its_company() -> None:
         assert same_bits(getattr(together, field.name), parts), field.name
 
 
-def test_score__leaves_out_what_takes_longest_if_only_places_are_asked_for() -> None:
+def test_score__without_probabilities_skips_the_slow_measures() -> None:
     contest = large(100)
     quick, full = scored(contest, probabilities=False), scored(contest)
     assert same_bits(quick.pair_inversion, full.pair_inversion)

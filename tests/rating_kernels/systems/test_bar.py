@@ -54,8 +54,8 @@ def rated(params: BAR, mu: Any, sigma: Any, round: Rounds) -> Outcome:
 
 @given(histories(), populations(extreme=True, max_performances=0), engine_form | paper_form)
 @repeatable(150)
-def test_bar__agrees_with_the_twin(contests, people, chosen) -> None:
-    known = {name: [belief.mu, belief.sigma, belief.n] for name, belief in people.items()}
+def test_bar__agrees_with_the_twin(contests, initial_beliefs, chosen) -> None:
+    known = {name: [belief.mu, belief.sigma, belief.n] for name, belief in initial_beliefs.items()}
     twin, params = Twin(initial_state=known, **chosen), BAR(**chosen)
     stores = [SYSTEM.newcomers(params, len(POOL)) for _ in range(2)]
     for beliefs in stores:
@@ -154,7 +154,7 @@ def test_bar__engines_agree_to_the_bit_in_the_papers_form(params: BAR, n: int) -
 
 @given(places(8), st.lists(st.floats(800, 2500), min_size=8, max_size=8), st.sampled_from([BAR(), CROWDED]))
 @repeatable(60)
-def test_bar__players_of_equal_sigma_win_what_others_lose(spots, mu, params) -> None:
+def test_bar__gains_and_losses_of_players_of_equal_sigma_cancel(spots, mu, params) -> None:
     lo, hi = zip(*spots, strict=True)
     outcome = rated(params, mu, [200.0] * 8, Rounds.from_columns([0, 8], np.arange(8), lo, hi))
     assert math.fsum(outcome.mu - outcome.mu_prior) == pytest.approx(0.0, abs=1e-9)
@@ -202,7 +202,7 @@ def test_bar__shifting_all_ratings_shifts_all_results(contests, chosen, shift) -
 
 
 @pytest.mark.parametrize("gamma", PAPER)
-def test_btfull__knows_no_unit(gamma: str) -> None:
+def test_btfull__does_not_depend_on_the_unit(gamma: str) -> None:
     """The published defaults and the same in points of a quarter of the size give the same results, to the bit."""
     one = BAR("btfull", gamma=gamma)
     two = BAR("btfull", gamma=gamma, beta=25 / 6 * 64, mu_init=25.0 * 64, sigma_init=25 / 3 * 64)
@@ -242,7 +242,7 @@ def test_btfull__leaves_a_share_kappa_of_the_variance(n: int) -> None:
 @pytest.mark.parametrize("params", [BAR(), CROWDED], ids=["engine", "paper"])
 @pytest.mark.parametrize("sigma", [0.0, 1e-6])
 @pytest.mark.parametrize("n", [2, SMALL + 100])
-def test_bar__believes_what_it_is_sure_of(params: BAR, sigma: float, n: int) -> None:
+def test_bar__with_tiny_sigma_does_not_move(params: BAR, sigma: float, n: int) -> None:
     mu = np.linspace(0, 5000, n)
     outcome = rated(dataclasses.replace(params, sig_drift=0.0), mu, np.full(n, sigma), ladder(*[1] * n))
     assert outcome.mu == pytest.approx(mu, abs=1e-6)

@@ -86,7 +86,7 @@ def test_history__agrees_with_the_twin(large: bool, data, contests, chosen) -> N
 @pytest.mark.parametrize("large", [False, True], ids=["small", "four-steps"])
 @given(RATINGS, cf_general_params())
 @repeatable(40)
-def test_performance__of_somebody_placed_as_expected_is_their_rating(large: bool, mu, chosen) -> None:
+def test_performance__at_the_expected_place_is_the_rating(large: bool, mu, chosen) -> None:
     """In a field that is its own mirror image, where all tie, the one in the middle is."""
     chosen = SYSTEM.params(**chosen)
     field = [*mu, 2000.0, *(4000.0 - np.array(mu))]
@@ -129,7 +129,7 @@ def test_round__moving_up_never_leaves_anybody_lower(mu, chosen, place) -> None:
 
 @given(RATINGS, places(8))
 @repeatable(40)
-def test_round__equals_who_tie_move_alike(mu, spots) -> None:
+def test_round__equal_players_that_tie_move_equally(mu, spots) -> None:
     mu = np.round(np.array(mu), -3)
     outcome = shown(SYSTEM.params(), mu, eight(spots))
     for i in range(8):

@@ -87,7 +87,7 @@ def test_history__agrees_with_the_twin(large: bool, data, contests, chosen) -> N
 
 @given(st.data(), codeforces_params(), places(33))
 @repeatable(25)
-def test_inflation_step__takes_those_who_come_first_where_equals_tie_for_the_top_group(data, chosen, spots) -> None:
+def test_inflation_step__takes_the_first_of_equal_players_at_the_end_of_the_top_group(data, chosen, spots) -> None:
     """Of 33 participants the 24 highest rated count, and there are but five ratings."""
     mu = data.draw(st.lists(st.sampled_from([1200.0, 1400.0, 1500.0, 1501.0, 2200.0]), min_size=33, max_size=33))
     names = [str(i) for i in range(33)]
@@ -170,7 +170,7 @@ def test_need__that_is_a_whole_number_exactly_is_found(large: bool) -> None:
 @pytest.mark.parametrize("large", [False, True], ids=["small", "four-steps"])
 @pytest.mark.parametrize("arithmetic", ["real", "integer"])
 @pytest.mark.parametrize("gap", [0.0, 100.0, 600.0, 5000.0, 60_000.0])
-def test_need__of_somebody_who_does_as_expected_is_their_rating(gap: float, arithmetic: str, large: bool) -> None:
+def test_need__of_a_player_at_the_expected_place_is_the_rating(gap: float, arithmetic: str, large: bool) -> None:
     """In a symmetric field where all tie, the middle player has the expected place, also on a flat curve."""
     params = SYSTEM.params(rule="none", arithmetic=arithmetic, tie_rank="avg")
     for mu in ([2000 - gap, 2000, 2000 + gap], [2000 - 2 * gap, 2000 - gap, 2000, 2000 + gap, 2000 + 2 * gap]):
@@ -219,7 +219,7 @@ def test_round__moving_up_never_asks_for_less(mu, chosen, place) -> None:
 
 @given(RATINGS, places(8), st.sampled_from(TIES), st.sampled_from(RULES))
 @repeatable(100)
-def test_promise__of_not_being_overtaken_is_kept_where_everybody_counts_in_needs(mu, spots, tie, rule) -> None:
+def test_invariant__of_not_being_overtaken_holds_if_all_players_count_in_needs(mu, spots, tie, rule) -> None:
     params = SYSTEM.params(rule=rule, tie_rank=tie, need_excludes_self=False, arithmetic="real")
     round = eight(spots)
     assert SYSTEM.violations(round, shown(params, mu, round))[OVERTAKEN] == 0
@@ -227,7 +227,7 @@ def test_promise__of_not_being_overtaken_is_kept_where_everybody_counts_in_needs
 
 @given(RATINGS, places(8))
 @repeatable(60)
-def test_inflation_step__of_2015_leaves_the_strongest_what_they_had_together(mu, spots) -> None:
+def test_inflation_step__of_2015_keeps_the_sum_of_the_strongest(mu, spots) -> None:
     """With eight participants the strongest are all participants."""
     outcome = shown(SYSTEM.params(rule="oct2015", arithmetic="real"), mu, eight(spots))
     assert outcome.mu.sum() == pytest.approx(np.sum(mu), abs=1e-8)
@@ -235,7 +235,7 @@ def test_inflation_step__of_2015_leaves_the_strongest_what_they_had_together(mu,
 
 @given(RATINGS, places(8))
 @repeatable(60)
-def test_inflation_step__of_round_327_takes_a_point_from_everybody_and_no_more_than_ten_more(mu, spots) -> None:
+def test_inflation_step__of_round_327_takes_a_point_and_at_most_ten_more_from_all(mu, spots) -> None:
     change = shown(SYSTEM.params(arithmetic="real"), mu, eight(spots)).mu - mu
     assert -11.0 - 1e-9 <= change.mean() <= -1.0 + 1e-9
 
@@ -397,6 +397,6 @@ def test_default__is_the_official_rating_in_whole_numbers(large: bool) -> None:
     assert np.abs(real.mu - outcome.mu).max() < 4.0
 
 
-def test_default__foretells_by_the_curve_of_the_text() -> None:
+def test_default__predicts_with_the_curve_of_the_text() -> None:
     one, other = (Prior(np.array([mu]), np.zeros(1), np.zeros(1), np.zeros(1, np.int32)) for mu in (1900.0, 1500.0))
     assert SYSTEM.win_probability(SYSTEM.params(), 1.0, one, other).tolist() == pytest.approx([10 / 11])

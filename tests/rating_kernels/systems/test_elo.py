@@ -71,7 +71,7 @@ def test_blog__table_of_four_games_comes_out_row_by_row(capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(("k", "winner", "loser"), [(70, "1059.43143", "1240.56857"), (5, "1004.2451", "1295.7549")])
-def test_blog__underdog_who_wins_gains_what_is_printed(k: float, winner: str, loser: str) -> None:
+def test_blog__gain_of_a_winning_underdog_is_the_printed_one(k: float, winner: str, loser: str) -> None:
     games = game(Elo(k=k), 1000, 1300)
     decimals = len(winner.partition(".")[2])
     assert f"{games.expected_a[0]:.9f}" == "0.150979557"
@@ -124,12 +124,12 @@ def some_params(rounding: bool = True) -> st.SearchStrategy[dict[str, Any]]:
     st.dictionaries(st.sampled_from(POOL), st.sampled_from([0.0, 10.1234, 55.1234]), max_size=3),
 )
 @repeatable(150)
-def test_history__agrees_with_the_twin(contests, chosen, people, own) -> None:
-    people = {**dict.fromkeys(POOL, 1500.0), **people}
-    slow = Twin(initial_ratings=people, initial_k=own, **chosen)
+def test_history__agrees_with_the_twin(contests, chosen, initial_beliefs, own) -> None:
+    initial_beliefs = {**dict.fromkeys(POOL, 1500.0), **initial_beliefs}
+    slow = Twin(initial_ratings=initial_beliefs, initial_k=own, **chosen)
     params = SYSTEM.params(**chosen)
     own_k = [own.get(name, math.nan) for name in POOL]
-    small, large = (believed(params, list(people.values()), k=own_k) for _ in range(2))
+    small, large = (believed(params, list(initial_beliefs.values()), k=own_k) for _ in range(2))
     outcome = rate_rounds(SYSTEM, params, small, to_rounds(contests), Serial())
     for contest in contests:
         four_steps(SYSTEM, params, large, to_rounds([contest]))
@@ -214,7 +214,7 @@ def test_contest_of_two__has_the_bits_of_one_game(a, b, score, chosen) -> None:
 
 @given(st.floats(-3000, 3000), st.sampled_from([1.0, 0.5, 0.0]), st.sampled_from(["logistic", "normal"]))
 @repeatable(100)
-def test_game__gives_one_what_it_takes_from_the_other(lead, score, cdf) -> None:
+def test_game__changes_of_both_players_cancel(lead, score, cdf) -> None:
     """Under a K that dwarfs ratings, so that their own rounding does not hide the change."""
     k = 1e10
     games = game(Elo(cdf=cdf, k=k), lead, 0.0, score)
@@ -232,7 +232,7 @@ def test_round__of_a_common_k_conserves_the_sum_of_ratings(spots, mu, chosen) ->
 
 @given(places(8), st.lists(ratings(), min_size=8, max_size=8), some_params(rounding=False), st.integers(1, 7))
 @repeatable(100)
-def test_round__moving_up_pays_and_equals_who_tie_move_alike(spots, mu, chosen, riser) -> None:
+def test_round__a_better_place_gains_more_and_equal_players_that_tie_move_equally(spots, mu, chosen, riser) -> None:
     lo, hi = zip(*spots, strict=True)
     params = SYSTEM.params(**chosen)
     mu[riser - 1] = mu[riser]
@@ -297,7 +297,7 @@ def test_vectors__may_name_the_importance_of_a_game() -> None:
 @pytest.mark.parametrize(
     ("games", "peak", "k"), [(0, 1500, 40), (29, 2700, 40), (30, 2399.9, 20), (30, 2400, 10), (500, 2400, 10)]
 )
-def test_tiers__give_40_for_30_games_then_10_to_who_ever_reached_2400_else_20(games, peak, k) -> None:
+def test_tiers__are_40_for_30_games_then_10_after_a_rating_of_2400_else_20(games, peak, k) -> None:
     out = rated(Elo(k_rule="fide"), [1500, 1500], ladder(1, 1), games=games, peak=peak)
     assert out.mu[0] - 1500 == k / 2
 
@@ -354,7 +354,7 @@ def test_rounding__of_ratings_moves_a_fraction_and_of_changes_keeps_it() -> None
 
 
 @pytest.mark.parametrize("cdf", ["logistic", "normal"])
-def test_round__of_one_player_or_of_equals_who_tie_moves_nobody(cdf: str) -> None:
+def test_round__of_one_player_or_of_tied_equal_players_changes_no_rating(cdf: str) -> None:
     params = Elo(cdf=cdf)
     beliefs = believed(params, [1234.5])
     assert rate_rounds(SYSTEM, params, beliefs, ladder(1), Serial()).mu[0] == 1234.5

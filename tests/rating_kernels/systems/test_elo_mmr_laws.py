@@ -149,11 +149,11 @@ def test_diffusion__weighs_without_looking_at_performances(sigma, gamma, surpris
 
 
 def perfs(
-    people: dict[str, Belief], contest: Contest, tie_mode: str, steps: bool = False, **chosen: Any
+    players: dict[str, Belief], contest: Contest, tie_mode: str, steps: bool = False, **chosen: Any
 ) -> dict[str, float]:
     """Performances in one round, by the path of small rounds or that of large ones."""
     params = SYSTEM.params(tie_mode=tie_mode, **chosen)
-    beliefs = store_of(params, people)
+    beliefs = store_of(params, players)
     round = to_rounds([contest])
     if steps:
         outcome = four_steps(SYSTEM, params, beliefs, round)
@@ -164,8 +164,8 @@ def perfs(
 
 @given(standings(), populations(), TIE_MODES, st.booleans())
 @repeatable(100)
-def test_performance__better_place_is_strictly_higher_and_ties_share_one(rows, people, tie_mode, steps) -> None:
-    shown = perfs(people, Contest(rows), tie_mode, steps)
+def test_performance__better_place_is_strictly_higher_and_ties_share_one(rows, players, tie_mode, steps) -> None:
+    shown = perfs(players, Contest(rows), tie_mode, steps)
     for name, _, hi in rows:
         for other, other_lo, _ in rows:
             assert (shown[name] > shown[other]) == (hi < other_lo)
@@ -173,12 +173,12 @@ def test_performance__better_place_is_strictly_higher_and_ties_share_one(rows, p
 
 @given(standings(min_size=2), populations(), TIE_MODES, st.data())
 @repeatable(100)
-def test_performance__rises_with_the_own_rating(rows, people, tie_mode, data) -> None:
+def test_performance__rises_with_the_own_rating(rows, players, tie_mode, data) -> None:
     """It also increases with all ratings, by no more than the rating does."""
     name, _, _ = data.draw(st.sampled_from(rows))
     rise = data.draw(st.floats(1, 500))
-    before = people.get(name, Belief(1500.0, 350.0, 0))
-    others = {other: b for other, b in people.items() if other != name}
+    before = players.get(name, Belief(1500.0, 350.0, 0))
+    others = {other: b for other, b in players.items() if other != name}
     low, high = (
         perfs(others | {name: Belief(before.mu + up, before.sigma, before.n)}, Contest(rows), tie_mode)
         for up in (0.0, rise)
@@ -190,12 +190,12 @@ def test_performance__rises_with_the_own_rating(rows, people, tie_mode, data) ->
 
 @given(standings(min_size=2), populations(), TIE_MODES, st.data())
 @repeatable(100)
-def test_performance__rises_with_the_own_place(rows, people, tie_mode, data) -> None:
+def test_performance__rises_with_the_own_place(rows, players, tie_mode, data) -> None:
     row = data.draw(st.integers(1, len(rows) - 1))
     assume(rows[row][1] > 0)
     better = moved_up(rows, row)
     name = rows[row][0]
-    assert perfs(people, Contest(better), tie_mode)[name] > perfs(people, Contest(rows), tie_mode)[name]
+    assert perfs(players, Contest(better), tie_mode)[name] > perfs(players, Contest(rows), tie_mode)[name]
 
 
 def moved_up(rows: list[tuple[Any, int, int]], row: int) -> list[tuple[Any, int, int]]:
@@ -299,20 +299,20 @@ def test_rating__moves_by_no_more_than_the_bound_however_far_the_performance(
 # --- symmetries ---
 
 
-def shifted(people: dict[str, Belief], by: float, times: float = 1.0) -> dict[str, Belief]:
+def shifted(players: dict[str, Belief], by: float, times: float = 1.0) -> dict[str, Belief]:
     return {
         name: Belief(b.mu * times + by, b.sigma * times, b.n, tuple(p * times + by for p in b.performances))
-        for name, b in people.items()
+        for name, b in players.items()
     }
 
 
 @given(histories(max_rounds=4), populations(), elo_mmr_params(), st.sampled_from([-1000.0, 512.0]))
 @repeatable(60)
-def test_shifting__all_ratings_shifts_all_results(contests, people, chosen, by) -> None:
-    _, before = rate(SYSTEM.params(**chosen), contests, people)
+def test_shifting__all_ratings_shifts_all_results(contests, players, chosen, by) -> None:
+    _, before = rate(SYSTEM.params(**chosen), contests, players)
     moved = [replace(c, perf_ceiling=c.perf_ceiling + by) for c in contests]
     params = SYSTEM.params(**chosen | {"mu_init": chosen.get("mu_init", 1500.0) + by})
-    _, after = rate(params, moved, shifted(people, by))
+    _, after = rate(params, moved, shifted(players, by))
     assert after.sigma == pytest.approx(before.sigma, rel=1e-13)
     assert after.mu - by == pytest.approx(before.mu, abs=1e-6)
     assert after.perf - by == pytest.approx(before.perf, abs=1e-6)
@@ -320,7 +320,7 @@ def test_shifting__all_ratings_shifts_all_results(contests, people, chosen, by) 
 
 @given(histories(max_rounds=4), populations(), st.sampled_from(RHOS), TIE_MODES, st.sampled_from([0.125, 4.0]))
 @repeatable(60)
-def test_scaling__all_by_a_power_of_two_scales_everything(contests, people, rho, tie_mode, times) -> None:
+def test_scaling__all_by_a_power_of_two_scales_everything(contests, players, rho, tie_mode, times) -> None:
     beta, gamma = 200.0, 35.0
     runs = []
     for t in (1.0, times):
@@ -328,28 +328,28 @@ def test_scaling__all_by_a_power_of_two_scales_everything(contests, people, rho,
             rho=rho, tie_mode=tie_mode, beta=beta * t, gamma=gamma * t, mu_init=1500.0 * t, sigma_init=350.0 * t
         )
         rounds = [replace(c, perf_ceiling=c.perf_ceiling * t) for c in contests]
-        runs.append(rate(params, rounds, shifted(people, 0.0, t))[1])
+        runs.append(rate(params, rounds, shifted(players, 0.0, t))[1])
     for name in ("perf", "mu_prior", "mu", "sigma_prior", "sigma"):
         assert getattr(runs[1], name) == pytest.approx(getattr(runs[0], name) * times, rel=1e-9)
 
 
 @given(histories(max_rounds=4), populations(), elo_mmr_params(), st.permutations(range(len(POOL))))
 @repeatable(60)
-def test_relabelling__players_changes_no_bit(contests, people, chosen, order) -> None:
+def test_relabelling__players_changes_no_bit(contests, players, chosen, order) -> None:
     rename = {POOL[i]: POOL[j] for i, j in enumerate(order)}
     params = SYSTEM.params(**chosen)
-    beliefs, outcome = rate(params, contests, people)
+    beliefs, outcome = rate(params, contests, players)
     renamed = [replace(c, standings=[(rename[n], lo, hi) for n, lo, hi in c.standings]) for c in contests]
-    others, same = rate(params, renamed, {rename[name]: b for name, b in people.items()})
+    others, same = rate(params, renamed, {rename[name]: b for name, b in players.items()})
     assert same_bits(outcome, same)
     assert same_bits(beliefs.mu.copy(), others.mu[list(order)])
 
 
 @given(standings(min_size=2), populations(), TIE_MODES, st.booleans(), st.randoms(use_true_random=False))
 @repeatable(60)
-def test_order__inside_a_tie_group_changes_nothing_but_rounding(rows, people, tie_mode, steps, random) -> None:
+def test_order__inside_a_tie_group_changes_nothing_but_rounding(rows, players, tie_mode, steps, random) -> None:
     mixed = sorted(rows, key=lambda row: (row[1], random.random()))
-    one, other = (perfs(people, Contest(r), tie_mode, steps) for r in (rows, mixed))
+    one, other = (perfs(players, Contest(r), tie_mode, steps) for r in (rows, mixed))
     assert other == pytest.approx(one, abs=1e-8)
 
 
@@ -391,9 +391,9 @@ def test_all_tied__share_one_performance_towards_which_they_move(n: int) -> None
 @pytest.mark.parametrize("steps", [False, True])
 @pytest.mark.parametrize("tie_mode", ["full", "split"])
 def test_gap__of_five_thousand_points_is_crossed_either_way(tie_mode: str, steps: bool) -> None:
-    people = {"p0": Belief(0.0, 80.0, 9), "p1": Belief(5000.0, 80.0, 9)}
-    favourite = perfs(people, Contest([("p1", 0, 0), ("p0", 1, 1)]), tie_mode, steps)
-    upset = perfs(people, Contest([("p0", 0, 0), ("p1", 1, 1)]), tie_mode, steps)
+    players = {"p0": Belief(0.0, 80.0, 9), "p1": Belief(5000.0, 80.0, 9)}
+    favourite = perfs(players, Contest([("p1", 0, 0), ("p0", 1, 1)]), tie_mode, steps)
+    upset = perfs(players, Contest([("p0", 0, 0), ("p1", 1, 1)]), tie_mode, steps)
     assert favourite["p1"] == pytest.approx(5000.0, abs=1e-4)
     assert favourite["p0"] == pytest.approx(0.0, abs=1e-4)
     if tie_mode == "split":  # half a win over oneself: the level at which the other's win or loss is all but certain
@@ -463,7 +463,7 @@ def test_ceiling__caps_performances_and_nothing_else(n: int) -> None:
 
 @given(st.integers(2, 8).flatmap(places), st.sampled_from([-500.0, 0.0, 5000.0]), TIE_MODES)
 @repeatable(30)
-def test_ceiling__below_or_above_everybody(right, ceiling, tie_mode) -> None:
+def test_ceiling__below_or_above_all_performances(right, ceiling, tie_mode) -> None:
     rows = [(name, lo, hi) for name, (lo, hi) in zip(POOL, right, strict=False)]
     shown = perfs({}, Contest(rows, perf_ceiling=ceiling), tie_mode)
     free = perfs({}, Contest(rows), tie_mode)

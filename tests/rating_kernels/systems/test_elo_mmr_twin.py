@@ -28,9 +28,9 @@ RELATIVE = 1e-12  # of max(1, |rating|): some ten roundings of an epsilon a roun
 EPSILON = 2.0**-52
 
 
-def twin_of(people: dict[str, Belief], params: dict[str, Any]) -> Twin:
-    twin = Twin(initial_state={name: belief.state for name, belief in people.items()}, **params)
-    for name, belief in people.items():
+def twin_of(players: dict[str, Belief], params: dict[str, Any]) -> Twin:
+    twin = Twin(initial_state={name: belief.state for name, belief in players.items()}, **params)
+    for name, belief in players.items():
         for performance in belief.performances:
             twin.absorb([(name, performance)])
     return twin
@@ -57,9 +57,9 @@ def left_open(twin: Twin, contest: Contest, outcomes: list[Outcome]) -> float:
 @pytest.mark.slow
 @given(histories(), populations(), elo_mmr_params())
 @repeatable(80)
-def test_history__agrees_with_the_twin(contests, people, chosen) -> None:
-    beliefs, outcome = rate(SYSTEM.params(**chosen), contests, people)
-    twin, row, open_ = twin_of(people, chosen), 0, 0.0
+def test_history__agrees_with_the_twin(contests, initial_beliefs, chosen) -> None:
+    beliefs, outcome = rate(SYSTEM.params(**chosen), contests, initial_beliefs)
+    twin, row, open_ = twin_of(initial_beliefs, chosen), 0, 0.0
     for contest in contests:
         expected = twin.rate(contest.standings, contest.time, contest.weight, contest.perf_ceiling)
         open_ += left_open(twin, contest, expected)

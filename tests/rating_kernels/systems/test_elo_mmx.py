@@ -134,11 +134,11 @@ def test_vector__is_answered(path: Path, large: bool) -> None:
 
 @given(histories(), populations(max_performances=0), elo_mmr_params(gaussian=True), st.booleans())
 @repeatable(120)
-def test_history__agrees_with_the_twin(contests, people, chosen, ceiling_gaussian) -> None:
+def test_history__agrees_with_the_twin(contests, initial_beliefs, chosen, ceiling_gaussian) -> None:
     chosen = chosen | {"ceiling_gaussian": ceiling_gaussian}
-    twin = Twin(variant="gaussian", initial_state={name: b.state for name, b in people.items()}, **chosen)
+    twin = Twin(variant="gaussian", initial_state={name: b.state for name, b in initial_beliefs.items()}, **chosen)
     params = SYSTEM.params(**chosen)
-    beliefs = _pool(params, people)
+    beliefs = _pool(params, initial_beliefs)
     outcome = rate_rounds(SYSTEM, params, beliefs, to_rounds(contests), Serial())
     expected = [one for c in contests for one in twin.rate(c.standings, c.time, c.weight, c.perf_ceiling)]
     for name in ("perf", "mu_prior", "sigma_prior", "mu", "sigma"):
@@ -149,9 +149,9 @@ def test_history__agrees_with_the_twin(contests, people, chosen, ceiling_gaussia
             assert beliefs.n_rounds[row] == twin.players[name].n
 
 
-def _pool(params: EloMMX, people: dict[str, Belief]) -> Beliefs:
+def _pool(params: EloMMX, players: dict[str, Belief]) -> Beliefs:
     beliefs = SYSTEM.newcomers(params, len(POOL))
-    for name, known in people.items():
+    for name, known in players.items():
         set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
     return beliefs
 
@@ -330,7 +330,7 @@ def test_round__over_ten_thousand_sigmas_meets_in_the_middle_when_upside_down(n:
     assert out.perf[0] + out.perf[-1] == pytest.approx(14142.0, abs=1e-6)
 
 
-def test_ceiling__holds_only_if_asked_for() -> None:
+def test_ceiling__applies_only_with_its_option() -> None:
     round = ladder(1, 1, perf_ceiling=1550.0)
     free = shown(still(), [1500.0, 1500.0], [80.0, 80.0], round)
     capped = shown(still(ceiling_gaussian=True), [1500.0, 1500.0], [80.0, 80.0], round)

@@ -41,10 +41,10 @@ def elo_r_params(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def twin_of(people: dict[str, Belief], params: dict[str, Any]) -> Twin:
-    """The twin with a queue for each of ``people``."""
-    twin = Twin(initial_state={name: belief.state for name, belief in people.items()}, **params)
-    for name, belief in people.items():
+def twin_of(players: dict[str, Belief], params: dict[str, Any]) -> Twin:
+    """The twin with a queue for each of ``players``."""
+    twin = Twin(initial_state={name: belief.state for name, belief in players.items()}, **params)
+    for name, belief in players.items():
         for performance in belief.performances:
             twin.absorb([(name, performance)])
     return twin
@@ -106,7 +106,7 @@ def test_exact_noise__climbs_more_slowly_than_the_printed_figure() -> None:
 
 
 @pytest.mark.parametrize("surprise", [1e5, -1e5, 1e9])
-def test_one_big_surprise__lifts_a_veteran_by_what_the_old_factors_yield(surprise: float) -> None:
+def test_one_big_surprise__lifts_a_veteran_by_the_limit_of_the_old_factors(surprise: float) -> None:
     """The limit solves sum tanh(x / tau') / tau' = 1 / gamma; it is about (1 / gamma) / T."""
     params = EloR()
     beliefs = veteran(params)
@@ -158,9 +158,9 @@ def test_weight__widens_gamma_and_narrows_eta_so_that_the_formula_of_the_source_
 
 @given(histories(max_rounds=4), populations(max_performances=3), elo_r_params(), st.booleans())
 @repeatable(60)
-def test_history__agrees_with_the_twin(contests, people, chosen, large) -> None:
+def test_history__agrees_with_the_twin(contests, initial_beliefs, chosen, large) -> None:
     """``large``: by the four steps of a large round and its table."""
-    twin, params = twin_of(people, chosen), SYSTEM.params(**chosen)
+    twin, params = twin_of(initial_beliefs, chosen), SYSTEM.params(**chosen)
     beliefs = store_of(params, twin.players)
     for contest in contests:
         round = to_rounds([contest])
@@ -239,10 +239,10 @@ def test_zeta__is_one_at_the_mode_and_nothing_far_out() -> None:
 @pytest.mark.slow
 @given(populations(extreme=True), elo_r_params(), st.sampled_from([0.05, 1.0, 20.0]))
 @repeatable(100)
-def test_exact_noise__reaches_the_wanted_variance_and_keeps_the_mode(people, chosen, weight) -> None:
+def test_exact_noise__reaches_the_wanted_variance_and_keeps_the_mode(initial_beliefs, chosen, weight) -> None:
     chosen |= {"noise": "exact"}
     params = SYSTEM.params(**chosen)
-    beliefs = store_of(params, twin_of(people, chosen).players)
+    beliefs = store_of(params, twin_of(initial_beliefs, chosen).players)
     before = beliefs.mu.copy()
     old = [queue(beliefs, row) for row in range(len(POOL))]
     sigma = np.sqrt([1 / math.fsum(tau**-2 for _, tau in one) for one in old])
@@ -263,10 +263,10 @@ def test_exact_noise__reaches_the_wanted_variance_and_keeps_the_mode(people, cho
 
 @given(populations(extreme=True), elo_r_params(), st.sampled_from([0.05, 1.0, 20.0]))
 @repeatable(60)
-def test_simple_noise__widens_all_factors_alike_and_finds_the_new_mode(people, chosen, weight) -> None:
+def test_simple_noise__widens_all_factors_alike_and_finds_the_new_mode(initial_beliefs, chosen, weight) -> None:
     chosen |= {"noise": "simple"}
     params = SYSTEM.params(**chosen)
-    beliefs = store_of(params, twin_of(people, chosen).players)
+    beliefs = store_of(params, twin_of(initial_beliefs, chosen).players)
     old = [queue(beliefs, row) for row in range(len(POOL))]
     prior = noised(params, beliefs, weight)
     for row, one in enumerate(old):
@@ -342,7 +342,7 @@ def test_round__order_inside_a_tie_group_changes_nothing() -> None:
     assert outcomes[0] == pytest.approx(outcomes[1], abs=POINTS)
 
 
-def test_ceiling__caps_what_is_shown_and_not_what_others_are_measured_by() -> None:
+def test_ceiling__limits_one_performance_and_changes_no_other() -> None:
     free, capped = (
         _rate(SYSTEM, EloR(), SYSTEM.newcomers(EloR(), 3), ladder(1, 1, 1, perf_ceiling=ceiling))
         for ceiling in (math.inf, 1550.0)
@@ -357,9 +357,9 @@ def test_ceiling__caps_what_is_shown_and_not_what_others_are_measured_by() -> No
 
 @given(populations(extreme=True), elo_r_params(), st.floats(0, 5000), st.floats(0.1, 2000))
 @repeatable(100)
-def test_rating__rises_with_the_newest_performance(people, chosen, shown, more) -> None:
+def test_rating__rises_with_the_newest_performance(initial_beliefs, chosen, shown, more) -> None:
     params = SYSTEM.params(**chosen)
-    players = twin_of(people, chosen).players
+    players = twin_of(initial_beliefs, chosen).players
     one, other = store_of(params, players), store_of(params, players)
     round = Rounds.from_columns([0, len(POOL)], np.arange(len(POOL)), np.arange(len(POOL)), np.arange(len(POOL)))
     worse = four_steps(SYSTEM, params, one, round, [shown] * len(POOL))
@@ -408,7 +408,7 @@ CHOICES = [
 
 
 def season() -> Rounds:
-    """Twenty rounds on both sides of what counts as small, in which the same people meet again and again."""
+    """Twenty rounds on both sides of what counts as small, in which the same players meet again and again."""
     draw = np.random.default_rng(2)
     sizes = [SYSTEM.small + 40, 30] * 10
     player, lo, hi = [], [], []

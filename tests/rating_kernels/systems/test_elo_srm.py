@@ -79,7 +79,7 @@ def test_params__are_the_final_row_unless_a_k_begins_a_row_of_its_own() -> None:
     assert EloSRM(preset="Elo2", m=math.inf).m == math.inf
 
 
-def test_newcomers__of_the_final_row_begin_after_1222_rounds_where_the_table_says() -> None:
+def test_newcomers__of_the_final_row_after_1222_rounds_have_the_rating_of_the_table() -> None:
     assert f"{newcomer(EloSRM(), 1222):.0f}" == "1970"
     assert newcomer(EloSRM(preset="B"), 1222) == 1200
 
@@ -124,10 +124,10 @@ some_params = st.fixed_dictionaries(
     st.dictionaries(st.sampled_from(POOL), st.tuples(ratings(extreme=True), st.integers(1, 99))),
 )
 @repeatable(120)
-def test_history__of_events_and_divisions_agrees_with_the_twin(events, chosen, people) -> None:
+def test_history__of_events_and_divisions_agrees_with_the_twin(events, chosen, players) -> None:
     params = SYSTEM.params(**chosen)
     names = ("k", "c", "m", "b", "n_inflation", "use_weight", "mu_init")
-    twin = Twin(*(getattr(params, name) for name in names), people)
+    twin = Twin(*(getattr(params, name) for name in names), players)
     rows = {name: row for row, name in enumerate(POOL)}
     divisions = [division for event in events for division in event]
     times = [86_400 * (i + 1) for i, event in enumerate(events) for _ in event]
@@ -135,7 +135,7 @@ def test_history__of_events_and_divisions_agrees_with_the_twin(events, chosen, p
     offsets = np.cumsum([0, *(len(division) for division in divisions)])
     rounds = Rounds.from_columns(offsets, [rows[name] for name in player], lo, hi, times)
     small, large = SYSTEM.newcomers(params, len(POOL)), SYSTEM.newcomers(params, len(POOL))
-    for name, (mu, n_rounds) in people.items():
+    for name, (mu, n_rounds) in players.items():
         for store in (small, large):
             set_ratings(SYSTEM, params, store, [rows[name]], mu, 0.0, n_rounds)
     outcome = rate_rounds(SYSTEM, params, small, rounds, Serial())
@@ -235,7 +235,7 @@ def test_round__of_0_against_5000_upside_down_is_finite() -> None:
 
 @given(places(8), st.lists(ratings(), min_size=8, max_size=8), st.integers(1, 7))
 @repeatable(100)
-def test_round__moving_up_pays_and_equals_who_tie_move_alike(spots, mu, riser) -> None:
+def test_round__a_better_place_gains_more_and_equal_players_that_tie_move_equally(spots, mu, riser) -> None:
     lo, hi = zip(*spots, strict=True)
     mu[riser - 1] = mu[riser]
     before = rated(EloSRM(), mu, Rounds.from_columns([0, 8], np.arange(8), lo, hi))

@@ -41,7 +41,7 @@ def known_as(system: Any, params: Any, mu: Any, sigma: Any, n_rounds: int = 1) -
 # --- printed numbers ---
 
 
-def test_games__of_the_paper_give_what_it_prints() -> None:
+def test_games__of_the_paper_give_the_printed_results() -> None:
     """Glickman 1995, the example of step 2: 1500/200 beats 1400/30 and loses to 1550/100 and 1700/300."""
     params = Glicko()
     beliefs = known_as(GLICKO, params, [1500, 1400, 1550, 1700], [200, 30, 100, 300], n_rounds=0)
@@ -81,11 +81,11 @@ def hyperparameters(draw: st.DrawFn, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("stepwise", [False, True], ids=["small", "four-steps"])
 @given(st.data(), histories(), populations(max_performances=0))
 @repeatable(40)
-def test_history__agrees_with_the_twin(system, stepwise, data, contests, people) -> None:
+def test_history__agrees_with_the_twin(system, stepwise, data, contests, initial_beliefs) -> None:
     chosen = data.draw(hyperparameters(system.name))
-    twin = TWINS[system.name](initial_state={k: (b.mu, b.sigma, b.n) for k, b in people.items()}, **chosen)
+    twin = TWINS[system.name](initial_state={k: (b.mu, b.sigma, b.n) for k, b in initial_beliefs.items()}, **chosen)
     params = system.params(**chosen)
-    beliefs = believed(system, params, people)
+    beliefs = believed(system, params, initial_beliefs)
     for contest in contests:
         rounds = to_rounds([contest])
         outcome = (
@@ -119,10 +119,10 @@ def test_round__agrees_with_the_twin_from_a_table_too(system, n: int) -> None:
 
 @given(st.lists(games(), min_size=1, max_size=3), populations(max_performances=0), hyperparameters("glicko"))
 @repeatable(60)
-def test_games__agree_with_the_twin(periods, people, chosen) -> None:
-    twin = Twin(initial_state={name: (b.mu, b.sigma, b.n) for name, b in people.items()}, **chosen)
+def test_games__agree_with_the_twin(periods, players, chosen) -> None:
+    twin = Twin(initial_state={name: (b.mu, b.sigma, b.n) for name, b in players.items()}, **chosen)
     params = Glicko(**chosen)
-    beliefs = believed(GLICKO, params, people)
+    beliefs = believed(GLICKO, params, players)
     for week, played in enumerate(periods):
         a, b, score = zip(*played, strict=True)
         at = 7 * DAY * week
@@ -136,7 +136,7 @@ def test_games__agree_with_the_twin(periods, people, chosen) -> None:
 
 @given(places(8), populations(max_performances=0))
 @repeatable(40)
-def test_contest__is_a_round_robin(spots, people) -> None:
+def test_contest__is_a_round_robin(spots, players) -> None:
     standings = [(name, lo, hi) for name, (lo, hi) in zip(POOL, spots, strict=True)]
     pairs = [
         (POOL.index(name), POOL.index(other), score)
@@ -145,7 +145,7 @@ def test_contest__is_a_round_robin(spots, people) -> None:
         if name < other
     ]
     params = Glicko()
-    one, other = believed(GLICKO, params, people), believed(GLICKO, params, people)
+    one, other = believed(GLICKO, params, players), believed(GLICKO, params, players)
     rate_rounds(GLICKO, params, one, Rounds.from_columns([0, 8], range(8), *zip(*spots, strict=True)), Serial())
     glicko.rate_games(params, other, *zip(*pairs, strict=True))
     assert one.mu == pytest.approx(other.mu, abs=POINTS)
@@ -242,7 +242,7 @@ def test_clock__that_goes_back_takes_no_certainty_and_keeps_the_latest_time(syst
     assert beliefs.last_time.tolist() == [9 * DAY, 9 * DAY]
 
 
-def test_drift__by_contests_is_for_those_who_have_played_and_in_the_engines_way_for_all() -> None:
+def test_drift__by_contests_applies_after_a_first_contest_and_in_the_engine_to_all() -> None:
     round = ladder(1, 1)
     for system, first in ((GLICKO, 200.0), (ALLPAIRS, math.hypot(200.0, 35.0))):
         params = system.params(sigma_init=200.0)
@@ -288,7 +288,7 @@ def test_league__by_hand_and_by_the_clock_is_one() -> None:
 
 
 @pytest.mark.parametrize(("beta", "drift"), [(315.09, 35.0), (50.0, 10.0), (600.0, 150.0)])
-def test_sigma_limit__of_allpairs_is_what_sigma_tends_to(beta: float, drift: float) -> None:
+def test_sigma_limit__of_allpairs_is_the_limit_of_sigma(beta: float, drift: float) -> None:
     params = GlickoAllPairs(beta=beta, sig_drift=drift)
     limit, q = ALLPAIRS.sigma_limit(params), math.pi / math.sqrt(3) / beta
     assert 1 / (limit**2 + drift**2) + q**2 / 4 == pytest.approx(1 / limit**2, rel=1e-12)
@@ -339,13 +339,13 @@ def test_round__order_inside_a_tie_group_changes_nothing(system, n: int) -> None
 @both
 @given(st.permutations(range(8)), st.integers(0, 6), populations(max_performances=0))
 @repeatable(60)
-def test_round__a_better_place_means_a_higher_rating_and_no_other_certainty(system, order, at, people) -> None:
+def test_round__a_better_place_means_a_higher_rating_and_no_other_certainty(system, order, at, players) -> None:
     """Passing the player above, everything else as it was."""
     better = [*order[:at], order[at + 1], order[at], *order[at + 2 :]]
     params, climber = system.params(), order[at + 1]
     results = []
     for standings in (order, better):
-        beliefs = believed(system, params, people)
+        beliefs = believed(system, params, players)
         rate_rounds(system, params, beliefs, Rounds.from_columns([0, 8], standings, range(8), range(8)), Serial())
         results.append((beliefs.mu[climber], beliefs.sigma[climber]))
     (mu, sigma), (mu_better, sigma_better) = results
@@ -382,7 +382,7 @@ def test_allpairs__contest_of_weight_w_has_a_smaller_beta() -> None:
     assert one.sigma == pytest.approx(other.sigma, rel=1e-14)
 
 
-def test_glicko__knows_no_weights() -> None:
+def test_glicko__does_not_depend_on_weights() -> None:
     one, other = (GLICKO.newcomers(Glicko(), 3) for _ in range(2))
     rate_rounds(GLICKO, Glicko(), one, ladder(1, 1, 1, weight=4.0), Serial())
     rate_rounds(GLICKO, Glicko(), other, ladder(1, 1, 1), Serial())
@@ -407,7 +407,7 @@ def test_glicko__many_contests_of_thousands_stay_numbers_though_ratings_run_away
 
 
 @both
-def test_round__of_people_known_exactly_moves_nobody(system) -> None:
+def test_round__of_players_with_tiny_sigma_changes_no_rating(system) -> None:
     params = system.params(sig_drift=0.0)
     outcome = rate_rounds(system, params, known_as(system, params, [1500, 1400], [1e-9, 1e-9]), ladder(1, 1), Serial())
     assert outcome.mu == pytest.approx([1500, 1400], abs=1e-12)
@@ -455,14 +455,14 @@ def test_games__that_cannot_be_are_refused_and_change_nothing(a, b, score, messa
     assert all(same_bits(beliefs.columns()[name], column) for name, column in before.items())
 
 
-def test_games__of_nobody_are_no_games() -> None:
+def test_games__of_an_empty_list_change_nothing() -> None:
     beliefs = GLICKO.newcomers(Glicko(), 3)
     period = glicko.rate_games(Glicko(), beliefs, [], [], [])
     assert len(period.player) == 0
     assert beliefs.n_rounds.tolist() == [0, 0, 0]
 
 
-def test_time__must_be_given_where_idle_time_counts_and_then_nobody_sits_out() -> None:
+def test_time__is_required_if_idle_time_counts_and_then_players_cannot_sit_out() -> None:
     params = Glicko(period_days=7.0)
     beliefs = GLICKO.newcomers(params, 2)
     with pytest.raises(ValueError, match=r"time_seconds must be given, as idle time counts \(period_days = 7.0\)"):

@@ -38,7 +38,7 @@ def known_as(params: Glicko2, mu: Any, sigma: Any, n_rounds: int = 1) -> Beliefs
 
 
 @pytest.mark.parametrize("scale", ["printed", "exact"])
-def test_games__of_the_paper_give_what_it_prints(scale: str) -> None:
+def test_games__of_the_paper_give_the_printed_results(scale: str) -> None:
     """Glickman 2012: 1500/200/0.06 beats 1400/30, loses to 1550/100 and 1700/300; tau 0.5. It rounds as it goes."""
     params = Glicko2(tau=0.5, scale=scale)
     beliefs = known_as(params, [1500, 1400, 1550, 1700], [200, 30, 100, 300])
@@ -87,7 +87,7 @@ def test_clock__adds_a_period_for_every_one_that_was_missed(days: float, sigma: 
     assert outcome.sigma_prior == pytest.approx([sigma, sigma, 200.0], rel=1e-14)
 
 
-def test_newcomers__are_as_volatile_as_told() -> None:
+def test_newcomers__have_the_given_volatility() -> None:
     assert SYSTEM.newcomers(Glicko2(), 2).state["vol"].tolist() == [0.06, 0.06]
     assert SYSTEM.newcomers(Glicko2(vol_init=0.1), 2).columns()["vol"].tolist() == [0.1, 0.1]
 
@@ -109,12 +109,12 @@ def hyperparameters(draw: st.DrawFn) -> dict[str, Any]:
 @pytest.mark.parametrize("stepwise", [False, True], ids=["small", "four-steps"])
 @given(st.data(), histories(min_size=2), populations(max_performances=0))
 @repeatable(60)
-def test_history__agrees_with_the_twin(stepwise, data, contests, people) -> None:
+def test_history__agrees_with_the_twin(stepwise, data, contests, players) -> None:
     chosen = data.draw(hyperparameters())
     vol = chosen["vol_init"]
-    twin = Twin(initial_state={name: (b.mu, b.sigma, vol, b.n) for name, b in people.items()}, **chosen)
+    twin = Twin(initial_state={name: (b.mu, b.sigma, vol, b.n) for name, b in players.items()}, **chosen)
     params = Glicko2(**chosen)
-    beliefs = believed(SYSTEM, params, people)
+    beliefs = believed(SYSTEM, params, players)
     for contest in contests:
         rounds = to_rounds([contest])
         outcome = (
@@ -135,11 +135,11 @@ def test_history__agrees_with_the_twin(stepwise, data, contests, people) -> None
 
 @given(st.lists(games(), min_size=1, max_size=3), populations(max_performances=0), hyperparameters())
 @repeatable(60)
-def test_games__agree_with_the_twin(periods, people, chosen) -> None:
+def test_games__agree_with_the_twin(periods, players, chosen) -> None:
     vol = chosen["vol_init"]
-    twin = Twin(initial_state={name: (b.mu, b.sigma, vol, b.n) for name, b in people.items()}, **chosen)
+    twin = Twin(initial_state={name: (b.mu, b.sigma, vol, b.n) for name, b in players.items()}, **chosen)
     params = Glicko2(**chosen)
-    beliefs = believed(SYSTEM, params, people)
+    beliefs = believed(SYSTEM, params, players)
     for week, played in enumerate(periods):
         a, b, score = zip(*played, strict=True)
         at = 21 * DAY * week
@@ -186,7 +186,7 @@ def equation(x: float, vol: float, f: float, surprise: float, information: float
     st.floats(0.1, 2),
 )
 @repeatable(400)
-def test_volatility__is_what_the_procedure_of_the_paper_finds(vol, f, share, gap, n, tau) -> None:
+def test_volatility__is_that_of_the_procedure_of_the_paper(vol, f, share, gap, n, tau) -> None:
     """``n`` opponents, each ``gap`` units away: from the expected results to upsets that leave F three zeros."""
     e = math.exp(-gap)
     surprise, information = n * share, n * e / (1 + e) ** 2
@@ -212,14 +212,14 @@ def test_volatility__after_a_great_upset_is_the_zero_nearest_to_the_old_one() ->
 @pytest.mark.parametrize("vol", [1e-150, 1e-6, 0.06, 1.0, 1e10])
 @pytest.mark.parametrize("f", [1e-12, 0.1, 4.0, 1e20])
 @pytest.mark.parametrize("tau", [1e-3, 0.3, 1.2, 100.0])
-def test_volatility__is_found_whatever_happens(vol: float, f: float, tau: float) -> None:
+def test_volatility__is_found_for_any_results(vol: float, f: float, tau: float) -> None:
     for surprise in (0.0, 1e-20, -1.0, 1e3, -1e6):
         for information in (0.0, 1e-300, 1e-25, 1e-12, 1e-3, 0.25, 1e5):
             found = glicko2._new_volatility(vol, f * f, surprise, information, tau)
             assert 0 < found < math.inf
 
 
-def test_volatility__of_somebody_for_ever_steady_stays_0() -> None:
+def test_volatility__of_0_stays_0() -> None:
     params = Glicko2()
     beliefs = known_as(params, [1500.0, 1500.0], [50.0, 50.0])
     beliefs.state["vol"][0] = 0.0
@@ -249,7 +249,7 @@ def test_player_alone__is_only_a_period_older() -> None:
 # --- incentives ---
 
 
-def test_farming__who_lost_on_purpose_ends_above_who_did_not() -> None:
+def test_farming__a_player_that_lost_on_purpose_ends_higher() -> None:
     """Volatility farming (Ebtekar and Liu, section 5.1): worse results in some periods and equal ones in all others.
 
     Thirty games a period against one known opponent, ten periods at par or all lost, then ten all won.
@@ -317,7 +317,7 @@ def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: 
         Glicko2(**chosen)
 
 
-def test_time__must_be_given_where_idle_time_counts_and_then_nobody_sits_out() -> None:
+def test_time__is_required_if_idle_time_counts_and_then_players_cannot_sit_out() -> None:
     params = Glicko2(period_days=7.0)
     beliefs = SYSTEM.newcomers(params, 2)
     with pytest.raises(ValueError, match="time_seconds must be given"):

@@ -69,7 +69,7 @@ def test_system__rates_a_round_alike_term_by_term_and_from_tables(system: System
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 1500])
-def test_system__leaves_equals_equal_when_everybody_ties(system: System, n: int) -> None:
+def test_system__keeps_equal_players_equal_when_all_tie(system: System, n: int) -> None:
     params = system.params()
     beliefs = system.newcomers(params, n)
     outcome = rate_rounds(system, params, beliefs, ladder(n), Serial())
@@ -108,7 +108,7 @@ def test_system__survives_upsets_of_5000_points(system: System, sigma: float, n:
         assert outcome.mu[-1] <= outcome.mu_prior[-1]
 
 
-def test_system__does_not_care_what_players_are_called(system: System) -> None:
+def test_system__does_not_depend_on_the_numbers_of_players(system: System) -> None:
     params, n = real_numbers(system), max(system.small + 50, 300)
     beliefs, round = crowd(system, params, n)
     number = np.random.default_rng(8).permutation(n)

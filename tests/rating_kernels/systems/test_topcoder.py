@@ -55,8 +55,8 @@ def rated(params: TopCoder, beliefs: Beliefs, round: Rounds) -> Outcome:
 
 @given(histories(), populations(extreme=True, max_performances=0), forms)
 @repeatable(150)
-def test_topcoder__agrees_with_the_twin(contests, people, chosen) -> None:
-    known = {name: [belief.mu, belief.sigma, belief.n] for name, belief in people.items()}
+def test_topcoder__agrees_with_the_twin(contests, initial_beliefs, chosen) -> None:
+    known = {name: [belief.mu, belief.sigma, belief.n] for name, belief in initial_beliefs.items()}
     twin, params = Twin(initial_state=known, **chosen), TopCoder(**chosen)
     stores = [SYSTEM.newcomers(params, len(POOL)) for _ in range(2)]
     for beliefs in stores:
@@ -211,10 +211,10 @@ def test_elo_mmr__gives_nothing_for_the_same_losses(seasons, rho: float) -> None
 
 @given(histories(max_rounds=4), populations(max_performances=0), forms)
 @repeatable(60)
-def test_topcoder__moves_no_rating_further_than_its_cap(contests, people, chosen) -> None:
+def test_topcoder__moves_no_rating_further_than_its_cap(contests, players, chosen) -> None:
     params = TopCoder(**chosen)
     beliefs = SYSTEM.newcomers(params, len(POOL))
-    for name, known in people.items():
+    for name, known in players.items():
         set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
     rounds = to_rounds(contests)
     outcome = rated(params, beliefs, rounds)
@@ -226,7 +226,7 @@ def test_topcoder__moves_no_rating_further_than_its_cap(contests, people, chosen
 
 @given(st.lists(st.floats(-300, 300), min_size=8, max_size=8), st.sampled_from([-500.0, 250.0]))
 @repeatable(40)
-def test_topcoder__shifting_all_ratings_shifts_all_results_while_nobody_passes_a_threshold(offsets, shift) -> None:
+def test_topcoder__shifting_all_ratings_shifts_all_results_between_thresholds(offsets, shift) -> None:
     low, high = (believed(1200 + s + np.array(offsets), np.linspace(80, 350, 8)) for s in (0.0, shift))
     a, b = rated(TopCoder(), low, ladder(2, 1, 3, 2)), rated(TopCoder(), high, ladder(2, 1, 3, 2))
     assert b.mu - shift == pytest.approx(a.mu, abs=POINTS)
@@ -257,8 +257,8 @@ def test_topcoder__order_inside_a_tie_group_changes_nothing(order, chosen) -> No
 
 @given(histories(max_rounds=1, min_size=2), populations(max_performances=0))
 @repeatable(60)
-def test_two_phases__veterans_are_rated_as_if_newcomers_had_not_come(contests, people) -> None:
-    veterans = {name: known for name, known in people.items() if known.n > 0}
+def test_two_phases__veterans_are_rated_as_if_without_newcomers(contests, players) -> None:
+    veterans = {name: known for name, known in players.items() if known.n > 0}
     (contest,) = contests
     left = [row for row in contest.standings if row[0] in veterans]
     if not left:
@@ -281,11 +281,11 @@ def test_two_phases__veterans_are_rated_as_if_newcomers_had_not_come(contests, p
 
 @given(histories(max_rounds=1), populations(max_performances=0))
 @repeatable(40)
-def test_two_phases__newcomers_are_rated_against_everybody_at_once(contests, people) -> None:
+def test_two_phases__newcomers_are_rated_against_all_players_at_once(contests, players) -> None:
     outcomes = []
     for params in (TopCoder(), TopCoder(two_phase=True)):
         beliefs = SYSTEM.newcomers(params, len(POOL))
-        for name, known in people.items():
+        for name, known in players.items():
             set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
         outcomes.append(rated(params, beliefs, to_rounds(contests)))
     new = outcomes[0].n_before == 0
@@ -294,7 +294,7 @@ def test_two_phases__newcomers_are_rated_against_everybody_at_once(contests, peo
 
 @pytest.mark.parametrize("n", [40, SMALL + 40])
 @pytest.mark.parametrize("n_rounds", [0, 5])
-def test_two_phases__are_one_where_nobody_or_everybody_is_new(n_rounds: int, n: int) -> None:
+def test_two_phases__are_one_if_no_player_or_every_player_is_new(n_rounds: int, n: int) -> None:
     mu, sigma, round = np.linspace(2200, 1000, n), np.linspace(80, 400, n), ladder(*[1] * n)
     one, two = (rated(TopCoder(two_phase=apart), believed(mu, sigma, n_rounds), round) for apart in (False, True))
     assert same_bits(one, two)
@@ -320,7 +320,7 @@ def test_volatility__sees_the_change_before_the_cap_or_after() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, SMALL + 200])
-def test_topcoder__equals_who_all_tie_keep_their_ratings(n: int) -> None:
+def test_topcoder__equal_players_that_all_tie_keep_their_ratings(n: int) -> None:
     outcome = rated(TopCoder(), believed([1700.0] * n, [200.0] * n), ladder(n))
     assert outcome.mu == pytest.approx(1700.0, abs=POINTS)
     assert np.all(outcome.sigma < 200.0)

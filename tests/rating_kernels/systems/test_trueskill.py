@@ -133,7 +133,7 @@ def test_two_players__have_the_posterior_of_bayes(apart, sigma, other, beta, p_d
     assert outcome.sigma == pytest.approx(expected, rel=1e-9)
 
 
-def test_two_players__of_whom_one_is_beaten_deep_in_the_tail_meet_where_bayes_says() -> None:
+def test_two_players__far_in_the_tail_have_the_exact_posterior() -> None:
     """At 1e4 deviations a win is a win by nothing: the difference of performances is its bound."""
     params = TrueSkill(model="adjacent", mu_init=0, sigma_init=1, beta=1, tau=0)
     outcome = shown(params, [0.0, 2e4], [1.0, 1.0], ladder(1, 1))
@@ -165,13 +165,13 @@ def chosen_params(draw: st.DrawFn) -> dict[str, Any]:
     return {"model": "place", "beta": beta, "tau": tau, "eps": eps}
 
 
-def compare(contests: Any, people: dict[str, Belief], chosen: dict[str, Any]) -> None:
+def compare(contests: Any, initial_beliefs: dict[str, Belief], chosen: dict[str, Any]) -> None:
     """A history by the package, small and step by step, and by the twin."""
-    twin = Twin(initial_state={name: b.state for name, b in people.items()}, **chosen)
+    twin = Twin(initial_state={name: b.state for name, b in initial_beliefs.items()}, **chosen)
     params = SYSTEM.params(**chosen)
     beliefs, stepwise = SYSTEM.newcomers(params, len(POOL)), SYSTEM.newcomers(params, len(POOL))
     for store in (beliefs, stepwise):
-        for name, known in people.items():
+        for name, known in initial_beliefs.items():
             set_ratings(SYSTEM, params, store, [POOL.index(name)], known.mu, known.sigma, known.n)
     rounds = to_rounds(contests)
     outcome = rate_rounds(SYSTEM, params, beliefs, rounds, Serial())
@@ -189,15 +189,15 @@ def compare(contests: Any, people: dict[str, Belief], chosen: dict[str, Any]) ->
 
 @given(histories(max_rounds=3), populations(extreme=True, max_performances=0), chosen_params())
 @repeatable(120)
-def test_history__agrees_with_the_twin(contests, people, chosen) -> None:
-    compare(contests, people, chosen)
+def test_history__agrees_with_the_twin(contests, players, chosen) -> None:
+    compare(contests, players, chosen)
 
 
 @given(histories(max_rounds=2), populations(max_performances=0))
 @repeatable(25)
-def test_history__agrees_with_the_twin_under_the_convention_of_the_engine(contests, people) -> None:
+def test_history__agrees_with_the_twin_under_the_convention_of_the_engine(contests, players) -> None:
     contests = [dataclasses.replace(contest, weight=1.0) for contest in contests]
-    compare(contests, people, {"model": "place", "convention": "half_variance"})
+    compare(contests, players, {"model": "place", "convention": "half_variance"})
 
 
 # --- symmetries ---
@@ -262,7 +262,7 @@ def test_place__order_inside_a_tie_group_changes_nothing(order: list[int]) -> No
 
 @pytest.mark.parametrize("params", MODELS[2:], ids=NAMES[2:])
 @pytest.mark.parametrize("n", [2, 40, 3000])
-def test_place__equals_who_tie_move_alike(params: TrueSkill, n: int) -> None:
+def test_place__equal_players_that_tie_move_equally(params: TrueSkill, n: int) -> None:
     out = shown(params, np.full(n, 1400.0), np.full(n, 90.0), ladder(n))
     assert out.mu == pytest.approx(np.full(n, 1400.0), abs=1e-9)
     assert np.ptp(out.sigma) <= 1e-9
@@ -274,7 +274,7 @@ def test_place__equals_who_tie_move_alike(params: TrueSkill, n: int) -> None:
     st.lists(st.sampled_from([20.0, 90.0, 350.0]), min_size=6, max_size=6), st.sampled_from(EXACT),
 )  # fmt: skip
 @repeatable(150)
-def test_round__a_player_who_trades_places_with_the_one_above_leaves_it_no_lower(spots, mu, sigma, params) -> None:
+def test_round__a_player_that_swaps_places_with_the_next_better_one_ends_no_lower(spots, mu, sigma, params) -> None:
     """In model "adjacent" both must stand alone: moving along the chain inside a tie group is no promotion."""
     lo, hi = (np.array(column) for column in zip(*spots, strict=True))
     round = Rounds.from_columns([0, 6], np.arange(6), lo, hi)
@@ -369,7 +369,7 @@ def test_convention__of_the_engine_is_taken_as_it_is_when_its_messages_creep() -
 
 
 @pytest.mark.parametrize("n", [2, SMALL + 1])
-def test_round__whose_ratings_are_no_numbers_is_refused(n: int) -> None:
+def test_round__with_ratings_that_are_not_finite_is_refused(n: int) -> None:
     mu = np.full(n, 25.0)
     mu[n // 2] = math.nan
     with pytest.raises(ConvergenceError, match="round 0 of those given: messages do not settle"):
@@ -391,9 +391,9 @@ def test_player_alone__only_drifts(params: TrueSkill) -> None:
 @pytest.mark.parametrize("params", EXACT, ids=NAMES[:4])
 @pytest.mark.parametrize("sigma", [350.0, 20.0, 1e-6])
 def test_upset__of_5000_points_agrees_with_the_twin(params: TrueSkill, sigma: float) -> None:
-    people = {"a": {"mu": 0.0, "sig": sigma}, "b": {"mu": 5000.0, "sig": sigma}, "c": {"mu": 2500.0, "sig": 350.0}}
+    players = {"a": {"mu": 0.0, "sig": sigma}, "b": {"mu": 5000.0, "sig": sigma}, "c": {"mu": 2500.0, "sig": 350.0}}
     for places_ in ([0, 1, 2], [0, 0, 2], [0, 1, 1], [0, 0, 0]):
-        twin = Twin(**dataclasses.asdict(params), initial_state=people)
+        twin = Twin(**dataclasses.asdict(params), initial_state=players)
         hi = [max(i for i in range(3) if places_[i] == lo) for lo in places_]
         expected = twin.rate(list(zip("abc", places_, hi, strict=True)))
         round = Rounds.from_columns([0, 3], [0, 1, 2], places_, hi)

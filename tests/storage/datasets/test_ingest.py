@@ -24,7 +24,7 @@ MERGED = [AFTER[0], BEFORE[1], AFTER[1], AFTER[2], AFTER[3], BEFORE[3]]  # d and
 N_WRITES = 5  # three standings files, a part of the player index, the table of contests
 
 
-def test_ingest__reads_back_what_was_added(lake):
+def test_ingest__added_contests_are_read_back(lake):
     assert ingest(lake, BEFORE) == ["new"] * 4
     assert content(lake) == expected(BEFORE)
 

@@ -80,7 +80,7 @@ def test_ingest__nothing_new_costs_one_request_for_the_list(lake: Lake, site: Fa
     assert report.line().startswith("3 unchanged contests; 1 request, in ")
 
 
-def test_ingest__a_new_contest_is_all_that_is_asked_for(lake: Lake, site: FakeCodeforces) -> None:
+def test_ingest__requests_only_a_new_contest(lake: Lake, site: FakeCodeforces) -> None:
     follow(lake, site)
     site.add(6, changes(6, ("bob", 1), ("Petr", 2)))
     report = follow(lake, site)
