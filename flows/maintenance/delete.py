@@ -62,7 +62,11 @@ def describe_run(lake: Lake, name: str) -> str:
         except LakeError:
             return f"run {name}: {size}, not readable"
     folder = run_folder(name)
-    left = any(lake.list(f"{folder}/{part}") for part in lake.list(folder) if part.startswith(("rounds", "snapshots")))
+    left = any(
+        lake.list(f"{folder}/{part}")
+        for part in lake.list(folder)
+        if part.startswith(("rounds", "snapshots", "smoothing"))
+    )
     return f"remaining files of run {name}: {size}" if left else ""
 
 

@@ -10,6 +10,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.remedies import damaged, remedies_for_sources
 from ranklake.storage.leases.holder import lease_holder
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
+from ranklake.storage.runs.smoothing import StoredSmoothing
 
 from ..common.text import count
 from ..engines.protocols import Engine
@@ -59,7 +60,7 @@ class Verifier:
         for folder in self.lake.list(layout.RUNS):
             if folder not in runs:
                 self._note_leftovers(
-                    f"{layout.RUNS}/{folder}", ("rounds", "snapshots"), f"`ranklake delete --run {folder}`"
+                    f"{layout.RUNS}/{folder}", ("rounds", "snapshots", "smoothing"), f"`ranklake delete --run {folder}`"
                 )
         for folder in self.lake.list(layout.PUBLISHED):
             if folder not in runs and self.lake.list(f"{layout.PUBLISHED}/{folder}"):
@@ -108,6 +109,13 @@ class Verifier:
         self.segments += len(chain.segments)
         self.snapshots += len(run.snapshots())
         yield from verify_run(run)
+        stored = StoredSmoothing(self.lake, name)
+        yield from stored.problems()
+        if n_leftover := stored.n_leftover:
+            self.notes.append(
+                f"{stored.folder}: {_files(n_leftover)} of an interrupted smoothing; the next `ranklake smooth --run "
+                f"{name}` removes them"
+            )
         try:
             config = RunConfig.of(run)
             dataset = Dataset.open(self.lake, config.dataset)

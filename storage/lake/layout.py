@@ -37,6 +37,7 @@ __all__ = [
     "run_folder",
     "search_file",
     "search_tests_file",
+    "smoothing_folder",
     "snapshot_folder",
     "snapshots_folder",
     "source_file",
@@ -205,6 +206,11 @@ def snapshots_folder(run: str, epoch: int = 0) -> str:
 def snapshot_folder(run: str, last_round: int, epoch: int = 0) -> str:
     """Folder of the snapshot taken after ``last_round``."""
     return f"{snapshots_folder(run, epoch)}/{numbered(last_round)}"
+
+
+def smoothing_folder(run: str) -> str:
+    """Folder of the smoothing of a run: its table, and the checkpoint of an interrupted one."""
+    return f"{RUNS}/{check_run_name(run)}/smoothing"
 
 
 def published_folder(run: str) -> str:

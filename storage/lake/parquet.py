@@ -29,6 +29,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "players": {"compression": "zstd", "compression_level": 1, "use_dictionary": False, "write_statistics": ["player"]},
     "log": {"compression": "zstd", "compression_level": 1},
     "rounds": {"compression": "snappy", "use_dictionary": ["contest_id"], "write_statistics": ["round_index"]},
+    "smoothed": {"compression": "snappy", "use_dictionary": ["contest_id"], "write_statistics": ["round_index"]},
+    "checkpoint": {"compression": "none", "use_dictionary": False, "write_statistics": False},
 }
 
 # Below this many bytes a thread pool costs more than it gains, and rounds are read while workers rate.

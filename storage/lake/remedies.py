@@ -88,6 +88,8 @@ def _of_run(run: str, kind: str = "", file: str = "", *_: str) -> str:
     kind = kind.partition("-")[0]  # an epoch follows, see ranklake.storage.leases.roots
     if kind == "rounds" and (number := re.match("[0-9]+", file)):
         return f"`ranklake rate --run {run} --from {int(number[0])}` rates it again"
+    if kind == "smoothing":
+        return f"`ranklake smooth --run {run}` makes it again"
     if kind == "snapshots":
         return f"`ranklake compact --run {run}` removes it, and an older one is used"
     return _RESTORE

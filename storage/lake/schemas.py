@@ -8,12 +8,14 @@ from .errors import FormatError
 from .remedies import damaged, remedy_for
 
 __all__ = [
+    "CHECKPOINT",
     "CONTESTS",
     "FORMAT_VERSION",
     "LOG",
     "PLAYERS",
     "PUBLISHED",
     "ROUNDS",
+    "SMOOTHED",
     "STANDINGS",
     "TABLES",
     "check_format",
@@ -137,7 +139,30 @@ ROUNDS = pa.schema(
     ]
 )
 
-TABLES = {"contests": CONTESTS, "standings": STANDINGS, "players": PLAYERS, "log": LOG, "rounds": ROUNDS}
+SMOOTHED = pa.schema(
+    [
+        *(ROUNDS.field(name) for name in ("round_index", "contest_id", "player", "lo", "hi")),
+        _field("perf", pa.float64(), "performance against the cavities of the other participants", "rating points"),
+        _field("smooth_mu", pa.float64(), "mean of the skill at the round, given all rounds", "rating points"),
+        _field("smooth_sigma", pa.float64(), "its standard deviation", "rating points"),
+        _field("cavity_mu", pa.float64(), "mean of the skill, given all rounds but this one", "rating points"),
+        _field("cavity_sigma", pa.float64(), "its standard deviation", "rating points"),
+    ]
+)
+
+CHECKPOINT = pa.schema(
+    [_field("mean", pa.float64(), "cavity mean with which the next sweep begins, less mu_init", "rating points")]
+)
+
+TABLES = {
+    "contests": CONTESTS,
+    "standings": STANDINGS,
+    "players": PLAYERS,
+    "log": LOG,
+    "rounds": ROUNDS,
+    "smoothed": SMOOTHED,
+    "checkpoint": CHECKPOINT,
+}
 
 _TIME = _field("time_seconds", pa.int64(), "end of the contest; null if unknown", "UTC seconds since the epoch")
 _RATING = _field("rating", pa.float64(), "the conservative rating that people are shown", "rating points")

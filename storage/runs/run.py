@@ -97,7 +97,7 @@ class Run(StoredRun):
                 new.write_snapshot(last_round, *old.read_snapshot(last_round))
                 break
         new.configure(new.config)
-        new._remove_folders(lambda folder: not folder.endswith(layout.epoch_suffix(epoch)))
+        new._remove_folders(lambda folder: not folder.endswith((layout.epoch_suffix(epoch), "smoothing")))
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Replace the configuration. The rounds stay; their digests show which of them are still valid.
@@ -243,10 +243,10 @@ class Run(StoredRun):
         self._writer.delete_folder(folder)
 
     def _remove_folders(self, which: Callable[[str], bool]) -> None:
-        """Delete the folders of segments and snapshots that ``which`` selects, snapshots first."""
+        """Delete the folders of segments, snapshots and the smoothing that ``which`` selects, segments last."""
         folder = layout.run_folder(self.name)
         for name in sorted(self.lake.list(folder), reverse=True):
-            if name.partition("-")[0] in ("snapshots", "rounds") and which(name):
+            if name.partition("-")[0] in ("snapshots", "smoothing", "rounds") and which(name):
                 self._writer.delete_folder(f"{folder}/{name}")
 
     @property

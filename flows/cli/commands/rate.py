@@ -1,4 +1,4 @@
-"""The command that brings runs up to date with their data sets."""
+"""The commands that bring runs up to date with their data sets, and smooth them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ..terminal.terminal import (
     print_line,
     progress,
     replace_option,
+    run_option,
     steal_option,
     usage,
 )
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ...common.titles import TitlesChoice
     from ...rating.multi_run import ManyProgress
 
-__all__ = ["rate"]
+__all__ = ["rate", "smooth"]
 
 
 @click.command()
@@ -114,3 +115,45 @@ def rate(
                 print_line(f"run {config.run}: {report.drift}", err=True)
             if report.phases:
                 print_line(report.phases_line(), err=True)
+
+
+@click.command()
+@run_option
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE",
+    help="A hyperparameter of the smoothing, as beta=160; repeatable. By default as the run's system has it.",
+)  # fmt: skip
+@engine_options
+@steal_option
+@lake_option
+def smooth(
+    run: str,
+    settings: tuple[str, ...],
+    engine: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    steal: bool,
+    lake: LakeAddress,
+) -> None:
+    """Smooth a run: every skill at every round, given all rounds before and after. Its ratings stay as they are.
+
+    The result is the table runs/RUN/smoothing/smoothed-*.parquet of the lake. The same command continues after an
+    interruption.
+    """
+    from ...common.settings import parse_settings
+    from ...engines.factory import open_engine
+    from ...engines.protocols import DistributedEngine
+    from ...smoothing.smooth import smooth_run
+
+    with usage():
+        opened, parsed = lake.open(), parse_settings(settings)
+        opened_engine = open_engine(engine, workers, scheduler)
+    with opened_engine, progress("smoothing", "sweeps") as update:
+        if isinstance(opened_engine, DistributedEngine):
+            print_line(opened_engine.describe(), err=True)
+
+        def on_sweep(sweep: int, mean_move: float, spread: float) -> None:
+            update(sweep, None, f"moves {mean_move:.2f} and {spread:.2f} points" if sweep > 1 else "filter")
+
+        report = smooth_run(opened, run, opened_engine, parsed, steal=steal, on_sweep=on_sweep)
+    print_line(f"run {run}: {report.line()}")

@@ -16,6 +16,8 @@ FIXED = {
     "players": "player handle",
     "log": "kind contest_id handle new_handle since_seconds who time_seconds why",
     "rounds": "round_index contest_id player lo hi perf mu_prior sigma_prior mu sigma n_before",
+    "smoothed": "round_index contest_id player lo hi perf smooth_mu smooth_sigma cavity_mu cavity_sigma",
+    "checkpoint": "mean",
 }
 
 EXAMPLES = {
@@ -52,6 +54,19 @@ EXAMPLES = {
         "why": ["", "two accounts"],
     },
     "rounds": rounds(7, [3, 0, 4])[0].to_pydict(),
+    "smoothed": {
+        "round_index": [0, 0],
+        "contest_id": ["a", "a"],
+        "player": [3, 2**31 - 1],
+        "lo": [0, 1],
+        "hi": [0, 1],
+        "perf": [1900.5, -3.0],
+        "smooth_mu": [1700.25, 1400.0],
+        "smooth_sigma": [80.0, 1e-9],
+        "cavity_mu": [1600.0, 1500.0],
+        "cavity_sigma": [90.0, 350.0],
+    },
+    "checkpoint": {"mean": [-1.5, 5e-324]},
 }
 
 

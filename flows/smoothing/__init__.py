@@ -1,0 +1,1 @@
+"""Smoothings of runs in the lake: their hyperparameters, sweeps, checkpoints and results."""

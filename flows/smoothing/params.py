@@ -1,0 +1,44 @@
+"""The hyperparameters with which a run is smoothed: those of its system, as far as they mean the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ranklake.rating_kernels.smoothing.params import Smoothing
+from ranklake.rating_kernels.systems.elo_mm import EloMMParams, rates
+
+from ..common.settings import convert_fields
+
+__all__ = ["params_of"]
+
+_SHARED = ("tie_mode", "mu_init", "sigma_init", "practice", "practice_rounds")
+_DEFAULTS = Smoothing()
+
+
+def params_of(system_params: Any, settings: Mapping[str, Any]) -> Smoothing:
+    """The hyperparameters of a smoothing.
+
+    ``settings`` come first, then those of the run's system. Elo-MMR and Elo-MMchi determine all: beta and the drift are
+    theirs in a round of weight 1, and practice adds nothing. Of other systems, level and spread of newcomers are taken,
+    and the rest has the defaults of :class:`Smoothing`, scaled to that spread.
+
+    Raises
+    ------
+    ValueError
+        An unknown name, or a value out of range.
+    """
+    given: dict[str, Any] = {}
+    if isinstance(system_params, EloMMParams):
+        a, b, c, d, _ = rates(system_params)
+        given = {"beta": (a + b) ** 0.5, "gamma": c**0.5, "drift_per_day": d, "practice": 0.0}
+    else:
+        scale = system_params.sigma_init / _DEFAULTS.sigma_init if system_params.sigma_init > 0.0 else 1.0
+        given = {name: getattr(_DEFAULTS, name) * scale for name in ("beta", "gamma", "practice", "sigma_init")}
+        given["drift_per_day"] = _DEFAULTS.drift_per_day * scale**2
+    for name in _SHARED:
+        value = getattr(system_params, name, None)
+        if value is not None and not (name == "sigma_init" and value == 0.0):
+            given[name] = value
+    given["tie_mode"] = given.get("tie_mode") if given.get("tie_mode") in ("full", "split") else "full"
+    return Smoothing(**given | convert_fields(Smoothing, settings, "smoothing"))

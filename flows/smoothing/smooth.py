@@ -1,0 +1,209 @@
+"""Smooth a run: sweeps over its rounds, a checkpoint every few of them, and the result as a table beside the run."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ranklake.rating_kernels import ConvergenceError, Rounds
+from ranklake.rating_kernels.smoothing.params import Smoothing
+from ranklake.rating_kernels.smoothing.sweeps import Smoother
+from ranklake.rating_kernels.warm import SMOOTHING
+from ranklake.storage import Chain, DamagedError, Dataset, Lake, LakeError, MissingError, Run
+from ranklake.storage.lake import layout
+from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.runs.smoothing import StoredSmoothing
+
+from ..compilation.compile import compile_parts
+from ..engines.protocols import Engine
+from ..execution.smoothing import Checkpoint, smooth_rounds
+from ..rating.config import RunConfig
+from ..rating.plan import Plan
+from .params import params_of
+
+__all__ = ["SmoothReport", "smooth_run", "smoothing_digest"]
+
+NUMERICS = 1  # raise it when a release changes the bits of any smoothing
+
+OnSweep = Callable[[int, float, float], None]
+"""Called after a sweep with its number and what it moved: the mean of a round, the difference of two players."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothReport:
+    """The result of a smoothing.
+
+    Attributes
+    ----------
+    rounds, rows : int
+        Smoothed rounds and participations.
+    sweeps, resumed : int
+        Sweeps of the smoothing, and how many of them were done before this call. Equal if nothing was to do.
+    seconds : float
+    """
+
+    rounds: int
+    rows: int
+    sweeps: int
+    resumed: int
+    seconds: float
+
+    def line(self) -> str:
+        """The report in one line."""
+        if self.resumed == self.sweeps:
+            return f"smoothed before, {self.sweeps} sweeps; nothing to do"
+        after = f" after {self.resumed} done before" if self.resumed else ""
+        done = f"{self.sweeps - self.resumed} sweeps{after}"
+        return f"{self.rounds:,} rounds with {self.rows:,} participations smoothed in {self.seconds:.1f} s: {done}"
+
+
+def smooth_run(
+    lake: Lake,
+    run: str,
+    engine: Engine,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    steal: bool = False,
+    on_sweep: OnSweep = lambda sweep, mean_move, spread: None,
+) -> SmoothReport:
+    """Smooth the committed rounds of a run, or continue where an earlier call was interrupted. The run stays as it is.
+
+    Parameters
+    ----------
+    settings
+        Hyperparameters beside those that follow from the run's system (:func:`.params.params_of`).
+
+    Raises
+    ------
+    LakeError
+        There is no such run, its rounds no longer match its data set, a file is damaged, or another writer holds the
+        lease on the run.
+    ValueError
+        A hyperparameter is unknown or out of range.
+    ConvergenceError
+        The sweeps do not converge, or a performance cannot be found in double precision.
+    EngineError
+        There are no workers, or they were lost too often. The last checkpoint stays.
+    """
+    began = time.perf_counter()
+    with hold_lease(lake, layout.run_folder(run), f"smooth {run}", steal=steal) as lease:
+        opened = Run.open(lake, run)
+        config = RunConfig.of(opened)
+        params, chain = params_of(config.params, settings or {}), opened.segments()
+        dataset = Dataset.open(lake, config.dataset)
+        _check_current(opened, chain, config, dataset)
+        stored, digest = StoredSmoothing(lake, run, lease), smoothing_digest(chain, params)
+        done = _readable(stored, digest)
+        if done is not None:
+            stored.remove_checkpoint()
+            return SmoothReport(done[1], done[2], done[0], done[0], time.perf_counter() - began)
+        table = _rows(opened, chain)
+        rounds, index = _rounds(table, dataset, opened.name)
+        if engine.on_this_machine:
+            compile_parts([SMOOTHING])
+        checkpoint = _checkpoint(stored, digest, rounds.n_rows)
+        facts = digest, chain.stop_round, dataclasses.asdict(params)
+
+        def after(smoother: Smoother) -> None:
+            on_sweep(smoother.sweeps, smoother.mean_move, smoother.spread)
+            if smoother.is_checkpoint:
+                stored.commit("checkpoint", pa.table({"mean": smoother.mean}, _CHECKPOINT), *facts, smoother.sweeps)
+
+        n_players = int(rounds.player.max()) + 1
+        try:
+            smoother = smooth_rounds(params, rounds, n_players, engine, checkpoint, after)
+        except ConvergenceError as error:
+            at = (
+                "" if error.row is None else f", round {index[np.searchsorted(rounds.offsets, error.row, 'right') - 1]}"
+            )
+            raise ConvergenceError(f"run {run}{at}: {error.rule}") from error
+        stored.commit("smoothed", _smoothed_table(table, smoother), *facts, smoother.sweeps)
+        before = 0 if checkpoint is None else checkpoint[0]
+        return SmoothReport(len(rounds), rounds.n_rows, smoother.sweeps, before, time.perf_counter() - began)
+
+
+def smoothing_digest(chain: Chain, params: Smoothing) -> str:
+    """Digest of what a smoothing is made of: all rounds of a run, and the hyperparameters."""
+    last = chain.segments[-1].last_digest if chain.segments else ""
+    facts = [last, chain.stop_round, dataclasses.asdict(params), NUMERICS]
+    return hashlib.blake2b(json.dumps(facts, sort_keys=True, allow_nan=False).encode(), digest_size=16).hexdigest()
+
+
+_CHECKPOINT = pa.schema([pa.field("mean", pa.float64(), nullable=False)])
+
+
+def _check_current(run: Run, chain: Chain, config: RunConfig, dataset: Dataset) -> None:
+    """Refuse to smooth rounds that the data set no longer has: weights and times are read from there."""
+    plan = Plan.of(run.lake, config, dataset)
+    if chain.rest or plan.holds < chain.stop_round:
+        raise LakeError(
+            f"run {run.name} does not match data set {dataset.name} ({plan.why or chain.reason}); "
+            f"`ranklake rate --run {run.name}` first",
+            path=layout.run_file(run.name),
+        )
+
+
+def _readable(stored: StoredSmoothing, digest: str) -> tuple[int, int, int] | None:
+    """Sweeps, rounds and rows of the stored result if it is of these rounds and readable; else it is made again."""
+    try:
+        manifest = stored.manifest("smoothed")
+        if manifest is None or manifest.digest != digest:
+            return None
+        stored.read("smoothed", manifest)
+        return manifest.sweeps, manifest.n_rounds, manifest.n_rows
+    except (DamagedError, MissingError):
+        return None
+
+
+def _checkpoint(stored: StoredSmoothing, digest: str, n_rows: int) -> Checkpoint | None:
+    """The checkpoint to continue from; one that is of other rounds or damaged is removed."""
+    try:
+        manifest = stored.manifest("checkpoint")
+        if manifest is not None and manifest.digest == digest and manifest.n_rows == n_rows:
+            return manifest.sweeps, stored.read("checkpoint", manifest).column("mean").to_numpy().copy()
+    except (DamagedError, MissingError):
+        pass
+    stored.remove_checkpoint()
+    return None
+
+
+def _rows(run: Run, chain: Chain) -> pa.Table:
+    """What the run's rounds say of places."""
+    names = ["round_index", "contest_id", "player", "lo", "hi"]
+    tables = [run.read_segment(segment).select(names) for segment in chain.segments]
+    if not sum(table.num_rows for table in tables):
+        command = f"`ranklake rate --run {run.name}`"
+        raise LakeError(f"run {run.name} has no rated rounds; {command} first", path=layout.run_file(run.name))
+    return pa.concat_tables(tables)
+
+
+def _rounds(table: pa.Table, dataset: Dataset, run: str) -> tuple[Rounds, np.ndarray[Any, Any]]:
+    """The rounds of a run, without those that it skipped, and their indices."""
+    round_index = table.column("round_index").to_numpy()
+    first = np.flatnonzero(np.diff(round_index, prepend=-1))
+    offsets = np.append(first, len(round_index))
+    large = np.diff(offsets) > 1
+    contests, index = dataset.contests, round_index[first]
+    columns = [contests.column(name).to_numpy()[index] for name in ("time_seconds", "weight")]
+    ceiling = contests.column("perf_ceiling").fill_null(np.inf).to_numpy()[index]
+    if not large.all():
+        raise LakeError(f"run {run} rates contests of one participant; smoothing cannot", path=layout.run_file(run))
+    player, lo, hi = (table.column(name).to_numpy() for name in ("player", "lo", "hi"))
+    time_seconds, weight = columns
+    return Rounds.from_columns(offsets, player, lo, hi, time_seconds, weight, ceiling), index
+
+
+def _smoothed_table(table: pa.Table, smoother: Smoother) -> pa.Table:
+    """The result, one row a participation."""
+    result = smoother.result()
+    for name in ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma"):
+        table = table.append_column(name, pa.array(getattr(result, name)))
+    return table

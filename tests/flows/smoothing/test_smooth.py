@@ -1,0 +1,216 @@
+"""A run smoothed in its lake: the bits of the frame, engines, crashes, damage, and what stays as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from helpers.command_server import CommandServer
+from helpers.commands import Command
+from helpers.frames import frame_of
+from helpers.in_process_engine import InProcessEngine
+from helpers.lakes import files, ingest, lake_of, rate_run, synthetic
+
+from ranklake import smooth_history
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.maintenance.delete import delete_run, describe_run
+from ranklake.flows.maintenance.verify import Verifier
+from ranklake.flows.smoothing.params import params_of
+from ranklake.flows.smoothing.smooth import smooth_run
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.smoothing import sweeps
+from ranklake.storage import DamagedError, Lake, LakeError, MissingError, Run
+from ranklake.storage.runs.smoothing import StoredSmoothing
+
+NUMBERS = ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")
+SETTINGS = {"beta": "150", "gamma": "20", "drift_per_day": "5", "practice": "6"}
+
+
+@pytest.fixture
+def rated(tmp_path: Path) -> Lake:
+    """A rated run of forty contests of every kind."""
+    lake = lake_of(tmp_path / "lake", synthetic(40))
+    rate_run(lake)
+    return lake
+
+
+def smoothed(lake: Lake, run: str = "run") -> pa.Table:
+    stored = StoredSmoothing(lake, run)
+    manifest = stored.manifest("smoothed")
+    assert manifest is not None
+    return stored.read("smoothed", manifest)
+
+
+def bits(table: pa.Table) -> list[bytes]:
+    return [table.column(name).to_numpy().tobytes() for name in NUMBERS]
+
+
+def contents(lake: Lake) -> dict[str, bytes]:
+    """The lake's files beside leases and smoothings."""
+    root = Path(lake.url.removeprefix("file://"))
+    found = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in found.items() if "lease" not in name and "smoothing" not in name}
+
+
+def test_run__has_the_bits_of_the_frame_and_its_ratings_stay(rated: Lake) -> None:
+    before = contents(rated)
+    report = smooth_run(rated, "run", Serial(), SETTINGS)
+    assert contents(rated) == before
+    numbers = {name: float(value) for name, value in SETTINGS.items()}
+    history = smooth_history(frame_of(synthetic(40)), tie_mode="full", **numbers)
+    assert bits(smoothed(rated)) == [history[name].to_numpy().tobytes() for name in NUMBERS]
+    assert smoothed(rated).column("round_index").to_pylist() == history["round_index"].tolist()
+    assert report.sweeps == history.attrs["sweeps"]
+    assert list(Verifier(rated).everything()) == []
+
+
+@pytest.mark.parametrize(
+    "engine", [lambda: Threads(2), lambda: InProcessEngine(3, losses=(2,))], ids=["two", "cluster"]
+)
+def test_run__has_the_same_bits_on_every_engine(rated: Lake, engine) -> None:
+    smooth_run(rated, "run", Serial())
+    expected = bits(smoothed(rated))
+    StoredSmoothing(rated, "run")
+    delete = Path(rated.url.removeprefix("file://")) / "runs/run/smoothing/smoothed.json"
+    delete.unlink()
+    with engine() as opened:
+        smooth_run(rated, "run", opened)
+    assert bits(smoothed(rated)) == expected
+
+
+def test_run__smoothed_again_does_nothing_until_a_round_or_a_setting_changes(rated: Lake) -> None:
+    first = smooth_run(rated, "run", Serial())
+    assert smooth_run(rated, "run", Serial()).line() == f"smoothed before, {first.sweeps} sweeps; nothing to do"
+    assert smooth_run(rated, "run", Serial(), {"beta": 100.0}).resumed == 0
+    ingest(rated, synthetic(45)[40:])
+    rate_run(rated)
+    assert smooth_run(rated, "run", Serial(), {"beta": 100.0}).resumed == 0
+    assert smoothed(rated).column("round_index").to_numpy().max() >= 40
+
+
+def test_run__that_does_not_match_its_data_is_refused(rated: Lake) -> None:
+    ingest(rated, [dataclasses.replace(synthetic(40)[3], weight=7.0)])
+    with pytest.raises(LakeError, match=r"run run does not match data set games .*`ranklake rate --run run` first"):
+        smooth_run(rated, "run", Serial())
+
+
+def test_run__needs_rounds_and_known_settings(rated: Lake) -> None:
+    with pytest.raises(ValueError, match="smoothing has no parameter 'rho'"):
+        smooth_run(rated, "run", Serial(), {"rho": "1"})
+    with pytest.raises(MissingError, match="no run 'other'"):
+        smooth_run(rated, "other", Serial())
+    rate_run(rated, run="empty", max_rounds=0)
+    with pytest.raises(LakeError, match="run empty has no rated rounds"):
+        smooth_run(rated, "empty", Serial())
+
+
+def test_run__interrupted_at_a_checkpoint_ends_with_the_same_bits(rated: Lake, monkeypatch) -> None:
+    monkeypatch.setattr(sweeps, "PERIOD", 2)
+    whole = smooth_run(rated, "run", Serial(), SETTINGS)
+    expected = bits(smoothed(rated))
+    smooth_run(rated, "run", Serial(), {"beta": 300.0})  # another one in its place
+
+    class InterruptedError(Exception):
+        pass
+
+    def interrupt(sweep: int, mean_move: float, spread: float) -> None:
+        if sweep == 4:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        smooth_run(rated, "run", Serial(), SETTINGS, on_sweep=interrupt)
+    assert StoredSmoothing(rated, "run").manifest("checkpoint").sweeps == 3
+    assert smoothed(rated).num_rows  # the old one is still there
+    report = smooth_run(rated, "run", Serial(), SETTINGS)
+    assert (report.resumed, report.sweeps) == (3, whole.sweeps)
+    assert bits(smoothed(rated)) == expected
+    assert StoredSmoothing(rated, "run").manifest("checkpoint") is None
+
+
+@pytest.mark.parametrize("how", ["kill", "halfway"])
+def test_command__killed_at_any_write_continues_with_the_same_bits(
+    rated: Lake, command_server: CommandServer, how: str
+) -> None:
+    path = rated.url.removeprefix("file://")
+    before = "import ranklake.rating_kernels.smoothing.sweeps as sweeps; sweeps.PERIOD = 3"
+    command = ("smooth", "--run", "run", "--engine", "serial", "--lake", path)
+    command_server.run(*command, before=before)
+    expected, ratings = bits(smoothed(rated)), contents(rated)
+    killed = 0
+    for at in range(0, 60, 7 if how == "kill" else 11):
+        folder = Path(path) / "runs/run/smoothing"
+        for file in folder.iterdir():
+            file.unlink()
+        killed += command_server.run(*command, at=at, how=how, before=before).code != 0
+        ended = command_server.run(*command, before=before)
+        assert ended.code == 0, ended.err
+        assert bits(smoothed(rated)) == expected
+        assert list(Verifier(rated).everything()) == []
+        assert len(list(folder.iterdir())) == 2
+    assert killed > 2
+    assert contents(rated) == ratings
+
+
+def test_verify__finds_a_damaged_smoothing_which_is_then_made_again(rated: Lake) -> None:
+    smooth_run(rated, "run", Serial())
+    expected = bits(smoothed(rated))
+    [data] = (Path(rated.url.removeprefix("file://")) / "runs/run/smoothing").glob("*.parquet")
+    data.write_bytes(data.read_bytes()[:-9] + b"x" * 9)
+    with pytest.raises(DamagedError):
+        smoothed(rated)
+    [problem] = Verifier(rated).everything()
+    assert "runs/run/smoothing/" in problem
+    assert "`ranklake smooth --run run` makes it again" in problem
+    smooth_run(rated, "run", Serial())
+    assert bits(smoothed(rated)) == expected
+
+
+def test_verify__notes_files_of_an_interrupted_smoothing(rated: Lake) -> None:
+    smooth_run(rated, "run", Serial())
+    folder = Path(rated.url.removeprefix("file://")) / "runs/run/smoothing"
+    (folder / "checkpoint-000009-000009.parquet").write_bytes(b"half")
+    verifier = Verifier(rated)
+    assert list(verifier.everything()) == []
+    assert any("1 file of an interrupted smoothing" in note for note in verifier.notes)
+    smooth_run(rated, "run", Serial(), {"beta": 99.0})
+    assert not (folder / "checkpoint-000009-000009.parquet").exists()
+
+
+def test_delete__removes_the_smoothing_too(rated: Lake) -> None:
+    smooth_run(rated, "run", Serial())
+    delete_run(rated, "run")
+    assert describe_run(rated, "run") == ""
+    assert not any("smooth" in name for name in files(Path(rated.url.removeprefix("file://"))))
+
+
+def test_table__is_read_by_any_tool_with_units(rated: Lake) -> None:
+    smooth_run(rated, "run", Serial())
+    folder = Path(rated.url.removeprefix("file://")) / "runs/run/smoothing"
+    facts = json.loads((folder / "smoothed.json").read_text("utf-8"))
+    table = pq.read_table(folder / facts["file"])
+    assert table.schema.field("smooth_mu").metadata[b"unit"] == b"rating points"
+    assert facts["n_rows"] == table.num_rows == sum(s.n_rows for s in Run.open(rated, "run").segments().segments)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_params__follow_from_every_system(system: str) -> None:
+    system_params = SYSTEMS[system].params()
+    params = params_of(system_params, {})
+    assert params.mu_init == system_params.mu_init
+    assert np.isclose(params_of(system_params, {"beta": "77"}).beta, 77.0)
+    if system in ("elo-mmr", "elo-mmx"):
+        assert (round(params.beta, 2), round(params.gamma, 2), params.practice) == (195.96, 35.78, 0.0)
+
+
+def test_command__reports_and_refuses_in_words(rated: Lake, monkeypatch, capsys) -> None:
+    command = Command(monkeypatch, capsys)
+    path = rated.url.removeprefix("file://")
+    assert "participations smoothed in" in command("smooth", "--run", "run", "--lake", path).out
+    assert "nothing to do" in command("smooth", "--run", "run", "--lake", path).out
+    assert "has no parameter 'rho'" in command.refuses("smooth", "--run", "run", "--set", "rho=1", "--lake", path)
