@@ -94,6 +94,8 @@ class StoredStandings:
         self._n_rows: npt.NDArray[np.int64] = contests.column("n_rows").to_numpy().astype(np.int64)
         wanted = np.bincount(self._file, weights=self._n_rows, minlength=len(self._names))
         self._rows_wanted: list[int] = wanted.astype(np.int64).tolist()
+        self._end = np.zeros(len(self._names), np.int64)  # of the last contest in each file
+        np.maximum.at(self._end, self._file, self._first_row + self._n_rows)
         self._cached: OrderedDict[int, pa.Table] = OrderedDict()
 
     def parts(self, start: int = 0, stop: int | None = None) -> Iterator[StandingsPart]:
@@ -146,20 +148,22 @@ class StoredStandings:
         """A file's columns; the table is cached if more than these ``rows`` of it may be needed."""
         table = self._cached.get(number)
         if table is None:
-            table = self._read(self._names[number], self._rows_wanted[number])
+            table = self._read(self._names[number], self._rows_wanted[number], int(self._end[number]))
             if rows < table.num_rows:
                 self._cached[number] = table
                 if len(self._cached) > _CACHED_FILES:
                     self._cached.popitem(last=False)
         return table
 
-    def _read(self, file: str, rows_wanted: int) -> pa.Table:
+    def _read(self, file: str, rows_wanted: int, end: int) -> pa.Table:
         path = layout.standings_file(self._dataset, file)
         table = self._lake.read_table(path, "standings", ["player", "lo", "hi"])
         # More rows are right only if some of its contests have since been corrected or removed.
-        if table.num_rows != rows_wanted and not self._holds_its_contests(path, file):
+        is_whole = table.num_rows == rows_wanted >= end
+        if not is_whole and not self._holds_its_contests(path, file):
+            need = f"have {rows_wanted} players" if table.num_rows != rows_wanted else f"end at row {end}"
             with with_remedies(self._lake):
-                raise damaged(path, f"has {table.num_rows} rows, its contests have {rows_wanted} players")
+                raise damaged(path, f"has {table.num_rows} rows, its contests {need}")
         return table
 
     def _holds_its_contests(self, path: str, file: str) -> bool:
