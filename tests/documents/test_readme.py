@@ -192,7 +192,7 @@ def test_readme__maintenance_works(tmp_path: Path) -> None:
     listed, verified, replayed, compacted, deleted = (run(each, tmp_path) for each in commands("ranklake verify"))
     assert "complete" in listed
     assert "no problems: 1 data set with 5 contests and 15 participations, 1 run with 5 rounds" in verified
-    assert "rounds 0 to 3, computed again, are the same to the bit" in replayed
+    assert "rounds 0 to 3, computed again, have the same bits" in replayed
     assert "data set site: standings files: 1 before, now 1" in compacted
     assert "run site-elo-mmr: deleted" in deleted
 

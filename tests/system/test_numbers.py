@@ -146,7 +146,7 @@ def test_rate__never_commits_a_rating_that_is_no_number(tmp_path: Path, engine: 
     lake = lake_of(tmp_path / "lake", GAMES)
     rule = (
         rf"contest a, round 0: elo: player 'ada' gets mu = {mu}; likely too extreme together: k={re.escape(f'{k:g}')}; "
-        r"choose others, correct the contest, or exclude it with `ranklake rate --exclude a`"
+        r"choose other settings, correct the contest, or exclude it with `ranklake rate --exclude a`"
     )
     with ENGINES[engine]() as opened, pytest.raises(ConvergenceError, match=rule):
         rate_with(lake, runaway(k=k), opened)

@@ -219,7 +219,7 @@ def test_replay__of_any_range_gives_the_recorded_ratings(lake: Path, invoke: Com
     for stretch in ("0:0", "17:31", "50:", ":9", ":"):
         result = invoke("verify", "--run", "run", "--replay", stretch, "--lake", lake)
         assert result.code == 0
-        assert "computed again, are the same to the bit" in result.out
+        assert "computed again, have the same bits" in result.out
     for wrong, message in (("0:60", "has rounds 0 to 59"), ("9:8", "has rounds"), ("x", "takes rounds A:B")):
         assert message in invoke.refuses("verify", "--run", "run", "--replay", wrong, "--lake", lake, code=2)
     assert "--replay needs --run" in invoke.refuses("verify", "--replay", "0:1", "--lake", lake, code=2)
