@@ -43,7 +43,7 @@ def tennis(options: Options) -> Iterator[Result]:
 
 
 def codeforces_all(options: Options) -> Iterator[Result]:
-    """All of Codeforces against the approximate mode, on request the exact one; and our memory."""
+    """All of Codeforces against the approximate mode, on request the exact one; and peak memory."""
     path = options.file(CODEFORCES)
     limit = () if options.limit is None else (str(options.limit),)
     peak = run_command(sys.executable, Path(__file__).with_name("peak.py"), path, *limit).peak_bytes
@@ -66,14 +66,14 @@ def codeforces_all(options: Options) -> Iterator[Result]:
 
 @cache
 def rate_all(path: Path, limit: int | None = None, columns: tuple[str, ...] = ()) -> tuple[float, Beliefs]:
-    """Seconds of our compute alone for a whole history, and the beliefs it ends with; measured once a run."""
+    """Seconds of the computation for a whole history, and the final beliefs; measured once a run."""
     return best_of(3, rate_warm(load(path, limit, columns)))
 
 
 def _exact(
     name: str, history: History, *, ours: int, peer: int, at_least: float | None = None, at_most: float | None = None
 ) -> Result:  # fmt: skip
-    """Both sides, each the best of so many; ``at_least`` is a ratio, ``at_most`` our seconds."""
+    """Both sides, the best of several calls each; ``at_least`` is a ratio, ``at_most`` our seconds."""
     seconds, beliefs = best_of(ours, rate_warm(history))
     theirs, ratings = best_of(peer, peer_rater(history, "mmr"))
     difference = largest_difference(history, beliefs, ratings)

@@ -1,4 +1,4 @@
-"""Rows about a history that changes: a correction in its middle, and tables published of it again and again."""
+"""Rows about a changing history: corrections, and repeated publishing."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ranklake.storage import Dataset, Lake
 
 __all__ = ["corrections", "publish"]
 
-PLACES = 0.1, 0.5, 0.9  # of a corrected contest in the history
-REPEATS = 3  # the first may still have to compile; the best counts
+PLACES = 0.1, 0.5, 0.9  # positions of a corrected contest, as shares of the history
+REPEATS = 3  # the first may compile; the best counts
 RUN = "r"
 
 
 def corrections(options: Options) -> Iterator[Result]:
-    """A player disqualified early, in the middle or late in Codeforces: what `ranklake rate` takes to follow."""
+    """`ranklake rate` after a disqualification early, in the middle or late in Codeforces."""
     with _lake(options) as (lake, data, n_rounds):
         _rate(lake, RUN, n_rounds)
         nothing = []
@@ -59,7 +59,7 @@ def corrections(options: Options) -> Iterator[Result]:
 
 
 def publish(options: Options) -> Iterator[Result]:
-    """All of Codeforces as tables: at once, one more round, and nothing new."""
+    """Publish all of Codeforces: at once, one more round, and without a change."""
     done: dict[str, list[Command]] = {"a whole run": [], "one more round": [], "nothing new": []}
     with _lake(options) as (lake, _, n_rounds):
         for turn in range(REPEATS):
@@ -76,13 +76,13 @@ def publish(options: Options) -> Iterator[Result]:
             yield Result("publish", told, best.seconds, figures=figures)
             continue
         inside = min(reported(command) for command in done[what])
-        target = {f"at most {limit:.0f} s by its own account: {inside:.1f} s": inside <= limit}
+        target = {f"at most {limit:.0f} s reported: {inside:.1f} s": inside <= limit}
         yield Result("publish", told, best.seconds, targets=target, figures=figures | {"reported_seconds": inside})
 
 
 @contextmanager
 def _lake(options: Options) -> Iterator[tuple[str, Dataset, int]]:
-    """A lake with the contests of Codeforces, and how many of them are to be rated."""
+    """A lake with the contests of Codeforces, and the number of contests to rate."""
     path = options.file(CODEFORCES)
     with tempfile.TemporaryDirectory() as lake:
         run_command(invoke(), "ingest", "files", path, "--dataset", "d", "--lake", lake)

@@ -1,4 +1,4 @@
-"""The row behind docs/choosing.md: what each system makes of each history at hand."""
+"""The row of docs/choosing.md: each system on each history."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ranklake.rating_kernels.metrics.metrics import FILTERS
 
 __all__ = ["choosing"]
 
-SKIP = 0.1  # of the rounds come first and are not scored, as in the Elo-MMR paper
+SKIP = 0.1  # share of the rounds at the start without scores, as in the Elo-MMR paper
 HISTORIES = {
     "f1": ("f1_races.parquet", ("contest=contest_id", "player=player", "time=time")),
     "tennis": (TENNIS, TENNIS_COLUMNS),

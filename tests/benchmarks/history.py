@@ -1,4 +1,4 @@
-"""Histories of contests in memory, and both sides rating them."""
+"""Histories of contests in memory, and the raters of both sides."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
 
 __all__ = ["TENNIS_COLUMNS", "History", "largest_difference", "load", "peer_rater", "rate_pieces", "rate_warm"]
 
-PIECE_ROWS = 2_000  # as `ranklake ingest` fills files and `ranklake rate` therefore reads them
+PIECE_ROWS = 2_000  # as in the files of `ranklake ingest`
 TENNIS_COLUMNS = ("contest=contest_id", "player=player_id", "time=time")
 
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """Contests in rated order, and everybody's handle by player number."""
+    """Contests in rated order, and the handles by player number."""
 
     rounds: Rounds
     handles: pa.StringArray
@@ -37,7 +37,7 @@ class History:
 
 @cache
 def load(path: Path, limit: int | None = None, columns: tuple[str, ...] = ()) -> History:
-    """The first ``limit`` contests of a file, all by default; those that no rating can use are left out."""
+    """The first ``limit`` contests of a file, all by default; uninformative ones are left out."""
     sizes, times, handles, lo, hi = [], [], [], [], []
     read = read_contests(path, columns=Columns.parse(columns), on_error="skip")
     for contest in islice(read, limit):
@@ -58,7 +58,7 @@ def load(path: Path, limit: int | None = None, columns: tuple[str, ...] = ()) ->
 
 
 def rate_pieces(rounds: Rounds, n_players: int, engine: Any, system: str = "elo-mmr") -> Beliefs:
-    """Rate a history from newcomers on with default hyperparameters, in the pieces in which `ranklake rate` does."""
+    """Rate a history with default hyperparameters, in the pieces of `ranklake rate`."""
     chosen = SYSTEMS[system]
     params = chosen.params()
     beliefs = chosen.newcomers(params, n_players)
@@ -68,7 +68,7 @@ def rate_pieces(rounds: Rounds, n_players: int, engine: Any, system: str = "elo-
 
 
 def rate_warm(history: History, system: str = "elo-mmr") -> Callable[[object], Beliefs]:
-    """Our side, ready to be timed: kernels compiled, uninformative rounds left out, one thread a core."""
+    """The rater of ranklake, ready for timing: kernels compiled, uninformative rounds left out, one thread a core."""
     rounds, n_players = history.rounds.keep(history.rounds.informative), len(history.handles)
     engine = open_engine("threads")
     sizes = np.diff(rounds.offsets)
@@ -78,14 +78,14 @@ def rate_warm(history: History, system: str = "elo-mmr") -> Callable[[object], B
 
 
 def peer_rater(history: History, system: Any) -> Callable[[object], dict[str, Any]]:
-    """The authors' engine on the same contests, ready to be timed: its own objects are made."""
+    """The authors' engine on the same contests, ready for timing: its objects are created."""
     try:
         import elo_mmr_py
     except ImportError as error:
         raise SkippedRow("the authors' engine is not installed; pip install -e '.[bench]'") from error
     rounds = history.rounds
     names = history.handles.to_pylist()
-    # It wants times that do not decrease; nothing drifts with time here, so that what they are does not matter.
+    # It needs times that do not decrease. Nothing drifts with time here, so their values have no effect.
     times = np.maximum.accumulate(rounds.time_seconds)
     times -= times[0]
     contests = []

@@ -1,8 +1,6 @@
-"""Run one command and print, as JSON, what it said, how long it took, on the clock and on all cores together, and the
-most memory it held.
+"""Run one command and print, as JSON, its output, wall time, processor time and peak memory.
 
-A program of its own, and a small one: on Linux a child begins with the peak memory of the process that started it, so a
-command started by a benchmark with gigabytes in its arms would seem to hold them too.
+This is a separate small program, because on Linux the peak memory of a child begins with that of its parent.
 """
 
 from __future__ import annotations

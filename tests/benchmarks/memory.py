@@ -1,4 +1,4 @@
-"""What processes hold at the most."""
+"""Peak memory of processes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["forget_peaks", "peak_bytes"]
 
 
 def forget_peaks(processes: Sequence[int]) -> None:
-    """Count from what they hold now."""
+    """Reset the peaks to the current memory."""
     for process in processes:
         Path(f"/proc/{process}/clear_refs").write_text("5")
 
 
 def peak_bytes(process: int) -> int:
-    """The most that a process has held in memory since."""
+    """Peak memory of a process since the reset."""
     found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process}/status").read_text())
     assert found is not None
     return 1024 * int(found[1])

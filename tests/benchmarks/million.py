@@ -1,4 +1,4 @@
-"""One round of a million distinct places, and how its time grows."""
+"""One round of a million distinct places, and the growth of its time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds, System
 
 __all__ = ["million", "systems_million"]
 
-SIZES = {10_000: 9, 100_000: 7, 1_000_000: 5}  # participants, and the best of how many
+SIZES = {10_000: 9, 100_000: 7, 1_000_000: 5}  # participants, number of repeats
 SEED = 20210725
 
 
@@ -26,7 +26,7 @@ def million(options: Options) -> Iterator[Result]:
 def systems_million(options: Options) -> Iterator[Result]:
     """A hundred thousand and a million, every system."""
     for system in SYSTEMS.values():
-        chain = system.name == "trueskill"  # messages pass from end to end: the round is as deep as it is long
+        chain = system.name == "trueskill"  # messages pass along the whole chain of places
         limit, growth = (None, None) if chain else (15.0, 20.0)  # the smaller round fits in the caches
         yield from _grow("systems-million", system, {100_000: 2, 1_000_000: 2}, limit, growth)
 
@@ -35,7 +35,7 @@ def _grow(
     name: str, system: System, sizes: dict[int, int], at_most: float | None, growth_at_most: float | None
 ) -> Iterator[Result]:
     taken: dict[int, float] = {}
-    # ratings made up here are no whole numbers
+    # the simulated ratings are not integers
     params = system.params(arithmetic="real") if system.name == "codeforces" else system.params()
     with open_engine("threads") as engine:
         for n, repeats in sizes.items():
@@ -61,7 +61,7 @@ def _grow(
 
 
 def _crowd(n: int) -> tuple[np.ndarray, np.ndarray, Rounds]:
-    """Beliefs about ``n`` players, and a round in which each performed as believed, give or take."""
+    """Beliefs about ``n`` players, and a round with performances drawn from them."""
     random = np.random.default_rng(SEED)
     mu, sigma = random.normal(1500.0, 350.0, n), random.uniform(80.0, 350.0, n)
     shown = random.normal(mu, np.hypot(sigma, 200.0))
@@ -70,7 +70,7 @@ def _crowd(n: int) -> tuple[np.ndarray, np.ndarray, Rounds]:
 
 
 def _believe(system: System, params: Any, mu: np.ndarray, sigma: np.ndarray) -> Beliefs:
-    """A store that knows these ratings, in the system's own units."""
+    """A store with these ratings, in the units of the system."""
     beliefs = system.newcomers(params, len(mu))
     unit = params.sigma_init / 350.0
     if unit > 0.0:

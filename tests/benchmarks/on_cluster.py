@@ -1,8 +1,8 @@
-"""Rows of the engine dask: what a round costs beside threads, what a second worker gains, and what many would.
+"""Rows of the engine dask: the cost of a round beside threads, the gain of a second worker, and estimates for many.
 
-The extrapolation takes what one row of a large round costs in each phase, measured in this process, and what travels:
-the driver partitions and packs n rows, sends every worker the whole field and takes back n rows; a worker diffuses
-and absorbs its n / W and prepares the summary of all n, whose sums and roots are shared.
+The estimates use the cost of one row of a large round in each phase, measured in this process, and the bytes sent: the
+driver partitions and packs n rows, sends the whole field to every worker and receives n rows; a worker diffuses and
+absorbs its n / W rows and prepares the summary of all n, whose sums and roots are shared.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ WORKERS, REPEATS = 2, 3
 POPULATION, FIELD, N_ROUNDS = 3_000_000, 300_000, 12
 VERY_LARGE = 10_000_000
 LINK = 1.25e9  # bytes a second: 10 Gbit/s
-TRIP = 1e-3  # seconds until one worker's answer is there, and for each further worker asked:
+TRIP = 1e-3  # seconds for one call of a worker; for each further worker:
 FURTHER = 1e-4
 
 
 def cluster(options: Options, opened: Open = lambda workers: open_engine("dask", workers)) -> Iterator[Result]:
-    """Codeforces beside threads; large rounds on one worker and on two; many workers on paper."""
+    """Codeforces beside threads; large rounds on one worker and on two; estimates for many workers."""
     try:
         with opened(1):
             pass
@@ -77,7 +77,7 @@ def _beside_threads(history: History, opened: Open) -> Iterator[Result]:
 
 
 def _side_by_side(history: History, opened: Open) -> Iterator[Result]:
-    """Each run on one worker, all at a time; beside each spread over all workers, one after the other."""
+    """Runs in parallel on one worker each, beside runs in sequence on all workers."""
     n_players, systems = len(history.handles), [SYSTEMS[name] for name in SIDE_BY_SIDE]
 
     def rate(system: System, engine: Engine) -> bytes:
@@ -117,7 +117,7 @@ def _second_worker(rounds: Rounds, opened: Open) -> Iterator[Result]:
 
 
 def _very_large(n: int, opened: Open) -> Iterator[Result]:
-    """A round in which everybody plays: what driver and workers hold at the most, beside threads for the bits."""
+    """A round of all players: peak memory of driver and workers, and the bits of threads."""
     rounds = large_rounds(2, field=n, population=n)
     with Threads(WORKERS) as threads_engine:
         rater = open_rater(SYSTEM, SYSTEM.params(), n, threads_engine)
@@ -176,7 +176,7 @@ def _many_workers(rounds: Rounds) -> Iterator[Result]:
 
 
 class _Scale:
-    """An engine of two members in this process, whose orders are timed and weighed."""
+    """An engine of two workers in this process, with the time and size of their calls."""
 
     workers = 2
     on_this_machine = False
@@ -228,7 +228,7 @@ def _costs(rounds: Rounds) -> tuple[dict[str, float], dict[str, float], float]:
     """Seconds by phase for all rows; bytes a row to every worker and to its holder; and back."""
     scale = _Scale()
     rater = PartitionedRater(SYSTEM, SYSTEM.params(), POPULATION, scale)
-    list(rater.rate_batches([rounds]))  # the first time pages of memory are new
+    list(rater.rate_batches([rounds]))  # the first call allocates memory
     before = dict(rater.phases)
     scale.seconds.clear()
     scale.sent.clear()
@@ -250,7 +250,7 @@ def _costs(rounds: Rounds) -> tuple[dict[str, float], dict[str, float], float]:
 
 
 def _replicated(rounds: Rounds) -> float:
-    """Seconds of what every worker does for the whole field: a summary whose maps do nothing, twice begun."""
+    """Seconds of the work of every worker for the whole field: two summaries with empty maps."""
     n = FIELD
     params, outcome = SYSTEM.params(), Outcome.empty(FIELD)
     draw = np.random.default_rng(1)
@@ -273,7 +273,7 @@ def _weight(message: Any) -> int:
 
 
 def _fastest(engines: Sequence[Engine], rounds: Rounds, n_players: int) -> list[tuple[float, Outcome]]:
-    """Seconds of each engine's fastest walk, a round at a time as from a lake; they take turns, as moods pass."""
+    """Seconds of the fastest pass of each engine, one round at a time; the engines alternate."""
     best = [(float("inf"), Outcome.empty(0))] * len(engines)
     for _ in range(REPEATS):
         for i, engine in enumerate(engines):
@@ -295,7 +295,7 @@ def _joined(outcomes: Sequence[Outcome]) -> Outcome:
 
 
 def large_rounds(n_rounds: int, seed: int = 5, field: int = FIELD, population: int = POPULATION) -> Rounds:
-    """Rounds of some players of a population with skills behind their places; all places are distinct."""
+    """Rounds of random players of a population, ordered by skill and noise; all places are distinct."""
     draw = np.random.default_rng(seed)
     skill = draw.normal(0.0, 1.5, population)
     players = []

@@ -1,4 +1,4 @@
-"""Rate all contests of a file with our kernels and nothing else; started by a row that wants to know the memory."""
+"""Rate all contests of a file with the kernels only; a row starts this program to measure its memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the time of all of Codeforces goes: one thread, so that phases do not overlap."""
+"""Time of all of Codeforces by phase, on one thread, so that phases do not overlap."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def _terms(call: Call) -> int:
 
 
 def _participations(call: Call) -> int:
-    """Rows from the first round of the call to where it came: it may return early, to be given more room."""
+    """Rows of the completed rounds of the call; a call may return early for more memory."""
     return int(call["offsets"][call["answer"][0]] - call["offsets"][call["r"]])
 
 
-# the module that calls a kernel, and the kernel: what it does, the unit of its work, how many units a call did
+# by module and kernel: the phase, the unit of its work, the number of units of a call
 PHASES: dict[tuple[ModuleType, str], tuple[str, str, Callable[[Call], int]]] = {
     (elo_mmr, "diffuse_rows"): ("diffuse", "participation", _rows),
     (field, "accumulate"): ("build", "participant x node", _cells),
@@ -62,7 +62,7 @@ PHASES: dict[tuple[ModuleType, str], tuple[str, str, Callable[[Call], int]]] = {
 
 
 class Stopwatch:
-    """A kernel that notes its own time and units; asking for the units is taken out of the whole."""
+    """A kernel that records its time and units; the time for counting units is subtracted from the total."""
 
     asking = 0.0
 
@@ -84,7 +84,7 @@ class Stopwatch:
 def profile(options: Options) -> Iterator[Result]:
     """Seconds, shares and nanoseconds a unit of the phases of all of Codeforces, on one thread."""
     history = load(options.file(CODEFORCES), options.limit)
-    rate_pieces(history.rounds, len(history.handles), Serial())  # compiled, and memory touched
+    rate_pieces(history.rounds, len(history.handles), Serial())  # compiles, and allocates memory
     watches = {key: Stopwatch(getattr(*key), count) for key, (_, _, count) in PHASES.items()}
     Stopwatch.asking = 0.0
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Rows about predictions: how fast they are scored and searched, and Table 2 of the Elo-MMR paper again."""
+"""Rows about predictions: speed of evaluation and search, and Table 2 of the Elo-MMR paper."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["evaluation", "grid_search", "paper_table_2"]
 PAPER_ROUNDS, TRAIN_ROUNDS = 1087, 109
 POINTS, POINTS_SECONDS = 200, 15.0
 EVALUATE_SECONDS = 10.0
-# What Elo-MMR is searched over: its two rates, how long its history lasts, and what idle time adds.
+# Hyperparameters of Elo-MMR in the search.
 SPACE = ("weight_limit=0.05:0.5:log", "sig_limit=25:120:log", "rho=0,0.04,0.2,1", "drift_per_day=0:30")
 TRIALS = 80
 LEAST_INVERSION, MOST_DEVIATION = 78.6, 14.8
@@ -74,7 +74,7 @@ def evaluation(options: Options) -> Iterator[Result]:
 
 
 def paper_table_2(options: Options) -> Iterator[Result]:
-    """Codeforces' row of Table 2: all systems as the paper tuned them, and Elo-MMR after a search of ours."""
+    """Codeforces' row of Table 2: all systems with the paper's hyperparameters, and Elo-MMR after a search."""
     with _lake(options, PAPER_ROUNDS) as lake:
         dataset = Dataset.open(lake, "d")
         history, first_round = load_history(dataset, int(dataset.contests.num_rows * 0.1))
@@ -82,14 +82,14 @@ def paper_table_2(options: Options) -> Iterator[Result]:
             began = time.perf_counter()
             for row in table_2("codeforces", history, first_round, engine):
                 seconds, began = time.perf_counter() - began, time.perf_counter()
-                yield Result("table-2", _told(row.system, "as tuned by the paper", row.found, row.printed), seconds,
+                yield Result("table-2", _result(row.system, "as tuned by the paper", row.found, row.printed), seconds,
                              figures={"pair_inversion": row.found[0], "rank_deviation": row.found[1]})  # fmt: skip
         one, other = (_search(lake, metric) for metric in ("pair_inversion", "rank_deviation"))
     found = one.best[0].test["pair_inversion"], other.best[0].test["rank_deviation"]
     settings = " ".join(f"{name}={value}" for name, value in one.best[0].settings.items())
     printed = PRINTED["codeforces"]["elo-mmr"]
     yield Result(
-        "table-2", _told("elo-mmr", f"after {TRIALS} trials: {settings}", found, printed), one.seconds,
+        "table-2", _result("elo-mmr", f"after {TRIALS} trials: {settings}", found, printed), one.seconds,
         targets={
             f"pair inversion at least {LEAST_INVERSION}: {found[0]:.2f}": found[0] >= LEAST_INVERSION,
             f"rank deviation at most {MOST_DEVIATION}: {found[1]:.2f}": found[1] <= MOST_DEVIATION,
@@ -104,7 +104,7 @@ def _search(lake: Lake, metric: str) -> SearchReport:
         return search(lake, config, task_pool, config.proposals(), best=1)
 
 
-def _told(system: str, how: str, found: tuple[float, float], printed: tuple[float, float]) -> str:
+def _result(system: str, how: str, found: tuple[float, float], printed: tuple[float, float]) -> str:
     ours = f"pair inversion {found[0]:.2f}, rank deviation {found[1]:.2f}"
     return f"{system}, {how}: {ours}; printed {printed[0]}, {printed[1]}"
 

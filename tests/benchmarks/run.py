@@ -1,8 +1,8 @@
-"""Benchmarks: our kernels and commands beside the authors' engine, measured in one run on one machine.
+"""Benchmarks of ranklake beside the engine of Elo-MMR's authors, in one run on one machine.
 
     python tests/benchmarks/run.py [ROW ...] [--data DIR] [--limit N] [--exact] [--json FILE]
 
-The exit code is 1 if a target was missed. README.md beside this file tells what each row means.
+The exit code is 1 if a target was missed. README.md beside this file describes the rows.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ PACKAGES = ("ranklake", "Elo-MMR-Py", "numpy", "numba", "pyarrow")
 
 
 def main() -> int:
-    """Measure the rows asked for, in the order of the table."""
+    """Measure the requested rows, in the order of the table."""
     options, names, target = _arguments()
     console = Console() if Console().is_terminal else Console(width=190)
     machine = _machine()
@@ -86,20 +86,22 @@ def _arguments() -> tuple[Options, list[str], Path | None]:
     parser = argparse.ArgumentParser(description="Benchmarks of ranklake beside the authors' engine.")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"all by default: {', '.join(ROWS)}")
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the real data sets (../shared/data)")
-    parser.add_argument("--limit", type=int, help="only so many contests of each, to try out; nothing is judged")
-    parser.add_argument("--exact", action="store_true", help="the peer's exact mode on all of Codeforces: half an hour")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there, too")
+    parser.add_argument("--limit", type=int, help="number of contests of each history; targets are not checked")
+    parser.add_argument(
+        "--exact", action="store_true", help="also the exact mode of the peer on all of Codeforces (half an hour)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
     given = parser.parse_args()
     unknown = sorted(set(given.rows) - set(ROWS))
     if unknown:
-        parser.error(f"no row called {', '.join(unknown)}; there are {', '.join(ROWS)}")
+        parser.error(f"no row {', '.join(unknown)}; rows are {', '.join(ROWS)}")
     if given.limit is not None and given.limit < 1:
         parser.error(f"--limit must be >= 1, got {given.limit}")
     return Options(given.data, given.limit, given.exact), given.rows, given.json
 
 
 def _machine() -> dict[str, str | int | float]:
-    """What the figures depend on, the load by others before we begin included."""
+    """Properties of the machine, with the load before the start."""
     facts: dict[str, str | int | float] = {
         "cores": os.cpu_count() or 1,
         "load before": round(os.getloadavg()[0], 1),

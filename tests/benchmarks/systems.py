@@ -13,7 +13,7 @@ from ranklake.rating_kernels import SYSTEMS
 
 __all__ = ["systems_200", "systems_all", "systems_others"]
 
-# our system, the engine's, and how far apart they may be: its erfc limits the last two
+# our system, the engine's, and the allowed difference; the engine's erfc limits the last two
 PEERS = (
     ("cf-general", "cfsys", 1e-6),
     ("glicko-allpairs", "glicko", 1e-6),
@@ -29,7 +29,7 @@ TENNIS_SECONDS = {"elo": 1.0, "glicko": 1.0, "glicko2": 1.0}
 
 
 def systems_200(options: Options) -> Iterator[Result]:
-    """The first 200 rounds of Codeforces: systems that the engine has, too."""
+    """The first 200 rounds of Codeforces: the systems of the engine."""
     history = load(options.file(CODEFORCES), options.least(200))
     for ours, theirs, agreement in PEERS:
         seconds, beliefs = best_of(7, rate_warm(history, ours))
@@ -43,7 +43,7 @@ def systems_200(options: Options) -> Iterator[Result]:
 
 
 def systems_all(options: Options) -> Iterator[Result]:
-    """All of Codeforces, every system, all beside elo-mmr in one run."""
+    """All of Codeforces, every system, compared with elo-mmr in one run."""
     history = load(options.file(CODEFORCES), options.limit)
     base, _ = best_of(3, rate_warm(history))
     for name in SYSTEMS:
@@ -68,7 +68,7 @@ def systems_others(options: Options) -> Iterator[Result]:
 
 
 def _alone(row: str, name: str, history: History, limits: dict[str, float]) -> Result:
-    """One system's seconds; that all ratings are numbers is checked, too."""
+    """Seconds of one system, and a check that all ratings are finite."""
     seconds, beliefs = best_of(2, rate_warm(history, name))
     targets = {"ratings are numbers": bool(np.isfinite(beliefs.mu).all() and np.isfinite(beliefs.sigma).all())}
     if name in limits:

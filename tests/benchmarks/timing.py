@@ -1,4 +1,4 @@
-"""What all rows share: how things are timed, what a row tells, and what it is told."""
+"""Common parts of rows: timing, options and results."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ T = TypeVar("T")
 
 
 class SkippedRow(Exception):
-    """A row cannot be measured here; says why."""
+    """A row cannot be measured; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line asks of every row.
+    """The options of the command line.
 
     Attributes
     ----------
     data : Path
         Folder with the real data sets.
     limit : int or None
-        Only the first so many contests of each data set, to try the programs out.
+        Number of contests of each data set, to try the programs.
     exact : bool
         Whether to run the peer's exact mode on all of Codeforces, which takes about half an hour.
     """
@@ -50,7 +50,7 @@ class Options:
         return path
 
     def least(self, n: int) -> int:
-        """``n`` contests, or fewer when only trying out."""
+        """``n`` contests, or fewer with a limit."""
         return n if self.limit is None else min(n, self.limit)
 
 
@@ -61,15 +61,15 @@ class Result:
     Attributes
     ----------
     name : str
-        The row it belongs to.
+        Name of the row.
     what : str
-        What was measured.
+        Description of the measurement.
     ours, peer : float or None
         Seconds.
     difference : float or None
         Largest |mu - mu of the peer| over all players, rating points.
     targets : dict of str to bool
-        What must hold, with the value reached, and whether it does.
+        Targets with their measured values, and whether they are reached.
     figures : dict of str to float
         Further numbers, for the JSON.
     """
@@ -84,12 +84,12 @@ class Result:
 
     @property
     def ratio(self) -> float | None:
-        """How many times faster we are."""
+        """Time of the peer divided by ours."""
         return self.peer / self.ours if self.peer and self.ours else None
 
 
 def best_of(repeats: int, work: Callable[[Any], T], prepare: Callable[[], Any] = lambda: None) -> tuple[float, T]:
-    """Seconds of the fastest of ``repeats`` calls of ``work``, and what the last one gave.
+    """Seconds of the fastest of ``repeats`` calls of ``work``, and the result of the last one.
 
     ``prepare`` makes each call's argument and is not timed.
     """
@@ -104,7 +104,7 @@ def best_of(repeats: int, work: Callable[[Any], T], prepare: Callable[[], Any] =
 
 
 class Command(NamedTuple):
-    """What a finished command said on both streams, its wall time, that of all cores together, its peak memory."""
+    """Output of a finished command, wall time, processor time, and peak memory."""
 
     output: str
     seconds: float
@@ -118,12 +118,12 @@ def run_command(*command: str | os.PathLike[str], env: Mapping[str, str] | None 
     Parameters
     ----------
     env
-        Variables to set beside those there are.
+        Additional environment variables.
 
     Raises
     ------
     RuntimeError
-        The command failed; tells what it said.
+        The command failed; the message has its output.
     """
     told = subprocess.run(
         [sys.executable, Path(__file__).with_name("measure.py"), *command],
@@ -147,5 +147,5 @@ def reported(command: Command) -> float:
     """Seconds that a command reports of itself, in tenths."""
     found = re.search(r" in ([0-9.]+) s", command.output)
     if found is None:
-        raise RuntimeError(f"the command did not tell its seconds: {command.output}")
+        raise RuntimeError(f"the command reported no seconds: {command.output}")
     return float(found[1])

@@ -1,4 +1,4 @@
-"""Rows that time the command as people run it: start, lake, commits and all."""
+"""Rows that time whole commands, with start-up, lake and commits."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from timing import Command, Options, Result, invoke, run_command
 
 __all__ = ["codeforces_lake", "start", "tennis_lake"]
 
-REPEATS = 3  # the first may still have to compile; the best counts
-TINY = {"paper": "n_rounds=3", "synth-sm": "n_rounds=50"}  # rounds large and small: every kernel there is
+REPEATS = 3  # the first may compile; the best counts
+TINY = {"paper": "n_rounds=3", "synth-sm": "n_rounds=50"}  # large and small rounds: all kernels
 
 
 def codeforces_lake(options: Options) -> Iterator[Result]:
-    """All of Codeforces into a lake, against its compute alone."""
+    """All of Codeforces into a lake, compared with the computation only."""
     path = options.file(CODEFORCES)
     compute, _ = rate_all(path, options.limit)
     best, inside = _rate_into_lake(path, options, ())
@@ -29,17 +29,17 @@ def codeforces_lake(options: Options) -> Iterator[Result]:
         <= 2.5 * compute,
         f"at most 2.5x compute, without: {inside / compute:.2f}x": inside <= 2.5 * compute,
     }
-    yield _told("codeforces-lake", best, inside, targets)
+    yield _result("codeforces-lake", best, inside, targets)
 
 
 def tennis_lake(options: Options) -> Iterator[Result]:
     """Half a century of one-to-one matches into a lake."""
     best, inside = _rate_into_lake(options.file(TENNIS), options, TENNIS_COLUMNS)
-    yield _told("tennis-lake", best, inside, {f"at most 5 s: {best.seconds:.2f} s": best.seconds <= 5.0})
+    yield _result("tennis-lake", best, inside, {f"at most 5 s: {best.seconds:.2f} s": best.seconds <= 5.0})
 
 
 def start(options: Options) -> Iterator[Result]:
-    """How soon the command answers, what it compiles, and that it compiles once."""
+    """Start-up time, compilation, and that a second run compiles nothing."""
     helped = min(run_command(invoke(), "--help").seconds for _ in range(5))
     yield Result("start", "ranklake --help", helped, targets={f"at most 0.5 s: {helped:.2f} s": helped <= 0.5})
     with tempfile.TemporaryDirectory() as folder:
@@ -48,7 +48,7 @@ def start(options: Options) -> Iterator[Result]:
             run_command(invoke(), "ingest", "synthetic", "--preset", preset, "--set", size, "--lake", lake)
 
         def rate(preset: str, run: str, system: str = "elo-mmr") -> tuple[float, int]:
-            """Seconds, and files that are new in the cache."""
+            """Seconds, and number of new files in the cache."""
             before = _files(cache)
             command = (invoke(), "rate", "--dataset", preset, "--system", system, "--run", f"{preset}-{run}")
             seconds = run_command(*command, "--lake", lake, env={"NUMBA_CACHE_DIR": os.fspath(cache)}).seconds
@@ -74,7 +74,7 @@ def _files(folder: Path) -> set[Path]:
 
 
 def _rate_into_lake(path: Path, options: Options, columns: tuple[str, ...]) -> tuple[Command, float]:
-    """The fastest of a few `ranklake rate` into new runs, and the seconds it reports of itself. Ingest is not timed."""
+    """The fastest of several `ranklake rate` into new runs, and its reported seconds. Ingestion is not timed."""
     with tempfile.TemporaryDirectory() as lake:
         named = [word for column in columns for word in ("--column", column)]
         run_command(invoke(), "ingest", "files", path, "--dataset", "d", "--lake", lake, "--on-error", "skip", *named)
@@ -88,14 +88,14 @@ def _rate_into_lake(path: Path, options: Options, columns: tuple[str, ...]) -> t
 
 
 def _reported(command: Command) -> float:
-    """Seconds in the line with which `ranklake rate` ends, of which it prints tenths."""
+    """Seconds in the last line of `ranklake rate`, in tenths."""
     found = re.search(r" participations in ([0-9.]+) s", command.output)
     if found is None:
-        raise RuntimeError(f"ranklake rate did not tell its seconds: {command.output}")
+        raise RuntimeError(f"ranklake rate reported no seconds: {command.output}")
     return float(found[1])
 
 
-def _told(name: str, best: Command, inside: float, targets: dict[str, bool]) -> Result:
+def _result(name: str, best: Command, inside: float, targets: dict[str, bool]) -> Result:
     what = (
         f"ranklake rate, the whole command; itself it reports {inside:.1f} s; {best.cpu_seconds:.1f} s of all cores "
         f"together; peak {best.peak_bytes / 1e9:.2f} GB"
