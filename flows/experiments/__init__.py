@@ -22,6 +22,7 @@ _PACKAGES = {
     "calibration": "papers",
     "inflation": "properties",
     "srm": "papers",
+    "residuals": "properties",
 }
 EXPERIMENTS = tuple(_PACKAGES)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .data import History
+    from .published import Contender
 
 __all__ = ["Experiment", "ExperimentContext", "Picture", "Report", "Table"]
 
@@ -30,11 +31,17 @@ class ExperimentContext:
         Seed of all random draws.
     on_step : (what) -> None
         Called with a description of each step when it begins.
+    systems : sequence of Contender
+        Systems to compare; empty for the experiment's own choice.
+    classes : str
+        Regular expression of contest classes; empty for the default.
     """
 
     histories: Sequence[History] = ()
     seed: int = 0
     on_step: Callable[[str], None] = field(default=lambda _: None)
+    systems: Sequence[Contender] = ()
+    classes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +109,8 @@ class Experiment:
     check : (history) -> None
         Raises ``ValueError`` for an unsuitable history; the message begins with the requirement.
     run : (context) -> Report
+    takes : tuple of str
+        Of the context's ``systems`` and ``classes``, those that the experiment reads.
     """
 
     name: str
@@ -111,3 +120,4 @@ class Experiment:
     data: Literal["none", "optional", "instead", "beside", "given"] = "none"
     least: int = 1
     check: Callable[[History], None] = field(default=lambda _: None)
+    takes: tuple[Literal["systems", "classes"], ...] = ()

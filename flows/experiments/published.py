@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ranklake.rating_kernels import SYSTEMS
 
+from ..common.settings import build_params, find_system, parse_settings
 from ..engines.protocols import Engine
 from ..evaluation.search.spaces import as_texts
 from ..evaluation.search.trials import History, held_out_scores
@@ -29,6 +30,7 @@ __all__ = [
     "Contender",
     "Row",
     "contenders",
+    "parse_contender",
     "table_2",
 ]
 
@@ -171,6 +173,20 @@ class Contender(NamedTuple):
     system: str
     settings: Mapping[str, Any]
     printed: bool = False
+
+
+def parse_contender(text: str) -> Contender:
+    """A system and settings from a text like ``"elo-mmr rho=0.2 sig_limit=70"``, which is its label.
+
+    Raises
+    ------
+    ValueError
+        An unknown system, or a setting that it refuses.
+    """
+    name, *settings = text.split() or [""]
+    values = parse_settings(tuple(settings))
+    build_params(find_system(name), values)
+    return Contender(" ".join((name, *settings)), name, values)
 
 
 def contenders(data: str, metric: int) -> list[Contender]:

@@ -33,6 +33,10 @@ _SYNTHETIC = "paper"  # the preset for experiments without data
 @click.option("--dataset", "datasets", multiple=True, help="A data set of the lake; repeatable. By default all.")
 @click.option("--lake", type=LAKE, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all random draws.")
+@click.option("--system", "systems", multiple=True, metavar="'NAME KEY=VALUE ...'",
+              help="A system to compare, for accuracy and residuals; repeatable.")  # fmt: skip
+@click.option("--class", "classes", default="", metavar="REGEX",
+              help="The contest class in a contest's name, for residuals.")  # fmt: skip
 @wide_option
 @click.option("-o", "--output", default="experiments", show_default=True, type=click.Path(file_okay=False),
               metavar="DIR", help="Folder for the report: an HTML page, and its tables as Parquet.")  # fmt: skip
@@ -43,6 +47,8 @@ def experiment(
     datasets: tuple[str, ...],
     lake: LakeAddress | None,
     seed: int,
+    systems: tuple[str, ...],
+    classes: str,
     output: str,
     **choices: Any,
 ) -> None:
@@ -73,6 +79,17 @@ def experiment(
             raise ValueError(f"--data: there is no {str(missing)!r}")
         if datasets and lake is None:
             raise ValueError("--dataset needs --lake")
+        for option, values in (("systems", systems), ("classes", classes)):
+            if values and option not in found.takes:
+                raise ValueError(f"experiment {name} takes no {'--system' if option == 'systems' else '--class'}")
+        if repeated := [one for at, one in enumerate(systems) if one in systems[:at]]:
+            raise ValueError(f"--system {repeated[0]!r} is given twice")
+        from ...evaluation.residuals import contest_classes
+        from ...experiments.published import parse_contender
+
+        compared = [parse_contender(one) for one in systems]
+        if classes:
+            contest_classes([], classes)  # refuses what is no regular expression
     need("jinja2", "report", "an experiment's report")
     need("matplotlib", "report", "an experiment's report")
     histories = _histories(found, files, datasets, lake, seed, options)
@@ -82,7 +99,7 @@ def experiment(
 
     Path(output).mkdir(parents=True, exist_ok=True)  # fails before the work if it cannot be written to
     with drawing("an experiment's report"), _step_progress(name) as update:
-        report = found.run(ExperimentContext(histories, seed, update))
+        report = found.run(ExperimentContext(histories, seed, update, compared, classes))
     used = (
         "Data: " + "; ".join(f"{one.name}, {one.n_contests:,} contests" for one in histories)
         if histories

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 
+from ...common.settings import build_params, find_system
 from ...common.text import slug as slug_of
-from ...evaluation.scores import score_rounds
+from ...evaluation.laws import laws_of
+from ...evaluation.scores import RoundScores, score_rounds
 from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
 from ..data import History, rate_history
@@ -19,7 +23,8 @@ __all__ = ["EXPERIMENT"]
 
 _METRICS = ("pair_inversion", "rank_deviation")
 _HEADINGS = ("pair inversion, %", "rank deviation, %")
-_FILTER = FILTERS["experienced"]
+_GROUPS = ("experienced", "everyone")
+_PARTS = ("training", "test")
 
 
 def _run(context: ExperimentContext) -> Report:
@@ -51,10 +56,16 @@ def _run(context: ExperimentContext) -> Report:
 def _of_history(context: ExperimentContext, history: History, of_paper: str) -> list[str | Table | Picture]:
     printed = PRINTED.get(of_paper, {})
     rows: list[dict[str, Any]] = []
-    for one, other in zip(contenders(of_paper, 0), contenders(of_paper, 1), strict=True):
+    evidence: list[dict[str, Any]] = []
+    for_inversion, for_deviation = (list(context.systems) or contenders(of_paper, metric) for metric in (0, 1))
+    for one, other in zip(for_inversion, for_deviation, strict=True):
         context.on_step(f"{history.name}: {one.label}")
-        scores = _scores(history, one)
-        rank = scores if one == other else _scores(history, other)
+        tested = history.index >= history.n_contests // 10
+        found = _scores(history, one)
+        evidence += _evidence(one.label, found, tested)
+        both = (found if one == other else _scores(history, other))["experienced"]
+        scores = tuple(found["experienced"].mean(metric, tested) for metric in _METRICS)
+        rank = tuple(both.mean(metric, tested) for metric in _METRICS)
         in_paper = printed.get(one.system, (None, None)) if one.printed else (None, None)
         rows.append(
             {
@@ -73,17 +84,46 @@ def _of_history(context: ExperimentContext, history: History, of_paper: str) -> 
     slug = slug_of(history.name)
     caption = f"{history.name}: {history.n_contests:,} contests, on average {history.mean_participants:,.0f} players"
     digits = {heading: 2 for heading in columns if not heading.endswith("printed")}
-    return [Table(slug, caption, columns, digits), Picture.of(slug, caption, _figure(rows))]
+    beside = {heading: [row[heading] for row in evidence] for heading in evidence[0]}
+    return [
+        Table(slug, caption, columns, digits),
+        Picture.of(slug, caption, _figure(rows)),
+        Table(
+            f"{slug}-evidence",
+            f"{history.name}: training part (the first tenth) and test part, with the hyperparameters for pair "
+            "inversion; rank information of rounds with at least 30 players",
+            beside,
+            {heading: 5 if heading.startswith("rank information") else 3 for heading in beside},
+        ),
+    ]
 
 
-def _scores(history: History, one: Contender) -> tuple[float, float]:
+def _scores(history: History, one: Contender) -> dict[str, RoundScores]:
     outcome = rate_history(history, one.system, **one.settings).outcome
-    tested = history.index >= history.n_contests // 10
-    rounds = history.rounds
-    scores = score_rounds(
-        rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, filters=[_FILTER], probabilities=False
-    )[_FILTER.name]
-    return scores.mean(_METRICS[0], tested), scores.mean(_METRICS[1], tested)
+    rounds, prior = history.rounds, outcome.prior
+    system, sizes = find_system(one.system), np.diff(history.rounds.offsets)
+    params = build_params(system, one.settings)
+    law = laws_of(system, params, sizes, rounds.weight, prior.mu, prior.sigma, prior.n_before)
+    filters = [FILTERS[name] for name in _GROUPS]
+    return score_rounds(
+        rounds.offsets, rounds.lo, prior.mu, prior.n_before, filters=filters, probabilities=False, law=law
+    )
+
+
+def _evidence(label: str, found: dict[str, RoundScores], tested: npt.NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
+    """A row for each part of the history and group of players."""
+    for part, rounds in zip(_PARTS, (~tested, tested), strict=True):
+        for group in _GROUPS:
+            scores = found[group]
+            yield {
+                "system": label,
+                "part": part,
+                "players": group,
+                "participations": int(scores.weight[rounds].sum()),
+                "pair inversion, %": scores.mean("pair_inversion", rounds),
+                "rank deviation, %": scores.mean("rank_deviation", rounds),
+                "rank information, nats": scores.mean("rank_information", rounds),
+            }
 
 
 def _words(one: Contender) -> str:
@@ -116,4 +156,5 @@ EXPERIMENT = Experiment(
     _run,
     data="beside",
     least=20,
+    takes=("systems",),
 )

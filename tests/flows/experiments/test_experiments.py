@@ -324,7 +324,7 @@ def test_rate_history__rates_the_whole_history(history: History) -> None:
 
 # Reports
 
-LIGHT = ["datasets", "accuracy", "transfer", "calibration", "inflation", "srm"]
+LIGHT = ["datasets", "accuracy", "transfer", "calibration", "inflation", "srm", "residuals"]
 
 
 @pytest.mark.slow

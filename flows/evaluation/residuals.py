@@ -1,0 +1,228 @@
+"""Surprises: performances minus what a system expected, and what they depend on.
+
+A system that uses all information leaves surprises of mean 0, of the spread that it predicts, and uncorrelated with the
+player's last surprise, whatever group of participations is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
+from ranklake.rating_kernels.core.system import System
+from ranklake.rating_kernels.metrics.metrics import keep
+from ranklake.rating_kernels.metrics.rank_information import rank_levels
+
+from .laws import laws_of
+
+__all__ = ["CLASSES", "BinSummary", "Surprises", "breakdowns", "contest_classes", "surprises"]
+
+CLASSES = r"educational|global|div(?:ision)?\.?\s*1\s*\+\s*div(?:ision)?\.?\s*2|div(?:ision)?\.?\s*[1-4]"
+"""The words that tell a contest's class, as Codeforces and TopCoder name theirs."""
+
+EXPERIENCED = 5  # rounds before: learning in the first rounds shall not hide other effects
+_MOST_CLASSES = 12
+_ROUNDS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200)
+_DAYS = (0.0, 2.0, 5.0, 10.0, 20.0, 45.0, 120.0, 365.0)
+_LAST = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)  # predicted deviations
+_LEVELS = 10
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Surprises:
+    """One entry a participation, in the order of the rounds' rows.
+
+    Attributes
+    ----------
+    surprise, deviation : float64[n]
+        Performance minus its expected value, and the predicted standard deviation; rating points. NaN where the round
+        gives no performance.
+    rounds_before : int32[n]
+        Rounds of the player before.
+    days : float64[n]
+        Since the player's last round; NaN for a first round.
+    level : float64[n]
+        Prior rating.
+    last : float64[n]
+        The player's last surprise, in its predicted deviations; NaN for a first round.
+    contest : int64[n]
+        Index of the round.
+    """
+
+    surprise: Floats
+    deviation: Floats
+    rounds_before: Ints
+    days: Floats
+    level: Floats
+    last: Floats
+    contest: Longs
+
+
+class BinSummary(NamedTuple):
+    """Surprises of one group of participations.
+
+    Attributes
+    ----------
+    group : str
+        Its label.
+    participations : int
+        Their number.
+    mean, error : float
+        Mean surprise and its standard error, rating points.
+    spread, predicted : float
+        Standard deviation around the mean, and the root mean square of the predicted ones.
+    correlation : float
+        Of each surprise with the player's last one, both in predicted deviations; NaN with fewer than three pairs.
+    """
+
+    group: str
+    participations: int
+    mean: float
+    error: float
+    spread: float
+    predicted: float
+    correlation: float
+
+
+def surprises(system: System, params: Any, rounds: Rounds, outcome: Outcome) -> Surprises:
+    """The surprises of all participations of a rated history.
+
+    Performances are the system's own. A system without performances has the levels of places in the field of its prior
+    laws (:func:`ranklake.rating_kernels.metrics.rank_information.rank_levels`).
+
+    Raises
+    ------
+    ValueError
+        The system has no model of performances.
+    """
+    sizes = np.diff(rounds.offsets)
+    law = laws_of(system, params, sizes, rounds.weight, outcome.mu_prior, outcome.sigma_prior, outcome.n_before)
+    if law is None:
+        raise ValueError(f"system {system.name} has no model of performances, and no surprises")
+    performance = outcome.perf
+    if not system.performs:
+        performance = np.full(len(outcome.perf), np.nan)
+        kept = keep(rounds.offsets, rounds.lo, np.ones(len(performance), dtype=bool))
+        performance[kept.rows] = rank_levels(kept, law.take(kept.rows))
+    surprise = performance - law.mean
+    surprise[~np.isfinite(surprise)] = np.nan
+    contest = np.repeat(np.arange(len(sizes)), sizes)
+    before = _row_before(rounds.player)
+    first = before < 0
+    seconds = rounds.time_seconds[contest].astype(np.float64)
+    days = np.where(first, np.nan, (seconds - seconds[before]) / 86_400.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        last = np.where(first, np.nan, (surprise / law.deviation)[before])
+    return Surprises(surprise, law.deviation, outcome.n_before, days, outcome.mu_prior, last, contest)
+
+
+def contest_classes(names: Sequence[str], pattern: str = CLASSES) -> list[str]:
+    """The class of each contest: the first text in its name that matches, in one spelling; else "other".
+
+    Parameters
+    ----------
+    pattern
+        Regular expression; case does not matter. Full stops and repeated spaces of a match are left out.
+
+    Raises
+    ------
+    ValueError
+        The pattern is no regular expression.
+    """
+    try:
+        search = re.compile(pattern, re.IGNORECASE).search
+    except re.error as error:
+        raise ValueError(f"pattern of contest classes: {error}, got {pattern!r}") from None
+    found = [search(name) for name in names]
+    return [_one_spelling(match.group()) if match and match.group() else "other" for match in found]
+
+
+def breakdowns(some: Surprises, classes: Sequence[str], counts: Mask) -> Iterator[tuple[str, list[BinSummary]]]:
+    """Summaries by rounds before, days, class, level and last surprise; groups without participations are left out.
+
+    Parameters
+    ----------
+    classes
+        The class of each round.
+    counts : bool[n]
+        Participations to count. All but the first summary have players of at least :data:`EXPERIENCED` rounds only.
+    """
+    counts = counts & np.isfinite(some.surprise)
+    experienced = counts & (some.rounds_before >= EXPERIENCED)
+    yield "rounds", _grouped(some, counts, np.searchsorted(_ROUNDS, some.rounds_before, side="right") - 1, _counts())
+    dated = experienced & np.isfinite(some.days)
+    if np.ptp(some.days[dated]) > 0.0 if dated.any() else False:
+        yield "days", _grouped(some, dated, _at(_DAYS, some.days), _ranges(_DAYS, "< 2", "365+"))
+    labels = _labels(classes)
+    class_of = np.array([labels.index(name) if name in labels else labels.index("other") for name in classes])
+    yield "class", _grouped(some, experienced, class_of[some.contest], labels)
+    if experienced.any():
+        edges = np.quantile(some.level[experienced], np.linspace(0.0, 1.0, _LEVELS + 1)[1:-1])
+        names = [f"tenth {i + 1}, to {edge:.0f}" for i, edge in enumerate(edges)] + [f"tenth {_LEVELS}"]
+        yield "level", _grouped(some, experienced, np.searchsorted(edges, some.level, side="left"), names)
+    known = experienced & np.isfinite(some.last)
+    names = ["< −2", *(f"{a:g} to {b:g}".replace("-", "−") for a, b in pairwise(_LAST)), "2+"]
+    yield "last", _grouped(some, known, np.searchsorted(_LAST, some.last, side="right"), names)
+
+
+def summarise(some: Surprises, counts: Mask, group: str) -> BinSummary:
+    """The summary of some participations."""
+    counts = counts & np.isfinite(some.surprise)
+    surprise, deviation = some.surprise[counts], some.deviation[counts]
+    n = len(surprise)
+    if n == 0:
+        return BinSummary(group, 0, *[float("nan")] * 5)
+    mean, spread = float(surprise.mean()), float(surprise.std())
+    pairs = np.isfinite(some.last[counts])
+    one, other = (surprise / deviation)[pairs], some.last[counts][pairs]
+    related = len(one) > 2 and one.std() > 0.0 and other.std() > 0.0
+    correlation = float(np.corrcoef(one, other)[0, 1]) if related else float("nan")
+    return BinSummary(group, n, mean, spread / n**0.5, spread, float(np.sqrt(np.mean(deviation**2))), correlation)
+
+
+def _grouped(some: Surprises, counts: Mask, of_row: npt.NDArray[Any], labels: Sequence[str]) -> list[BinSummary]:
+    found = [summarise(some, counts & (of_row == at), label) for at, label in enumerate(labels)]
+    return [one for one in found if one.participations]
+
+
+def _row_before(player: Ints) -> Longs:
+    """The row of each player's round before, -1 for a first round."""
+    order = np.argsort(player, kind="stable")
+    again = player[order[1:]] == player[order[:-1]]
+    before = np.full(len(player), -1)
+    before[order[1:][again]] = order[:-1][again]
+    return before
+
+
+def _one_spelling(text: str) -> str:
+    return re.sub(r"[\s.]+", " ", text).strip().capitalize().replace("division", "div").replace("Division", "Div")
+
+
+def _labels(classes: Sequence[str]) -> list[str]:
+    """The classes with most contests, by name; "other" last."""
+    names, n = np.unique([name for name in classes if name != "other"], return_counts=True)
+    most = sorted(names[np.argsort(-n, kind="stable")][:_MOST_CLASSES].tolist())
+    return [*most, "other"]
+
+
+def _at(edges: Sequence[float], values: Floats) -> Longs:
+    return np.searchsorted(edges, np.where(np.isfinite(values), np.maximum(values, 0.0), 0.0), side="right") - 1
+
+
+def _ranges(edges: Sequence[float], first: str, last: str) -> list[str]:
+    return [first, *(f"{a:g}–{b:g}" for a, b in pairwise(edges[1:])), last]
+
+
+def _counts() -> list[str]:
+    names = [f"{a}" if b == a + 1 else f"{a}–{b - 1}" for a, b in pairwise(_ROUNDS)]
+    return [*names, f"{_ROUNDS[-1]}+"]

@@ -1,0 +1,134 @@
+"""What a model leaves on the table: surprises by rounds, days, contest class, level and last surprise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ranklake.rating_kernels import SYSTEMS
+
+from ...common.settings import build_params, find_system
+from ...common.text import slug as slug_of
+from ...evaluation.residuals import CLASSES, EXPERIENCED, BinSummary, breakdowns, contest_classes, summarise, surprises
+from ...plotting.figures import SERIES, legible, new_figure
+from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..data import History, rate_history
+from ..published import parse_contender
+
+__all__ = ["EXPERIMENT"]
+
+_COMPARED = ("elo-mmr", "elo-mms")
+_LEAST = 30  # participations of a point in a picture
+_AXES = {
+    "rounds": "rounds played before",
+    "days": "days since the last round",
+    "class": "contest class",
+    "level": "prior rating, tenths of participations",
+    "last": "last surprise, in predicted deviations",
+}
+
+
+def _run(context: ExperimentContext) -> Report:
+    parts: list[str | Table | Picture] = [
+        "A surprise is a performance minus the performance that the system expected. Where a system uses all "
+        "information, surprises have mean 0, the predicted spread, and no correlation with the player's last surprise; "
+        "anything else is left for a better model. Performances are the system's own; for systems without performances "
+        "(Elo, Glicko, TrueSkill, BAR) a place stands for its quantile of the field of prior laws. The first tenth of "
+        f"the contests is left out; except by rounds played, only players with at least {EXPERIENCED} rounds count. A "
+        "player's performance is measured against the field of the round, so the mean over all participations says "
+        "little; the differences between groups count.",
+        "The contest class is the first text in the contest's name that matches a regular expression (--class): for "
+        "Codeforces Div 1, Div 2, Educational, Global and so on; contests without a match are the class “other”.",
+    ]
+    for history in context.histories:
+        parts += _of_history(context, history)
+    return Report(parts)
+
+
+def _of_history(context: ExperimentContext, history: History) -> list[str | Table | Picture]:
+    classes = contest_classes(history.titles, context.classes or CLASSES)
+    rounds = history.rounds
+    tested = np.repeat(history.index >= history.n_contests // 10, np.diff(rounds.offsets))
+    overall: list[tuple[str, BinSummary]] = []
+    found: dict[str, dict[str, list[BinSummary]]] = {}
+    for one in context.systems or [parse_contender(name) for name in _COMPARED if name in SYSTEMS]:
+        context.on_step(f"{history.name}: {one.label}")
+        system = find_system(one.system)
+        params = build_params(system, one.settings)
+        outcome = rate_history(history, one.system, **one.settings).outcome
+        some = surprises(system, params, rounds, outcome)
+        overall.append((one.label, summarise(some, tested, "everyone")))
+        experienced = tested & (some.rounds_before >= EXPERIENCED)
+        overall.append((one.label, summarise(some, experienced, "experienced")))
+        for name, groups in breakdowns(some, classes, tested):
+            found.setdefault(name, {})[one.label] = groups
+    slug = slug_of(history.name)
+    parts: list[str | Table | Picture] = [_table(slug, f"{history.name}: all participations", "players", overall)]
+    for name, by_system in found.items():
+        caption = f"{history.name}: surprises by {_AXES[name]}"
+        rows = [(label, group) for label, groups in by_system.items() for group in groups]
+        parts.append(Picture.of(f"{slug}-{name}", caption, _figure(name, by_system)))
+        parts.append(_table(f"{slug}-{name}", caption, _AXES[name], rows))
+    return parts
+
+
+def _table(name: str, caption: str, heading: str, rows: list[tuple[str, BinSummary]]) -> Table:
+    columns: dict[str, list[Any]] = {
+        "system": [label for label, _ in rows],
+        heading: [one.group for _, one in rows],
+        "participations": [one.participations for _, one in rows],
+        "mean surprise": [one.mean for _, one in rows],
+        "standard error": [one.error for _, one in rows],
+        "spread": [one.spread for _, one in rows],
+        "predicted spread": [one.predicted for _, one in rows],
+        "spread over predicted": [one.spread / one.predicted for _, one in rows],
+        "correlation with the last surprise": [one.correlation for _, one in rows],
+    }
+    return Table(name, caption, columns, {"spread over predicted": 3, "correlation with the last surprise": 3})
+
+
+def _figure(name: str, by_system: dict[str, list[BinSummary]]) -> Any:
+    """Mean, spread over predicted spread and correlation, a panel each; bars are two standard errors."""
+    figure, panels = new_figure(12.0, 3.6, columns=3)
+    groups: list[str] = []  # of all systems: levels are named by each system's own ratings
+    for summaries in by_system.values():
+        own = [one.group.partition(",")[0] for one in summaries]
+        groups += [group for group in own if group not in groups]
+    width = 0.16 * (len(by_system) - 1)
+    for (label, summaries), shift, colour in zip(
+        by_system.items(), np.linspace(-width, width, len(by_system)), SERIES, strict=False
+    ):
+        shown = [one for one in summaries if one.participations >= _LEAST]
+        x = np.array([groups.index(one.group.partition(",")[0]) for one in shown]) + shift
+        n = np.array([one.participations for one in shown], dtype=np.float64)
+        ratio = np.array([one.spread / one.predicted for one in shown])
+        values = (
+            (np.array([one.mean for one in shown]), np.array([2.0 * one.error for one in shown])),
+            (ratio, ratio * np.sqrt(2.0 / n)),
+            (np.array([one.correlation for one in shown]), 2.0 / np.sqrt(n)),
+        )
+        for panel, (value, error) in zip(panels, values, strict=True):
+            panel.errorbar(
+                x, value, error, fmt="o", markersize=4, linewidth=1.0, color=colour, label=legible(label), zorder=3
+            )
+    titles = ("mean surprise, rating points", "spread over predicted spread", "correlation with the last surprise")
+    for panel, title, neutral in zip(panels, titles, (0.0, 1.0, 0.0), strict=True):
+        panel.axhline(neutral, color="#999999", linewidth=0.8, linestyle=":")
+        panel.set_title(title)
+        panel.set_xticks(range(len(groups)), groups, rotation=40.0, ha="right")
+        panel.set_xlim(-0.6, len(groups) - 0.4)
+        panel.set_xlabel(_AXES[name])
+    panels[0].legend(loc="best")
+    return figure
+
+
+EXPERIMENT = Experiment(
+    "residuals",
+    "What a model leaves on the table",
+    "Surprises as in residual analysis of any forecast; performances as in Ebtekar and Liu (arXiv:2101.00400)",
+    _run,
+    data="instead",
+    least=20,
+    takes=("systems", "classes"),
+)
