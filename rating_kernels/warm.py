@@ -78,10 +78,13 @@ def _smooth() -> None:
 
 
 def _small(system: System) -> None:
-    """Rate a small synthetic round."""
+    """Rate a small synthetic round, unless every round of the system is large."""
+    n = min(_FEW, system.small)
+    if n == 0:
+        return
     params = system.params()
-    beliefs = system.newcomers(params, _FEW)
-    round, outcome = _round(np.arange(_FEW)), Outcome.empty(_FEW)
+    beliefs = system.newcomers(params, n)
+    round, outcome = _round(np.arange(n)), Outcome.empty(n)
     system.rate_small(params, beliefs, round, outcome)
     system.violations(round, outcome)
 
@@ -89,7 +92,7 @@ def _small(system: System) -> None:
 def _large(system: System) -> None:
     """Rate a large synthetic round, and copy beliefs from one store to another."""
     params = system.params()
-    n = 2 * system.small
+    n = 2 * max(system.small, _FEW)
     beliefs = system.newcomers(params, n)
     round, outcome = _round(np.arange(n)), Outcome.empty(n)
     prior = outcome.prior
@@ -115,7 +118,7 @@ def _spread_out(mu: Floats) -> Floats:
 def _round(player: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Rounds:
     """A round in which the last two participants tie."""
     n = len(player)
-    lo: Ints = np.minimum(np.arange(n), n - 2).astype(np.int32)
+    lo: Ints = np.minimum(np.arange(n), max(n - 2, 0)).astype(np.int32)
     hi = np.where(np.arange(n) < n - 2, np.arange(n), n - 1)
     return Rounds.from_columns([0, n], player, lo, hi, [86_400])
 
