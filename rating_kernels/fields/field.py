@@ -9,8 +9,8 @@ represents the sum to full precision (Ebtekar and Liu, arXiv:2101.00400, define 
 top ``S`` is small and every term of it positive; below ``middle`` the mirror sum ``M(p) = W - S(p)`` is tabulated
 instead, so that no digits cancel at either end.
 
-Rates may differ by any factor: terms are sorted into levels of a factor of four in rate, with panels of a width for
-each level. A term is evaluated on the panels near it and is constant beyond them. A round costs O(n) for any ratings.
+A term is evaluated on the panels near it (:mod:`.panels`) and is constant beyond them. A round costs O(n) for any
+ratings.
 """
 
 from __future__ import annotations
@@ -21,39 +21,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.beliefs import Map
-from ..core.jit import exact, inner_exact, inner_kernel, kernel
+from ..core.jit import exact, inner_exact, kernel
 from ..core.numerics import exp
 from ..core.standings import Floats, Longs
+from .blocks import block_starts
+from .panels import LEVEL_RATIO, NODES, Plan
 
-__all__ = [
-    "DIRECT",
-    "Plan",
-    "Table",
-    "accumulate",
-    "block_starts",
-    "check_width",
-    "direct_sum",
-    "direct_sums",
-    "extremes",
-    "finish",
-    "plan",
-    "plan_panels",
-    "read_table",
-    "table_start",
-    "table_sum",
-    "tabulate",
-]
+__all__ = ["NEAR", "Table", "accumulate", "finish", "read_table", "table_start", "table_sum", "tabulate"]
 
-NODES = 32  # of a panel
-DIRECT = 96  # terms up to which summing them one by one is faster than a table
-HALF_WIDTH = 0.9 * math.pi  # of a panel, over the level's largest rate: the series' error is below 1e-13
-LEVEL_RATIO = 4.0  # largest ratio of rates within one level
 NEAR = 45.0  # a term below e^-45 of its size is replaced by its limit
 GRID = 256  # cells of the table of first guesses
-PANELS = 1 << 18  # maximum on the narrowest level: 64 MB of partial sums a block
-PARTIAL = 1 << 22  # maximum number of panels of all blocks together: 1 GB
-RATES = 1e100  # maximum ratio of the largest rate to the smallest
-BLOCK, BLOCKS = 2048, 64  # minimum number of terms a partial sum; maximum number of partial sums a round
 
 _HALF = NODES // 2
 _ANGLES = (np.arange(NODES) + 0.5) * math.pi / NODES
@@ -62,58 +39,6 @@ _X_UPPER = _X[:_HALF].copy()
 _TO_SERIES = 2.0 / NODES * np.cos(np.outer(np.arange(NODES), _ANGLES))  # values at _X to Chebyshev coefficients
 _TO_SERIES[0] *= 0.5
 _CLAMP = 150.0  # a product of four denominators must not overflow: 4 * (150 + 2 pi) < 708
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The panels of one field, determined by the field's extremes.
-
-    Attributes
-    ----------
-    low, high : float
-        Bounds of all roots.
-    middle : float
-        Panels above it have ``S``, panels below it ``M``.
-    top_rate : float
-        The largest rate; level ``l`` has rates above ``top_rate / 4**(l + 1)``.
-    half_width : float64[levels]
-    first : int64[levels]
-        Panel ``i >= first`` of a level begins at ``middle + 2 i half_width``.
-    offset : int64[levels + 1]
-        The level's panels are rows ``offset[l]:offset[l + 1]`` of the table.
-    """
-
-    low: float
-    high: float
-    middle: float
-    top_rate: float
-    half_width: Floats
-    first: Longs
-    offset: Longs
-
-    @property
-    def grid(self) -> tuple[float, float, Floats, Longs, Longs]:
-        """Positions of the panels, in the order of the kernels' arguments."""
-        return self.middle, self.top_rate, self.half_width, self.first, self.offset
-
-    def partial_sums(self, blocks: int) -> tuple[Floats, Floats]:
-        """Zeros for each block's ``sums`` and ``far`` (:func:`accumulate`)."""
-        panels, levels = int(self.offset[-1]), len(self.first)
-        if panels * blocks > PARTIAL:
-            raise OverflowError("ratings in one round lie too far apart for their deviations")
-        return np.zeros((blocks, panels, 2, NODES // 2)), np.zeros((blocks, panels + levels, 2))
-
-
-def plan_panels(low: float, high: float, middle: float, top_rate: float, bottom_rate: float) -> Plan:
-    """Panels for rates in [``bottom_rate``, ``top_rate``] that cover [``low``, ``high``].
-
-    Raises
-    ------
-    OverflowError
-        More than :data:`PANELS` panels are required, or an argument is NaN.
-    """
-    _check_width(low, high, top_rate, bottom_rate)
-    return Plan(low, high, middle, top_rate, *plan(low, high, middle, top_rate, bottom_rate))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,37 +74,6 @@ def tabulate(mu: Floats, rate: Floats, weight: Floats, plan: Plan, map: Map) -> 
 
     map(build, len(starts) - 1, sums, far)
     return Table(plan, *finish(sums, far, plan.low, plan.high, *plan.grid))
-
-
-def block_starts(n: int) -> Longs:
-    """First term of each fixed block of ``n`` terms, then ``n``: bits do not depend on the number of workers."""
-    size = max(BLOCK, -(-n // BLOCKS))
-    return np.append(np.arange(0, n, size), n)
-
-
-def _check_width(low: float, high: float, top_rate: float, bottom_rate: float) -> None:
-    """Raise ``OverflowError`` if a table needs more than :data:`PANELS` panels; negated, so that NaN is rejected."""
-    if not ((high - low) * top_rate <= 2.0 * HALF_WIDTH * PANELS and top_rate <= RATES * bottom_rate):
-        raise OverflowError("ratings in one round lie too far apart for their deviations")
-
-
-check_width = inner_exact(_check_width)  # for kernels
-
-
-@exact
-def plan(low, high, middle, top_rate, bottom_rate):
-    """``half_width``, ``first`` and ``offset`` of :func:`plan_panels`, for kernels."""
-    levels = math.floor(math.log(top_rate / bottom_rate) / math.log(LEVEL_RATIO)) + 1
-    half_width = np.empty(levels)
-    first = np.empty(levels, dtype=np.int64)
-    offset = np.zeros(levels + 1, dtype=np.int64)
-    for level in range(levels):
-        half_width[level] = HALF_WIDTH / top_rate * LEVEL_RATIO**level
-        first[level] = min(math.floor((low - middle) / (2 * half_width[level])), 0)
-        last = max(math.floor((high - middle) / (2 * half_width[level])), 0)
-        count = last - first[level] + 1
-        offset[level + 1] = offset[level] + count + count % 2  # panels are built in pairs
-    return half_width, first, offset
 
 
 @kernel
@@ -347,47 +241,6 @@ def table_start(target, low, high, guesses):
     return left + t * cell + t * (1 - t) * ((1 - t) * bend_a + t * bend_b)
 
 
-@inner_kernel
-def direct_sum(p, side, mu, rate, weight, start, stop):
-    """``S(p)`` (``side`` +1) or ``M(p)`` (-1) of terms ``start`` to ``stop - 1``, for fields too small to tabulate.
-
-    Returns
-    -------
-    whole, rest, slope
-        The sum in two parts, the limits of all terms and the deviations from them: in a gap of the field the limits may
-        cancel against other weights, and the rest is decisive.
-    """
-    whole = 0.0
-    rest = 0.0
-    slope = 0.0
-    for j in range(start, stop):
-        z = side * (p - mu[j]) * rate[j]
-        e = exp(-abs(z))
-        near = weight[j] / (1.0 + e)
-        far = near * e
-        counts = 1.0 if z < 0.0 else 0.0
-        whole += weight[j] * counts
-        rest += far * (1.0 - 2.0 * counts)
-        slope += rate[j] * far / (1.0 + e)
-    return whole, rest, -side * slope
-
-
-@exact
-def extremes(mu, rate, weight, reach_up=0.0, reach_down=0.0):
-    """Arguments of :func:`plan_panels` for a field: low, high, middle, top_rate, bottom_rate.
-
-    The table covers the lowest to the highest ``mu``, extended by ``reach_down`` and ``reach_up`` scales (1 / rate).
-    """
-    low, high, top_rate, bottom_rate = math.inf, -math.inf, rate[0], rate[0]
-    total, moment = 0.0, 0.0
-    for i in range(len(mu)):
-        low, high = min(low, mu[i] - reach_down / rate[i]), max(high, mu[i] + reach_up / rate[i])
-        top_rate, bottom_rate = max(top_rate, rate[i]), min(bottom_rate, rate[i])
-        total += weight[i]
-        moment += weight[i] * (mu[i] - mu[0])
-    return low, high, min(max(mu[0] + moment / total, low), high), top_rate, bottom_rate
-
-
 @exact
 def read_table(
     start, stop, at, total, low, high, middle, top_rate, half_width, first, offset, series, guesses,
@@ -400,26 +253,3 @@ def read_table(
         above[i] = value if side > 0.0 else total - value
         below[i] = total - value if side > 0.0 else value
         slope[i] = side * rise
-
-
-@inner_kernel
-def _direct_sums(p, mu, rate, weight):
-    above = 0.0
-    below = 0.0
-    slope = 0.0
-    for j in range(len(mu)):
-        z = (p - mu[j]) * rate[j]
-        e = exp(-abs(z))
-        near = weight[j] / (1.0 + e)
-        far = near * e
-        above += far if z >= 0.0 else near
-        below += near if z >= 0.0 else far
-        slope -= rate[j] * near * e / (1.0 + e)
-    return above, below, slope
-
-
-@exact
-def direct_sums(start, stop, at, mu, rate, weight, above, below, slope):
-    """The result of :func:`read_table`, term by term."""
-    for i in range(start, stop):
-        above[i], below[i], slope[i] = _direct_sums(at[i], mu, rate, weight)

@@ -15,18 +15,10 @@ import numpy.typing as npt
 
 from ..core.beliefs import Map, serial_map
 from ..core.standings import Floats, Longs
-from .field import (
-    BLOCK,
-    DIRECT,
-    HALF_WIDTH,
-    LEVEL_RATIO,
-    NEAR,
-    direct_sums,
-    extremes,
-    plan_panels,
-    read_table,
-    tabulate,
-)
+from .blocks import BLOCK
+from .direct import DIRECT, direct_sums
+from .field import NEAR, read_table, tabulate
+from .panels import HALF_WIDTH, LEVEL_RATIO, extremes, plan_panels
 
 __all__ = ["field_sums", "is_scattered", "scattered_sums"]
 

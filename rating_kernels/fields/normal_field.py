@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.jit import kernel
 from ..core.numerics import exp, upper_hazard
-from .field import LEVEL_RATIO, NODES
+from .panels import LEVEL_RATIO, NODES
 
 __all__ = ["FINER", "accumulate_normal"]
 

@@ -22,8 +22,9 @@ import numpy as np
 from ..core.beliefs import serial_map
 from ..core.standings import Floats, Longs
 from ..core.system import Map
-from .field import BLOCK
-from .pair_table import REACH, SPACING, Nodes, add_limits, add_table
+from .blocks import BLOCK
+from .pair_nodes import Nodes
+from .pair_table import REACH, SPACING, add_limits, add_table
 from .pair_terms import KINDS, LOGISTIC, add_near, direct_sums
 
 __all__ = ["KINDS", "direct_sums", "pair_sums"]

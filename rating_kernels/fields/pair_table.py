@@ -2,100 +2,35 @@
 
 A term (:mod:`.pair_terms`) is analytic in mu_i as far as a few sqrt(v) from the real line, and in ln v as far as about
 pi. So the table is a grid of ratings, spaced by a fraction of the smallest sqrt(v), times Chebyshev nodes in the
-logarithm of the variance. Each player is distributed over the surrounding nodes. The sums of all nodes over all nodes
-are a convolution along the ratings, computed by Fourier transform. Each player's sum is interpolated from the nodes.
-
-Players of variance below a ``cut`` are *sharp*. A table has all pairs with at least one player that is not sharp: for
-these v >= cut. As functions of a sharp player's variance, terms are singular no nearer than -cut, otherwise no nearer
-than -(the smallest variance). Therefore both kinds of players have separate nodes.
+logarithm of the variance (:mod:`.pair_nodes`). Each player is distributed over the surrounding nodes. The sums of all
+nodes over all nodes are a convolution along the ratings, computed by Fourier transform. Each player's sum is
+interpolated from the nodes.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..core.jit import exact, inner_exact, kernel
 from ..core.standings import Floats, Longs
 from ..core.system import Map
-from .field import block_starts
+from .blocks import block_starts
+from .pair_nodes import Nodes, degrees
 from .pair_terms import LOGISTIC, NORMAL, limit, term
 
-__all__ = ["REACH", "SPACING", "Nodes", "add_limits", "add_table"]
+__all__ = ["REACH", "SPACING", "add_limits", "add_table"]
 
 REACH = (8.0, 32.0, 32.0, 32.0)  # sqrt(v) beyond which a kind's terms are at their limit up to 1e-14 of their size
 
 ORDER = 14  # grid points over which a rating is distributed
 SPACING = 0.17  # of the grid, in smallest sqrt(v): the interpolation error is below 1e-11 of a term
-_STRIP = (1.8, 3.1, 3.1, 3.1)  # of ln v, where terms are bounded: about pi/2 for Phi, else up to the poles
-_POWER = (0.0, 0.5, 1.0, 1.5)  # terms are at most v^-power
-_DIGITS = 24.0  # e^-24 of a term is the remainder of series in the variance
 _CHUNK = 1 << 15  # numbers transformed at a time: they fit into the cache
 _PARTS = 1 << 21  # maximum number of values in the partial sums of all blocks
 
 _OTHERS = [math.factorial(a) * math.factorial(ORDER - 1 - a) * (-1.0) ** (ORDER - 1 - a) for a in range(ORDER)]
 _INVERSE = 1.0 / np.array(_OTHERS)  # inverse products of a grid point's distances to the others
-
-
-@dataclass(frozen=True, slots=True)
-class Nodes:
-    """Nodes in the variance, Chebyshev's in u = ln(variance + shift): first the regular players', then the sharp ones'.
-
-    Attributes
-    ----------
-    cut : float
-        Players with smaller variances are sharp.
-    shift, middle, inverse_half : float64[2]
-        For both kinds of players: u spans middle +- half; inverse_half is 0 if all variances are equal.
-    offset : int64[3]
-        Nodes ``offset[0]:offset[1]`` are those of the regular, ``offset[1]:offset[2]`` those of the sharp.
-    cosines : float64[nodes, nodes]
-        Chebyshev coefficients of each node's cardinal function.
-    variance : float64[nodes]
-    """
-
-    cut: float
-    shift: Floats
-    middle: Floats
-    inverse_half: Floats
-    offset: Longs
-    cosines: Floats
-    variance: Floats
-
-    @classmethod
-    def between(cls, codes: Longs, least: float, cut: float, most: float) -> Nodes:
-        """Nodes for terms ``codes`` of players of variances in [``least``, ``most``]; ``cut`` >= ``least``."""
-        shift = np.array([least, cut])
-        bottom, top = np.log(np.array([cut, least]) + shift), np.log(np.array([most, cut]) + shift)
-        middle, half = 0.5 * (bottom + top), 0.5 * (top - bottom)
-        length = [_series_length(codes, h) for h in half.tolist()]
-        if cut == least:
-            length[1] = 0  # there are no sharp players
-        offset = np.array([0, length[0], sum(length)])
-        cosines, variance = np.zeros((offset[2], offset[2])), np.empty(offset[2])
-        for band in range(2):
-            own = slice(offset[band], offset[band + 1])
-            angle = (np.arange(length[band]) + 0.5) * (math.pi / max(length[band], 1))
-            cosines[own, own] = np.cos(np.outer(angle, np.arange(length[band]))) * (2.0 / max(length[band], 1))
-            cosines[own, own][:, :1] *= 0.5
-            variance[own] = np.exp(middle[band] + half[band] * np.cos(angle)) - shift[band]
-        inverse_half = np.divide(1.0, half, out=np.zeros(2), where=half > 0.0)
-        return cls(cut, shift, middle, inverse_half, offset, cosines, variance)
-
-    @property
-    def bands(self) -> tuple[float, Floats, Floats, Floats, Longs]:
-        """The two bands of variances, in the order of the kernels' arguments."""
-        return self.cut, self.shift, self.middle, self.inverse_half, self.offset
-
-
-def _series_length(codes: Longs, half: float) -> int:
-    """Number of terms of a series on an interval of this half-width; for large v sums are smaller by v^-power."""
-    if half == 0.0:
-        return 1
-    digits = [_DIGITS + 2.0 * _POWER[code] * half for code in codes]
-    return max(math.ceil(d / math.asinh(_STRIP[code] / half)) + 1 for d, code in zip(digits, codes, strict=True))
 
 
 def add_table(
@@ -187,7 +122,7 @@ def add_limits(code, starts, near, variance, weight, cut, shift, middle, inverse
             for m in range(nodes):
                 series[m] += cosines[b, m] * run[b]
         for i in range(starts[s], starts[s + 1]):
-            _degrees(variance[i], cut, shift, middle, inverse_half, offset, degree)
+            degrees(variance[i], cut, shift, middle, inverse_half, offset, degree)
             for m in range(nodes):
                 sums[i] += series[m] * degree[m]
 
@@ -206,21 +141,6 @@ def _shares(x, share):
         product *= x - a
 
 
-@inner_exact
-def _degrees(variance, cut, shift, middle, inverse_half, offset, degree):
-    """Chebyshev's polynomials in a player's variance at the player's nodes; 0 at the others."""
-    band = 0 if variance >= cut else 1
-    first, last = offset[band], offset[band + 1]
-    u = (math.log(variance + shift[band]) - middle[band]) * inverse_half[band] if last - first > 1 else 0.0
-    last_but_one, now = u, 1.0
-    for m in range(len(degree)):
-        if first <= m < last:
-            degree[m] = now
-            last_but_one, now = now, 2.0 * u * now - last_but_one
-        else:
-            degree[m] = 0.0
-
-
 @exact
 def _spread(start, stop, mu, variance, weight, low, step, cut, shift, middle, inverse_half, offset, grid):
     """Distribute players ``start`` to ``stop - 1`` over grid points by cardinal functions, over moments of variance."""
@@ -230,7 +150,7 @@ def _spread(start, stop, mu, variance, weight, low, step, cut, shift, middle, in
         x = (mu[j] - low) / step
         left = math.floor(x)
         _shares(x - left, share)
-        _degrees(variance[j], cut, shift, middle, inverse_half, offset, degree)
+        degrees(variance[j], cut, shift, middle, inverse_half, offset, degree)
         for a in range(ORDER):
             s = weight[j] * share[a]
             for m in range(nodes):
@@ -246,7 +166,7 @@ def _read(start, stop, mu, variance, low, step, cut, shift, middle, inverse_half
         x = (mu[i] - low) / step
         left = math.floor(x)
         _shares(x - left, share)
-        _degrees(variance[i], cut, shift, middle, inverse_half, offset, degree)
+        degrees(variance[i], cut, shift, middle, inverse_half, offset, degree)
         for row in range(len(tables)):
             total = 0.0
             for a in range(ORDER):

@@ -16,7 +16,7 @@ from ..core.beliefs import serial_map
 from ..core.jit import exact, kernel
 from ..core.standings import Floats, Longs
 from ..core.system import Map
-from .field import BLOCK, block_starts
+from .blocks import BLOCK, block_starts
 
 __all__ = ["direct_worse_sums", "worse_sums"]
 

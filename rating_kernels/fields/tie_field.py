@@ -11,8 +11,11 @@ import numpy as np
 from ..core.beliefs import Map
 from ..core.jit import exact, inner_exact
 from ..core.standings import Floats, Longs
-from .field import BLOCK, DIRECT, NODES, accumulate, check_width, direct_sums, extremes, finish, plan, read_table
+from .blocks import BLOCK
+from .direct import DIRECT, direct_sums
+from .field import accumulate, finish, read_table
 from .field_sums import field_sums
+from .panels import NODES, check_width, extremes, plan
 
 __all__ = ["sum_ties", "tied_sums"]
 

@@ -30,7 +30,8 @@ from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.numerics import C3, exp
 from ..core.standings import Floats, Ints
 from ..core.system import ConvergenceError, Map
-from ..fields.field import HALF_WIDTH, plan_panels, table_start, table_sum, tabulate
+from ..fields.field import table_start, table_sum, tabulate
+from ..fields.panels import HALF_WIDTH, plan_panels
 from .performance import TOLERANCE
 
 __all__ = ["HIGHEST_NEED", "TIE_SHARE", "needed_ratings", "read_rows", "solve_directly", "write_rows"]

@@ -19,7 +19,8 @@ import numpy as np
 
 from ..core.jit import exact, inner_kernel
 from ..core.numerics import exp
-from ..fields.field import direct_sum, table_start, table_sum
+from ..fields.direct import direct_sum
+from ..fields.field import table_start, table_sum
 
 __all__ = ["TOLERANCE", "bracket", "group_starts", "solve_groups", "weigh_groups"]
 

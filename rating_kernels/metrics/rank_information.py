@@ -26,19 +26,9 @@ from ..core.jit import exact, inner_exact
 from ..core.numerics import C3
 from ..core.standings import Floats
 from ..core.system import PerformanceLaw
-from ..fields.field import (
-    HALF_WIDTH,
-    NODES,
-    PANELS,
-    RATES,
-    accumulate,
-    extremes,
-    finish,
-    plan,
-    table_start,
-    table_sum,
-)  # fmt: skip
+from ..fields.field import accumulate, finish, table_start, table_sum
 from ..fields.normal_field import FINER, accumulate_normal
+from ..fields.panels import HALF_WIDTH, NODES, PANELS, RATES, extremes, plan
 from ..inference.performance import TOLERANCE
 from .metrics import Kept
 

@@ -1,7 +1,7 @@
 """Performances of many rounds against the beliefs of their participants, and the filter that starts a smoothing.
 
 A performance is the zero of the field's sum (:mod:`..inference.performance`); participant j performs logistically
-around m_j with variance v_j + beta^2 / w. Rounds of up to :data:`..fields.field.DIRECT` participants are summed term by
+around m_j with variance v_j + beta^2 / w. Rounds of up to ``DIRECT`` participants are summed term by
 term, larger ones through the table. Means are relative to the mean skill of newcomers.
 """
 
@@ -14,7 +14,9 @@ import numpy as np
 from ..core.beliefs import NEVER
 from ..core.jit import exact
 from ..core.numerics import C3
-from ..fields.field import DIRECT, NODES, accumulate, check_width, finish, plan
+from ..fields.direct import DIRECT
+from ..fields.field import accumulate, finish
+from ..fields.panels import NODES, check_width, plan
 from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
 from .recursion import include, step
 

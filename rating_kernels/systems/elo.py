@@ -24,7 +24,7 @@ from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import exp
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
-from ..fields.field import direct_sums
+from ..fields.direct import direct_sums
 from ..fields.field_sums import field_sums
 from ..fields.pair_field import KINDS, pair_sums
 from ..fields.pair_field import direct_sums as pair_sums_direct

@@ -21,7 +21,9 @@ from ..core.limits import non_negative, whole
 from ..core.numerics import C3
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
-from ..fields.field import DIRECT, NODES, Plan, Table, accumulate, check_width, finish, plan, plan_panels, tabulate
+from ..fields.direct import DIRECT
+from ..fields.field import Table, accumulate, finish, tabulate
+from ..fields.panels import NODES, Plan, check_width, plan, plan_panels
 from ..inference.factors import absorb_rows, diffuse_rows
 from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
 from ..inference.win_probability import logistic_win_probability

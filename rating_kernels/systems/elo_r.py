@@ -32,7 +32,8 @@ from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import C3
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
-from ..fields.field import Table, plan_panels, tabulate
+from ..fields.field import Table, tabulate
+from ..fields.panels import plan_panels
 from ..inference.noise import noise_rows
 from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
 from ..inference.queues import absorb_rows

@@ -29,7 +29,8 @@ from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, switch
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
-from ..fields.field import BLOCK, direct_sums
+from ..fields.blocks import BLOCK
+from ..fields.direct import direct_sums
 from ..fields.field_sums import field_sums
 from ..fields.tie_field import sum_ties, tied_sums
 from ..inference.performance import group_starts

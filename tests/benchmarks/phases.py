@@ -17,7 +17,7 @@ from timing import Options, Result
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.rating_kernels.fields import field
-from ranklake.rating_kernels.fields.field import LEVEL_RATIO, NODES
+from ranklake.rating_kernels.fields.panels import LEVEL_RATIO, NODES
 from ranklake.rating_kernels.systems import elo_mmr
 
 __all__ = ["profile"]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from ranklake.rating_kernels import Rounds
-from ranklake.rating_kernels.fields.field import NODES
+from ranklake.rating_kernels.fields.panels import NODES
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 

@@ -8,15 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels.fields.field import (
-    Plan,
-    accumulate,
-    block_starts,
-    finish,
-    plan_panels,
-    table_start,
-    table_sum,
-)
+from ranklake.rating_kernels.fields.blocks import block_starts
+from ranklake.rating_kernels.fields.field import accumulate, finish, table_start, table_sum
+from ranklake.rating_kernels.fields.panels import Plan, plan_panels
 from ranklake.rating_kernels.inference.performance import bracket, group_starts, weigh_groups
 
 __all__ = ["KINDS", "Places", "Table", "field", "groups", "plan_for", "slowly"]

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from helpers.fields import KINDS, Table, field, groups, plan_for, slowly
 
-from ranklake.rating_kernels.fields.field import BLOCK, BLOCKS, HALF_WIDTH, LEVEL_RATIO, block_starts, direct_sum
+from ranklake.rating_kernels.fields.blocks import BLOCK, BLOCKS, block_starts
+from ranklake.rating_kernels.fields.direct import direct_sum
+from ranklake.rating_kernels.fields.panels import HALF_WIDTH, LEVEL_RATIO
 from ranklake.rating_kernels.inference.performance import bracket
 
 # A 32-term series on a panel of half-width 0.9 pi / rate ends near 2.6^-32 = 5e-14 of the panel's largest value when

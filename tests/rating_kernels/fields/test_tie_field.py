@@ -10,7 +10,8 @@ from helpers.histories import same_bits
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.rating_kernels.fields.field import BLOCK, DIRECT
+from ranklake.rating_kernels.fields.blocks import BLOCK
+from ranklake.rating_kernels.fields.direct import DIRECT
 from ranklake.rating_kernels.fields.tie_field import tied_sums
 
 SIZES = [1, 1, 5, DIRECT, 1, DIRECT + 1, 700, BLOCK + 100, 2, BLOCK]

@@ -19,7 +19,8 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloSRM, Outcome, Rounds
-from ranklake.rating_kernels.fields.field import BLOCK, DIRECT
+from ranklake.rating_kernels.fields.blocks import BLOCK
+from ranklake.rating_kernels.fields.direct import DIRECT
 from ranklake.rating_kernels.systems.elo_srm import SMALL, Surprises, newcomer
 
 SYSTEM = SYSTEMS["elo-srm"]
