@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -14,12 +13,14 @@ from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transactio
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from ranklake.storage import DamagedError, Lake, LakeError
-from ranklake.storage.lake.errors import NoSpaceError, UnreachableError
+from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.lake.space import HOW_TO_FREE_SPACE, free_space, is_full, no_space_to_merge, text_means_full
 from ranklake.storage.leases.fence import Writer
 from ranklake.storage.leases.lease import Lease
 from ranklake.storage.leases.reserve import affordable
+
+from .delta_errors import check_store, describe
 
 __all__ = ["PublishedTable", "check_lake"]
 
@@ -28,11 +29,6 @@ _KEPT_HOURS = 7 * 24  # retention of older versions
 _UNCHANGED = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})  # operations that do not change the rows
 _ROW_GROUP = 1 << 17  # rows: bounds the memory of a writer, and lets readers skip rounds
 _DISTINCT = ("player", "handle", "lo", "hi", "place")  # and all doubles: for these, dictionaries make files larger
-_COLOUR = re.compile("\x1b\\[[0-9;]*m")
-# Texts of the library's errors for store faults; unreadable files raise the same class.
-_STORE_FAULT = re.compile(
-    r"\bGeneric (?!LocalFileSystem)\w+ error\b|\blacked (valid authentication|the necessary priv)"
-)
 _RETRY_SECONDS = 60  # limit of one request to a store; the default of the library is 180
 _REFUSED = set("#?%[]^|\\") | {chr(code) for code in range(32)}  # the library fails or loses files below such names
 
@@ -231,18 +227,6 @@ class PublishedTable:
                     f"{path} " + ("is missing" if stored is None else f"has {stored} bytes, not {size}")
                 )
 
-    def _refuse_store_fault(self, error: Exception) -> None:
-        """Raise ``UnreachableError`` for an error of the store, not of a file."""
-        causes = _causes(error)
-        if not _STORE_FAULT.search(causes[0]):
-            return
-        reason = ": ".join(dict.fromkeys([causes[0], causes[-1]]))[:300]
-        raise UnreachableError(
-            f"{self._folder}: the store does not work: {reason}; the table is probably not damaged: "
-            "correct the connection, the endpoint or the credentials, and run again",
-            path=self._folder,
-        ) from error
-
     def _live(self) -> dict[str, int]:
         """The files of the newest version: paths below the folder of the table, and sizes in bytes."""
         assert self._table is not None
@@ -267,8 +251,8 @@ class PublishedTable:
         try:
             yield
         except (DeltaError, pa.ArrowException, OSError, ValueError, KeyError) as error:
-            self._refuse_store_fault(error)
-            raise self._damaged(_reason(error)) from error
+            check_store(error, self._folder)
+            raise self._damaged(describe(error)) from error
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -276,7 +260,7 @@ class PublishedTable:
         try:
             yield
         except (DeltaError, pa.ArrowException, OSError, ValueError) as error:
-            self._refuse_store_fault(error)
+            check_store(error, self._folder)
             if self._lease is not None and isinstance(error, CommitFailedError):
                 self._lease.check()  # raises if the lease is lost; the message names the new holder
             if self._lake.local and (is_full(error) or text_means_full(str(error))):
@@ -284,7 +268,7 @@ class PublishedTable:
                 free = f"No space left on device ({free_space(self._lake.uri(''))}); {HOW_TO_FREE_SPACE}"
                 raise NoSpaceError(f"{self._folder}: cannot write: {free}", path=self._folder) from error
             remedy = "correct the cause and publish again, or delete the folder first"
-            raise LakeError(f"{self._folder}: cannot write: {_reason(error)}; {remedy}", path=self._folder) from error
+            raise LakeError(f"{self._folder}: cannot write: {describe(error)}; {remedy}", path=self._folder) from error
 
 
 def _state_of(table: DeltaTable) -> dict[str, Any] | None:
@@ -309,13 +293,3 @@ def _options(lake: Lake, uri: str) -> dict[str, str]:
     if not uri.startswith("s3://") or not endpoint:
         return options
     return options | {"endpoint_url": endpoint, "allow_http": str(endpoint.startswith("http://")).lower()}
-
-
-def _reason(error: Exception) -> str:
-    """The message of the library in one line: its first line and the causes below."""
-    return ": ".join(_causes(error))
-
-
-def _causes(error: Exception) -> list[str]:
-    first, *more = _COLOUR.sub("", str(error)).strip().splitlines() or [type(error).__name__]
-    return [first, *(line.strip("↳ ") for line in more if line.lstrip().startswith("↳"))]
