@@ -35,7 +35,7 @@ class SmoothingManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FOR
     Attributes
     ----------
     digest : str
-        Of the rounds and the hyperparameters that it was made of, hex.
+        Digest of the rounds and the hyperparameters of the table, hex.
     n_rounds : int
         Rounds of the run, skipped ones included.
     params : dict
@@ -94,10 +94,10 @@ class StoredSmoothing:
         path = f"{self.folder}/{manifest.file}"
         data = self.lake.read_bytes(path)
         if digest_of(data) != manifest.file_digest:
-            raise damaged(path, "is not what its manifest says")
+            raise damaged(path, "does not match its manifest")
         table = parquet.decode(data, kind, path)
         if table.num_rows != manifest.n_rows:
-            raise damaged(path, f"has {table.num_rows} rows, its manifest says {manifest.n_rows}")
+            raise damaged(path, f"has {table.num_rows} rows, its manifest records {manifest.n_rows}")
         return table
 
     def commit(
@@ -131,7 +131,7 @@ class StoredSmoothing:
             lease.delete(f"{self.folder}/{name}")
 
     def problems(self) -> Iterator[str]:
-        """What is damaged, a line each with the file and its remedy."""
+        """The faults, a line each with the file and its remedy."""
         for kind in KINDS:
             try:
                 manifest = self.manifest(kind)
