@@ -19,16 +19,20 @@ include_patterns = ["docs/**", "deploy/*.md", "CONTRIBUTING.md", "SECURITY.md"]
 exclude_patterns = ["docs/_*", ".*", "build", "dist", "flows", "rating_kernels", "storage", "ranklake*", "tests"]
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "click_help",
     "mathml",
     "hyperparameters",
 ]
-source_suffix = {".md": "markdown"}
+source_suffix = {".md": "myst-nb"}
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 4
+nb_execution_mode = "force"  # only pages with a kernel in their header: docs/notebooks
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_merge_streams = True
 html_math_renderer = "mathml"
 
 autodoc_member_order = "groupwise"

@@ -56,7 +56,8 @@ def search(
     trials
         Number of trials; None for all points of a grid.
     metric, filter
-        What is to be best: ``pair_inversion`` or ``rank_deviation``, among ``everyone``, ``experienced`` or ``top100``.
+        What is to be best: ``pair_inversion``, ``rank_deviation`` or ``rank_information``, among ``everyone``,
+        ``experienced`` or ``top100``.
     train_share
         Share of the contests to tune on.
     best
@@ -67,7 +68,7 @@ def search(
     Returns
     -------
     pd.DataFrame
-        One row a trial, best first: a column for each hyperparameter, ``train_`` and ``test_`` columns of both metrics
+        One row a trial, best first: a column for each hyperparameter, ``train_`` and ``test_`` columns of the metrics
         (NaN without a test), ``error`` (empty, or why the trial has no score). ``attrs["best"]`` has the
         hyperparameters of the best one, for ``Ratings.rate(results, system, **best)``.
 
@@ -104,9 +105,9 @@ def search(
         raise ValueError(f"no trial has a score: {done[0].error or 'no player of the filter is in a training contest'}")
     sign = -1.0 if is_better(metric, 1.0, 0.0) else 1.0
     ranked = sorted(scored, key=lambda trial: sign * trial.scores[metric])
-    tests = {id(trial): _test(history, n_train, system, trial, filter) for trial in ranked[:best]}
+    tests = {id(trial): _test(history, n_train, system, trial, filter, metric) for trial in ranked[:best]}
     rest = [trial for trial in done if trial not in scored]
-    frame = pd.DataFrame([_row(rating_system, trial, tests.get(id(trial), {})) for trial in [*ranked, *rest]])
+    frame = pd.DataFrame([_row(rating_system, trial, tests.get(id(trial), {}), metric) for trial in [*ranked, *rest]])
     frame.attrs["best"] = _values(rating_system, ranked[0])
     return frame
 
@@ -119,9 +120,9 @@ def _spelled(space: Mapping[str, Sequence[Any] | str]) -> list[str]:
     ]
 
 
-def _test(history: History, first_round: int, system: str, trial: Trial, filter: str) -> dict[str, float]:
+def _test(history: History, first_round: int, system: str, trial: Trial, filter: str, metric: str) -> dict[str, float]:
     try:
-        return held_out_scores(history, first_round, system, trial.settings, Serial(), filter)
+        return held_out_scores(history, first_round, system, trial.settings, Serial(), filter, metric)
     except (ArithmeticError, ValueError):  # the ratings diverged after the training rounds
         return {}
 
@@ -132,7 +133,8 @@ def _values(system: Any, trial: Trial) -> dict[str, Any]:
     return {name: getattr(params, name) for name in trial.settings}
 
 
-def _row(system: Any, trial: Trial, test: Mapping[str, float]) -> dict[str, Any]:
+def _row(system: Any, trial: Trial, test: Mapping[str, float], metric: str) -> dict[str, Any]:
     values = _values(system, trial) if not trial.error else dict(trial.settings)
-    scores = {f"train_{name}": trial.scores.get(name, np.nan) for name in METRICS}
-    return values | scores | {f"test_{name}": test.get(name, np.nan) for name in METRICS} | {"error": trial.error}
+    names = dict.fromkeys(("pair_inversion", "rank_deviation", metric))
+    scores = {f"train_{name}": trial.scores.get(name, np.nan) for name in names}
+    return values | scores | {f"test_{name}": test.get(name, np.nan) for name in names} | {"error": trial.error}

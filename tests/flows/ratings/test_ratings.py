@@ -187,7 +187,7 @@ def test_compare__scores_the_rounds_that_all_rated(ratings: Ratings) -> None:
     common = elo.history["round_index"].isin(ratings.history["round_index"])
     assert not common.all()
     expected = evaluate_history(elo.history[common]).loc["everyone"]
-    assert table.loc["elo"].tolist() == expected.tolist()
+    assert np.array_equal(table.loc["elo"], expected, equal_nan=True)
     with pytest.raises(ValueError, match="different names"):
         compare([elo, elo])
     with pytest.raises(ValueError, match="not ratings of the same contests: round 0 is another contest"):
