@@ -95,10 +95,10 @@ class _FiniteType(_ParamType):
 class _TitlesType(_ParamType):
     """Titles by name or from a file."""
 
-    name = "titles"
+    name = "auto|codeforces|none|FILE"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        return "auto|codeforces|none|FILE"
+        return self.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TitlesChoice:
         from ...common.title_files import parse_titles

@@ -15,5 +15,5 @@ def test_span__is_a_number_and_a_unit(text: str, seconds: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "h", "0h", "1", "1.5h", "-1h", "1H", "1w", "1h ", "99999999s"])
 def test_span__of_any_other_form_is_refused(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="must be a span of time as 90s, 15m, 1h or 1d, got"):
+    with pytest.raises(click.BadParameter, match="must be a duration as 90s, 15m, 1h or 1d, got"):
         SPAN.convert(text, None, None)

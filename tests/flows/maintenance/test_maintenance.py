@@ -313,8 +313,8 @@ def test_delete__asks_for_confirmation_and_accepts_a_no(
     assert "nothing was deleted" in result.err
     monkeypatch.setattr("click.confirm", lambda *_, **__: False)
     assert invoke("delete", "--run", "run", "--lake", lake).code == 1
-    assert "name a run or data set with --run or --dataset" in invoke.refuses("delete", "--lake", lake, code=2)
-    assert "goes with --dataset" in invoke.refuses("delete", "--run", "run", "--with-runs", "--lake", lake, code=2)
+    assert "give --run or --dataset" in invoke.refuses("delete", "--lake", lake, code=2)
+    assert "needs --dataset" in invoke.refuses("delete", "--run", "run", "--with-runs", "--lake", lake, code=2)
     assert "no run 'other'" in invoke.refuses("delete", "--run", "other", "--yes", "--lake", lake)
     assert stamps(lake) == held
 

@@ -1,4 +1,4 @@
-"""The first round that does not hold is described by what happened to its contest."""
+"""The description of the first invalid round names the change of its contest."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ranklake.flows.rating.chain import first_break
         (1, ["a", "b"], ["a", "b"], [], [], "contest b, changed"),
         (1, ["a", "b"], ["a", "b"], [], ["b"], "contest b, is excluded"),
         (1, ["a", "b"], ["a", "b"], ["b"], [], "contest b, is included again"),
-        (0, ["a", "b"], ["b"], [], [], "contest a, is no longer there"),
-        (1, ["a", "b"], ["a"], [], [], "contest b, is no longer there"),
-        (1, ["a", "b"], ["a", "c", "b"], [], [], "contest c, came in between"),
+        (0, ["a", "b"], ["b"], [], [], "contest a, was removed"),
+        (1, ["a", "b"], ["a"], [], [], "contest b, was removed"),
+        (1, ["a", "b"], ["a", "c", "b"], [], [], "contest c, was inserted"),
         (0, ["a", "b"], ["b", "a"], [], [], "contest b, was moved here"),
     ],
 )
