@@ -12,7 +12,17 @@ import pytest
 
 from ranklake.flows.execution.outcomes import RoundError
 from ranklake.rating_kernels import SYSTEMS, Elo, EloMMR, Rounds
-from ranklake.rating_kernels.core.limits import POINTS, TIME_SECONDS, WEIGHT, limits_of, positive
+from ranklake.rating_kernels.core.limits import (
+    POINTS,
+    TIME_SECONDS,
+    WEIGHT,
+    Limits,
+    choice,
+    limits_of,
+    positive,
+    switch,
+    whole,
+)
 from ranklake.rating_kernels.core.system import ConvergenceError
 
 
@@ -89,3 +99,18 @@ def test_convergence_error__survives_the_way_to_another_process() -> None:
     assert (str(error), error.row) == ("no rating found", 3)
     error = pickle.loads(pickle.dumps(RoundError("gets mu = inf", 3, 5, 17)))
     assert (error.rule, error.row, error.round, error.player) == ("gets mu = inf", 3, 5, 17)
+
+
+@pytest.mark.parametrize(
+    ("limits", "text", "rule"),
+    [
+        (choice("full", "split")["limits"], "full, split", "one of full, split"),
+        (switch()["limits"], "true, false", "true or false"),
+        (whole(2, 9, "factors")["limits"], "2 to 9", "a whole number within 2..9 factors"),
+        (Limits("number", "points", 0.0, 1.0), "> 0, < 1", "> 0 and < 1 points"),
+        (Limits("number", "", 0.0, 1.0, "both", infinite=True), "0 to 1, inf", "within 0..1 or inf"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.kind,
+)
+def test_limits__of_each_kind_are_described(limits: Limits, text: str, rule: str) -> None:
+    assert (limits.text, limits.rule) == (text, rule)
