@@ -195,6 +195,15 @@ def test_get__a_name_that_no_resolver_takes_is_an_error(hurried: None, url: str)
         client.get("")
 
 
+def test_get__an_invalid_address_is_refused_at_once(hurried: None) -> None:
+    with (
+        Client("site", "http://site.example", interval_seconds=0.0, clock=NoSleep()) as client,
+        pytest.raises(SourceError, match=r"no valid address") as caught,
+    ):
+        client.get("a\0b")
+    assert "attempt" not in str(caught.value)
+
+
 # ------------------------------------------------------------------------------------------------------------- sizes
 
 
