@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from against_peer import CODEFORCES, TENNIS, rate_all
-from history import TENNIS_COLUMNS, History, load
+from history import TENNIS_COLUMNS, History, load, rate_warm
 from timing import Options, Result, SkippedRow
 
 from ranklake.flows.engines.factory import open_engine
@@ -24,17 +24,21 @@ def smoothing(options: Options) -> Iterator[Result]:
     """All of Codeforces and of tennis, until convergence."""
     for name, columns in ((CODEFORCES, ()), (TENNIS, TENNIS_COLUMNS)):
         path = options.file(name)
-        rating, _ = rate_all(path, options.limit, columns)
+        rate_all(path, options.limit, columns)  # compiles
         history = load(path, options.limit, columns)
         _smooth(_informative(history, 3))  # compiles
+        rate = rate_warm(history)
+        began = time.process_time()
+        rate(None)
+        rating = time.process_time() - began
         history = _informative(history)
-        seconds, smoother = _smooth(history)
-        figures = {"sweeps": float(smoother.sweeps), "first": seconds[0], "rating": rating}
-        median = float(np.median(seconds[2:]))
-        figures["sweep_ratio"], figures["whole_ratio"] = median / rating, sum(seconds) / rating
-        what = f"{history}; {smoother.sweeps} sweeps: {figures['whole_ratio']:.1f} rating passes"
-        yield Result("smoothing", what, sum(seconds), figures=figures)
-        yield Result("smoothing", f"one sweep: {figures['sweep_ratio']:.2f} rating passes", median)
+        began = time.perf_counter()
+        seconds, smoother = _smooth(history, clock=time.process_time)
+        wall = time.perf_counter() - began
+        figures = {"sweeps": float(smoother.sweeps), "rating": rating}
+        figures |= {"sweep_ratio": float(np.median(seconds[2:])) / rating, "whole_ratio": sum(seconds) / rating}
+        passes = f"{figures['whole_ratio']:.1f} rating passes of processor time, a sweep {figures['sweep_ratio']:.2f}"
+        yield Result("smoothing", f"{history}; {smoother.sweeps} sweeps: {passes}", wall, figures=figures)
 
 
 def smoothing_duels(options: Options) -> Iterator[Result]:
@@ -61,9 +65,8 @@ def smoothing_duels(options: Options) -> Iterator[Result]:
     peer = Peer(games, times=days.tolist(), priors=players)
     peer.convergence(epsilon=0.5, iterations=PEER_SWEEPS, verbose=False)
     peer_seconds = time.perf_counter() - began
-    difference = _differences(history, ours, days, peer.learning_curves())
-    what = f"{history}; median difference of a smoothed mean {np.median(difference):.3f} of its deviation"
-    figures = {"median": float(np.median(difference)), "p95": float(np.quantile(difference, 0.95))}
+    figures = _agreement(history, ours, days, peer.learning_curves())
+    what = f"{history}; " + ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
     yield Result("smoothing-duels", what, sum(seconds), peer_seconds, figures=figures)
 
 
@@ -73,16 +76,21 @@ def _gaussian(mu: float, sigma: float) -> object:
     return Gaussian(mu, sigma)
 
 
-def _differences(history: History, ours: Smoothed, days: np.ndarray, curves: dict[str, list]) -> np.ndarray:
-    """|difference of smoothed means| over our deviation, at the last match of each player's day."""
-    theirs = {(name, when): belief.mu for name, curve in curves.items() for when, belief in curve}
-    at = np.repeat(days, np.diff(history.rounds.offsets))
-    last = {
-        (str(player), int(day)): row for row, (player, day) in enumerate(zip(history.rounds.player, at, strict=True))
+def _agreement(history: History, ours: Smoothed, days: np.ndarray, curves: dict[str, list]) -> dict[str, float]:
+    """Correlation of the smoothed means at the last match of each player's day, and ratios of spread and deviation."""
+    beliefs = {(name, when): belief for name, curve in curves.items() for when, belief in curve}
+    at = np.repeat(days, np.diff(history.rounds.offsets)).tolist()
+    last = {(str(player), day): row for row, (player, day) in enumerate(zip(history.rounds.player, at, strict=True))}
+    rows = np.array(list(last.values()))
+    mu = np.array([beliefs[key].mu for key in last])
+    sigma = np.array([beliefs[key].sigma for key in last])
+    one, other = (np.argsort(np.argsort(values)) for values in (ours.smooth_mu[rows], mu))
+    return {
+        "correlation": float(np.corrcoef(ours.smooth_mu[rows], mu)[0, 1]),
+        "rank_correlation": float(np.corrcoef(one, other)[0, 1]),
+        "spread_ratio": float(ours.smooth_mu[rows].std() / mu.std()),
+        "sigma_ratio": float(np.median(ours.smooth_sigma[rows] / sigma)),
     }
-    both = [(row, theirs[key]) for key, row in last.items() if key in theirs]
-    rows, mu = np.array([row for row, _ in both]), np.array([mu for _, mu in both])
-    return np.abs(ours.smooth_mu[rows] - mu) / ours.smooth_sigma[rows]
 
 
 def _informative(history: History, limit: int | None = None) -> History:
@@ -90,14 +98,16 @@ def _informative(history: History, limit: int | None = None) -> History:
     return History(rounds.keep(rounds.informative | (np.diff(rounds.offsets) == 2)), history.handles)
 
 
-def _smooth(history: History, params: Smoothing | None = None) -> tuple[list[float], Smoother]:
+def _smooth(
+    history: History, params: Smoothing | None = None, clock: Callable[[], float] = time.perf_counter
+) -> tuple[list[float], Smoother]:
     """Seconds of each sweep."""
     seconds = []
     with open_engine("threads") as engine:
-        began = time.perf_counter()
+        began = clock()
         smoother = Smoother(params or Smoothing(), history.rounds, len(history.handles), engine.map)
         while not smoother.converged:
             smoother.sweep()
-            seconds.append(time.perf_counter() - began)
-            began = time.perf_counter()
+            seconds.append(clock() - began)
+            began = clock()
     return seconds, smoother
