@@ -205,7 +205,7 @@ def _row_before(player: Ints) -> Longs:
 
 
 def _one_spelling(text: str) -> str:
-    return re.sub(r"[\s.]+", " ", text).strip().capitalize().replace("division", "div").replace("Division", "Div")
+    return re.sub(r"[\s.]+", " ", text).strip().title().replace("Division", "Div")
 
 
 def _labels(classes: Sequence[str]) -> list[str]:

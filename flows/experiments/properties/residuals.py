@@ -89,17 +89,21 @@ def _table(name: str, caption: str, heading: str, rows: list[tuple[str, BinSumma
 
 
 def _figure(name: str, by_system: dict[str, list[BinSummary]]) -> Any:
-    """Mean, spread over predicted spread and correlation, a panel each; bars are two standard errors."""
+    """Mean, spread over predicted spread and correlation, a panel each; bars are two standard errors.
+
+    Newcomers are in the table only: their surprises, from one common rating, would set the scale of the first panel.
+    """
+    hidden = "0" if name == "rounds" else None
     figure, panels = new_figure(12.0, 3.6, columns=3)
     groups: list[str] = []  # of all systems: levels are named by each system's own ratings
     for summaries in by_system.values():
         own = [one.group.partition(",")[0] for one in summaries]
-        groups += [group for group in own if group not in groups]
+        groups += [group for group in own if group not in groups and group != hidden]
     width = 0.16 * (len(by_system) - 1)
     for (label, summaries), shift, colour in zip(
         by_system.items(), np.linspace(-width, width, len(by_system)), SERIES, strict=False
     ):
-        shown = [one for one in summaries if one.participations >= _LEAST]
+        shown = [one for one in summaries if one.participations >= _LEAST and one.group != hidden]
         x = np.array([groups.index(one.group.partition(",")[0]) for one in shown]) + shift
         n = np.array([one.participations for one in shown], dtype=np.float64)
         ratio = np.array([one.spread / one.predicted for one in shown])

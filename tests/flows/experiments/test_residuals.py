@@ -165,8 +165,8 @@ def test_contest_classes__are_the_first_words_that_match() -> None:
         "SRM 700 division 1",
         "Good Bye 2020",
     ]
-    assert contest_classes(names) == ["Div 2", "Educational", "Global", "Div 1 + div 2", "Div 1", "other"]
-    assert contest_classes(["Grand Prix of Monaco", "Indianapolis 500"], "grand prix|[0-9]+") == ["Grand prix", "500"]
+    assert contest_classes(names) == ["Div 2", "Educational", "Global", "Div 1 + Div 2", "Div 1", "other"]
+    assert contest_classes(["Grand Prix of Monaco", "Indianapolis 500"], "grand prix|[0-9]+") == ["Grand Prix", "500"]
     assert contest_classes(["a"], "") == ["other"]
     with pytest.raises(ValueError, match=r"pattern of contest classes: .*, got '\('"):
         contest_classes([], "(")
