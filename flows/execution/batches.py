@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any
 
@@ -82,8 +82,7 @@ class Batch:
         numbered = rounds
         if not large:
             players, numbers = np.unique(rounds.player, return_inverse=True)
-            metadata = rounds.time_seconds, rounds.weight, rounds.perf_ceiling, rounds.event
-            numbered = Rounds(rounds.offsets, numbers.astype(np.int32), rounds.lo, rounds.hi, *metadata)
+            numbered = replace(rounds, player=numbers.astype(np.int32))
         places, rows = partitioning.locate(players)
         return cls(start, rounds, large, players, numbered, places, rows, outcome, completes, outcome.prior)
 
@@ -93,7 +92,8 @@ class Batch:
 
     @property
     def metadata(self) -> RoundMetadata:
-        return self.rounds.time_seconds, self.rounds.weight, self.rounds.perf_ceiling, self.rounds.event
+        rounds = self.rounds
+        return rounds.time_seconds, rounds.weight, rounds.perf_ceiling, rounds.event, rounds.participants
 
     @property
     def ties(self) -> Ints | None:

@@ -29,7 +29,7 @@ from ..engines.protocols import RemoteCall
 __all__ = ["ActorState", "PartitionWorker", "RoundMetadata", "diffuse", "pack", "unpack", "writable"]
 
 Arrays = list[npt.NDArray[Any]]
-RoundMetadata = tuple[npt.NDArray[Any], ...]  # of a round: time_seconds, weight, perf_ceiling, event
+RoundMetadata = tuple[npt.NDArray[Any], ...]  # of a round: time_seconds, weight, perf_ceiling, event, participants
 
 
 @dataclass(slots=True)

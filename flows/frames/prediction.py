@@ -240,7 +240,7 @@ class Prediction:
 
         weight, system = self._round.weight[0], self._display.system
         with announce_compilation(system.name):
-            return system.win_probability(self._display.params, weight, part((rows, None)), part((None, columns)))
+            return system.beats(self._display.params, weight, len(self), part((rows, None)), part((None, columns)))
 
     def _play(self, row: int, place: int) -> tuple[float, float]:
         """``mu`` and ``sigma`` of the entrant in ``row`` after finishing at ``place``."""

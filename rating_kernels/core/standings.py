@@ -8,7 +8,7 @@ million one-to-one games are a few arrays instead of a million objects.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -159,6 +159,9 @@ def count_events(time_seconds: Longs) -> Longs:
     return np.cumsum(begins, dtype=np.int64) - 1
 
 
+_THESE_ROWS: Longs = np.empty(0, dtype=np.int64)  # stands for the number of rows of each round
+
+
 @dataclass(frozen=True, slots=True)
 class Rounds:
     """Consecutive rounds in rating order.
@@ -177,6 +180,8 @@ class Rounds:
         Upper limit of performances, rating points; +inf for none.
     event : int64[r]
         Number of events before the round. Consecutive rounds of one known time are divisions of one event and share it.
+    participants : int64[r]
+        Participants of the whole round, also where only some of its rows are here; by default the number of rows.
     """
 
     offsets: Longs
@@ -187,6 +192,11 @@ class Rounds:
     weight: Floats
     perf_ceiling: Floats
     event: Longs
+    participants: Longs = field(default_factory=lambda: _THESE_ROWS)
+
+    def __post_init__(self) -> None:
+        if self.participants is _THESE_ROWS:
+            object.__setattr__(self, "participants", np.diff(self.offsets))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -255,6 +265,7 @@ class Rounds:
             self.weight[start:stop],
             self.perf_ceiling[start:stop],
             self.event[start:stop],
+            self.participants[start:stop],
         )
 
     @property
@@ -277,6 +288,7 @@ class Rounds:
             self.weight[rounds],
             self.perf_ceiling[rounds],
             self.event[rounds],
+            self.participants[rounds],
         )
 
 

@@ -192,6 +192,8 @@ class System:
     performance_law : (params, weight, participants, prior) -> PerformanceLaw, or None
         Distributions of performances in a round of this weight and size, consistent with ``win_probability``; ``beta``
         is not read. None: the system has no model of performances, and no rank information.
+    sized : bool
+        Whether ``win_probability`` takes the number of participants as a fifth argument; see :meth:`beats`.
     performs : bool
         Whether the system has performances, all finite; otherwise every ``perf`` is NaN.
     history : tuple of str
@@ -220,8 +222,9 @@ class System:
     absorb: Callable[[Any, Beliefs, Rounds, Prior, Any, int, int, Outcome], None]
     rate_small: Callable[[Any, Beliefs, Rounds, Outcome], None]
     small: int
-    win_probability: Callable[[Any, Any, Prior, Prior], Floats]
+    win_probability: Callable[..., Floats]
     performance_law: Callable[[Any, Any, Any, Prior], PerformanceLaw] | None = None
+    sized: bool = False
     performs: bool = True
     history: tuple[str, ...] = ()
     deviations: float = 3.0
@@ -233,6 +236,11 @@ class System:
     def violations(self, rounds: Rounds, outcome: Outcome) -> dict[str, int]:
         """Number of violations of each invariant; empty if the system declares none."""
         return {} if self.invariants is None else self.invariants(rounds, outcome)
+
+    def beats(self, params: Any, weight: Any, participants: Any, one: Prior, other: Prior) -> Floats:
+        """``win_probability`` in a round of so many participants, which matters to some systems only."""
+        size = (participants,) if self.sized else ()
+        return self.win_probability(params, weight, one, other, *size)
 
     def newcomers(self, params: Any, n_players: int) -> Beliefs:
         """A store of unrated players, all at ``mu_init`` and ``sigma_init``."""

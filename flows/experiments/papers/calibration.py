@@ -89,7 +89,8 @@ def calibrate(
         nothing = np.full(len(rows), np.nan)
         return Prior(outcome.mu_prior[rows], outcome.sigma_prior[rows], nothing, outcome.n_before[rows])
 
-    chance = SYSTEMS[system_name].win_probability(params, rounds.weight[of_round], prior(one), prior(other))
+    weight, participants = rounds.weight[of_round], rounds.participants[of_round]
+    chance = SYSTEMS[system_name].beats(params, weight, participants, prior(one), prior(other))
     result = 0.5 + 0.5 * np.sign(rounds.lo[other].astype(np.int64) - rounds.lo[one])
     brier = float(np.mean(result * (1.0 - chance) ** 2 + (1.0 - result) * chance**2))
     safe = np.clip(chance, 1e-15, 1.0 - 1e-15)
