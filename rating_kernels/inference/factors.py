@@ -11,15 +11,15 @@ import math
 
 import numpy as np
 
-from ..core.beliefs import LANES, NEVER, grow
+from ..core.beliefs import LANES, grow
 from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp, prefetch
+from .diffusion import elapsed_days
 
 __all__ = ["absorb_rows", "diffuse_rows", "drift", "mode"]
 
 _CHUNK = 16  # rows: always complete, so that each row takes the vector path regardless of the block
 _LINE = 8  # float64 a cache line
-_DAY = 86400.0
 _NEGLIGIBLE = 2.0**-53  # share of the total weight below which an old factor is lost in rounding
 _SMALL_SHRINK = 1e-100  # the common factor is multiplied into the history before it underflows
 _GUESSES = 3  # Newton steps on the model of the first guess
@@ -39,8 +39,7 @@ def drift(row, time_seconds, weight, a, b, c, d, delay, n_rounds, last_time):
     """
     n = n_rounds[row]
     w = weight * delay[n] if n < len(delay) else weight
-    days = max(time_seconds - last_time[row], 0) / _DAY if last_time[row] != NEVER else 0.0
-    return c * w + d * days, math.sqrt(a + b / w)
+    return c * w + d * elapsed_days(time_seconds, last_time[row]), math.sqrt(a + b / w)
 
 
 @exact

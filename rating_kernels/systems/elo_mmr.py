@@ -9,23 +9,18 @@ rating points.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from ..core.beliefs import Beliefs, History, places_needed
 from ..core.jit import exact
 from ..core.limits import non_negative, whole
-from ..core.numerics import C3
-from ..core.standings import Floats, Longs, Rounds
+from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
-from ..fields.direct import DIRECT
-from ..fields.field import Table, accumulate, finish, tabulate
-from ..fields.panels import NODES, Plan, check_width, plan, plan_panels
 from ..inference.factors import absorb_rows, diffuse_rows
-from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
+from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.win_probability import logistic_win_probability
 from .elo_mm import EloMMParams, delta, rates, sigma_limit
 
@@ -73,39 +68,14 @@ def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSummary:
-    """The field of one round: prior laws of all performances, weights by rank, and the table."""
-
-    by_row: ClassVar[tuple[str, ...]] = ()
-    mu: Floats
-    omega: Floats  # 1 / scale of the performance around mu
-    first: Longs
-    above: Floats
-    below: Floats
-    ceiling: float
-    table: Table
-
-
 def summarise(params: EloMMR, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
-    """Step 2: tabulate the sum over all opponents, in fixed blocks of participants."""
-    mu, omega = prior.mu, C3 / np.sqrt(prior.sigma**2 + prior.beta**2)
-    first = group_starts(round.lo)
-    above, below = weigh_groups(omega, first)
-    panels = plan_panels(*bracket(mu, omega, first, above, below, params.tie_mode == "split"))
-    table = tabulate(mu, omega, omega, panels, map)
-    return FieldSummary(mu, omega, first, above, below, round.perf_ceiling[0], table)
+    """Step 2: tabulate the sum over all opponents."""
+    return summarise_field(prior.mu, prior.sigma, prior.beta, round, params.tie_mode == "split", map)
 
 
 def perform(params: EloMMR, summary: FieldSummary, start: int, stop: int, perf: Floats) -> None:
     """Step 3: one root for each tie group."""
-    s = summary
-    failed = solve_groups(
-        start, stop, s.mu, s.omega, s.first, s.above, s.below, params.tie_mode == "split", s.ceiling,
-        True, *s.table.arrays, perf,
-    )  # fmt: skip
-    if failed >= 0:
-        raise ConvergenceError("no performance found", int(s.first[failed]))
+    solve_field(summary, params.tie_mode == "split", start, stop, perf)
 
 
 def absorb(
@@ -145,11 +115,7 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
 
 def compile_last_steps(params: EloMMR, beliefs: Beliefs) -> None:
     """Steps 4 and 3 for zero participants."""
-    round, outcome = Rounds.from_columns([0, 1], [0], [0], [0]), Outcome.empty(1)
-    one, places = np.ones(1), np.zeros(1, dtype=np.int64)
-    plan = Plan(0.0, 1.0, 0.0, 1.0, one, places, np.zeros(2, dtype=np.int64))
-    table = Table(plan, np.zeros((1, NODES)), np.zeros((1, 2)))
-    summary = FieldSummary(one, one, np.array([0, 1]), one, one, round.perf_ceiling[0], table)
+    round, outcome, summary = Rounds.from_columns([0, 1], [0], [0], [0]), Outcome.empty(1), empty_field()
     absorb(params, beliefs, round, outcome.prior, summary, 0, 0, outcome)
     perform(params, summary, 0, 0, outcome.perf)
 
@@ -188,29 +154,7 @@ def _rate_small(
             mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
             start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], beta, n_before[i:j],
         )  # fmt: skip
-        for k in range(n):
-            omega[k] = C3 / math.sqrt(sigma_prior[i + k] ** 2 + beta[k] ** 2)
-        first = group_starts(lo[i:j])
-        above, below = weigh_groups(omega[:n], first)
-        low, high, middle, top_rate, bottom_rate = bracket(mu_prior[i:j], omega[:n], first, above, below, split)
-        tabulated = n > DIRECT
-        if tabulated:
-            check_width(low, high, top_rate, bottom_rate)
-        half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
-        panels = offset[-1] if tabulated else 0
-        sums = np.zeros((1, panels, 2, NODES // 2))
-        far = np.zeros((1, panels + len(panel), 2))
-        series, guesses = np.empty((0, 0)), np.empty((0, 0))
-        if tabulated:
-            accumulate(
-                mu_prior[i:j], omega[:n], omega[:n], zero, n, middle, top_rate, half_width, panel, offset,
-                sums[0], far[0],
-            )  # fmt: skip
-            series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
-        failed = solve_groups(
-            zero, len(above), mu_prior[i:j], omega[:n], first, above, below, split, perf_ceiling[r],
-            tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, result,
-        )  # fmt: skip
+        failed = solve_small(mu_prior[i:j], sigma_prior[i:j], beta, lo[i:j], split, perf_ceiling[r], omega, result)
         if failed < 0:
             claimed = used[0]
             used[0] += needed

@@ -1,0 +1,104 @@
+"""The field of one round with logistic performances: its table, and the performance of every tie group.
+
+Source: Ebtekar and Liu, arXiv:2101.00400, section 3.1; the table (:mod:`ranklake.rating_kernels.fields.field`) is ours.
+Participant ``j`` performs logistically around ``mu_j`` with variance sigma_j^2 + beta_j^2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..core.jit import inner_exact
+from ..core.numerics import C3
+from ..core.standings import Floats, Longs, Rounds
+from ..core.system import ConvergenceError, Map
+from ..fields.direct import DIRECT
+from ..fields.field import Table, accumulate, finish, tabulate
+from ..fields.panels import NODES, Plan, check_width, plan, plan_panels
+from .performance import bracket, group_starts, solve_groups, weigh_groups
+
+__all__ = ["FieldSummary", "empty_field", "solve_field", "solve_small", "summarise_field"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSummary:
+    """The field of one round: prior laws of all performances, weights by rank, and the table."""
+
+    by_row: ClassVar[tuple[str, ...]] = ()
+    mu: Floats
+    omega: Floats  # 1 / scale of the performance around mu
+    first: Longs
+    above: Floats
+    below: Floats
+    ceiling: float
+    table: Table
+
+
+def summarise_field(mu: Floats, sigma: Floats, beta: Floats, round: Rounds, split: bool, map: Map) -> FieldSummary:
+    """Tabulate the sum over all opponents, in fixed blocks of participants."""
+    omega = C3 / np.sqrt(sigma**2 + beta**2)
+    first = group_starts(round.lo)
+    above, below = weigh_groups(omega, first)
+    table = tabulate(mu, omega, omega, plan_panels(*bracket(mu, omega, first, above, below, split)), map)
+    return FieldSummary(mu, omega, first, above, below, round.perf_ceiling[0], table)
+
+
+def solve_field(summary: FieldSummary, split: bool, start: int, stop: int, perf: Floats) -> None:
+    """Write the performances of tie groups ``start`` to ``stop - 1``: one root each.
+
+    Raises
+    ------
+    ConvergenceError
+        A root was not found; has the first row of the group.
+    """
+    s = summary
+    failed = solve_groups(
+        start, stop, s.mu, s.omega, s.first, s.above, s.below, split, s.ceiling, True, *s.table.arrays, perf
+    )
+    if failed >= 0:
+        raise ConvergenceError("no performance found", int(s.first[failed]))
+
+
+def empty_field() -> FieldSummary:
+    """A field of one participant with an empty table: enough to compile the steps that read it."""
+    one, places = np.ones(1), np.zeros(1, dtype=np.int64)
+    plan = Plan(0.0, 1.0, 0.0, 1.0, one, places, np.zeros(2, dtype=np.int64))
+    ceiling = Rounds.from_columns([0, 1], [0], [0], [0]).perf_ceiling[0]
+    table = Table(plan, np.zeros((1, NODES)), np.zeros((1, 2)))
+    return FieldSummary(one, one, np.array([0, 1]), one, one, ceiling, table)
+
+
+@inner_exact
+def solve_small(mu, sigma, beta, lo, split, ceiling, omega, result):
+    """Write the performance of every participant of a small round; ``omega`` is scratch.
+
+    Returns
+    -------
+    int
+        -1, or the first tie group whose root was not found.
+    """
+    zero, n = np.int64(0), len(mu)
+    for k in range(n):
+        omega[k] = C3 / math.sqrt(sigma[k] ** 2 + beta[k] ** 2)
+    first = group_starts(lo)
+    above, below = weigh_groups(omega[:n], first)
+    low, high, middle, top_rate, bottom_rate = bracket(mu, omega[:n], first, above, below, split)
+    tabulated = n > DIRECT
+    if tabulated:
+        check_width(low, high, top_rate, bottom_rate)
+    half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
+    panels = offset[-1] if tabulated else 0
+    sums = np.zeros((1, panels, 2, NODES // 2))
+    far = np.zeros((1, panels + len(panel), 2))
+    series, guesses = np.empty((0, 0)), np.empty((0, 0))
+    if tabulated:
+        accumulate(mu, omega[:n], omega[:n], zero, n, middle, top_rate, half_width, panel, offset, sums[0], far[0])
+        series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
+    return solve_groups(
+        zero, len(above), mu, omega[:n], first, above, below, split, ceiling,
+        tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, result,
+    )  # fmt: skip
