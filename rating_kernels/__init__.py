@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .systems.elo import Elo
     from .systems.elo_games import IMPORTANCE, Games, rate_games
     from .systems.elo_mmr import EloMMR
+    from .systems.elo_mms import EloMMS
     from .systems.elo_mmx import EloMMX
     from .systems.elo_r import EloR
     from .systems.elo_srm import EloSRM
@@ -36,6 +37,7 @@ __all__ = [
     "ConvergenceError",
     "Elo",
     "EloMMR",
+    "EloMMS",
     "EloMMX",
     "EloR",
     "EloSRM",
@@ -64,6 +66,7 @@ _MODULES = {
     "Games": "systems.elo_games",
     "rate_games": "systems.elo_games",
     "EloMMR": "systems.elo_mmr",
+    "EloMMS": "systems.elo_mms",
     "EloMMX": "systems.elo_mmx",
     "EloR": "systems.elo_r",
     "EloSRM": "systems.elo_srm",

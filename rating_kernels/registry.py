@@ -8,6 +8,7 @@ from .systems.cf_general import SYSTEM as _CF_GENERAL
 from .systems.codeforces import SYSTEM as _CODEFORCES
 from .systems.elo import SYSTEM as _ELO
 from .systems.elo_mmr import SYSTEM as _ELO_MMR
+from .systems.elo_mms import SYSTEM as _ELO_MMS
 from .systems.elo_mmx import SYSTEM as _ELO_MMX
 from .systems.elo_r import SYSTEM as _ELO_R
 from .systems.elo_srm import SYSTEM as _ELO_SRM
@@ -24,6 +25,7 @@ SYSTEMS: dict[str, System] = {
     for system in (
         _ELO_MMR,
         _ELO_MMX,
+        _ELO_MMS,
         _ELO_R,
         _CODEFORCES,
         _CF_GENERAL,

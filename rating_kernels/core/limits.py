@@ -22,6 +22,7 @@ __all__ = [
     "TIME_SECONDS",
     "WEIGHT",
     "Limits",
+    "at_least",
     "choice",
     "finite",
     "fraction",
@@ -44,6 +45,7 @@ _RANGES = {
     "squared rating points a day": (_POINTS[0] ** 2, _POINTS[1] ** 2),
     "hundredths of a rating point an event": (100.0 * _POINTS[0], 100.0 * _POINTS[1]),
     "days": (1e-6, 1e6),  # from a tenth of a second to three millennia
+    "rounds": (1e-9, 1e9),
     "": (1e-9, 1e9),  # pure numbers: most are factors of about 1
 }
 _ODDS = 1e-9  # smallest distance of a share from 0 and 1
@@ -153,6 +155,11 @@ def positive(unit: str = "", infinite: bool = False) -> Mapping[str, Limits]:
 def non_negative(unit: str = "", infinite: bool = False) -> Mapping[str, Limits]:
     """A number >= 0 in the range of the unit."""
     return {"limits": Limits("number", unit, 0.0, _RANGES[unit][1], "both", infinite=infinite)}
+
+
+def at_least(low: float, unit: str = "") -> Mapping[str, Limits]:
+    """A number >= ``low`` in the range of the unit."""
+    return {"limits": Limits("number", unit, low, _RANGES[unit][1], "both")}
 
 
 def finite(unit: str = "") -> Mapping[str, Limits]:

@@ -10,6 +10,7 @@ from golden import (
     answers_codeforces,
     answers_elo,
     answers_elo_mmr,
+    answers_elo_mms,
     answers_elo_r,
     answers_elo_srm,
     answers_glicko,
@@ -50,6 +51,12 @@ FAMILIES = {
         # Three players 0 to 5000: each stands alone over a panel, whose series ends at 6e-13 of one term when no others
         # even it out. That moves the root by 1e-10 points.
         cancels={"elo_mmr-gap-full": 1e-9, "elo_mmr-gap-split": 1e-9},
+    ),
+    "elo_mms": Family(
+        answers_elo_mms.package,
+        answers_elo_mms.twin,
+        # Two players 2000 points apart: each is alone on a panel, as in elo_mmr-gap.
+        cancels={"elo_mms-upset": 1e-10},
     ),
     "topcoder": Family(answers_topcoder.package, answers_topcoder.twin, answers_topcoder.INNER),
     "bar": Family(answers_bar.package, answers_bar.twin),

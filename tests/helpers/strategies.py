@@ -22,6 +22,7 @@ __all__ = [
     "beliefs",
     "contests",
     "elo_mmr_params",
+    "elo_mms_params",
     "histories",
     "places",
     "populations",
@@ -170,3 +171,18 @@ def elo_mmr_params(draw: st.DrawFn, gaussian: bool = False) -> dict[str, Any]:
     if draw(st.booleans()):
         params["mu_init"], params["sigma_init"] = draw(st.sampled_from([(1600.0, 280.0), (0.0, 50.0), (1500.0, 900.0)]))
     return params
+
+
+@st.composite
+def elo_mms_params(draw: st.DrawFn) -> dict[str, Any]:
+    """Hyperparameters of Elo-MMS: both lower sides, with and without skew, practice and drift."""
+    return {
+        "beta": draw(st.sampled_from([130.0, 30.0, 1000.0]) | st.floats(50, 600)),
+        "skew": draw(st.sampled_from([1.4, 1.0, 5.0]) | st.floats(1, 3)),
+        "lower": draw(st.sampled_from(["logistic", "normal"])),
+        "gamma": draw(st.sampled_from([12.0, 0.0, 100.0]) | st.floats(1, 50)),
+        "drift_per_day": draw(st.sampled_from([12.0, 0.0, 200.0]) | st.floats(0, 100)),
+        "practice": draw(st.sampled_from([8.0, 0.0, 60.0]) | st.floats(0, 30)),
+        "practice_rounds": draw(st.sampled_from([20.0, 0.5, 1000.0]) | st.floats(1, 100)),
+        "tie_mode": draw(st.sampled_from(["full", "split"])),
+    }

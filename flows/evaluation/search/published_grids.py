@@ -101,6 +101,16 @@ RANGES: dict[str, tuple[str, ...]] = {
 
 # Spaces of the systems that the paper did not tune, in the same notation; the reasons are in docs/evaluation.md.
 SPACES: dict[str, tuple[str, ...]] = {
+    "elo-mms": (
+        "beta=80:220:log:4",
+        "skew=1:2:4",
+        "lower=logistic,normal",
+        "gamma=3:30:log:3",
+        "drift_per_day=0:40:3",
+        "practice=0:12:3",
+        "practice_rounds=10:40:log:2",
+        "tie_mode=full,split",
+    ),
     "elo-r": ("gamma=125:500:log:8", "sigma_star=20:110:log:8", "tie_mode=half,full"),
     "codeforces": ("rule=none,oct2015,r327", "tie_rank=max,avg,min", "need_excludes_self=true,false"),
     "elo-srm": ("k=60:1200:log:9", "c=0:8:5", "m=4,6.75,10,inf", "use_weight=true,false"),

@@ -1,0 +1,140 @@
+"""Skewed performances: a bad result says less about a skill than a good one.
+
+The model is ours; no paper prints it. A performance lies around the skill with a two-piece noise (Fechner 1897), wider
+below than above. What a round can show of that depends on its size: a duel shows only the difference of two noises,
+which is symmetric. The share of the skew that a round of N shows is tau = max(0, 1 - 2 / N).
+
+With p = beta^-2 w the precision of the upper side, s the skew, a belief N(mu, sigma^2) and a performance e = perf - mu
+from it, the new mean is
+
+    e >= 0    mu + e sigma^2 / (sigma^2 + 1 / p)
+    e <  0    the root x in [perf, mu] of  (x - mu) / sigma^2 + (1 - tau) p (x - perf) + tau L(x - perf) = 0
+              L(y) = tanh(y / 2b) / b, b = sqrt(3) s beta / (pi sqrt(w))        logistic lower side
+              L(y) = p y / s^2                                                  normal lower side
+
+and the new variance 1 / (1 / sigma^2 + 1 / noise) for either sign, with the variance ``noise`` of the whole law: no
+later gain depends on a result. The left side of the equation grows with x and falls with perf, hence the new mean grows
+with perf. The logistic side pulls with a force of at most tau / b, which bounds the fall as tau tends to 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..core.jit import exact, inner_exact
+from ..core.numerics import C3, exp
+from .diffusion import elapsed_days, practice_gain
+
+__all__ = [
+    "absorb_rows",
+    "diffuse_rows",
+    "mean_shift",
+    "noise_variance",
+    "share_of_skew",
+    "shift_of_mean",
+    "skew_share",
+]
+
+_STEPS = 200
+_CONVERGED = 1e-8  # of max(1, u): Newton's next error is at most the square of its last step
+
+
+def skew_share(participants):
+    """tau: the share of the skew that a round of so many participants can show; numbers or arrays."""
+    return np.maximum(0.0, 1.0 - 2.0 / participants)
+
+
+def mean_shift(tau, beta, skew, weight):
+    """The distance of the mean performance below the skill."""
+    return tau * math.sqrt(2.0 / math.pi) * (skew - 1.0) * beta / np.sqrt(weight)
+
+
+def noise_variance(tau, beta, skew, weight):
+    """The variance of a performance around its mean; numbers or arrays."""
+    excess = skew + (1.0 - 2.0 / math.pi) * (skew - 1.0) ** 2 - 1.0
+    return (1.0 + tau * excess) * beta * beta / weight
+
+
+share_of_skew, shift_of_mean = inner_exact(skew_share), inner_exact(mean_shift)  # for kernels
+_variance = inner_exact(noise_variance)
+
+
+@exact
+def diffuse_rows(
+    begin, end, player, time_seconds, weight, tau, beta, skew, practice, practice_rounds, gamma, drift_per_day,
+    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, noise, n_before,
+):  # fmt: skip
+    """Add practice and drift to the beliefs of rows ``player[begin:end]``; newcomers stay as they are.
+
+    ``noise`` receives the standard deviation of each performance.
+    """
+    deviation = math.sqrt(_variance(tau, beta, skew, weight))
+    for i in range(begin, end):
+        row = player[i]
+        n = n_rounds[row]
+        if n > 0:
+            mu[row] += tau * practice_gain(n, practice, practice_rounds)
+            days = elapsed_days(time_seconds, last_time[row])
+            sigma[row] = math.sqrt(sigma[row] * sigma[row] + gamma * gamma * weight + drift_per_day * days)
+        mu_prior[i], sigma_prior[i], noise[i], n_before[i] = mu[row], sigma[row], deviation, n
+
+
+@inner_exact
+def _bent_root(alpha, delta):
+    """The root u >= 0 of  alpha u + tanh u = delta  for alpha > 0, delta >= 0; NaN if it is not found.
+
+    The left side is concave there, so that Newton's method ascends to the root from any point below it.
+    """
+    u = max(delta / (1.0 + alpha), (delta - 1.0) / alpha)
+    for _ in range(_STEPS):
+        e = exp(-2.0 * u)
+        t = (1.0 - e) / (1.0 + e)
+        step = (delta - alpha * u - t) / (alpha + (1.0 - t) * (1.0 + t))
+        u += step
+        if abs(step) <= _CONVERGED * max(1.0, u):
+            return u
+    return math.nan
+
+
+@exact
+def absorb_rows(
+    begin, end, player, time_seconds, weight, tau, beta, skew, normal, mu_prior, sigma_prior, noise, perf,
+    mu, sigma, n_rounds, last_time, mu_after, sigma_after,
+):  # fmt: skip
+    """Absorb performances into the beliefs of rows ``player[begin:end]``; ``normal`` chooses the lower side.
+
+    Returns
+    -------
+    int
+        -1, or the first index without a new mean.
+    """
+    precision = weight / (beta * beta)
+    scale = skew * beta / (C3 * math.sqrt(weight))
+    straight = precision * (1.0 - tau)  # the linear part of the lower pull
+    bends = tau > 0.0 and not normal
+    if normal:
+        straight += tau * precision / (skew * skew)
+    for i in range(begin, end):
+        row = player[i]
+        variance = sigma_prior[i] * sigma_prior[i]
+        surprise = perf[i] - mu_prior[i]
+        if surprise >= 0.0:
+            change = surprise * (variance * precision / (1.0 + variance * precision))
+        elif not bends:
+            change = surprise * (variance * straight / (1.0 + variance * straight))
+        else:
+            # y = x - perf = 2 scale u; times variance * scale / tau the equation is  alpha u + tanh u = delta
+            alpha = 2.0 * scale * scale * (1.0 + variance * straight) / (tau * variance)
+            u = _bent_root(alpha, -surprise * scale / (tau * variance))
+            e = exp(-2.0 * u)
+            change = -variance * (straight * 2.0 * scale * u + tau * (1.0 - e) / (1.0 + e) / scale)
+        if not math.isfinite(change):
+            return i
+        mu[row] = mu_prior[i] + change
+        sigma[row] = noise[i] * math.sqrt(variance / (variance + noise[i] * noise[i]))
+        mu_after[i], sigma_after[i] = mu[row], sigma[row]
+        n_rounds[row] += 1
+        last_time[row] = max(last_time[row], time_seconds)
+    return -1

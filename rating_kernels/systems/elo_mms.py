@@ -1,0 +1,207 @@
+"""Elo-MMR with skewed performances and practice.
+
+Source: ours, no paper prints it; the performances are those of Ebtekar and Liu, "An Elo-like System for Massive
+Multiplayer Competitions" (arXiv:2101.00400). A belief is one normal law, so a player has no history. Taking part raises
+a skill, most in the first rounds; skills drift with rounds and days; a bad performance says less than a good one
+(:mod:`.skewed`). The field is that of Elo-MMR around each player's mean performance. All ratings in rating points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..core.beliefs import Beliefs
+from ..core.jit import exact
+from ..core.limits import POINTS, at_least, choice, finite, non_negative, positive
+from ..core.standings import Floats, Rounds
+from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
+from ..inference.skewed import (
+    absorb_rows,
+    diffuse_rows,
+    mean_shift,
+    noise_variance,
+    share_of_skew,
+    shift_of_mean,
+    skew_share,
+)
+from ..inference.win_probability import normal_win_probability
+
+__all__ = ["SYSTEM", "EloMMS"]
+
+SMALL = 1024  # participants up to which a second thread does not pay
+
+
+@dataclass(frozen=True, slots=True)
+class EloMMS:
+    """Hyperparameters of Elo-MMS.
+
+    Attributes
+    ----------
+    beta : float
+        Standard deviation of good performances above the skill.
+    skew : float
+        How many times wider performances spread below the skill than above it; 1 is symmetric.
+    lower : str
+        The law below the skill. "logistic": a bad performance has bounded influence; "normal": it has not.
+    gamma : float
+        Standard deviation of the drift of a skill from round to round.
+    drift_per_day : float
+        Variance added by each day since the last round, squared points.
+    practice : float
+        Points that a skill gains by a round in the limit of few rounds; 0 for data without learning.
+    practice_rounds : float
+        Number of rounds after which the gain has halved.
+    tie_mode : str
+        "full": ties are exact coincidences of performance; "split": half a win and half a loss.
+    mu_init : float
+        Rating of a newcomer.
+    sigma_init : float
+        Standard deviation of a newcomer's skill around ``mu_init``.
+    """
+
+    beta: float = field(default=130.0, metadata=positive(POINTS))
+    skew: float = field(default=1.4, metadata=at_least(1.0))
+    lower: str = field(default="logistic", metadata=choice("logistic", "normal"))
+    gamma: float = field(default=12.0, metadata=non_negative(POINTS))
+    drift_per_day: float = field(default=12.0, metadata=non_negative("squared rating points a day"))
+    practice: float = field(default=8.0, metadata=non_negative(POINTS))
+    practice_rounds: float = field(default=20.0, metadata=positive("rounds"))
+    tie_mode: str = field(default="full", metadata=choice("full", "split"))
+    mu_init: float = field(default=1500.0, metadata=finite(POINTS))
+    sigma_init: float = field(default=350.0, metadata=positive(POINTS))
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+def state(params: EloMMS, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """No state besides ``mu`` and ``sigma``."""
+    return {}
+
+
+def sigma_limit(params: EloMMS) -> float:
+    """Limit of sigma after many large rounds of weight 1 without idle time."""
+    gamma2, noise = params.gamma**2, noise_variance(1.0, params.beta, params.skew, 1.0)
+    return math.sqrt((math.sqrt(gamma2 * gamma2 + 4.0 * noise * gamma2) - gamma2) / 2.0)
+
+
+def win_probability(params: EloMMS, weight: Any, one: Prior, other: Prior, participants: Any = 2) -> Floats:
+    """The difference of two performances, approximated by a normal law of the same mean and variance.
+
+    The difference of two skewed noises is symmetric. With the default skew and lower side the probability is within
+    0.011 of the exact integral in rounds of any size, and within 0.0075 in large ones. In duels, which show no skew, it
+    is exact.
+    """
+    noise = noise_variance(skew_share(np.asarray(participants)), params.beta, params.skew, np.asarray(weight))
+    return normal_win_probability(one.mu - other.mu, np.sqrt(one.sigma**2 + noise), np.sqrt(other.sigma**2 + noise))
+
+
+def prior(params: EloMMS, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: add practice and drift to the participants' beliefs in place."""
+    tau = skew_share(round.participants[0])
+    diffuse_rows(
+        start, stop, round.player, round.time_seconds[0], round.weight[0], tau, *_noise(params), *_drift(params),
+        *beliefs.arrays, prior.mu, prior.sigma, prior.beta, prior.n_before,
+    )  # fmt: skip
+
+
+def summarise(params: EloMMS, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
+    """Step 2: tabulate the sum over all opponents, around their mean performances."""
+    shift = mean_shift(skew_share(round.participants[0]), *_noise(params), round.weight[0])
+    return summarise_field(prior.mu - shift, prior.sigma, prior.beta, round, params.tie_mode == "split", map)
+
+
+def perform(params: EloMMS, summary: FieldSummary, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: one root for each tie group."""
+    solve_field(summary, params.tie_mode == "split", start, stop, perf)
+
+
+def absorb(
+    params: EloMMS,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: FieldSummary,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4: the mode of the belief times the law of the performance."""
+    tau = skew_share(round.participants[0])
+    failed = absorb_rows(
+        start, stop, round.player, round.time_seconds[0], round.weight[0], tau, *_noise(params),
+        params.lower == "normal", prior.mu, prior.sigma, prior.beta, outcome.perf, *beliefs.arrays,
+        outcome.mu, outcome.sigma,
+    )  # fmt: skip
+    if failed >= 0:
+        raise ConvergenceError("no rating found", int(failed))
+
+
+def rate_small(params: EloMMS, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds in sequence, in one kernel call."""
+    failed = _rate_small(
+        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
+        rounds.participants, *_noise(params), *_drift(params), params.lower == "normal", params.tie_mode == "split",
+        *beliefs.arrays, outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
+        outcome.n_before,
+    )  # fmt: skip
+    if failed >= 0:
+        raise ConvergenceError("no performance or no rating found")
+
+
+def compile_last_steps(params: EloMMS, beliefs: Beliefs) -> None:
+    """Steps 4 and 3 for zero participants."""
+    round, outcome, summary = Rounds.from_columns([0, 1], [0], [0], [0]), Outcome.empty(1), empty_field()
+    absorb(params, beliefs, round, outcome.prior, summary, 0, 0, outcome)
+    perform(params, summary, 0, 0, outcome.perf)
+
+
+def _noise(params: EloMMS) -> tuple[float, float]:
+    return params.beta, params.skew
+
+
+def _drift(params: EloMMS) -> tuple[float, float, float, float]:
+    return params.practice, params.practice_rounds, params.gamma, params.drift_per_day
+
+
+@exact
+def _rate_small(
+    offsets, player, lo, time_seconds, weight, perf_ceiling, participants, beta, skew,
+    practice, practice_rounds, gamma, drift_per_day, normal, split,
+    mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    """Rate all rounds; returns -1, or the round that has no root."""
+    zero = np.int64(0)
+    noise, omega, centre = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        n, rows, before, spread = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j]
+        tau = share_of_skew(float(participants[r]))
+        diffuse_rows(
+            zero, n, rows, time_seconds[r], weight[r], tau, beta, skew, practice, practice_rounds, gamma,
+            drift_per_day, mu, sigma, n_rounds, last_time, before, spread, noise, n_before[i:j],
+        )  # fmt: skip
+        shift = shift_of_mean(tau, beta, skew, weight[r])
+        for k in range(n):
+            centre[k] = before[k] - shift
+        failed = solve_small(centre[:n], spread, noise, lo[i:j], split, perf_ceiling[r], omega, perf[i:j])
+        if failed < 0:
+            failed = absorb_rows(
+                zero, n, rows, time_seconds[r], weight[r], tau, beta, skew, normal, before, spread, noise, perf[i:j],
+                mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+            )  # fmt: skip
+        if failed >= 0:
+            return r
+    return -1
+
+
+SYSTEM = System(
+    name="elo-mms", params=EloMMS, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability, sized=True, compile_last_steps=compile_last_steps,
+)  # fmt: skip
