@@ -28,7 +28,7 @@ from prediction import evaluation, grid_search, paper_table_2
 from rich.console import Console
 from rich.table import Table
 from smoothing import smoothing, smoothing_duels
-from systems import systems_200, systems_all, systems_others
+from systems import elo_mms, systems_200, systems_all, systems_others
 from timing import Options, Result, SkippedRow
 from with_lake import codeforces_lake, start, tennis_lake
 
@@ -50,6 +50,7 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "choosing": choosing,
     "systems-200": systems_200,
     "systems-all": systems_all,
+    "elo-mms": elo_mms,
     "systems-million": systems_million,
     "systems-others": systems_others,
     "cluster": cluster,

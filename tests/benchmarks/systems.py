@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 
 import numpy as np
 from against_peer import CODEFORCES, TENNIS
@@ -11,7 +12,7 @@ from timing import Options, Result, best_of
 
 from ranklake.rating_kernels import SYSTEMS
 
-__all__ = ["systems_200", "systems_all", "systems_others"]
+__all__ = ["elo_mms", "systems_200", "systems_all", "systems_others"]
 
 # our system, the engine's, and the allowed difference; the engine's erfc limits the last two
 PEERS = (
@@ -24,6 +25,8 @@ PEERS = (
 AT_LEAST = 10.0  # times faster than the peer
 ONE_DIMENSIONAL = ("cf-general", "codeforces", "elo", "elo-srm", "glicko", "glicko2", "glicko-allpairs")
 TWICE = 2.0  # times the time of elo-mmr
+WITHOUT_HISTORY = 0.75  # of the time of elo-mmr, for elo-mms
+TURNS = 5
 SECONDS = {"topcoder": 30.0, "bar": 30.0, "elo-mmx": 30.0, "elo-r": 30.0}
 TENNIS_SECONDS = {"elo": 1.0, "glicko": 1.0, "glicko2": 1.0}
 
@@ -55,6 +58,18 @@ def systems_all(options: Options) -> Iterator[Result]:
             targets[f"at most {SECONDS[name]:g} s: {seconds:.1f} s"] = seconds <= SECONDS[name]
         figures = {"times_elo_mmr": seconds / base}
         yield Result("systems-all", f"{name}; {history}", seconds, targets=targets, figures=figures)
+
+
+def elo_mms(options: Options) -> Iterator[Result]:
+    """All of Codeforces by elo-mmr and elo-mms in turns: the median of the ratios of neighbours."""
+    history = load(options.file(CODEFORCES), options.limit)
+    with_history, without = rate_warm(history), rate_warm(history, "elo-mms")
+    pairs = [(best_of(1, without)[0], best_of(1, with_history)[0]) for _ in range(TURNS)]
+    ratio = median(one / other for one, other in pairs)
+    seconds, other = (min(column) for column in zip(*pairs, strict=True))
+    targets = {f"at most {WITHOUT_HISTORY:g}x elo-mmr: {ratio:.2f}x": ratio <= WITHOUT_HISTORY}
+    figures = {"times_elo_mmr": ratio}
+    yield Result("elo-mms", f"elo-mms; {history}; elo-mmr", seconds, other, targets=targets, figures=figures)
 
 
 def systems_others(options: Options) -> Iterator[Result]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,14 @@ from ..published import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, conte
 __all__ = ["EXPERIMENT"]
 
 _METRICS = ("pair_inversion", "rank_deviation")
+_EQUAL_HALF = ("pair_inversion_equal_half", "rank_deviation")
+_PLAIN: dict[str, Any] = {"skew": 1.0, "lower": "normal"}
+_ABLATIONS: dict[str, dict[str, Any]] = {
+    "elo-mms": {},
+    "elo-mms without skew": _PLAIN,
+    "elo-mms without practice": {"practice": 0.0},
+    "elo-mms without either": _PLAIN | {"practice": 0.0},
+}
 _HEADINGS = ("pair inversion, %", "rank deviation, %")
 _GROUPS = ("experienced", "everyone")
 _PARTS = ("training", "test")
@@ -84,6 +92,7 @@ def _of_history(context: ExperimentContext, history: History, of_paper: str) -> 
     slug = slug_of(history.name)
     caption = f"{history.name}: {history.n_contests:,} contests, on average {history.mean_participants:,.0f} players"
     digits = {heading: 2 for heading in columns if not heading.endswith("printed")}
+    context.on_step(f"{history.name}: skew and practice")
     beside = {heading: [row[heading] for row in evidence] for heading in evidence[0]}
     return [
         Table(slug, caption, columns, digits),
@@ -95,7 +104,40 @@ def _of_history(context: ExperimentContext, history: History, of_paper: str) -> 
             beside,
             {heading: 5 if heading.startswith("rank information") else 3 for heading in beside},
         ),
+        _skew_and_practice(history, of_paper),
     ]
+
+
+def _skew_and_practice(history: History, of_paper: str) -> Table:
+    """Elo-MMS with and without its parts, and Elo-MMR: by default and with published hyperparameters."""
+    (published,) = [one for one in contenders(of_paper, 0) if one.system == "elo-mmr"]
+    rows: dict[str, tuple[str, Mapping[str, Any]]] = {"elo-mmr": ("elo-mmr", {})}
+    if published.settings:
+        rows["elo-mmr, tuned"] = ("elo-mmr", published.settings)
+    rows |= {label: ("elo-mms", settings) for label, settings in _ABLATIONS.items()}
+    found: dict[str, dict[str, float]] = {}
+    tested, rounds = history.index >= history.n_contests // 10, history.rounds
+    for label, (system, settings) in rows.items():
+        outcome = rate_history(history, system, **settings).outcome
+        scores = score_rounds(
+            rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before,
+            filters=[FILTERS[name] for name in ("experienced", "everyone")], probabilities=False,
+        )  # fmt: skip
+        found[label] = {
+            f"{name}, {part}: {heading}": one.mean(metric, mask)
+            for name, one in scores.items()
+            for part, mask in (("first tenth", ~tested), ("rest", tested))
+            for metric, heading in zip(_EQUAL_HALF, _HEADINGS, strict=True)
+        }
+    columns: dict[str, list[Any]] = {"system": list(found)}
+    for heading in found["elo-mmr"]:
+        columns[heading] = [one[heading] for one in found.values()]
+    return Table(
+        f"{slug_of(history.name)}-skew",
+        f"{history.name}: what skew and practice add; equal ratings count half",
+        columns,
+        2,
+    )
 
 
 def _scores(history: History, one: Contender) -> dict[str, RoundScores]:

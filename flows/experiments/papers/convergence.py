@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 PLAYERS, ROUNDS = 2_500, 50
 SKILL, NOISE, DRIFT = 300.0, 200.0, 35.0  # standard deviations of the paper's synthetic history
 _ROUNDS_SHOWN = (1, 2, 5, 10, 20, 50)
-_SHOWN = ("elo-mmr", "elo-mmx", "elo-r", "codeforces", "topcoder", "trueskill", "elo-srm", "elo", "bar")
+_SHOWN = ("elo-mmr", "elo-mmx", "elo-mms", "elo-r", "codeforces", "topcoder", "trueskill", "elo-srm", "elo", "bar")
 
 
 def league(seed: int, n_players: int, n_rounds: int, drift: float) -> tuple[Rounds, Floats]:

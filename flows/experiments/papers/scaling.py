@@ -19,7 +19,7 @@ __all__ = ["EXPERIMENT"]
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 _SETTINGS = {"codeforces": {"arithmetic": "real"}}  # the simulated ratings are not integers
-_SHOWN = ("elo-mmr", "elo-mmx", "codeforces", "topcoder", "trueskill", "glicko", "elo-r", "bar")
+_SHOWN = ("elo-mmr", "elo-mmx", "elo-mms", "codeforces", "topcoder", "trueskill", "glicko", "elo-r", "bar")
 
 
 def _run(context: ExperimentContext) -> Report:

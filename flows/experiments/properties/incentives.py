@@ -58,7 +58,7 @@ def _run(context: ExperimentContext) -> Report:
         row = int(rng.integers(1, one.n_rows))
         if one.lo[row] > 0:
             trials.append((at, int(one.player[row]), int(rng.integers(0, one.lo[row]))))
-    by_proof = {"elo-mmr": "never", "elo-mmx": "never", "topcoder": "may", "glicko2": "may"}
+    by_proof = {"elo-mmr": "never", "elo-mmx": "never", "elo-mms": "never", "topcoder": "may", "glicko2": "may"}
     rows: list[tuple[Any, ...]] = []
     for name, system in SYSTEMS.items():
         context.on_step(name)

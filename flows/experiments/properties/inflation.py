@@ -15,7 +15,7 @@ from ..data import History, rate_history
 
 __all__ = ["EXPERIMENT"]
 
-_SHOWN = ("elo-mmr", "elo-mmx", "elo-r", "codeforces", "cf-general", "topcoder", "elo-srm", "elo", "bar")
+_SHOWN = ("elo-mmr", "elo-mmx", "elo-mms", "elo-r", "codeforces", "cf-general", "topcoder", "elo-srm", "elo", "bar")
 _PIECES = 40
 
 

@@ -39,8 +39,13 @@ def _run(context: ExperimentContext) -> Report:
         lower, upper = _bounds(params, columns)
         seen = _change("elo-mmr", params, columns, FAR)
         rows.append((name, lower, seen, upper, lower - 1e-6 <= seen <= upper + 1e-6))
-    for name, system in (("Elo-MMχ", "elo-mmx"), ("Elo-R", "elo-r")):
-        experienced = _experienced(system, {})
+    others: dict[str, tuple[str, dict[str, Any]]] = {
+        "Elo-MMχ": ("elo-mmx", {}),
+        "Elo-R": ("elo-r", {}),
+        "Elo-MMS": ("elo-mms", {"practice": 0.0}),
+    }
+    for name, (system, settings) in others.items():
+        experienced = _experienced(system, settings)
         curves[name] = [_change(system, *experienced, surprise) for surprise in SURPRISES]
     headings = ("system", "lower bound", "change", "upper bound", "within")
     table = Table(
@@ -61,7 +66,8 @@ def _run(context: ExperimentContext) -> Report:
         [
             f"A player has {ROUNDS} rounds at performance {CONSISTENT:.0f}, and then one round at another "
             "performance. With logistic performances the change of the rating is bounded; a smaller rho gives a "
-            "tighter bound. With normal performances (Elo-MMχ) there is no bound.",
+            "tighter bound. With normal performances (Elo-MMχ) there is no bound; with skewed ones (Elo-MMS) there "
+            "is one for losses in large rounds.",
             Picture.of("influence", "Change of a rating by one performance", figure),
             table,
         ]

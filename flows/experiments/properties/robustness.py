@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..base import Experiment, ExperimentContext, Picture, Report, Table
 __all__ = ["EXPERIMENT", "show", "walk"]
 
 CONSISTENT, SURPRISING = 1000.0, 3000.0
+PARTICIPANTS = 1_000  # of each round; it matters to Elo-MMS
 BEFORE, SHOWN = 40, 12  # rounds at the old level, until the belief is stationary; rounds at the new level
 
 _ETA = math.sqrt(1.0 / (1.0 / 100.0**2 - 1.0 / 250.0**2) - 100.0**2)  # Elo-R's defaults: sigma* 100, gamma 250
@@ -26,6 +28,7 @@ _CURVES: dict[str, tuple[str, dict[str, Any]]] = {
     "Elo-R, simple noise": ("elo-r", {"noise": "simple"}),
     "Elo-R, exact noise": ("elo-r", {}),
     "memoryless": ("elo-mmx", {"beta": 250.0, "gamma": _ETA}),
+    "Elo-MMS": ("elo-mms", {"practice": 0.0}),
     **{
         f"Elo-MMR, rho = {rho:g}": ("elo-mmr", {"rho": rho, "sigma_init": 80.0})
         for rho in (0.0, 0.04, 1.0, 5.0, np.inf)
@@ -39,9 +42,9 @@ _PRINTED_AFTER_SIX = 1875.0
 
 
 def show(system: str, params: Any, beliefs: Beliefs, row: int, performance: float) -> None:
-    """Rate a round of one player with a given performance."""
+    """Rate one participant of a round with a given performance."""
     found = find_system(system)
-    round = Rounds.from_columns([0, 1], [row], [0], [0])
+    round = replace(Rounds.from_columns([0, 1], [row], [0], [0]), participants=np.array([PARTICIPANTS]))
     outcome = Outcome.empty(1)
     prior = outcome.prior
     found.prior(params, beliefs, round, 0, 1, prior)
@@ -78,7 +81,7 @@ def _run(context: ExperimentContext) -> Report:
     figure, (left, right) = new_figure(10.5, 4.6, columns=2)
     x = np.arange(SHOWN + 1)
     for i, (name, curve) in enumerate(curves.items()):
-        style = "-" if name.startswith("Elo-MMR") else "--"
+        style = "-" if name.startswith("Elo-MM") else "--"
         left.plot(x, curve, style, color=SERIES[i], label=name, linewidth=1.4, marker="o", markersize=2.5)
         right.plot(x[1:], np.diff(curve), style, color=SERIES[i], linewidth=1.4, marker="o", markersize=2.5)
     left.set_title("rating")
