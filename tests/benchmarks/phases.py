@@ -18,6 +18,7 @@ from timing import Options, Result
 from ranklake.flows.engines.serial import Serial
 from ranklake.rating_kernels.fields import field
 from ranklake.rating_kernels.fields.panels import LEVEL_RATIO, NODES
+from ranklake.rating_kernels.inference import logistic_field
 from ranklake.rating_kernels.systems import elo_mmr
 
 __all__ = ["profile"]
@@ -55,7 +56,7 @@ def _participations(call: Call) -> int:
 PHASES: dict[tuple[ModuleType, str], tuple[str, str, Callable[[Call], int]]] = {
     (elo_mmr, "diffuse_rows"): ("diffuse", "participation", _rows),
     (field, "accumulate"): ("build", "participant x node", _cells),
-    (elo_mmr, "solve_groups"): ("roots", "root", _groups),
+    (logistic_field, "solve_groups"): ("roots", "root", _groups),
     (elo_mmr, "absorb_rows"): ("absorb", "history term", _terms),
     (elo_mmr, "_rate_small"): ("small rounds, all steps", "participation", _participations),
 }
