@@ -9,6 +9,7 @@ __all__ = ["SystemName"]
 SystemName = Literal[
     "elo-mmr",
     "elo-mmx",
+    "elo-mms",
     "elo-r",
     "codeforces",
     "cf-general",

@@ -124,9 +124,10 @@ def rate_results(
 
 
 def check_times(params: Any, results: Results) -> None:
-    """Refuse a drift by the day without times."""
-    for name in (field.name for field in dataclasses.fields(params) if field.name.endswith("_per_day")):
-        if getattr(params, name) and "time" not in results.columns:
+    """Refuse a drift by the day without times, unless it is the default: then it adds nothing."""
+    for field in (field for field in dataclasses.fields(params) if field.name.endswith("_per_day")):
+        name = field.name
+        if getattr(params, name) not in (0.0, field.default) and "time" not in results.columns:
             raise ValueError(
                 f"{name} = {getattr(params, name)} needs the time of each contest: results have no column time "
                 f"(columns={{'time': ...}} names it)"

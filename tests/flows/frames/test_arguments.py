@@ -115,6 +115,13 @@ def test_times__are_needed_for_a_drift() -> None:
         rate_history(PLAIN.drop(columns="time"), drift_per_day=5.0)
 
 
+def test_times__are_not_needed_for_a_default_drift() -> None:
+    dated, undated = (rate_history(frame, "elo-mms") for frame in (PLAIN, PLAIN.drop(columns="time")))
+    first, later = dated["contest"] == 1, dated["contest"] == 2
+    assert (dated["sigma"][first] == undated["sigma"][first]).all()
+    assert (dated["sigma"][later] > undated["sigma"][later]).all()
+
+
 @pytest.fixture(scope="module")
 def beliefs() -> pd.DataFrame:
     return rate_history(frame_of(synthetic(10, spice=False)), "trueskill", tau=0.2, return_beliefs=True)[1]
