@@ -18,7 +18,7 @@ from ..core.beliefs import Beliefs
 from ..core.jit import exact
 from ..core.limits import POINTS, at_least, choice, finite, non_negative, positive
 from ..core.standings import Floats, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.skewed import (
     absorb_rows,
@@ -97,8 +97,14 @@ def win_probability(params: EloMMS, weight: Any, one: Prior, other: Prior, parti
     0.011 of the exact integral in rounds of any size, and within 0.0075 in large ones. In duels, which show no skew, it
     is exact.
     """
-    noise = noise_variance(skew_share(np.asarray(participants)), params.beta, params.skew, np.asarray(weight))
-    return normal_win_probability(one.mu - other.mu, np.sqrt(one.sigma**2 + noise), np.sqrt(other.sigma**2 + noise))
+    laws = (performance_law(params, weight, participants, prior) for prior in (one, other))
+    return normal_win_probability(one.mu - other.mu, *(law.deviation for law in laws))
+
+
+def performance_law(params: EloMMS, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """A normal law with the mean and the variance of the skewed one."""
+    noise = skew_share(np.asarray(participants)), params.beta, params.skew, np.asarray(weight)
+    return PerformanceLaw("normal", prior.mu - mean_shift(*noise), np.sqrt(prior.sigma**2 + noise_variance(*noise)))
 
 
 def prior(params: EloMMS, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -203,5 +209,5 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mms", params=EloMMS, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, sized=True, compile_last_steps=compile_last_steps,
+    win_probability=win_probability, sized=True, performance_law=performance_law, compile_last_steps=compile_last_steps,
 )  # fmt: skip
