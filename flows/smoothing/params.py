@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ranklake.rating_kernels.inference.elo_mm import EloMMParams, rates
 from ranklake.rating_kernels.smoothing.params import Smoothing
-from ranklake.rating_kernels.systems.elo_mm import EloMMParams, rates
 
 from ..common.settings import convert_fields
 
