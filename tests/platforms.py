@@ -51,6 +51,7 @@ NOT_ON_WINDOWS = {
     "flows/evaluation/test_search.py::test_command__interrupted_keeps_its_finished_trials": INTERRUPT,
     "flows/scheduling/test_follow.py::test_command__continues_after_an_error_and_ends_cleanly": INTERRUPT,
     "flows/ingestion/test_commands.py::test_ingest__interrupted_by_ctrl_c_can_be_continued": INTERRUPT,
+    "flows/smoothing/test_smooth.py::test_command__killed_at_any_write_continues_with_the_same_bits": FORK,
 }
 
 

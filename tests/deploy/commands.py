@@ -1,4 +1,4 @@
-"""Command lines held against the programs they call: every command and every option must be there."""
+"""Check command lines with the parsers of their programs: every command and option must exist."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import pytest
 __all__ = ["ROOT", "check", "check_shell", "shell_lines"]
 
 ROOT = Path(__file__).resolve().parents[2]
-OTHERS = {"cp", "git", "install", "kubectl", "openssl", "rclone"}  # not ours to check
+OTHERS = {"cp", "git", "install", "kubectl", "openssl", "rclone"}  # programs that are not checked
 
 
 def check(arguments: Sequence[str]) -> None:
-    """Refuse a command that its program would refuse."""
+    """Raise for a command that its program would refuse."""
     program, *rest = arguments
     if program == "ranklake":
         from ranklake.flows.cli.main import cli
@@ -45,7 +45,7 @@ def check(arguments: Sequence[str]) -> None:
 
 
 def check_shell(line: str) -> None:
-    """A line of a shell: commands with ``&&`` between them."""
+    """Check a line of a shell: commands joined by ``&&``."""
     for part in re.split(r"&&|(?:>|<) \S+", line):
         if words := shlex.split(part, comments=True):
             check(words)
@@ -77,7 +77,7 @@ def _prefect(arguments: list[str]) -> None:
 
 
 def _compose(arguments: list[str]) -> None:
-    """``docker compose``: the file is there, and so are the services it names."""
+    """``docker compose``: the file and the named services must exist."""
     import yaml
 
     if arguments[0] == "build":

@@ -1,6 +1,6 @@
-"""What is shipped to be deployed is whole: whatever a file names is there, and every command is understood.
+"""The files for deployment are complete: their references exist, and their commands are valid.
 
-No container engine is needed: files are read as what they are, and commands are given to the parsers of their programs.
+No container engine is needed: files are parsed, and commands are checked with the parsers of their programs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def documents(path: Path) -> list[dict[str, Any]]:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Every text somewhere in a structure."""
+    """All strings in a structure."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from (*strings(key), *strings(inner))
@@ -66,7 +66,7 @@ def test_prefect__file_is_valid() -> None:
     PrefectYamlModel.model_validate(PREFECT)
     known = PrefectYamlModel.model_fields["deployments"].annotation
     assert known is not None
-    for one in DEPLOYMENTS:  # the model takes no notice of what it does not know
+    for one in DEPLOYMENTS:  # the model ignores unknown keys
         assert one.keys() <= set(known.__args__[0].model_fields)
         limit = {"limit": 1, "collision_strategy": "ENQUEUE"} if one["entrypoint"].endswith(".follow") else None
         assert one.get("concurrency_limit") == limit
@@ -97,7 +97,7 @@ def test_prefect__each_data_set_has_its_own_deployment() -> None:
     for one in followed:
         slugs = [schedule["slug"] for schedule in one["schedules"]]
         assert len(set(slugs)) == len(slugs) > 0
-        for schedule in one["schedules"]:  # a run of another data set would not take its turn
+        for schedule in one["schedules"]:  # a shared limit would delay other data sets
             assert not {"source", "dataset"} & schedule.get("parameters", {}).keys()
     names = [(one["entrypoint"], one["name"]) for one in DEPLOYMENTS]
     assert len(set(names)) == len(names)
@@ -191,7 +191,7 @@ def test_compose__names_of_services_are_declared(name: str) -> None:
         assert inside.startswith("/")
         assert (ROOT / "deploy" / where).exists() if where.startswith(".") else where in COMPOSE["volumes"]
         if "build" in service and not where.startswith("."):
-            assert f"{inside}" in DOCKERFILE  # made by the image, so that its user may write there
+            assert f"{inside}" in DOCKERFILE  # created by the image, so that its user can write there
     assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
 
 
@@ -233,7 +233,7 @@ def test_compose__settings_of_prefect_exist() -> None:
 
 
 def assert_setting(key: str, place: str) -> None:
-    """Prefect takes no notice of settings that it does not know."""
+    """Check that a setting exists; Prefect ignores unknown ones."""
     from prefect.settings.models.root import Settings as Root
 
     assert key in _settings(Root, "PREFECT"), f"{place}: {key} is no setting of Prefect's"
@@ -266,7 +266,7 @@ def test_kubernetes__everything_is_applied() -> None:
 
 
 def test_dask__cluster_has_valid_pods_and_commands() -> None:
-    """The operator's own kind is known to no schema here, the pods in it are."""
+    """There is no schema for the operator's kind; its pods are validated."""
     validate = pytest.importorskip("kubernetes_validate", reason="needs the package kubernetes-validate")
     (cluster,) = documents(ROOT / "deploy" / "dask-cluster.yaml")
     assert (cluster["apiVersion"], cluster["kind"]) == ("kubernetes.dask.org/v1", "DaskCluster")
@@ -292,7 +292,7 @@ def test_dask__remote_workers_have_the_settings_of_local_ones() -> None:
 
 
 def pods(path: Path) -> list[dict[str, Any]]:
-    """The pods that a manifest makes."""
+    """The pods of a manifest."""
     return [one["spec"]["template"]["spec"] for one in documents(path) if "template" in one.get("spec", {})]
 
 
@@ -357,7 +357,7 @@ def test_pages__commands_are_valid(page: str) -> None:
 
 def test_documents__commands_of_ranklake_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "entrants.txt").write_text("ada\n")  # of an example; files must be there to be taken
+    (tmp_path / "entrants.txt").write_text("ada\n")  # of an example; the file must exist
     parts = [part.strip() for page in PAGES for line in shell_lines(page) for part in line.split("&&")]
     ours = [part for part in parts if part.startswith("ranklake ")]
     assert any("follow" in part for part in ours)

@@ -1,4 +1,4 @@
-"""An installation, once it was used, leaves nothing in site-packages when it is removed."""
+"""A used installation leaves no file in site-packages when it is removed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import platformdirs
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("ranklake", "flows", "rating_kernels", "storage")  # all of them are installed inside of the first one
+FOLDERS = ("ranklake", "flows", "rating_kernels", "storage")  # all are installed inside the first one
 RATE = (
     "import pandas as pd\n"
     "from ranklake.flows.frames.history import rate_history\n"
@@ -36,7 +36,7 @@ def sources() -> Iterator[tuple[Path, str]]:
 
 
 def wheel(folder: Path) -> Path:
-    """The packages as a wheel, made without a build tool or the network."""
+    """The packages as a wheel, built without a build tool or a network."""
     path = folder / "ranklake-0-py3-none-any.whl"
     files = dict(sources())
     info = {

@@ -1,4 +1,4 @@
-"""Every command that a message of the program advises is one that the program takes."""
+"""Every command in a message of the program is valid."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from deploy.commands import ROOT, check
 from ranklake.flows.cli.main import cli
 from ranklake.storage.lake.remedies import remedy_for
 
-RUN_TIME = "7"  # in place of what is put into a message at run time: a name as well as a number
+RUN_TIME = "7"  # replaces values that are inserted at run time; valid as a name and as a number
 COMMAND = re.compile(r"`ranklake ([^`]+)`")
-PATHS = [  # one of each kind of file
+PATHS = [  # one path for each kind of file
     "runs/x/run.json",
     "runs/x/rounds/000412.json",
     "runs/x/snapshots/000499",
@@ -32,7 +32,7 @@ PATHS = [  # one of each kind of file
 
 
 def texts(node: ast.AST) -> Iterator[str]:
-    """The strings of a program; what is put into one at run time is ``RUN_TIME``."""
+    """The strings of a program; values inserted at run time are ``RUN_TIME``."""
     if isinstance(node, ast.JoinedStr):
         yield "".join(part.value if isinstance(part, ast.Constant) else RUN_TIME for part in node.values)
         return
@@ -52,7 +52,7 @@ def advised() -> Iterator[tuple[str, str]]:
 
 
 def check_advice(command: str) -> None:
-    """Refuse a command that is not one; a bare name is a mention, anything more must be whole but for the lake."""
+    """Raise for an invalid command; a name without arguments is a mention, others must be complete without the lake."""
     words = command.split()
     found: click.Command | None = cli
     while words and words != ["--help"] and isinstance(found, click.Group):

@@ -47,12 +47,12 @@ def test_workflow__has_minimal_rights_and_cancels_outdated_runs() -> None:
     assert "permissions" not in JOB
     assert WORKFLOW["concurrency"]["cancel-in-progress"] is True
     assert "github.ref" in WORKFLOW["concurrency"]["group"]
-    assert "pull_request_target" not in TEXT  # it would run what a stranger sends with the rights of the project
+    assert "pull_request_target" not in TEXT  # it would run code of others with the rights of the project
     assert "secrets." not in TEXT
     for step in JOB["steps"]:
         if "uses" in step:
             assert re.fullmatch(r"actions/(checkout|setup-python)@v\d+", step["uses"])
-        assert "${{" not in step.get("run", "")  # whoever names a branch would write our commands
+        assert "${{" not in step.get("run", "")  # names of branches would become part of commands
 
 
 def test_workflow__commands_exist() -> None:
@@ -61,7 +61,7 @@ def test_workflow__commands_exist() -> None:
         if program in ("ruff", "mypy"):
             assert program in "".join(PROJECT["project"]["optional-dependencies"]["test"])
             assert {word for word in rest if not word.startswith("-")} <= {"check", "format", "."}
-        elif rest[:2] == ["-m", "sphinx"]:  # installed by the line before
+        elif rest[:2] == ["-m", "sphinx"]:  # installed by the command before
             assert any(need.startswith("sphinx>") for need in PROJECT["project"]["optional-dependencies"]["docs"])
         else:
             check([word.strip("'") for word in (program, *rest)])
@@ -80,12 +80,12 @@ def test_workflow__checks_style_and_types_once() -> None:
     assert jobs == [("ubuntu-latest", PROJECT["project"]["requires-python"].removeprefix(">="))]
 
 
-# What a test needs that Windows has not
+# Features that Windows lacks
 POSIX = re.compile(
     r"os\.(fork|killpg|mkfifo|setsid|waitpid|kill\()|signal\.(SIGKILL|SIGSTOP|SIGCONT|alarm)|\bresource\.|send_signal"
     r"|\.chmod\(|symlink_to|start_new_session|: CommandServer|import fcntl|helpers\.command_server|/proc/"
 )
-GUARDED = {  # guarded in the test, or only a text or a fake
+GUARDED = {  # the test checks the platform, or has only a text or a replacement
     "storage/lake/test_disk.py",
     "storage/lake/test_platforms.py",
     "system/test_portable.py",

@@ -1,4 +1,4 @@
-"""docs/architecture.md says how the packages import each other, and they do so."""
+"""The imports of the packages equal the table in docs/architecture.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 from helpers.documents import ROOT
 
-MOST_MODULES = 15  # of a package
+MOST_MODULES = 15  # in a package
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The benchmark programs count what they say that they count."""
+"""The benchmark programs count the stated units."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_profile__counts_the_units_of_the_rounds(phases: Any, monkeypatch: pytes
     monkeypatch.setattr(type(options), "file", lambda self, name: FOLDER)
     figures = [result.figures for result in phases.profile(options)][: len(phases.PHASES)]
     units = dict(zip([phase for phase, _, _ in phases.PHASES.values()], [one["units"] for one in figures], strict=True))
-    assert units["diffuse"] == units["roots"] == large * n  # nobody ties
-    assert units["absorb"] == n * (1 + 2 + 3)  # everybody's history grows by one factor a round
+    assert units["diffuse"] == units["roots"] == large * n  # no ties
+    assert units["absorb"] == n * (1 + 2 + 3)  # all histories grow by one factor a round
     assert units["small rounds, all steps"] == small * 5
     assert units["build"] % NODES == 0
     assert large * n * NODES <= units["build"] <= large * n * NODES * 100

@@ -1,4 +1,4 @@
-"""The code that the documents print for each tool answers its questions of a published lake, offline and to the bit."""
+"""The code in the documents for each tool has the correct results for a published lake, offline and to the bit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.players import player_history
 from ranklake.storage import Contest, Dataset, Lake, Run
 
-RUN, PLAYER, YEAR = "codeforces-elo-mmr", "tourist", 2020  # as the README calls them
+RUN, PLAYER, YEAR = "codeforces-elo-mmr", "tourist", 2020  # the names in the README
 THREE_WEEKS = 21 * 86_400
 YEARS = {2019: 1_546_300_800, 2020: 1_577_836_800, 2021: 1_609_459_200, 2022: 1_640_995_200}
 TOOLS = {
@@ -44,7 +44,7 @@ COLUMNS = {
 
 
 class Published(NamedTuple):
-    """A lake where the README has it, published twice, and the leaderboard when it was published first."""
+    """A lake in the folder of the README, published twice, and the leaderboard of the first publish."""
 
     lake: Lake
     first: pa.Table
@@ -65,7 +65,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
 
 
 def publish(lake: Lake) -> None:
-    """As the README has it."""
+    """Publish with the command of the README."""
     (command,) = re.findall(rf"^ranklake (publish --run {RUN} .*)$", TEXT, re.MULTILINE)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(Path(lake.url).parent)
@@ -74,7 +74,7 @@ def publish(lake: Lake) -> None:
 
 
 def three_years() -> list[Contest]:
-    """Contests from 2019 on, with one player whom the README knows."""
+    """Contests from 2019 on, with a player of the README."""
     found = []
     for i, one in enumerate(synthetic(50, n_players=60, size=25)):
         handles = [PLAYER if name == "player 3" else name for name in one.handles.to_pylist()]
@@ -95,12 +95,12 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def snippets() -> dict[str, str]:
-    """The documents' code by the tool that it imports first."""
+    """The code of the documents by its first import."""
     return {re.split(r"[ .\n]", block)[1]: block for block in blocks("python") if f"lake/published/{RUN}" in block}
 
 
 def rows_of(tool: str, answer: Any) -> list[dict[str, Any]]:
-    """An answer of any tool as plain rows."""
+    """The result of any tool as rows."""
     if tool == "duckdb":
         return [dict(zip(answer.columns, row, strict=True)) for row in answer.fetchall()]
     if tool == "polars":
@@ -112,7 +112,7 @@ def rows_of(tool: str, answer: Any) -> list[dict[str, Any]]:
 
 
 def expected(question: str, published: Published) -> list[tuple[Any, ...]]:
-    """The rows of an answer, from the commands that need no publish."""
+    """The expected rows, from commands that need no publish."""
     lake, first = published
     if question in ("top", "first"):
         board = (first if question == "first" else leaderboard(lake, RUN)).slice(0, 20)
@@ -144,7 +144,7 @@ def rated(lake: Lake) -> list[tuple[str, int, float]]:
 
 
 @pytest.mark.usefixtures("_offline")
-@pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")  # Dask's own
+@pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")  # a warning of Dask
 @pytest.mark.parametrize("tool", TOOLS)
 def test_readme__code_answers_its_questions(tool: str, published: Published, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(published.lake.url).parent)

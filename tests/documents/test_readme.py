@@ -1,4 +1,4 @@
-"""The commands and examples of README.md and docs/ do what the text says."""
+"""The commands and examples of README.md and docs/ work."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ CODEFORCES = SHARED / "elo-datasets" / "codeforces.tar.xz"
 
 
 def commands(containing: str) -> list[list[str]]:
-    """The ranklake commands of the one block that contains a text, as argument lists."""
+    """The ranklake commands of the block that contains a text, as lists of arguments."""
     (block,) = [block for block in blocks("sh") if containing in block]
     found = [part.strip() for line in block.splitlines() for part in line.split("&&")]
     return [shlex.split(part)[1:] for part in found if part.split()[0].endswith("ranklake")]
 
 
 def run(arguments: list[str], folder: Path) -> str:
-    """What a command prints; it must end well."""
+    """The output of a command, which must succeed."""
     program = [sys.executable, "-c", "from ranklake.flows.cli.main import main; main()", *arguments]
     env = os.environ | {"PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(program, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=600)

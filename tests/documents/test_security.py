@@ -1,4 +1,4 @@
-"""SECURITY.md says what the code does: its bounds, its tests, its links."""
+"""SECURITY.md equals the code: its limits, tests and links."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from ranklake.storage.lake.layout import check_dataset_name, check_run_name
 
 PAGE = ROOT / "SECURITY.md"
 TEXT = PAGE.read_text(encoding="utf-8")
-UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "days": 86_400}  # all others count one by one
+UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "days": 86_400}  # other units are 1
 
 
 def rows(heading: str) -> list[list[str]]:
-    """The cells of the table below a heading, without its head and its group lines."""
+    """The cells of the table below a heading, without its header and group lines."""
     part = TEXT.partition(f"## {heading}\n")[2].partition("\n## ")[0]
     found = [[cell.strip() for cell in line[2:-2].split(" | ")] for line in part.splitlines() if line.startswith("| ")]
     return [row for row in found[2:] if not row[0].startswith("**")]
 
 
 def value(text: str) -> float:
-    """What a value of the table is in the code."""
+    """A value of the table as a number."""
     number, _, unit = text.partition(" ")
     return float(number.replace(",", "")) * UNITS.get(unit, 1)
 
 
 def constant(path: str) -> Any:
-    """What a dotted path means: a module, then names in it."""
+    """The object of a dotted path: a module, then names in it."""
     parts = path.split(".")
     for n in range(len(parts) - 1, 0, -1):
         try:
@@ -43,7 +43,7 @@ def constant(path: str) -> Any:
         for name in parts[n:]:
             found = getattr(found, name)
         return found
-    raise AssertionError(f"there is no module in {path}")
+    raise AssertionError(f"no module in {path}")
 
 
 LIMITS = rows("Limits")
@@ -53,7 +53,7 @@ LIMITS = rows("Limits")
 def test_limits__equal_the_constants(row: list[str]) -> None:
     _, result, path, _ = row
     found = constant(path.strip("`"))
-    if callable(found):  # a rule with a test of its own
+    if callable(found):  # a rule with a separate test
         assert found in (check_run_name,)
     else:
         assert value(result) == found
@@ -67,7 +67,7 @@ def test_limits__names_have_a_hundred_characters() -> None:
 
 
 def bounds() -> Iterator[str]:
-    """Every public bound of the code, by the names that bounds have."""
+    """All public limits of the code, found by their names."""
     for folder in ("flows", "storage"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             module = ".".join(("ranklake", *path.relative_to(ROOT).with_suffix("").parts))
@@ -100,4 +100,4 @@ def test_page__is_linked_and_has_a_way_to_report() -> None:
     assert any("SECURITY.md" in page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md"))
     assert "Report a vulnerability" in TEXT
     project = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert all(mail in project for mail in re.findall(r"[\w.]+@[\w.]+", TEXT))  # no address that is not the project's
+    assert all(mail in project for mail in re.findall(r"[\w.]+@[\w.]+", TEXT))  # only addresses of the project
