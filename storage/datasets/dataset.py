@@ -18,7 +18,7 @@ from ..lake.remedies import damaged, with_remedies
 from ..leases.acquire import hold_lease
 from ..leases.holder import LeaseHolder
 from ..leases.lease import Lease
-from ..leases.roots import delete_root, has_root, read_root
+from ..leases.roots import delete_root, names_with_root, read_root
 from ..runs.run import Run
 from .corrections import Corrections, participated
 from .garbage import n_replaced, referenced, unreferenced
@@ -81,15 +81,7 @@ class Dataset:
     @staticmethod
     def names(lake: Lake) -> list[str]:
         """Names of the data sets of a lake, sorted."""
-        names = []
-        for name in lake.list(""):
-            try:
-                path = layout.contests_file(name)
-            except ValueError:
-                continue
-            if has_root(lake, path):
-                names.append(name)
-        return names
+        return names_with_root(lake, "", layout.contests_file)
 
     @classmethod
     def ingest(

@@ -33,13 +33,13 @@ Stores without conditional puts: see ``ranklake.storage.lake.object_stores.condi
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..lake.errors import MissingError
 from ..lake.lake import Lake
 from .lease import Lease
 
-__all__ = ["begin_epoch", "delete_root", "epoch_of", "has_root", "read_root"]
+__all__ = ["begin_epoch", "delete_root", "epoch_of", "has_root", "names_with_root", "read_root"]
 
 _TOMBSTONE = b'{"deleted_by_lease": '
 _TOMBSTONE_BYTES = 64  # at most; no root is so small
@@ -60,6 +60,19 @@ def has_root(lake: Lake, path: str) -> bool:
         return lake.exists(path)
     size = lake.size(path)
     return size is not None and (size > _TOMBSTONE_BYTES or read_root(lake, path)[0] is not None)
+
+
+def names_with_root(lake: Lake, folder: str, path_of: Callable[[str], str]) -> list[str]:
+    """Names in a folder whose root exists, sorted; ``path_of`` gives the root, ValueError for any other name."""
+    names = []
+    for name in lake.list(folder):
+        try:
+            path = path_of(name)
+        except ValueError:
+            continue
+        if has_root(lake, path):
+            names.append(name)
+    return names
 
 
 def begin_epoch(lease: Lease | None, epoch: int) -> int:

@@ -14,7 +14,7 @@ from ..lake.json_files import decode
 from ..lake.lake import Lake, digest_of
 from ..lake.remedies import damaged
 from ..lake.schemas import ROUNDS
-from ..leases.roots import has_root, read_root
+from ..leases.roots import names_with_root, read_root
 from . import snapshots
 from .segments import MANIFEST, Chain, Segment, read_chain, read_newest
 from .snapshots import SNAPSHOT_MANIFEST, Column
@@ -55,15 +55,7 @@ class StoredRun:
     @staticmethod
     def names(lake: Lake) -> list[str]:
         """Names of the runs of a lake, sorted."""
-        names = []
-        for name in lake.list(layout.RUNS):
-            try:
-                path = layout.run_file(name)
-            except ValueError:
-                continue
-            if has_root(lake, path):
-                names.append(name)
-        return names
+        return names_with_root(lake, layout.RUNS, layout.run_file)
 
     @classmethod
     def names_over_dataset(cls, lake: Lake, dataset: str) -> list[str]:
