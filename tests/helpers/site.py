@@ -30,7 +30,7 @@ class Report:
     def changed(self) -> bool:
         return self.new + self.corrected + self.removed > 0
 
-    def asked(self) -> str:
+    def cost(self) -> str:
         return f"{self.requests} requests"
 
     def line(self) -> str:
