@@ -24,7 +24,7 @@ __all__ = ["CHILD", "SHARED", "Child", "discard", "end", "started_ahead", "take"
 CHILD = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from ranklake.rating_kernels.warm import serve; serve()"
 )
-SHARED = ("elo-mmr",)  # systems whose kernels two processes compile in parallel
+SHARED = ("elo-mmr", "elo-mms")  # systems whose kernels two processes compile in parallel
 _CHILDREN = 2  # used by one system
 _END_SECONDS = 10.0  # timeout for the end of a child
 

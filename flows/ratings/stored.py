@@ -10,7 +10,6 @@ import base64
 import json
 import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.storage.lake.disk import Disk
 
 from ..common.settings import build_params, find_system, params_to_json
 from ..frames.beliefs import PlayerBeliefs
@@ -55,16 +55,12 @@ def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBe
         **facts,
     }
     table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(metadata, allow_nan=False).encode()})
-    target = Path(path)
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-        try:
-            pq.write_table(table, file, compression="zstd")
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            os.unlink(file.name)
-            raise
-    os.replace(file.name, target)
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    full = os.fspath(Path(path).absolute())
+    disk = Disk(full)
+    disk.replace(full, sink.getvalue())
+    disk.flush(full)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], PlayerBeliefs, Any]:

@@ -420,7 +420,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["accuracy", "--data", "nowhere.tar.xz"], 2, "there is no 'nowhere.tar.xz'"),
     (["calibration"], 2, "experiment calibration needs a real history"),
     (["robustness", "--data", "FOLDER"], 2, "experiment robustness uses no data"),
-    (["accuracy", "--dataset", "x"], 2, "which --lake?"),
+    (["accuracy", "--dataset", "x"], 2, "--dataset needs --lake"),
     (["accuracy", "--data", "FOLDER", "--data", "FOLDER"], 2, "two data sets are called 'small'"),
     (
         ["srm", "--data", "FEW"],

@@ -252,8 +252,8 @@ def test_update__kaggle_is_read_when_one_of_its_files_changed(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"source": "files"}, "source files needs a path"),
-        ({"source": "kaggle"}, "source kaggle needs a path"),
+        ({"source": "files"}, "source files needs the path"),
+        ({"source": "kaggle"}, "source kaggle needs the path"),
         ({"source": "files", "path": "x", "since": "2020-01-01"}, "leave since and base_url out"),
         ({"source": "codeforces", "path": "x"}, "a path is for files and kaggle"),
         ({"source": "codeforces", "file_options": {"mirror": True}}, "mirror: an option of files"),
@@ -289,7 +289,7 @@ def test_command__follows_a_folder(lake: Lake, folder: Path) -> None:
     ("more", "message"),
     [
         (["--source", "files", "--path", "x"], "files need a --dataset"),
-        (["--source", "files", "--dataset", "games"], "source files needs a path"),
+        (["--source", "files", "--dataset", "games"], "source files needs the path"),
         (["--source", "codeforces", "--mirror"], "mirror: an option of files, not of codeforces"),
         (["--source", "codeforces", "--source", "ctftime", "--dataset", "x"], "need a single --source"),
     ],
