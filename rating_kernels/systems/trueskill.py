@@ -27,6 +27,7 @@ from ..inference.win_probability import normal
 
 __all__ = ["SYSTEM", "TrueSkill"]
 
+_LEAST_BETA = 1e-9  # the range of a deviation begins here
 SMALL = 1024  # participants up to which a second thread does not pay
 
 
@@ -79,7 +80,7 @@ class TrueSkill:
                 raise ValueError(f"{name} goes with model {model}, got {name}={getattr(self, name)}")
         self._set_default("mu_init", 1500.0 if place else 25.0)
         sigma = self._set_default("sigma_init", 350.0 if place else 25.0 / 3.0)
-        self._set_default("beta", 175.0 if place else sigma / 2.0)
+        self._set_default("beta", 175.0 if place else max(sigma / 2.0, _LEAST_BETA))
         self._set_default("tau", 35.0 if place else sigma / 100.0)
         if place:
             self._set_default("eps", 1.0)

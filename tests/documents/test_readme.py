@@ -73,7 +73,7 @@ def test_readme__notebook_example_prints_both_tables() -> None:
 
 @pytest.mark.slow
 def test_readme__prediction_example_prints_chances_and_places() -> None:
-    (example,) = [block for block in blocks("python") if "predict(" in block]
+    (example,) = [block for block in blocks("python") if "somebody new" in block]
     done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     assert "expected_place" in done.stdout

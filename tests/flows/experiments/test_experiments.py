@@ -84,6 +84,7 @@ class Page(HTMLParser):
 # Printed values
 
 
+@pytest.mark.slow
 def test_robustness__rises_equal_the_printed_ones() -> None:
     """Elo-R's report: 48, 63, ..., 1875 after six and 566 at the seventh; memoryless 320, then 268.8."""
     report = run("robustness")

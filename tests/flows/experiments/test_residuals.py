@@ -187,6 +187,7 @@ def test_report__has_pictures_and_tables_of_several_systems() -> None:
         parse_contender("elo-mmr rhi=1")
 
 
+@pytest.mark.slow
 def test_command__compares_systems_of_any_history(invoke: Command, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "small", synthetic(60, n_players=50, size=45, spice=False))
     systems = ("--system", "elo-mmr", "--system", "elo-mmr rho=0.1 sig_limit=60", "--system", "glicko")

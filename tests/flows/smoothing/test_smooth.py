@@ -133,6 +133,7 @@ def test_run__interrupted_at_a_checkpoint_ends_with_the_same_bits(rated: Lake, m
     assert StoredSmoothing(rated, "run").manifest("checkpoint") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["kill", "halfway"])
 def test_command__killed_at_any_write_continues_with_the_same_bits(
     rated: Lake, command_server: CommandServer, how: str

@@ -462,3 +462,9 @@ def test_params__that_are_not_given_are_those_of_the_model() -> None:
 def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TrueSkill(**chosen)
+
+
+def test_params__of_the_least_sigma_init_are_parameters_again() -> None:
+    params = TrueSkill(sigma_init=1e-9)
+    assert params.beta == 1e-9
+    assert TrueSkill(**dataclasses.asdict(params)) == params
