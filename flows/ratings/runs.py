@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ranklake.rating_kernels import count_events
-from ranklake.rating_kernels.core.ragged import from_stored
-from ranklake.storage import Dataset, Lake, LakeError, Run
+from ranklake.storage import Dataset, Lake, Run
 
 from ..frames.beliefs import PlayerBeliefs
+from ..frames.run_state import RunState
 from ..results.display import Display
-from ..results.leaderboard import check_rated, rated_contests
+from ..results.leaderboard import rated_contests
 
 __all__ = ["RunHistory", "run_beliefs"]
 
@@ -55,19 +53,8 @@ def run_beliefs(run: Run) -> tuple[PlayerBeliefs, int]:
     LakeError
         The run has no ratings or was interrupted.
     """
-    dataset, chain = Dataset.open(run.lake, run.config["dataset"]), run.segments()
-    check_rated(run, chain)
-    last = chain.stop_round - 1
-    if last not in run.snapshots() or run.snapshot_digest(last) != chain.last_digest:
-        raise LakeError(
-            f"run {run.name} was interrupted after round {last}; `ranklake rate --run {run.name}` finishes it"
-        )
-    columns = from_stored(run.read_snapshot(last)[0])
-    display = Display.of(run)
-    contests = rated_contests(chain, dataset)
-    excluded = pc.is_in(contests.column("contest_id"), pa.array(run.config.get("exclude", []), pa.string()))
-    ends = contests.column("time_seconds").fill_null(0).to_numpy()
-    events = count_events(ends[~excluded.to_numpy()])
-    players = dataset.handles().to_pylist()[: len(columns["mu"])]
-    n_events = int(events[-1]) + 1 if len(events) else 0
-    return PlayerBeliefs(display.system.name, display.params, players, columns, n_events, int(ends[-1])), last + 1
+    state, display = RunState.read(run), Display.of(run)
+    players = state.dataset.handles().to_pylist()[: len(state.columns["mu"])]
+    last_time = int(state.ends[-1])
+    beliefs = PlayerBeliefs(display.system.name, display.params, players, state.columns, state.n_events, last_time)
+    return beliefs, len(state.ends)

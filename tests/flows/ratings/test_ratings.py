@@ -311,6 +311,15 @@ def test_open__has_the_ratings_of_a_run(tmp_path: Path) -> None:
         assert bits(ratings.update(more).history) == bits(whole.update(more).history)
 
 
+def test_open__refuses_an_interrupted_run(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, CONTESTS)
+    rate_run(lake)
+    for snapshot in (tmp_path / "runs" / "run" / "snapshots").iterdir():
+        (snapshot / "manifest.json").unlink()
+    with pytest.raises(ranklake.storage.LakeError, match="was interrupted after round 23; `ranklake rate --run run`"):
+        Ratings.open(lake, "run")
+
+
 # Anywhere
 
 

@@ -1,0 +1,65 @@
+"""A run in the lake after its last round: the belief about each player, and the times of its rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranklake.rating_kernels import count_events
+from ranklake.rating_kernels.core.ragged import from_stored
+from ranklake.storage import Dataset, LakeError, Run
+
+from ..execution.rater import BeliefColumns
+from ..results.leaderboard import check_rated, rated_contests
+
+__all__ = ["RunState"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run after its last round.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        The data set of the run.
+    columns : dict of str to array
+        The belief about each player, by the player's number in the data set; as from ``Beliefs.columns``.
+    ends : int64[rounds]
+        The end of each round, rated or skipped, UTC seconds; 0 if unknown.
+    n_events : int
+        Events rated or skipped; consecutive rounds of one time are one event. Excluded contests do not count.
+    """
+
+    dataset: Dataset
+    columns: BeliefColumns
+    ends: npt.NDArray[np.int64]
+    n_events: int
+
+    @classmethod
+    def read(cls, run: Run) -> Self:
+        """The state of a run.
+
+        Raises
+        ------
+        LakeError
+            The run has no ratings or was interrupted.
+        """
+        dataset, chain = Dataset.open(run.lake, run.config["dataset"]), run.segments()
+        check_rated(run, chain)
+        last = chain.stop_round - 1
+        if last not in run.snapshots() or run.snapshot_digest(last) != chain.last_digest:
+            raise LakeError(
+                f"run {run.name} was interrupted after round {last}; `ranklake rate --run {run.name}` finishes it"
+            )
+        contests = rated_contests(chain, dataset)
+        excluded = pc.is_in(contests.column("contest_id"), pa.array(run.config.get("exclude", []), pa.string()))
+        ends = contests.column("time_seconds").fill_null(0).to_numpy()
+        events = count_events(ends[~excluded.to_numpy()])
+        n_events = int(events[-1]) + 1 if len(events) else 0
+        return cls(dataset, from_stored(run.read_snapshot(last)[0]), ends, n_events)
