@@ -102,9 +102,8 @@ def _add_responses(
         v, last = variance, np.int64(NEVER)
         for k in range(n):
             r = round_of[order[first + k]]
-            elapsed = time[r] - last if k > 0 else np.int64(0)
             precision[k] = weight[r] / beta2
-            added[k] = step(k, elapsed, weight[r], share[r], gamma2, drift, practice, practice_rounds)[1]
+            added[k] = step(k, time[r], last, weight[r], share[r], gamma2, drift, practice, practice_rounds)[1]
             last = max(last, time[r])
             v += added[k]
             forward_variance[k] = v

@@ -19,18 +19,17 @@ import numpy as np
 
 from ..core.beliefs import NEVER
 from ..core.jit import exact, inner_exact
+from ..inference.diffusion import elapsed_days, practice_gain
 
 __all__ = ["include", "smooth_player", "smooth_players", "step"]
 
-_DAY = 86400.0
-
 
 @inner_exact
-def step(k, elapsed, weight, share, gamma2, drift, practice, practice_rounds):
-    """Growth of the mean and of the variance of a skill before its round ``k``, ``elapsed`` seconds after the last."""
+def step(k, time, last, weight, share, gamma2, drift, practice, practice_rounds):
+    """Growth of the mean and of the variance of a skill before its round ``k``, given the time of the last one."""
     if k == 0:
         return 0.0, 0.0
-    return share * practice / (1.0 + k / practice_rounds), gamma2 * weight + drift * (max(elapsed, 0) / _DAY)
+    return practice_gain(k, share * practice, practice_rounds), gamma2 * weight + drift * elapsed_days(time, last)
 
 
 @inner_exact
@@ -97,9 +96,8 @@ def smooth_players(
         for k in range(n):
             row = order[first + k]
             r = round_of[row]
-            elapsed = time[r] - last if k > 0 else np.int64(0)
             precision[k] = weight[r] / beta2
-            growth[k], added[k] = step(k, elapsed, weight[r], share[r], gamma2, drift, practice, practice_rounds)
+            growth[k], added[k] = step(k, time[r], last, weight[r], share[r], gamma2, drift, practice, practice_rounds)
             if common:
                 growth[k] = 0.0
             shown[k] = shift[r] if common else perf[row]

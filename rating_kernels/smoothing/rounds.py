@@ -79,8 +79,7 @@ def filter_rounds(
         i, j = offsets[r], offsets[r + 1]
         for row in range(i, j):
             p = player[row]
-            elapsed = time[r] - last[p] if k[p] > 0 else np.int64(0)
-            growth, added = step(k[p], elapsed, weight[r], share[r], gamma2, drift, practice, practice_rounds)
+            growth, added = step(k[p], time[r], last[p], weight[r], share[r], gamma2, drift, practice, practice_rounds)
             mean[row], cavity_variance[row] = m[p] + growth, v[p] + added
         noise = beta2 / weight[r]
         if _solve_round(mean[i:j], cavity_variance[i:j], noise, lo[i:j], split, ceiling[r], perf[i:j]) >= 0:
