@@ -21,7 +21,7 @@ from ..fields.field import Table, accumulate, finish, tabulate
 from ..fields.panels import NODES, Plan, check_width, plan, plan_panels
 from .performance import bracket, group_starts, solve_groups, weigh_groups
 
-__all__ = ["FieldSummary", "empty_field", "solve_field", "solve_small", "summarise_field"]
+__all__ = ["FieldSummary", "empty_field", "solve_field", "solve_round", "solve_small", "summarise_field"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ def empty_field() -> FieldSummary:
 
 
 @inner_exact
-def solve_small(mu, sigma, beta, lo, split, ceiling, omega, result):
-    """Write the performance of every participant of a small round; ``omega`` is scratch.
+def solve_round(mu, omega, lo, split, ceiling, result):
+    """Write the performance of every participant of one round, in one thread; ``omega`` are the rates of the field.
 
     Returns
     -------
@@ -82,11 +82,9 @@ def solve_small(mu, sigma, beta, lo, split, ceiling, omega, result):
         -1, or the first tie group whose root was not found.
     """
     zero, n = np.int64(0), len(mu)
-    for k in range(n):
-        omega[k] = C3 / math.sqrt(sigma[k] ** 2 + beta[k] ** 2)
     first = group_starts(lo)
-    above, below = weigh_groups(omega[:n], first)
-    low, high, middle, top_rate, bottom_rate = bracket(mu, omega[:n], first, above, below, split)
+    above, below = weigh_groups(omega, first)
+    low, high, middle, top_rate, bottom_rate = bracket(mu, omega, first, above, below, split)
     tabulated = n > DIRECT
     if tabulated:
         check_width(low, high, top_rate, bottom_rate)
@@ -96,9 +94,24 @@ def solve_small(mu, sigma, beta, lo, split, ceiling, omega, result):
     far = np.zeros((1, panels + len(panel), 2))
     series, guesses = np.empty((0, 0)), np.empty((0, 0))
     if tabulated:
-        accumulate(mu, omega[:n], omega[:n], zero, n, middle, top_rate, half_width, panel, offset, sums[0], far[0])
+        accumulate(mu, omega, omega, zero, n, middle, top_rate, half_width, panel, offset, sums[0], far[0])
         series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
     return solve_groups(
-        zero, len(above), mu, omega[:n], first, above, below, split, ceiling,
+        zero, len(above), mu, omega, first, above, below, split, ceiling,
         tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, result,
     )  # fmt: skip
+
+
+@inner_exact
+def solve_small(mu, sigma, beta, lo, split, ceiling, omega, result):
+    """Write the performance of every participant of a small round; ``omega`` is scratch.
+
+    Returns
+    -------
+    int
+        -1, or the first tie group whose root was not found.
+    """
+    n = len(mu)
+    for k in range(n):
+        omega[k] = C3 / math.sqrt(sigma[k] ** 2 + beta[k] ** 2)
+    return solve_round(mu, omega[:n], lo, split, ceiling, result)

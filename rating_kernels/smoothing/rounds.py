@@ -14,10 +14,7 @@ import numpy as np
 from ..core.beliefs import NEVER
 from ..core.jit import exact
 from ..core.numerics import C3
-from ..fields.direct import DIRECT
-from ..fields.field import accumulate, finish
-from ..fields.panels import NODES, check_width, plan
-from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
+from ..inference.logistic_field import solve_round
 from .recursion import include, step
 
 __all__ = ["filter_rounds", "measure_moves", "solve_rounds"]
@@ -26,28 +23,11 @@ __all__ = ["filter_rounds", "measure_moves", "solve_rounds"]
 @exact
 def _solve_round(mean, variance, noise, lo, split, ceiling, perf):
     """Write the performances of one round; returns -1, or the tie group that has no root."""
-    zero, n = np.int64(0), len(mean)
+    n = len(mean)
     omega = np.empty(n)
     for i in range(n):
         omega[i] = C3 / math.sqrt(variance[i] + noise)
-    first = group_starts(lo)
-    above, below = weigh_groups(omega, first)
-    low, high, middle, top_rate, bottom_rate = bracket(mean, omega, first, above, below, split)
-    tabulated = n > DIRECT
-    if tabulated:
-        check_width(low, high, top_rate, bottom_rate)
-    half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
-    panels = offset[-1] if tabulated else 0
-    sums = np.zeros((1, panels, 2, NODES // 2))
-    far = np.zeros((1, panels + len(panel), 2))
-    series, guesses = np.empty((0, 0)), np.empty((0, 0))
-    if tabulated:
-        accumulate(mean, omega, omega, zero, n, middle, top_rate, half_width, panel, offset, sums[0], far[0])
-        series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
-    return solve_groups(
-        zero, len(above), mean, omega, first, above, below, split, ceiling,
-        tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, perf,
-    )  # fmt: skip
+    return solve_round(mean, omega, lo, split, ceiling, perf)
 
 
 @exact
