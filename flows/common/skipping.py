@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ranklake.rating_kernels import Rounds, System
 from ranklake.storage import Dataset
 
-__all__ = ["ALL_TIED", "ANY_SYSTEM", "ONE_PARTICIPANT", "REASONS", "TWO_TIED", "Skipping", "differ"]
+__all__ = ["ALL_TIED", "ANY_SYSTEM", "ONE_PARTICIPANT", "REASONS", "TWO_TIED", "Skipping", "count_reasons", "differ"]
 
 ONE_PARTICIPANT, ALL_TIED, TWO_TIED = 1, 2, 3
 REASONS = {
@@ -100,6 +100,11 @@ class Skipping:
 
 
 ANY_SYSTEM = Skipping()  # for comparisons: every system rates all other contests
+
+
+def count_reasons(reasons: npt.NDArray[np.uint8]) -> dict[str, int]:
+    """Number of skipped contests by the text of the reason, given ``Skipping.reasons``."""
+    return {text: n for reason, text in REASONS.items() if (n := int(np.count_nonzero(reasons == reason)))}
 
 
 def differ(dataset: Dataset, one: Skipping, other: Skipping) -> bool:

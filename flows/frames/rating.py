@@ -14,7 +14,7 @@ import pandas as pd
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 
-from ..common.skipping import REASONS, Skipping
+from ..common.skipping import Skipping, count_reasons
 from ..compilation.compile import compile_kernels
 from ..engines.factory import ENGINES, open_engine
 from ..engines.protocols import Engine, EngineError, LocalEngine, WorkersLostError
@@ -77,10 +77,9 @@ class RatedResults:
 
     def attributes(self) -> dict[str, Any]:
         """What happened on the way: contests skipped, by reason, left out, and violated invariants."""
-        reasons = {text: n for reason, text in REASONS.items() if (n := int(np.count_nonzero(self.reasons == reason)))}
         return {
             "skipped": int(np.count_nonzero(self.reasons)),
-            "reasons": reasons,
+            "reasons": count_reasons(self.reasons),
             "left_out": self.results.left_out,
             "violations": self.beliefs.system.violations(self.rated, self.outcome),
         }

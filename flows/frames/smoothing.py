@@ -13,7 +13,7 @@ from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.warm import SMOOTHING
 
 from ..common.settings import convert_fields
-from ..common.skipping import REASONS, Skipping
+from ..common.skipping import Skipping, count_reasons
 from ..compilation.compile import compile_parts
 from ..execution.smoothing import smooth_rounds
 from ..sources.base import OnError
@@ -106,7 +106,7 @@ def smooth_history(
     history.attrs |= {
         "sweeps": smoother.sweeps,
         "skipped": int(np.count_nonzero(reasons)),
-        "reasons": {text: n for reason, text in REASONS.items() if (n := int(np.count_nonzero(reasons == reason)))},
+        "reasons": count_reasons(reasons),
         "left_out": table.left_out,
     }
     return history
