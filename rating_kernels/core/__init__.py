@@ -1,1 +1,1 @@
-"""Compilation, numerics, standings, beliefs, and what a rating system is."""
+"""Compilation, numerics, standings, beliefs, and the interface of rating systems."""

@@ -4,7 +4,7 @@ The name of a subfolder depends on the digest of the kernels' sources, the versi
 the processor. Another release or machine therefore uses another subfolder. ``NUMBA_CACHE_DIR`` replaces the user's
 cache folder. If that folder is not writable, a folder of this user below the temporary folder is used. Compiled kernels
 are code: a folder that other users own or can write to is neither read nor written, unless ``NUMBA_CACHE_DIR`` names
-it. Nothing here runs at import.
+it. The import of this module has no effects.
 """
 
 from __future__ import annotations

@@ -133,7 +133,9 @@ def check_distinct(player: npt.NDArray[np.integer], offsets: npt.NDArray[np.inte
     if len(same):
         one, other = order[same[0]], order[same[0] + 1]
         start = offsets[at[one]]
-        raise StandingsError(f"player {player[one]} stands twice", int(at[one]), int(one - start), int(other - start))
+        raise StandingsError(
+            f"player {player[one]} is listed twice", int(at[one]), int(one - start), int(other - start)
+        )
 
 
 def places_from_ranks(rank: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], Ints, Ints]:

@@ -42,7 +42,7 @@ def field_sums(mu: Floats, rate: Floats, weight: Floats, map: Map) -> tuple[Floa
         return scattered_sums(mu, rate, weight, map)
     table = tabulate(mu, rate, weight, plan_panels(*extremes(mu, rate, weight)), map)
     total = float(np.sum(weight))
-    map = map if n > BLOCK else serial_map  # a second thread does not pay for fewer
+    map = map if n > BLOCK else serial_map  # one thread is faster for small rounds
     map(lambda start, stop: read_table(start, stop, mu, total, *table.arrays, above, below, slope), n)
     return above, below, slope
 

@@ -64,7 +64,7 @@ def pair_sums(kinds: Sequence[str], mu: Floats, variance: Floats, map: Map, weig
     sums = np.zeros((len(codes), len(mu)))
     if len(mu) == 0:
         return sums
-    map = map if len(mu) > BLOCK else serial_map  # a second thread does not pay for fewer
+    map = map if len(mu) > BLOCK else serial_map  # one thread is faster for small rounds
     if not variance.min() > 0.0:
         raise ValueError(f"variances must be > 0, got {variance.min()}")
     least, most = variance.min(), variance.max()

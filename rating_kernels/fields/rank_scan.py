@@ -49,7 +49,7 @@ def worse_sums(first: Longs, variance: Floats, map: Map) -> Floats:
     if n <= DIRECT:
         direct_worse_sums(0, len(first) - 1, first, variance, sums)
         return sums
-    map = map if n > BLOCK else serial_map  # a second thread does not pay for fewer
+    map = map if n > BLOCK else serial_map  # one thread is faster for small rounds
     least = variance.min()
     bottom, top = math.log(2.0 * least), math.log(least + variance.max())
     panels = max(math.ceil((top - bottom) / (2.0 * HALF_WIDTH)), 1)

@@ -1,4 +1,4 @@
-"""What time and practice do to a skill between two rounds."""
+"""Changes of a skill between two rounds: elapsed days and practice."""
 
 from __future__ import annotations
 

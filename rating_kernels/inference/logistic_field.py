@@ -1,7 +1,7 @@
 """The field of one round with logistic performances: its table, and the performance of every tie group.
 
-Source: Ebtekar and Liu, arXiv:2101.00400, section 3.1; the table (:mod:`ranklake.rating_kernels.fields.field`) is ours.
-Participant ``j`` performs logistically around ``mu_j`` with variance sigma_j^2 + beta_j^2.
+Source: Ebtekar and Liu, arXiv:2101.00400, section 3.1; the table (:mod:`ranklake.rating_kernels.fields.field`) is this
+project's. Participant ``j`` performs logistically around ``mu_j`` with variance sigma_j^2 + beta_j^2.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ LOWEST_NEED, HIGHEST_NEED = 1.0, 7999.0  # the program searches whole numbers in
 
 _DOUBT = 1e-9  # of a sum: a root this near to a whole number is decided by the sum at that number
 _ALONE = 0.2  # smaller sums are computed without a table, where the player's own term would cancel
-_PANELS_EACH, _PANELS = 4.0, 65_536.0  # maximum number a player, and in total, for which a table pays
+_PANELS_EACH, _PANELS = 4.0, 65_536.0  # maximum number a player, and in total, for which a table is faster
 _MARGIN = 0.01  # of a scale: keeps roots off the edges of their brackets
 _TINY = 1e-300
 _STEPS = 200

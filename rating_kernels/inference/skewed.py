@@ -1,8 +1,8 @@
-"""Skewed performances: a bad result says less about a skill than a good one.
+"""Skewed performances: a bad result is weaker evidence about a skill than a good one.
 
-The model is ours; no paper prints it. A performance lies around the skill with a two-piece noise (Fechner 1897), wider
-below than above. What a round can show of that depends on its size: a duel shows only the difference of two noises,
-which is symmetric. The share of the skew that a round of N shows is tau = max(0, 1 - 2 / N).
+The model is this project's, not a paper's. A performance lies around the skill with a two-piece noise (Fechner 1897),
+wider below than above. The visible share of this skew depends on the size of a round: a duel shows only the difference
+of two noises, which is symmetric. In a round of N participants the share is tau = max(0, 1 - 2 / N).
 
 With p = beta^-2 w the precision of the upper side, s the skew, a belief N(mu, sigma^2) and a performance e = perf - mu
 from it, the new mean is
@@ -12,9 +12,9 @@ from it, the new mean is
               L(y) = tanh(y / 2b) / b, b = sqrt(3) s beta / (pi sqrt(w))        logistic lower side
               L(y) = p y / s^2                                                  normal lower side
 
-and the new variance 1 / (1 / sigma^2 + 1 / noise) for either sign, with the variance ``noise`` of the whole law: no
-later gain depends on a result. The left side of the equation grows with x and falls with perf, hence the new mean grows
-with perf. The logistic side pulls with a force of at most tau / b, which bounds the fall as tau tends to 1.
+and the new variance 1 / (1 / sigma^2 + 1 / noise) for either sign, with the variance ``noise`` of the whole law: later
+gains do not depend on the result. The left side of the equation grows with x and falls with perf, hence the new mean
+grows with perf. The term tau L of the logistic side is at most tau / b, so that the fall is bounded as tau tends to 1.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _CONVERGED = 1e-8  # of max(1, u): Newton's next error is at most the square of 
 
 
 def skew_share(participants):
-    """tau: the share of the skew that a round of so many participants can show; numbers or arrays."""
+    """tau: the visible share of the skew in a round of so many participants; numbers or arrays."""
     return np.maximum(0.0, 1.0 - 2.0 / participants)
 
 
@@ -82,10 +82,10 @@ def diffuse_rows(
 
 
 @inner_exact
-def _bent_root(alpha, delta):
+def _tanh_root(alpha, delta):
     """The root u >= 0 of  alpha u + tanh u = delta  for alpha > 0, delta >= 0; NaN if it is not found.
 
-    The left side is concave there, so that Newton's method ascends to the root from any point below it.
+    The left side is concave there, so Newton's method increases towards the root from any point below it.
     """
     u = max(delta / (1.0 + alpha), (delta - 1.0) / alpha)
     for _ in range(_STEPS):
@@ -112,24 +112,24 @@ def absorb_rows(
     """
     precision = weight / (beta * beta)
     scale = skew * beta / (C3 * math.sqrt(weight))
-    straight = precision * (1.0 - tau)  # the linear part of the lower pull
-    bends = tau > 0.0 and not normal
+    linear = precision * (1.0 - tau)  # coefficient of the linear terms of the lower side
+    logistic = tau > 0.0 and not normal
     if normal:
-        straight += tau * precision / (skew * skew)
+        linear += tau * precision / (skew * skew)
     for i in range(begin, end):
         row = player[i]
         variance = sigma_prior[i] * sigma_prior[i]
         surprise = perf[i] - mu_prior[i]
         if surprise >= 0.0:
             change = surprise * (variance * precision / (1.0 + variance * precision))
-        elif not bends:
-            change = surprise * (variance * straight / (1.0 + variance * straight))
+        elif not logistic:
+            change = surprise * (variance * linear / (1.0 + variance * linear))
         else:
             # y = x - perf = 2 scale u; times variance * scale / tau the equation is  alpha u + tanh u = delta
-            alpha = 2.0 * scale * scale * (1.0 + variance * straight) / (tau * variance)
-            u = _bent_root(alpha, -surprise * scale / (tau * variance))
+            alpha = 2.0 * scale * scale * (1.0 + variance * linear) / (tau * variance)
+            u = _tanh_root(alpha, -surprise * scale / (tau * variance))
             e = exp(-2.0 * u)
-            change = -variance * (straight * 2.0 * scale * u + tau * (1.0 - e) / (1.0 + e) / scale)
+            change = -variance * (linear * 2.0 * scale * u + tau * (1.0 - e) / (1.0 + e) / scale)
         if not math.isfinite(change):
             return i
         mu[row] = mu_prior[i] + change

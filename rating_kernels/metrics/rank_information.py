@@ -1,7 +1,7 @@
-"""Rank information: what the prior laws of performances say about places, in nats a participation.
+"""Rank information: the information of the prior laws of performances about places, in nats a participation.
 
 Participant i of a round of n has a performance with density f_i, by the system's own model. f is the mean of all f_i
-and F its distribution function. A place among n stands for the level p_i that it has among performances drawn from f:
+and F its distribution function. A place among n corresponds to the level p_i, its quantile of f:
 
     L = mean_i [ln f_i(p_i) - ln f(p_i)],    p_i = F^-1(1 - (place_i - 1/2) / n)
 
@@ -34,7 +34,7 @@ from .metrics import Kept
 
 __all__ = ["LEAST", "PARTS", "rank_information", "rank_levels"]
 
-LEAST = 30  # participants of a round with a value: F^-1 of few ranks says little about performances
+LEAST = 30  # participants of a round with a value: of fewer ranks F^-1 is too coarse
 PARTS = 16  # of a tie group's interval of places
 _STEPS = 200
 _THIN = 1e-6  # of the largest rate: a field of fewer participants than this is a gap, whose density is summed directly
@@ -59,7 +59,7 @@ def rank_information(kept: Kept, law: PerformanceLaw) -> Floats:
 
 
 def rank_levels(kept: Kept, law: PerformanceLaw) -> Floats:
-    """p_i of each selected row: the performance that a place stands for, rating points; the mean over a tie group.
+    """p_i of each selected row: the performance that corresponds to a place, rating points; the mean over a tie group.
 
     NaN as in :func:`rank_information`, but for rounds of any size.
     """

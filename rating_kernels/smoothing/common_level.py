@@ -1,15 +1,15 @@
-"""The level that all participants share, solved for along the history instead of being iterated to.
+"""The level that all participants share, solved for along the history instead of found by iteration.
 
 The field of a round determines performances relative to the field: if all its beliefs shift, so do all performances.
-What pins the level are the priors of newcomers, so sweeps alone move it by a few points each, for hundreds of sweeps.
+The priors of newcomers determine the level, and a sweep moves it by a few points only, so sweeps alone take hundreds.
 Its shift is therefore written as P d: linear between a few rounds, the nodes, and d at these. Cavities are linear in
 performances, m_c = A p + const. With r the change of the means in one sweep, the shift after which they would change no
 more is the solution of the equations that Galerkin's method gives, one for each node:
 
     (P' P - P' A P) d = P' r
 
-The matrix does not depend on results and is computed once. Between nodes, shifts die out within a few sweeps: a
-player's recursion averages over rounds.
+The matrix does not depend on results and is computed once. Shifts between nodes disappear within a few sweeps, because
+a player's recursion averages over rounds.
 """
 
 from __future__ import annotations

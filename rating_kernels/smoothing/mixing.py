@@ -13,7 +13,7 @@ from ..core.standings import Floats
 
 __all__ = ["DEPTH", "Mixing"]
 
-DEPTH = 5  # differences of past iterates; in single precision, since they only steer the next step
+DEPTH = 5  # differences of past iterates; in single precision, since they affect only the next step
 _SINGULAR = 1e-12  # of the largest singular value: such combinations of differences are not used
 
 
@@ -45,5 +45,5 @@ class Mixing:
 
 
 def _dot(a: npt.NDArray[np.floating], b: npt.NDArray[np.floating]) -> float:
-    """Scalar product, summed in an order that no number of threads changes."""
+    """Scalar product, summed in an order that does not depend on the number of threads."""
     return float(np.sum(np.multiply(a, b, dtype=np.float64)))

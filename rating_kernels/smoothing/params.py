@@ -64,7 +64,7 @@ class Smoothing:
 
 
 def model(params: Smoothing, rounds: Rounds) -> tuple[Any, ...]:
-    """What the kernels read: time, weight and share of practice of each round, and the hyperparameters."""
+    """Inputs of the kernels: time, weight and share of practice of each round, and the hyperparameters."""
     sizes = np.diff(rounds.offsets)
     share: Floats = np.maximum(1.0 - 2.0 / np.maximum(sizes, 1), 0.0)
     return (rounds.time_seconds, rounds.weight, share, *params.numbers)

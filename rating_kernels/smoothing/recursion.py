@@ -1,4 +1,4 @@
-"""Forward and backward messages of one player: what all other rounds say of the skill at each round.
+"""Forward and backward messages of one player: the information of all other rounds about the skill at each round.
 
 Source: Rauch, Tung and Striebel, "Maximum likelihood estimates of linear dynamic systems" (AIAA Journal 3, 1965), with
 the backward pass in information form (Fraser and Potter, "The optimum linear smoother as a combination of two optimum
@@ -6,7 +6,7 @@ linear filters", IEEE Transactions on Automatic Control 14, 1969).
 
 A skill is a random walk: before round k its mean grows by ``growth[k]`` and its variance by ``added[k]``. Round k
 observes it with precision ``precision[k]`` as ``perf[k]``. The forward pass gives the belief before each round, the
-backward pass the information of all later ones. Both together are the cavity: everything but the round itself.
+backward pass the information of all later ones. Both together give the cavity: the belief without the round itself.
 
     1 / v_c = 1 / v_f + lambda,    m_c = v_c (m_f / v_f + eta)
 

@@ -2,8 +2,8 @@
 
 The first sweep is a filter: rounds in order, each performance found against the beliefs before the round. Every later
 sweep finds all performances against the cavities, the beliefs given all other rounds, and then all cavities from the
-performances. Rounds are independent of each other given the cavities, players given the performances. Two cures make
-the sweeps converge fast: the level that all share is solved for (:mod:`.common_level`), and the rest is extrapolated
+performances. Rounds are independent of each other given the cavities, players given the performances. Two methods make
+the sweeps converge fast: the common level is solved for (:mod:`.common_level`), and all other changes are extrapolated
 (:mod:`.mixing`). A sweep costs O(participations).
 """
 
@@ -63,9 +63,9 @@ class Smoother:
     rounds
         All rounds, in order; at least two participants each.
     map
-        Divides the work; does not change a bit of the result.
+        Divides the work; does not change the bits of the result.
     solve
-        Finds the performances of all rounds elsewhere; by default ``map`` does it here.
+        Computes the performances of all rounds, for example on workers; by default ``map`` divides them.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Smoother:
 
     @property
     def converged(self) -> bool:
-        """Whether the last sweep moved nothing by more than the tolerances."""
+        """Whether all changes in the last sweep are within the tolerances."""
         return self.mean_move <= MEAN_MOVE and self.spread <= SPREAD
 
     @property

@@ -26,7 +26,7 @@ from ..inference.win_probability import logistic_win_probability
 
 __all__ = ["SYSTEM", "EloMMR"]
 
-SMALL = 1024  # participants up to which a second thread does not pay
+SMALL = 1024  # participants up to which one thread is faster
 
 
 @dataclass(frozen=True, slots=True)

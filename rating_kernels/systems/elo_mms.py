@@ -1,9 +1,9 @@
 """Elo-MMR with skewed performances and practice.
 
-Source: ours, no paper prints it; the performances are those of Ebtekar and Liu, "An Elo-like System for Massive
+Source: this project, not a paper; the performances are those of Ebtekar and Liu, "An Elo-like System for Massive
 Multiplayer Competitions" (arXiv:2101.00400). A belief is one normal law, so a player has no history. Taking part raises
-a skill, most in the first rounds; skills drift with rounds and days; a bad performance says less than a good one
-(:mod:`.skewed`). The field is that of Elo-MMR around each player's mean performance. All ratings in rating points.
+a skill, most in the first rounds; skills drift with rounds and days; a bad performance is weaker evidence than a good
+one (:mod:`.skewed`). The field is that of Elo-MMR around each player's mean performance. All ratings in rating points.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..inference.win_probability import normal_win_probability
 
 __all__ = ["SYSTEM", "EloMMS"]
 
-SMALL = 1024  # participants up to which a second thread does not pay
+SMALL = 1024  # participants up to which one thread is faster
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class EloMMS:
     skew : float
         How many times wider performances spread below the skill than above it; 1 is symmetric.
     lower : str
-        The law below the skill. "logistic": a bad performance has bounded influence; "normal": it has not.
+        The law below the skill. "logistic": the influence of a bad performance is bounded; "normal": it is not.
     gamma : float
         Standard deviation of the drift of a skill from round to round.
     drift_per_day : float
@@ -94,8 +94,8 @@ def win_probability(params: EloMMS, weight: Any, one: Prior, other: Prior, parti
     """The difference of two performances, approximated by a normal law of the same mean and variance.
 
     The difference of two skewed noises is symmetric. With the default skew and lower side the probability is within
-    0.011 of the exact integral in rounds of any size, and within 0.0075 in large ones. In duels, which show no skew, it
-    is exact.
+    0.011 of the exact integral in rounds of any size, and within 0.0075 in large ones. In duels it is exact: they have
+    no skew.
     """
     laws = (performance_law(params, weight, participants, prior) for prior in (one, other))
     return normal_win_probability(one.mu - other.mu, *(law.deviation for law in laws))

@@ -27,7 +27,7 @@ from ..inference.win_probability import normal_win_probability
 
 __all__ = ["SYSTEM", "EloMMX"]
 
-SMALL = 1024  # participants up to which a second thread does not pay
+SMALL = 1024  # participants up to which one thread is faster
 
 
 @dataclass(frozen=True, slots=True)

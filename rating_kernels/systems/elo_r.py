@@ -41,7 +41,7 @@ from ..inference.win_probability import logistic_win_probability
 
 __all__ = ["SYSTEM", "EloR"]
 
-SMALL = 192  # participants up to which neither a table nor a second thread pays
+SMALL = 192  # participants up to which one thread without a table is faster
 
 
 @dataclass(frozen=True, slots=True)

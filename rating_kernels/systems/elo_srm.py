@@ -39,7 +39,7 @@ from ..inference.win_probability import logistic
 
 __all__ = ["K0", "PRESETS", "SYSTEM", "EloSRM", "newcomer"]
 
-SMALL = 256  # participants up to which a second thread does not pay
+SMALL = 256  # participants up to which one thread is faster
 
 K0 = 400.0 * math.log10(2.0)
 _RATE = math.log(10.0) / 400.0  # of the logistic curve, per rating point
@@ -158,7 +158,7 @@ def summarise(params: EloSRM, prior: Prior, round: Rounds, map: Map) -> Surprise
     """Steps 2 and 3: sums over the field and over each tie group, and the surprise of each participant."""
     n, mu, first = round.n_rows, prior.mu, group_starts(round.lo)
     rate, ones = np.full(n, _RATE), np.ones(n)
-    map = map if n > BLOCK else serial_map  # a second thread does not pay for fewer
+    map = map if n > BLOCK else serial_map  # one thread is faster for small rounds
     above, _, slope = field_sums(mu, rate, ones, map)
     tied = tied_sums(mu, rate, ones, first, map)
     surprises = Surprises(first, np.empty(n), np.empty(n), np.empty(n), np.empty(n))

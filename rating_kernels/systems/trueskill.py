@@ -28,7 +28,7 @@ from ..inference.win_probability import normal
 __all__ = ["SYSTEM", "TrueSkill"]
 
 _LEAST_BETA = 1e-9  # the range of a deviation begins here
-SMALL = 1024  # participants up to which a second thread does not pay
+SMALL = 1024  # participants up to which one thread is faster
 
 
 @dataclass(frozen=True, slots=True)

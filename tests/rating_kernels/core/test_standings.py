@@ -76,10 +76,10 @@ def test_check_places__does_not_let_a_tie_cross_into_the_next_round() -> None:
 
 def test_check_distinct__names_the_player_the_round_and_both_rows() -> None:
     check_distinct(np.array([3, 1, 3]), np.array([0, 2, 3]))
-    with pytest.raises(StandingsError, match="round 1, rows 0-2: player 3 stands twice") as caught:
+    with pytest.raises(StandingsError, match="round 1, rows 0-2: player 3 is listed twice") as caught:
         check_distinct(np.array([3, 3, 1, 3]), np.array([0, 1, 4]))
     assert (caught.value.round, caught.value.first_row, caught.value.last_row) == (1, 0, 2)
-    with pytest.raises(StandingsError, match="round 0, rows 0-1: player 7 stands twice"):
+    with pytest.raises(StandingsError, match="round 0, rows 0-1: player 7 is listed twice"):
         check_distinct(np.array([7, 7]))
 
 
@@ -133,7 +133,7 @@ def test_rounds__have_defaults_parts_and_a_number_of_rows() -> None:
         ({"perf_ceiling": [math.nan, 1.0]}, "round 0: perf_ceiling must be"),
         ({"perf_ceiling": [1.0, -math.inf]}, "round 1: perf_ceiling must be"),
         ({"hi": [0, 2, 2, 1, 2]}, "round 1, rows 0-1: 2 tied rows"),
-        ({"player": [4, 0, 4, 0, 4]}, "round 0, rows 0-2: player 4 stands twice"),
+        ({"player": [4, 0, 4, 0, 4]}, "round 0, rows 0-2: player 4 is listed twice"),
     ],
 )
 def test_rounds__refuse_columns_that_mean_nothing(change, message) -> None:
