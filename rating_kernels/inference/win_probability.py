@@ -16,7 +16,7 @@ from ..core.jit import exact, kernel
 from ..core.numerics import C3, exp
 from ..core.standings import Floats
 from ..core.system import Prior
-from ..fields.pair_terms import NORMAL, term
+from ..fields.pairs.terms import NORMAL, term
 
 __all__ = ["glicko_win_probability", "logistic", "logistic_win_probability", "normal", "normal_win_probability"]
 

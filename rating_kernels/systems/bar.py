@@ -28,7 +28,7 @@ from ..core.limits import POINTS, choice, finite, fraction, non_negative, positi
 from ..core.numerics import C3
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
-from ..fields.pair_field import KINDS, direct_sums, pair_sums
+from ..fields.pairs.pair_field import KINDS, direct_sums, pair_sums
 from ..fields.rank_scan import direct_worse_sums, worse_sums
 from ..inference.performance import group_starts
 from ..inference.win_probability import logistic

@@ -26,8 +26,8 @@ from ..core.standings import Floats, Longs, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.direct import direct_sums
 from ..fields.field_sums import field_sums
-from ..fields.pair_field import KINDS, pair_sums
-from ..fields.pair_field import direct_sums as pair_sums_direct
+from ..fields.pairs.pair_field import KINDS, pair_sums
+from ..fields.pairs.pair_field import direct_sums as pair_sums_direct
 from ..inference.performance import group_starts
 from ..inference.performance_law import curve_law
 from ..inference.win_probability import logistic, normal

@@ -24,7 +24,7 @@ from ..core.limits import POINTS, finite, fraction, positive, switch
 from ..core.numerics import normal_quantile
 from ..core.standings import Floats, Ints, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
-from ..fields.pair_field import KINDS, direct_sums, pair_sums
+from ..fields.pairs.pair_field import KINDS, direct_sums, pair_sums
 from ..inference.performance import group_starts
 from ..inference.win_probability import normal_win_probability
 

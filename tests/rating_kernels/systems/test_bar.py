@@ -20,7 +20,8 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import BAR, SYSTEMS, Beliefs, Outcome, Rounds
-from ranklake.rating_kernels.fields import pair_field, rank_scan
+from ranklake.rating_kernels.fields import rank_scan
+from ranklake.rating_kernels.fields.pairs import pair_field
 from ranklake.rating_kernels.systems.bar import SMALL
 
 SYSTEM = SYSTEMS["bar"]

@@ -20,7 +20,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Rounds, System, TopCoder
-from ranklake.rating_kernels.fields import pair_field
+from ranklake.rating_kernels.fields.pairs import pair_field
 from ranklake.rating_kernels.systems.topcoder import SMALL, step_size
 
 SYSTEM = SYSTEMS["topcoder"]

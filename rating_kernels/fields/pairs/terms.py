@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import exact, inner_exact, inner_kernel, kernel
-from ..core.numerics import exp, upper_hazard
+from ...core.jit import exact, inner_exact, inner_kernel, kernel
+from ...core.numerics import exp, upper_hazard
 
 __all__ = ["KINDS", "LOGISTIC", "NORMAL", "SPREAD3", "add_near", "direct_sums", "limit", "term"]
 

@@ -1,7 +1,7 @@
 """Sums over all opponents whose terms depend on both players' uncertainties, exactly and in linear time.
 
-A round of ordinary ratings is one table (:mod:`.pair_table`). If a table costs more than its pairs, these are summed
-one by one (:mod:`.pair_terms`). If uncertainties differ by large factors, or are small relative to the distances
+A round of ordinary ratings is one table (:mod:`.pairs.table`). If a table costs more than its pairs, these are summed
+one by one (:mod:`.pairs.terms`). If uncertainties differ by large factors, or are small relative to the distances
 between ratings, the pairs are sorted so that a few tables of moderate size cover them all:
 
 * By levels of the larger variance of the two. A level has the pairs with at least one player above its cut, among all
@@ -19,13 +19,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.beliefs import serial_map
-from ..core.standings import Floats, Longs
-from ..core.system import Map
-from .blocks import BLOCK
-from .pair_nodes import Nodes
-from .pair_table import REACH, SPACING, add_limits, add_table
-from .pair_terms import KINDS, LOGISTIC, add_near, direct_sums
+from ...core.beliefs import serial_map
+from ...core.standings import Floats, Longs
+from ...core.system import Map
+from ..blocks import BLOCK
+from .nodes import Nodes
+from .table import REACH, SPACING, add_limits, add_table
+from .terms import KINDS, LOGISTIC, add_near, direct_sums
 
 __all__ = ["KINDS", "direct_sums", "pair_sums"]
 
@@ -41,7 +41,7 @@ def pair_sums(kinds: Sequence[str], mu: Floats, variance: Floats, map: Map, weig
     Parameters
     ----------
     kinds
-        Some of :data:`.pair_terms.KINDS`; several together share most of the work.
+        Some of :data:`.pairs.terms.KINDS`; several together share most of the work.
     mu, variance : float64[n]
         ``variance`` > 0, in squares of the unit of ``mu``.
     map

@@ -1,8 +1,8 @@
 """Sums of pairs' terms from a table with interpolation in both players.
 
-A term (:mod:`.pair_terms`) is analytic in mu_i as far as a few sqrt(v) from the real line, and in ln v as far as about
+A term (:mod:`.pairs.terms`) is analytic in mu_i as far as a few sqrt(v) from the real line, and in ln v as far as about
 pi. So the table is a grid of ratings, spaced by a fraction of the smallest sqrt(v), times Chebyshev nodes in the
-logarithm of the variance (:mod:`.pair_nodes`). Each player is distributed over the surrounding nodes. The sums of all
+logarithm of the variance (:mod:`.pairs.nodes`). Each player is distributed over the surrounding nodes. The sums of all
 nodes over all nodes are a convolution along the ratings, computed by Fourier transform. Each player's sum is
 interpolated from the nodes.
 """
@@ -13,12 +13,12 @@ import math
 
 import numpy as np
 
-from ..core.jit import exact, inner_exact, kernel
-from ..core.standings import Floats, Longs
-from ..core.system import Map
-from .blocks import block_starts
-from .pair_nodes import Nodes, degrees
-from .pair_terms import LOGISTIC, NORMAL, limit, term
+from ...core.jit import exact, inner_exact, kernel
+from ...core.standings import Floats, Longs
+from ...core.system import Map
+from ..blocks import block_starts
+from .nodes import Nodes, degrees
+from .terms import LOGISTIC, NORMAL, limit, term
 
 __all__ = ["REACH", "SPACING", "add_limits", "add_table"]
 
@@ -42,7 +42,7 @@ def add_table(
     Parameters
     ----------
     codes
-        Values of :data:`.pair_terms.KINDS`.
+        Values of :data:`.pairs.terms.KINDS`.
     field
         ``mu``, ``variance`` and ``weight`` of all players.
     near, own

@@ -1,4 +1,4 @@
-"""Nodes in the variance, with which sums of pairs' terms are interpolated (:mod:`.pair_table`).
+"""Nodes in the variance, with which sums of pairs' terms are interpolated (:mod:`.pairs.table`).
 
 Players of variance below a ``cut`` are *sharp*. A table has all pairs with at least one player that is not sharp: for
 these v >= cut. As functions of a sharp player's variance, terms are singular no nearer than -cut, otherwise no nearer
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.jit import inner_exact
-from ..core.standings import Floats, Longs
+from ...core.jit import inner_exact
+from ...core.standings import Floats, Longs
 
 __all__ = ["Nodes", "degrees"]
 

@@ -1,0 +1,1 @@
+"""Sums over pairs whose terms depend on the uncertainties of both players."""
