@@ -20,7 +20,7 @@ from ..core.limits import non_negative, whole
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
-from ..inference.factors import absorb_rows, diffuse_rows
+from ..inference.factors.product import absorb_rows, diffuse_rows
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.win_probability import logistic_win_probability
 

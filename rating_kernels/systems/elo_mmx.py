@@ -20,7 +20,7 @@ from ..core.limits import switch
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
-from ..inference.factors import drift
+from ..inference.factors.product import drift
 from ..inference.gaussian import performances, solve_round
 from ..inference.performance import group_starts
 from ..inference.win_probability import normal_win_probability

@@ -34,9 +34,9 @@ from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.field import Table, tabulate
 from ..fields.panels import plan_panels
-from ..inference.noise import noise_rows
+from ..inference.factors.noise import noise_rows
+from ..inference.factors.queues import absorb_rows
 from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
-from ..inference.queues import absorb_rows
 from ..inference.win_probability import logistic_win_probability
 
 __all__ = ["SYSTEM", "EloR"]

@@ -20,7 +20,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloR, Outcome, Rounds
-from ranklake.rating_kernels.inference.noise import _zeta
+from ranklake.rating_kernels.inference.factors.noise import _zeta
 from ranklake.rating_kernels.systems.elo_r import spread
 
 SYSTEM = SYSTEMS["elo-r"]

@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
-from ..core.beliefs import LANES, grow
-from ..core.jit import exact, inner_exact, inner_kernel
-from ..core.numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp, prefetch
-from .diffusion import elapsed_days
+from ...core.beliefs import LANES, grow
+from ...core.jit import exact, inner_exact, inner_kernel
+from ...core.numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp, prefetch
+from ..diffusion import elapsed_days
 
 __all__ = ["absorb_rows", "diffuse_rows", "drift", "mode"]
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 
-from ..core.beliefs import grow
-from ..core.jit import exact, inner_exact
-from ..core.numerics import exp, prefetch
-from .factors import mode
+from ...core.beliefs import grow
+from ...core.jit import exact, inner_exact
+from ...core.numerics import exp, prefetch
+from .product import mode
 
 __all__ = ["absorb_rows"]
 

@@ -26,10 +26,10 @@ import math
 
 import numpy as np
 
-from ..core.beliefs import LANES
-from ..core.jit import exact, inner_exact, inner_kernel
-from ..core.numerics import exp, prefetch
-from .factors import mode
+from ...core.beliefs import LANES
+from ...core.jit import exact, inner_exact, inner_kernel
+from ...core.numerics import exp, prefetch
+from .product import mode
 
 __all__ = ["noise_rows"]
 

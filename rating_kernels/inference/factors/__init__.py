@@ -1,0 +1,1 @@
+"""Beliefs as products of a normal factor and logistic factors: absorb performances, merge, widen, find the mode."""
