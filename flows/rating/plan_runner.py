@@ -13,14 +13,14 @@ from ranklake.storage import Dataset, Run
 
 from ..common.settings import find_system
 from ..engines.protocols import Engine, EngineError, WorkersLostError
-from .commit_policy import CommitPolicy
+from .commits.commit_policy import CommitPolicy
+from .commits.counters import RoundCounters
+from .commits.segment_writer import SegmentWriter
+from .commits.snapshot_schedule import SnapshotSchedule
 from .config import RunConfig
-from .counters import RoundCounters
 from .plan import Plan
 from .rating_pass import RatingPass
 from .report import Progress, RateReport
-from .segment_writer import SegmentWriter
-from .snapshot_schedule import SnapshotSchedule
 
 __all__ = ["PlanRunner"]
 

@@ -20,9 +20,9 @@ from ranklake.storage.leases.lease import Lease
 from ..common.adapters import check_contests
 from ..compilation.compile import CompileCallback, announce, compile_everything, compile_kernels
 from ..engines.protocols import Engine, LocalEngine
-from . import commit_policy
 from .chain import NUMERICS
-from .commit_policy import CommitPolicy
+from .commits import commit_policy
+from .commits.commit_policy import CommitPolicy
 from .config import RunConfig
 from .plan import Plan
 from .plan_runner import PlanRunner

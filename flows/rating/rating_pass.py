@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.rating_kernels import ConvergenceError, Outcome, Rounds, System
+from ranklake.rating_kernels import ConvergenceError, Rounds, System
 from ranklake.rating_kernels.core.ragged import from_stored
 from ranklake.storage import DamagedError, Dataset, LakeError, Run, Segment, StandingsPart
 from ranklake.storage.lake.prefetch import prefetch
@@ -24,35 +23,14 @@ from ..engines.protocols import Engine
 from ..execution.factory import open_rater
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import Rater
+from .commits.rated_batch import RatedBatch
 
-__all__ = ["RatedBatch", "RatingPass"]
+__all__ = ["RatingPass"]
 
 T = TypeVar("T")
 _Part = tuple[StandingsPart, npt.NDArray[np.uint8], npt.NDArray[np.bool_], Rounds]  # the items of _parts
 
 _AHEAD = 4  # parts read while earlier ones are rated
-
-
-@dataclass(frozen=True, slots=True)
-class RatedBatch:
-    """Consecutive contests ``start`` to ``stop - 1`` of the data set, rated.
-
-    Attributes
-    ----------
-    informative : bool[stop - start]
-        Mask of the rated contests; the others are excluded or skipped.
-    reasons : uint8[stop - start]
-        Reason for skipping a contest, a key of :data:`.skipping.REASONS`; 0 for rated and excluded contests.
-    rounds, outcome
-        The informative contests and their outcome.
-    """
-
-    start: int
-    stop: int
-    informative: npt.NDArray[np.bool_]
-    reasons: npt.NDArray[np.uint8]
-    rounds: Rounds
-    outcome: Outcome
 
 
 class RatingPass:

@@ -17,7 +17,7 @@ from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.evaluation.scores import score_rounds
 from ranklake.flows.evaluation.search.spaces import as_texts
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.rating.level import Level
+from ranklake.flows.rating.commits.level import Level
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 

@@ -17,7 +17,7 @@ from ranklake.flows.common.settings import build_params, find_system
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.rating import commit_policy
+from ranklake.flows.rating.commits import commit_policy
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import rate
 from ranklake.flows.rating.report import Progress, RateReport

@@ -42,7 +42,7 @@ __all__ = [
 
 # Many small files; sized alone, as a stalled machine would cut segments by time.
 SETTINGS = """
-from ranklake.flows.rating import commit_policy
+from ranklake.flows.rating.commits import commit_policy
 from ranklake.storage.datasets import ingest
 commit_policy.DEFAULT = commit_policy.CommitPolicy(
     segment_rows=40, segment_seconds=float("inf"), snapshot_rows=120, snapshot_seconds=1e9

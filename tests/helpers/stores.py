@@ -24,7 +24,7 @@ TIMEOUT = 60.0
 SEGMENTS_AS_ON_A_DISK = """
 import s3fs
 import dataclasses
-from ranklake.flows.rating import commit_policy
+from ranklake.flows.rating.commits import commit_policy
 commit_policy.DEFAULT = dataclasses.replace(
     commit_policy.DEFAULT, remote_segment_rows=commit_policy.DEFAULT.segment_rows
 )

@@ -26,7 +26,7 @@ RATE = ("rate", "--dataset", "games", "--run", "run", "--lake")
 
 # A few rounds a segment and some snapshots; by size only, as a slow machine would end segments by time.
 SETTINGS = """
-from ranklake.flows.rating import commit_policy
+from ranklake.flows.rating.commits import commit_policy
 commit_policy.DEFAULT = commit_policy.CommitPolicy(
     segment_rows=20, segment_seconds=float("inf"), snapshot_rows=600
 )

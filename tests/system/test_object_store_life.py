@@ -134,7 +134,8 @@ def test_rate__lists_as_often_for_one_segment_as_for_many(
             run,
             "--lake",
             url,
-            before=f"from ranklake.flows.rating import commit_policy\ncommit_policy.DEFAULT = commit_policy.{policy}",
+            before="from ranklake.flows.rating.commits import commit_policy\n"
+            f"commit_policy.DEFAULT = commit_policy.{policy}",
         )
         assert ended.code == 0, ended.err
         kinds = [request.split()[0] for request in store.seen]

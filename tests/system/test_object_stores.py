@@ -113,7 +113,7 @@ def test_life__deletion_leaves_no_objects(url: str) -> None:
 DIE = """
 import itertools, os, signal
 import ranklake.storage.lake.lake
-from ranklake.flows.rating import commit_policy
+from ranklake.flows.rating.commits import commit_policy
 commit_policy.DEFAULT = commit_policy.CommitPolicy(
     remote_segment_rows=60, segment_seconds=float("inf"), snapshot_rows=180
 )

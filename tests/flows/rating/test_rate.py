@@ -30,8 +30,8 @@ from helpers.strategies import histories, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ranklake.flows.rating.commits.snapshot_schedule
 import ranklake.flows.rating.rate
-import ranklake.flows.rating.snapshot_schedule
 import ranklake.storage.datasets.ingest
 import ranklake.storage.datasets.standings
 from ranklake.flows.engines.protocols import Engine
@@ -563,7 +563,7 @@ def test_rate__a_growing_run_keeps_snapshots_over_its_history(lake: Lake) -> Non
 
 
 def test_rate__a_slow_system_has_a_snapshot_every_few_seconds(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranklake.flows.rating.snapshot_schedule, "_STOPS", 30_000)
+    monkeypatch.setattr(ranklake.flows.rating.commits.snapshot_schedule, "_STOPS", 30_000)
     clock = iter(range(0, 10_000, 2))  # each reading of the clock is two seconds later
     monkeypatch.setattr(ranklake.flows.rating.rate.time, "perf_counter", lambda: float(next(clock)))
     rate_run(lake)

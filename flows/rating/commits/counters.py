@@ -8,9 +8,9 @@ import numpy as np
 
 from ranklake.rating_kernels import System
 
-from ..common.skipping import REASONS
+from ...common.skipping import REASONS
 from .level import Level
-from .rating_pass import RatedBatch
+from .rated_batch import RatedBatch
 
 __all__ = ["RoundCounters"]
 

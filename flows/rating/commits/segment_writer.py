@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from ranklake.storage import RoundEntry, Run
 
-from ..common.adapters import to_table
+from ...common.adapters import to_table
 from .commit_policy import CommitPolicy
-from .rating_pass import RatedBatch
+from .rated_batch import RatedBatch
 from .snapshot_schedule import SnapshotSchedule
 
 __all__ = ["SegmentWriter"]

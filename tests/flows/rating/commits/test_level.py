@@ -16,7 +16,7 @@ from helpers.lakes import contest, ingest, lake_of, rate_run
 from ranklake.flows.common.settings import build_params
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.rating.level import Level
+from ranklake.flows.rating.commits.level import Level
 from ranklake.flows.rating.report import RateReport
 from ranklake.flows.scheduling.follow import Followed
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds

@@ -1,0 +1,1 @@
+"""Commits of rated rounds: batches, counters, segments, the schedule of snapshots."""
