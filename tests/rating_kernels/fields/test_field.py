@@ -43,6 +43,17 @@ def test_table__of_two_thousand_agrees_with_the_direct_sum(kind: str) -> None:
         assert table.at(p) == (pytest.approx(whole + rest, rel=1e-12), pytest.approx(slope, rel=1e-8))
 
 
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_table__adds_the_limits_of_players_beyond_all_panels(side: float) -> None:
+    """The partial sums of a block end with the last panel: a term beyond it counts there, and never after it."""
+    mu, rate = field("spread", 97)
+    plan = plan_for(mu, rate)
+    table = Table(np.append(mu, 1500.0 + side * 1e6), np.append(rate, 1 / 120.0), plan=plan)
+    for p in table.levels(20):
+        value, slope = slowly(p, table.side(p), np.append(mu, 1500.0 + side * 1e6), np.append(rate, 1 / 120.0))
+        assert table.at(p) == (pytest.approx(value, rel=1e-11), pytest.approx(slope, rel=1e-7))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_direct_sum__is_exact_to_rounding(kind: str) -> None:
     mu, rate = field(kind, 97, 30.0)

@@ -19,7 +19,7 @@ import pytest
 from msgspec.structs import replace
 
 from ranklake.storage import Lake, LakeError
-from ranklake.storage.lake.errors import DamagedError, LeaseHeldError
+from ranklake.storage.lake.errors import ConflictError, DamagedError, LeaseHeldError
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 from ranklake.storage.leases.acquire import MISSED_HEARTBEATS, hold_lease
 from ranklake.storage.leases.holder import LeaseHolder, lease_holder
@@ -371,6 +371,34 @@ def test_fence__no_change_under_a_lost_lease_takes_effect(tmp_path: Path) -> Non
             new.write_bytes(f"{FOLDER}/run.json", b"new")
     assert lake.read_bytes(f"{FOLDER}/run.json") == b"new"
     assert [name for name in lake.list(FOLDER) if "lease" not in name] == ["run.json"]
+
+
+def test_replace_bytes__conflict_after_a_takeover_is_reported_as_the_lost_lease(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store with conditional puts reports the successor's commit as a conflict."""
+    path, lost = f"{FOLDER}/run.json", pytest.raises(LeaseHeldError, match="took over")
+
+    def conflict(*_: object, **__: object) -> str:
+        raise ConflictError(f"{path}: is of another version", path=path)
+
+    monkeypatch.setattr(lake, "replace_bytes", conflict)
+    with lost, hold_lease(lake, FOLDER, "rate run") as old:
+        with pytest.raises(ConflictError, match="though this process holds the lease"):
+            old.replace_bytes(path, b"1", "")
+        successor = hold_lease(lake, FOLDER, "rate again", steal=True)
+        with successor, pytest.raises(LeaseHeldError, match=r"rate again.* took over from this process"):
+            old.replace_bytes(path, b"late", "")
+
+
+def test_write_bytes__outside_of_the_folder_of_the_lease_is_refused(lake: Lake) -> None:
+    """The lease on a run covers its published tables; a data set whose name contains runs has none."""
+    with hold_lease(lake, FOLDER, "rate run") as lease:
+        lease.write_bytes("published/run/latest.json", b"1")
+    with hold_lease(lake, "old-runs", "ingest into old-runs") as lease:
+        lease.write_bytes("old-runs/contests/contests.parquet", b"1")
+        with pytest.raises(AssertionError, match=r"old-published/latest\.json"):
+            lease.write_bytes("old-published/latest.json", b"1")
 
 
 def test_fence__made_too_late_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

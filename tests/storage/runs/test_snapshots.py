@@ -157,6 +157,19 @@ def test_snapshot__of_another_round_is_damage(lake, run):
         run.read_snapshot(8)
 
 
+def test_snapshot__of_a_writer_that_loses_its_lease_after_the_check_is_not_written(lake, monkeypatch):
+    lost = pytest.raises(LeaseHeldError, match="rate again")
+    with lost, hold_lease(lake, "runs/run", "rate run") as lease:
+        run = Run.create(lake, "run", {}, lease)
+        run.write_snapshot(7, beliefs(2), "")
+        with hold_lease(lake, "runs/run", "rate again", steal=True):
+            monkeypatch.setattr(lease, "check", lambda: None)
+            with pytest.raises(LeaseHeldError, match=r"rate again.* took over from this process"):
+                run.write_snapshot(9, beliefs(2), "")
+        monkeypatch.undo()
+    assert Run.open(lake, "run").snapshots() == [7]
+
+
 def test_snapshot__newer_format_stops(lake, run):
     run.write_snapshot(7, beliefs(5), "")
     facts = json.loads(lake.read_bytes(f"{FOLDER}/manifest.json"))

@@ -1,0 +1,35 @@
+"""Versions of a published table: which of them have the same rows."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from ranklake.storage import Lake
+
+pytest.importorskip("deltalake")
+
+from ranklake.flows.publication.delta_table import PublishedTable
+
+SCHEMA = pa.schema([pa.field("player", pa.int32(), nullable=False)])
+
+
+def rows(*players: int) -> list[pa.RecordBatch]:
+    return [pa.record_batch([pa.array(players, pa.int32())], schema=SCHEMA)]
+
+
+def test_reads_as__holds_after_a_merge_of_files_and_ends_with_new_rows(lake: Lake) -> None:
+    table = PublishedTable(lake, "published/run/players", SCHEMA)
+    table.create()
+    for player in range(3):
+        table.append(rows(player), {"rows": player + 1})
+    version = table.version
+    assert table.merge_files() == 3
+    merged = PublishedTable(lake, "published/run/players", SCHEMA)
+    assert merged.version > version
+    assert merged.reads_as(version)
+    assert not merged.reads_as(version - 1)
+    assert not merged.reads_as(merged.version + 1)
+    merged.append(rows(3), {"rows": 4})
+    assert not merged.reads_as(version)
+    assert merged.read().num_rows == 4
