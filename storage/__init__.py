@@ -1,10 +1,10 @@
 """The lake: Arrow and Parquet on a disk or in an object store; independent of the rating systems."""
 
-from .datasets.contests import Contest
 from .datasets.dataset import Dataset
 from .datasets.ingest import Ingest
-from .datasets.log import Entry, Log
-from .datasets.standings import StandingsPart
+from .datasets.tables.contests import Contest
+from .datasets.tables.log import Entry, Log
+from .datasets.tables.standings import StandingsPart
 from .lake.errors import DamagedError, FormatError, LakeError, MissingError
 from .lake.lake import Lake
 from .lake.schemas import FORMAT_VERSION

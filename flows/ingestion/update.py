@@ -10,8 +10,8 @@ import msgspec
 import pyarrow as pa
 
 from ranklake.storage import Dataset, Lake
-from ranklake.storage.datasets.contests import Contest
 from ranklake.storage.datasets.ingest import Ingest
+from ranklake.storage.datasets.tables.contests import Contest
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.json_files import decode

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
-from ranklake.storage.datasets.aliases import NEVER, turning_point
+from ranklake.storage.datasets.tables.aliases import NEVER, turning_point
 from ranklake.storage.lake.schemas import ROUNDS
 
 from ..common.times import utc

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import IO, Any
 
-from ranklake.storage.datasets.contests import Contest
+from ranklake.storage.datasets.tables.contests import Contest
 
 from .base import SourceError
 

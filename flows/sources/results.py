@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.rating_kernels.core.standings import Rounds, count_events
-from ranklake.storage.datasets.contests import Contest
+from ranklake.storage.datasets.tables.contests import Contest
 
 from .base import Order, SourceError
 from .columns import Longs, as_names

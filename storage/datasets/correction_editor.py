@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from ..lake.errors import MissingError
 from ..lake.lake import Lake
-from .aliases import Alias, check_alias
 from .corrections import Corrections
-from .log import Entry, Log
-from .players import PlayerIndex
 from .recompute import contests_at, contests_with, recompute, renamed
-from .rows import Row, table_of
-from .standings import StoredStandings
+from .tables.aliases import Alias, check_alias
+from .tables.log import Entry, Log
+from .tables.players import PlayerIndex
+from .tables.rows import Row, table_of
+from .tables.standings import StoredStandings
 
 __all__ = ["CorrectionEditor"]
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .aliases import Alias, canonical, turning_point
-from .log import Log
-from .standings import StandingsPart
+from .tables.aliases import Alias, canonical, turning_point
+from .tables.log import Log
+from .tables.standings import StandingsPart
 
 __all__ = ["Corrections", "participated"]
 

@@ -23,9 +23,9 @@ from ..runs.run import Run
 from .corrections import Corrections, participated
 from .garbage import n_replaced, referenced, unreferenced
 from .ingest import Ingest, IngestOrder
-from .log import Log
-from .players import read_handles
-from .standings import StandingsPart, StoredStandings
+from .tables.log import Log
+from .tables.players import read_handles
+from .tables.standings import StandingsPart, StoredStandings
 
 __all__ = ["Dataset"]
 

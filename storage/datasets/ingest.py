@@ -16,14 +16,14 @@ from ..lake.parquet import metadata_of
 from ..leases.fence import Writer
 from ..leases.lease import Lease
 from ..leases.roots import begin_epoch, epoch_of
-from .contests import Contest
 from .correction_editor import CorrectionEditor
 from .garbage import METADATA_KEYS, collect_garbage, commit, discard, referenced, replaced
-from .log import Log
 from .order import merge_order, n_moved
-from .players import PlayerIndex, encode_part, parts_that_stay
-from .rows import Row, rows_of, table_of
-from .standings import standings_name
+from .tables.contests import Contest
+from .tables.log import Log
+from .tables.players import PlayerIndex, encode_part, parts_that_stay
+from .tables.rows import Row, rows_of, table_of
+from .tables.standings import standings_name
 
 __all__ = ["Ingest", "IngestOrder"]
 

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from ..lake.errors import LakeError
-from .aliases import Alias, canonical, turning_point
 from .corrections import Corrections, participated
-from .log import Log
-from .rows import Row
-from .standings import StandingsPart, StoredStandings
+from .tables.aliases import Alias, canonical, turning_point
+from .tables.log import Log
+from .tables.rows import Row
+from .tables.standings import StandingsPart, StoredStandings
 
 __all__ = ["contests_at", "contests_with", "recompute", "renamed"]
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from ..datasets.dataset import Dataset
 from ..datasets.garbage import METADATA_KEYS, collect_garbage, commit, discard, referenced, replaced
-from ..datasets.rows import Row, rows_of, table_of
-from ..datasets.standings import concatenate_ranges, standings_name
+from ..datasets.tables.rows import Row, rows_of, table_of
+from ..datasets.tables.standings import concatenate_ranges, standings_name
 from ..lake import layout, parquet
 from ..lake.errors import DamagedError, MissingError, NoSpaceError
 from ..lake.lake import Lake

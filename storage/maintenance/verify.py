@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..datasets.dataset import Dataset
-from ..datasets.rows import Row, rows_of
-from ..datasets.standings import Longs, concatenate_ranges
+from ..datasets.tables.rows import Row, rows_of
+from ..datasets.tables.standings import Longs, concatenate_ranges
 from ..lake import layout, parquet
 from ..lake.errors import LakeError
 from ..lake.lake import digest_of

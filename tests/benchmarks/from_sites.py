@@ -14,7 +14,7 @@ from ranklake.flows.ingestion.response_archive import ResponseArchive
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.storage import Lake
-from ranklake.storage.datasets.contests import Contest
+from ranklake.storage.datasets.tables.contests import Contest
 
 __all__ = ["normalise"]
 

@@ -197,11 +197,11 @@ def serve(settings: str) -> None:
 def _warm_up() -> None:
     from helpers.lakes import rated_in_memory, synthetic
 
-    import ranklake.storage.datasets.log
+    import ranklake.storage.datasets.tables.log
     import ranklake.storage.maintenance.compact
 
     rated_in_memory(synthetic(30))
-    ranklake.storage.datasets.log.time = SimpleNamespace(time=lambda: NOW)  # type: ignore[assignment]
+    ranklake.storage.datasets.tables.log.time = SimpleNamespace(time=lambda: NOW)  # type: ignore[assignment]
     gc.freeze()  # collecting would copy pages that are shared
 
 

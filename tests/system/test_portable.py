@@ -251,8 +251,8 @@ def ended_holder(lake: Path) -> Iterator[None]:
 @pytest.fixture
 def same_time(monkeypatch: Patch) -> None:
     """The log of corrections, which is compared, contains the user and the time."""
-    monkeypatch.setattr("ranklake.storage.datasets.log.time", SimpleNamespace(time=lambda: NOW))
-    monkeypatch.setattr("ranklake.storage.datasets.log.author", lambda: "somebody@somewhere")
+    monkeypatch.setattr("ranklake.storage.datasets.tables.log.time", SimpleNamespace(time=lambda: NOW))
+    monkeypatch.setattr("ranklake.storage.datasets.tables.log.author", lambda: "somebody@somewhere")
 
 
 @pytest.fixture(scope="module")

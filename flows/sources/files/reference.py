@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ranklake.rating_kernels.core.standings import ROUND_LIMITS, StandingsError
-from ranklake.storage.datasets.contests import Contest
+from ranklake.storage.datasets.tables.contests import Contest
 
 from ...common.text import quoted
 from ..base import SourceError

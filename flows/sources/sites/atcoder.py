@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from ranklake.storage.datasets.contests import Contest
+from ranklake.storage.datasets.tables.contests import Contest
 
 from ..base import SourceError
 from .documents import Document, Key

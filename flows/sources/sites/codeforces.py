@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 import numpy as np
 
-from ranklake.storage.datasets.contests import Contest
+from ranklake.storage.datasets.tables.contests import Contest
 
 from ...common.text import quoted
 from ..base import SourceError

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import msgspec
 
-from ranklake.storage.datasets.contests import Contest
+from ranklake.storage.datasets.tables.contests import Contest
 
 from ..base import SourceError
 from ..limits import MAX_HANDLE

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.rating_kernels.core.standings import places_from_ranks
-from ranklake.storage.datasets.contests import Contest
+from ranklake.storage.datasets.tables.contests import Contest
 
 from ...common.text import quoted
 from ..base import SourceError

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from ranklake.storage.datasets.contests import Contest
+from ranklake.storage.datasets.tables.contests import Contest
 
 from ...common.text import quoted
 from ..base import SourceError

@@ -33,7 +33,7 @@ from hypothesis import strategies as st
 import ranklake.flows.rating.commits.snapshot_schedule
 import ranklake.flows.rating.rate
 import ranklake.storage.datasets.ingest
-import ranklake.storage.datasets.standings
+import ranklake.storage.datasets.tables.standings
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
@@ -53,7 +53,7 @@ def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments and standings files of a few rounds, divided by size only."""
     commit_often(monkeypatch, segment_rows=SEGMENT_ROWS, segment_seconds=np.inf)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
-    monkeypatch.setattr(ranklake.storage.datasets.standings, "_VIEW_ROWS", 1)  # read a file at a time
+    monkeypatch.setattr(ranklake.storage.datasets.tables.standings, "_VIEW_ROWS", 1)  # read a file at a time
 
 
 CONTESTS_MADE = synthetic(60)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklake.storage import Dataset, Lake, LakeError, MissingError
-from ranklake.storage.datasets.aliases import Alias, canonical
+from ranklake.storage.datasets.tables.aliases import Alias, canonical
 
 GAMES = [
     contest("1", ["ann", "bob", "cy", "dan"], ties=2, time_seconds=10),
@@ -56,8 +56,8 @@ def test_changes__in_any_order_give_the_data_set_of_a_source_without_mistakes(
     lake, twin = Lake.open(tmp_path_factory.mktemp("any") / "lake", create=True), Twin()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", file_rows)
-        patch.setattr("ranklake.storage.datasets.standings._VIEW_ROWS", stretch_rows)
-        patch.setattr("ranklake.storage.datasets.standings._GATHERED_ROWS", 10)
+        patch.setattr("ranklake.storage.datasets.tables.standings._VIEW_ROWS", stretch_rows)
+        patch.setattr("ranklake.storage.datasets.tables.standings._GATHERED_ROWS", 10)
         patch.setattr("ranklake.storage.datasets.recompute._FEW", 1)
         for number in range(data.draw(st.integers(2, 12)) + 1):
             before = tree_of(lake)

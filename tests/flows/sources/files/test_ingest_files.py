@@ -21,7 +21,7 @@ from ranklake.flows.sources.base import Duplicate, IngestReport, SourceError
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.limits import Limits
 from ranklake.flows.sources.options import ReadOptions
-from ranklake.storage.datasets.contests import Contest
+from ranklake.storage.datasets.tables.contests import Contest
 
 Files = list[tuple[str, bytes]]
 

@@ -23,7 +23,7 @@ from ranklake import rate_history
 from ranklake.flows.sources.base import IngestReport, SourceError
 from ranklake.flows.sources.files.contests import Columns, ReadOptions, read_contests
 from ranklake.storage import Dataset, Lake
-from ranklake.storage.datasets.contests import Contest
+from ranklake.storage.datasets.tables.contests import Contest
 
 DAY = 1_705_276_800  # 2024-01-15
 

@@ -19,7 +19,7 @@ from ranklake.flows.sources.base import IngestReport, SourceError
 from ranklake.flows.sources.files.contests import Columns, read_contests
 from ranklake.flows.sources.results import contests_from_results
 from ranklake.rating_kernels.core.standings import places_from_ranks
-from ranklake.storage.datasets.contests import Contest
+from ranklake.storage.datasets.tables.contests import Contest
 
 Table = dict[str, list[Any]]
 

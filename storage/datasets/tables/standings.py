@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..lake import layout
-from ..lake.lake import Lake, digest_of
-from ..lake.remedies import damaged, with_remedies
+from ...lake import layout
+from ...lake.lake import Lake, digest_of
+from ...lake.remedies import damaged, with_remedies
 
 __all__ = ["StandingsPart", "StoredStandings", "concatenate_ranges", "standings_name"]
 

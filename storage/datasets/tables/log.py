@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from ..lake import layout
-from ..lake.lake import Lake, digest_of
-from ..lake.schemas import LOG
-from ..leases.identity import author
+from ...lake import layout
+from ...lake.lake import Lake, digest_of
+from ...lake.schemas import LOG
+from ...leases.identity import author
 from .aliases import Alias
 
 __all__ = ["Entry", "Kind", "Log"]

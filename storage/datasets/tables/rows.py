@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..lake.schemas import CONTESTS
+from ...lake.schemas import CONTESTS
 from .contests import Contest
 
 __all__ = ["Row", "rows_of", "table_of"]

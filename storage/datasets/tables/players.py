@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..lake import layout, parquet
-from ..lake.lake import Lake, digest_of
-from ..lake.remedies import damaged
+from ...lake import layout, parquet
+from ...lake.lake import Lake, digest_of
+from ...lake.remedies import damaged
 
 __all__ = ["PlayerIndex", "encode_part", "parts_that_stay", "read_handles"]
 

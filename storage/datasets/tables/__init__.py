@@ -1,0 +1,1 @@
+"""Tables of a data set: contests, standings, players, and the log of corrections."""
