@@ -5,8 +5,8 @@ from .datasets.ingest import Ingest
 from .datasets.tables.contests import Contest
 from .datasets.tables.log import Entry, Log
 from .datasets.tables.standings import StandingsPart
+from .lake.access.lake import Lake
 from .lake.errors import DamagedError, FormatError, LakeError, MissingError
-from .lake.lake import Lake
 from .lake.schemas import FORMAT_VERSION
 from .runs.run import Run
 from .runs.segments import Chain, RoundEntry, Segment

@@ -15,7 +15,7 @@ MODE = "Windows has no permissions of a group and of others"
 FLUSH = "Windows cannot open a folder to flush it"
 
 PUBLISH = "flows/publication/test_publish.py::test_publish__"
-DISK = "storage/lake/test_disk.py::test_"
+DISK = "storage/lake/access/test_disk.py::test_"
 
 # By file below tests/, or file and function
 NOT_ON_WINDOWS = {

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
+from ranklake.storage.lake.access.lake import digest_of
 from ranklake.storage.lake.errors import LakeError, MissingError
-from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.prefetch import prefetch
 from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.leases.fence import Writer
@@ -113,7 +113,7 @@ class ResponseArchive:
                 with suppress(MissingError):
                     if self._lake.read_bytes(
                         path
-                    ):  # an empty one holds no response yet: see ranklake.storage.lake.disk.Disk.create
+                    ):  # an empty one holds no response yet: see ranklake.storage.lake.access.disk.Disk.create
                         self._adopt(self._read(path), 0)
         return self._entries.get(key)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from ranklake.storage import Dataset, Ingest, Lake
 from ranklake.storage.lake import layout
+from ranklake.storage.lake.access.naming import check_folder
 from ranklake.storage.lake.errors import MissingError
-from ranklake.storage.lake.naming import check_folder
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.holder import LeaseHolder
 

@@ -13,9 +13,15 @@ from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transactio
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from ranklake.storage import DamagedError, Lake, LakeError
+from ranklake.storage.lake.access.space import (
+    HOW_TO_FREE_SPACE,
+    free_space,
+    is_full,
+    no_space_to_merge,
+    text_means_full,
+)
 from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.remedies import damaged
-from ranklake.storage.lake.space import HOW_TO_FREE_SPACE, free_space, is_full, no_space_to_merge, text_means_full
 from ranklake.storage.leases.fence import Writer
 from ranklake.storage.leases.lease import Lease
 from ranklake.storage.leases.reserve import affordable

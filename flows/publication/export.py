@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Lake
-from ranklake.storage.lake.disk import sync
+from ranklake.storage.lake.access.disk import sync
 from ranklake.storage.lake.schemas import PUBLISHED
 
 from ..common.finite import finite_rows

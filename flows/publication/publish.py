@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from ranklake.storage import Lake, MissingError, Run
 from ranklake.storage.lake import layout
+from ranklake.storage.lake.access.lake import digest_of
 from ranklake.storage.lake.errors import NoSpaceError
-from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.parquet import encode_plain
 from ranklake.storage.lake.schemas import PUBLISHED
 from ranklake.storage.leases.acquire import hold_lease

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ranklake.storage import Lake, LakeError, MissingError
 from ranklake.storage.lake import layout
+from ranklake.storage.lake.access.lake import digest_of
 from ranklake.storage.lake.errors import UnreachableError
-from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.lake.schemas import PUBLISHED
 

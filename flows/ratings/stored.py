@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.storage.lake.disk import Disk
+from ranklake.storage.lake.access.disk import Disk
 
 from ..common.settings import build_params, find_system, params_to_json
 from ..frames.beliefs import PlayerBeliefs

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from ..lake.access.lake import Lake
 from ..lake.errors import MissingError
-from ..lake.lake import Lake
 from .corrections import Corrections
 from .recompute import contests_at, contests_with, recompute, renamed
 from .tables.aliases import Alias, check_alias

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..lake import layout, parquet
+from ..lake.access.lake import Lake
 from ..lake.errors import MissingError
-from ..lake.lake import Lake
 from ..lake.parquet import metadata_of
 from ..lake.remedies import damaged, with_remedies
 from ..leases.acquire import hold_lease

@@ -8,8 +8,8 @@ from contextlib import suppress
 import pyarrow as pa
 
 from ..lake import layout, parquet
+from ..lake.access.lake import Lake
 from ..lake.errors import LakeError, MissingError
-from ..lake.lake import Lake
 from ..lake.parquet import metadata_of
 from ..leases.lease import Lease
 from ..leases.roots import read_root

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..lake import layout, parquet
-from ..lake.lake import Lake
+from ..lake.access.lake import Lake
 from ..lake.parquet import metadata_of
 from ..leases.fence import Writer
 from ..leases.lease import Lease

@@ -1,1 +1,1 @@
-"""Files of a lake on a disk or in an object store: names, schemas, errors, atomic writes."""
+"""Names, tables, JSON files and errors of a lake: its layout, schemas, formats and remedies."""

@@ -11,7 +11,7 @@ from .errors import DamagedError, LakeError
 from .layout import PUBLISHED, RAW, RUNS, raw_index, sources_folder
 
 if TYPE_CHECKING:
-    from .files import LakeFiles
+    from .access.files import LakeFiles
 
 __all__ = ["damaged", "remedies_for_sources", "remedy_for", "with_remedies"]
 

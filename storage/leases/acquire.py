@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
+from ..lake.access.lake import Lake
+from ..lake.access.naming import check_folder
 from ..lake.errors import LakeError, LeaseHeldError, MissingError
-from ..lake.lake import Lake
-from ..lake.naming import check_folder
 from .fence import open_fence
 from .holder import HELD, LeaseHolder, encode_lease, lease_file, lease_numbers, newest_lease, read_lease
 from .lease import Lease

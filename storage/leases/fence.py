@@ -30,7 +30,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from ..lake.lake import Lake, Written
+from ..lake.access.lake import Lake, Written
 from ..lake.layout import fence_folder, fence_number
 
 __all__ = ["Writer", "open_fence"]

@@ -9,9 +9,9 @@ from contextlib import suppress
 
 import msgspec
 
+from ..lake.access.lake import Lake
 from ..lake.errors import MissingError
 from ..lake.json_files import decode
-from ..lake.lake import Lake
 from ..lake.layout import number_of, numbered
 from .identity import author
 from .processes import machine, started, state
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _BYTES = 512  # a lease is padded to one sector, so that a full disk can take its heartbeats in place
-_BEING_TAKEN = "a process that is just taking the lease"  # of an empty file, see ranklake.storage.lake.disk.Disk.create
+_BEING_TAKEN = "a process that is just taking the lease"  # of an empty file, see Disk.create
 HELD: set[str] = set()  # tokens of the leases that this process holds
 _PREFIX = "lease-"
 _SUFFIX = ".json"

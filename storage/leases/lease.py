@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 import pyarrow as pa
 from msgspec.structs import replace
 
+from ..lake.access.lake import Lake, Written
 from ..lake.errors import ConflictError, FencedError, LakeError, LeaseHeldError, MissingError
-from ..lake.lake import Lake, Written
 from ..lake.layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder
 from .holder import HELD, LeaseHolder, encode_lease, lease_file, newest_lease
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
+from ..lake.access.lake import Lake
+from ..lake.access.space import free_bytes
 from ..lake.errors import LakeError, NoSpaceError
-from ..lake.lake import Lake
-from ..lake.space import free_bytes
 
 __all__ = ["PARTS", "PART_BYTES", "RESERVE", "affordable", "refill_reserve", "with_reserve"]
 

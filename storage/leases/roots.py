@@ -27,7 +27,7 @@ root were in the root of S, too, and S does not delete them.
 Limits: a store gives no order between conditional puts to several roots. The plain leaderboard and the records of the
 sources are replaced conditionally, too, but they have no epoch. Both are derived and are made again.
 
-Stores without conditional puts: see ``ranklake.storage.lake.object_stores.conditional``.
+Stores without conditional puts: see ``ranklake.storage.lake.access.object_stores.conditional``.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
+from ..lake.access.lake import Lake
 from ..lake.errors import MissingError
-from ..lake.lake import Lake
 from .lease import Lease
 
 __all__ = ["begin_epoch", "delete_root", "epoch_of", "has_root", "names_with_root", "read_root"]

@@ -15,11 +15,11 @@ from ..datasets.garbage import METADATA_KEYS, collect_garbage, commit, discard, 
 from ..datasets.tables.rows import Row, rows_of, table_of
 from ..datasets.tables.standings import concatenate_ranges, standings_name
 from ..lake import layout, parquet
+from ..lake.access.lake import Lake
+from ..lake.access.space import no_space_to_merge
 from ..lake.errors import DamagedError, MissingError, NoSpaceError
-from ..lake.lake import Lake
 from ..lake.parquet import metadata_of
 from ..lake.remedies import damaged, with_remedies
-from ..lake.space import no_space_to_merge
 from ..leases.lease import Lease
 from ..leases.reserve import affordable
 from ..leases.roots import begin_epoch, epoch_of

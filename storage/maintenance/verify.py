@@ -13,8 +13,8 @@ from ..datasets.dataset import Dataset
 from ..datasets.tables.rows import Row, rows_of
 from ..datasets.tables.standings import Longs, concatenate_ranges
 from ..lake import layout, parquet
+from ..lake.access.lake import digest_of
 from ..lake.errors import LakeError
-from ..lake.lake import digest_of
 from ..lake.remedies import damaged, remedy_for
 from ..runs.run import Run
 from ..runs.segments import Segment

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..lake import layout
+from ..lake.access.lake import Lake
 from ..lake.errors import DamagedError, LakeError, MissingError
-from ..lake.lake import Lake
 from ..lake.schemas import FORMAT_VERSION
 from ..leases.fence import Writer
 from ..leases.lease import Lease

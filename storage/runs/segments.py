@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from ..lake.access.lake import Lake, Written
 from ..lake.errors import DamagedError, LakeError, MissingError
 from ..lake.json_files import decode
-from ..lake.lake import Lake, Written
 from ..lake.layout import number_of, numbered
 from ..lake.remedies import damaged
 from ..lake.schemas import FORMAT_VERSION

@@ -16,9 +16,9 @@ import msgspec
 import pyarrow as pa
 
 from ..lake import layout, parquet
+from ..lake.access.lake import Lake, digest_of
 from ..lake.errors import LakeError, MissingError
 from ..lake.json_files import decode
-from ..lake.lake import Lake, digest_of
 from ..lake.remedies import damaged
 from ..lake.schemas import FORMAT_VERSION
 from ..leases.lease import Lease

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..lake.access.lake import Lake, digest_of
 from ..lake.errors import DamagedError, LakeError
 from ..lake.json_files import decode
-from ..lake.lake import Lake, digest_of
 from ..lake.parquet import arrow_buffer
 from ..lake.remedies import damaged
 from ..lake.schemas import FORMAT_VERSION

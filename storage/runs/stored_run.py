@@ -9,9 +9,9 @@ from typing import Any, Self
 import pyarrow as pa
 
 from ..lake import layout, parquet
+from ..lake.access.lake import Lake, digest_of
 from ..lake.errors import LakeError, MissingError
 from ..lake.json_files import decode
-from ..lake.lake import Lake, digest_of
 from ..lake.remedies import damaged
 from ..lake.schemas import ROUNDS
 from ..leases.roots import names_with_root, read_root

@@ -86,7 +86,7 @@ POSIX = re.compile(
     r"|\.chmod\(|symlink_to|start_new_session|: CommandServer|import fcntl|helpers\.command_server|/proc/"
 )
 GUARDED = {  # the test checks the platform, or has only a text or a replacement
-    "storage/lake/test_disk.py",
+    "storage/lake/access/test_disk.py",
     "storage/lake/test_platforms.py",
     "system/test_portable.py",
     "deploy/test_workflow.py",

@@ -251,7 +251,7 @@ def _work(logs: str, arguments: list[str], at: int, how: str, before: str) -> No
 
 def _watch(lake: str, at: int, how: str) -> list[str]:
     """Record all operations on files below a lake, and let one of them fail."""
-    import ranklake.storage.lake.disk
+    import ranklake.storage.lake.access.disk
 
     operations: list[str] = []
     numbers, dice, room = itertools.count(), random.Random(at), [0]
@@ -303,7 +303,7 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
 
         return _File(file, written)
 
-    ranklake.storage.lake.disk.open = opened  # type: ignore[attr-defined]
+    ranklake.storage.lake.access.disk.open = opened  # type: ignore[attr-defined]
     sys.addaudithook(hook)
     return operations
 

@@ -35,8 +35,8 @@ commit_policy.DEFAULT = commit_policy.CommitPolicy(
 # The process is killed at one write, counted from 0: before the file is made, halfway through, or after it.
 DIE = """
 import itertools, os, signal
-import ranklake.storage.lake.lake
-whole, writes = ranklake.storage.lake.lake.Lake.write_bytes, itertools.count()
+import ranklake.storage.lake.access.lake
+whole, writes = ranklake.storage.lake.access.lake.Lake.write_bytes, itertools.count()
 def write_bytes(self, path, data, **how):
     number = next(writes)
     if number == {write} and {how!r} == "halfway":
@@ -49,7 +49,7 @@ def write_bytes(self, path, data, **how):
     whole(self, path, data, **how)
     if number == {write} and {how!r} == "done":
         os.kill(os.getpid(), signal.{signal})
-ranklake.storage.lake.lake.Lake.write_bytes = write_bytes
+ranklake.storage.lake.access.lake.Lake.write_bytes = write_bytes
 """
 
 
@@ -218,13 +218,13 @@ def test_rate__interrupted_by_its_supervisor_ends_at_once(lake: Path, undisturbe
 def test_rate__a_disk_that_fills_up_is_one_line_and_leaves_a_valid_prefix(lake: Path, undisturbed: Path) -> None:
     full = """
 import errno, itertools
-import ranklake.storage.lake.disk
-whole, writes = ranklake.storage.lake.disk.Disk.replace, itertools.count()
+import ranklake.storage.lake.access.disk
+whole, writes = ranklake.storage.lake.access.disk.Disk.replace, itertools.count()
 def replace(self, full, data, *fence):
     if next(writes) == 33:
         raise OSError(errno.ENOSPC, "No space left on device")
     whole(self, full, data, *fence)
-ranklake.storage.lake.disk.Disk.replace = replace
+ranklake.storage.lake.access.disk.Disk.replace = replace
 """
     with rating(lake, before=full) as process:
         out, err = process.communicate(timeout=TIMEOUT)

@@ -112,17 +112,17 @@ def test_life__deletion_leaves_no_objects(url: str) -> None:
 
 DIE = """
 import itertools, os, signal
-import ranklake.storage.lake.lake
+import ranklake.storage.lake.access.lake
 from ranklake.flows.rating.commits import commit_policy
 commit_policy.DEFAULT = commit_policy.CommitPolicy(
     remote_segment_rows=60, segment_seconds=float("inf"), snapshot_rows=180
 )
-whole, writes = ranklake.storage.lake.lake.Lake.write_bytes, itertools.count()
+whole, writes = ranklake.storage.lake.access.lake.Lake.write_bytes, itertools.count()
 def write_bytes(self, path, data, **how):
     whole(self, path, data, **how)
     if "/lease-" not in path and next(writes) == {write}:
         os.kill(os.getpid(), signal.SIGKILL)
-ranklake.storage.lake.lake.Lake.write_bytes = write_bytes
+ranklake.storage.lake.access.lake.Lake.write_bytes = write_bytes
 """
 
 

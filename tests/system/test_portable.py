@@ -31,7 +31,8 @@ from helpers.life import what_counts, write_source
 from msgspec.structs import replace
 
 from ranklake.storage import Lake
-from ranklake.storage.lake import disk, layout
+from ranklake.storage.lake import layout
+from ranklake.storage.lake.access import disk
 from ranklake.storage.leases import processes
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.holder import LeaseHolder

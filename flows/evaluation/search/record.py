@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklake.storage import DamagedError, Lake, LakeError, MissingError
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.naming import check_folder
+from ranklake.storage.lake.access.naming import check_folder
 
 from ...rating.chain import NUMERICS
 from .config import SearchConfig

@@ -17,7 +17,7 @@ from ranklake.rating_kernels.metrics.metrics import FILTERS, HIGHER_IS_BETTER, k
 from ranklake.rating_kernels.metrics.rank_information import LEAST
 from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import Dataset, Lake, LakeError
-from ranklake.storage.lake.lake import digest_of
+from ranklake.storage.lake.access.lake import digest_of
 
 from ...common.progress import ProgressCallback
 from ...common.settings import find_system

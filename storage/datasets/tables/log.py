@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from ...lake import layout
-from ...lake.lake import Lake, digest_of
+from ...lake.access.lake import Lake, digest_of
 from ...lake.schemas import LOG
 from ...leases.identity import author
 from .aliases import Alias

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...lake import layout, parquet
-from ...lake.lake import Lake, digest_of
+from ...lake.access.lake import Lake, digest_of
 from ...lake.remedies import damaged
 
 __all__ = ["PlayerIndex", "encode_part", "parts_that_stay", "read_handles"]

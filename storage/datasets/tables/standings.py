@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...lake import layout
-from ...lake.lake import Lake, digest_of
+from ...lake.access.lake import Lake, digest_of
 from ...lake.remedies import damaged, with_remedies
 
 __all__ = ["StandingsPart", "StoredStandings", "concatenate_ranges", "standings_name"]

@@ -10,7 +10,7 @@ from ranklake.flows.ingestion.response_archive import ResponseArchive
 from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.lake import digest_of
+from ranklake.storage.lake.access.lake import digest_of
 
 DEVICES = ["con", "CON", "nul!", "com1"]
 

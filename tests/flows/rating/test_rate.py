@@ -39,8 +39,8 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rating.report import Progress
 from ranklake.storage import Contest, DamagedError, Dataset, FormatError, Lake, LakeError, MissingError, Run
+from ranklake.storage.lake.access.lake import digest_of
 from ranklake.storage.lake.errors import LeaseHeldError
-from ranklake.storage.lake.lake import digest_of
 from ranklake.storage.lake.parquet import encode
 from ranklake.storage.lake.schemas import CONTESTS
 from ranklake.storage.leases.acquire import hold_lease

@@ -257,7 +257,7 @@ def test_ingest__flushes_its_files_to_the_disk_before_the_commit(lake, monkeypat
     )
     synced = []
     monkeypatch.setattr(
-        "ranklake.storage.lake.disk.sync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino)
+        "ranklake.storage.lake.access.disk.sync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino)
     )
     ingest(lake, BEFORE)
     steps = [step for step in done if not is_kept(step)]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ranklake.storage import DamagedError, FormatError, Lake, RoundEntry, Segment
+from ranklake.storage.lake.access.lake import Written
 from ranklake.storage.lake.json_files import decode
-from ranklake.storage.lake.lake import Written
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.holder import lease_holder
 from ranklake.storage.runs.snapshots import read_digest, write_snapshot

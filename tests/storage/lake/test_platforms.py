@@ -19,7 +19,7 @@ from fsspec.implementations.local import LocalFileSystem
 from ranklake.flows.common.interrupts import interruptible
 from ranklake.flows.common.times import utc
 from ranklake.flows.scheduling.pages import place
-from ranklake.storage.lake.object_stores import connect
+from ranklake.storage.lake.access.object_stores import connect
 from ranklake.storage.leases import processes
 from ranklake.storage.leases.identity import author
 
@@ -36,11 +36,11 @@ ONE_PLACE = {  # a call, and the modules that may make it
         "rating_kernels/core/cache_folder.py",
         "flows/engines/local_cluster.py",
     },
-    "os.link": {"storage/lake/disk.py"},
-    "os.rename": {"storage/lake/disk.py"},  # replaces on POSIX, refuses on Windows
-    "os.replace": {"storage/lake/disk.py", "rating_kernels/core/cache_folder.py"},
-    "os.fsync": {"storage/lake/disk.py"},
-    "fcntl.fcntl": {"storage/lake/disk.py"},
+    "os.link": {"storage/lake/access/disk.py"},
+    "os.rename": {"storage/lake/access/disk.py"},  # replaces on POSIX, refuses on Windows
+    "os.replace": {"storage/lake/access/disk.py", "rating_kernels/core/cache_folder.py"},
+    "os.fsync": {"storage/lake/access/disk.py"},
+    "fcntl.fcntl": {"storage/lake/access/disk.py"},
     "socket.gethostname": {"storage/leases/identity.py", "storage/leases/processes.py"},
     # of a time before 1970 an OSError on Windows; the years of CTFtime are later
     "datetime.fromtimestamp": {"flows/sources/sites/ctftime.py"},
@@ -89,7 +89,7 @@ def test_sources__import_no_module_of_one_platform_alone() -> None:
         modules = [node.module] if isinstance(node, ast.ImportFrom) else []
         modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         found |= {(name, module) for module in modules if module in only_some}
-    assert found == {("storage/lake/disk.py", "fcntl")}  # behind an ``except ImportError``
+    assert found == {("storage/lake/access/disk.py", "fcntl")}  # behind an ``except ImportError``
 
 
 def test_sources__text_files_are_utf8_in_any_locale() -> None:

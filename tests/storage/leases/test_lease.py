@@ -314,7 +314,7 @@ def test_create_bytes__that_fails_leaves_nothing_behind(tmp_path: Path, monkeypa
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("ranklake.storage.lake.disk.open", full, raising=False)
+        patch.setattr("ranklake.storage.lake.access.disk.open", full, raising=False)
         with pytest.raises(LakeError, match=r"a/b\.json: cannot create: No space left on device \([0-9]"):
             lake.create_bytes("a/b.json", b"one")
     assert lake.list("a") == ["c.json"]

@@ -14,8 +14,8 @@ import pytest
 from helpers.builders import contest, ingest, run_of, tree
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
+from ranklake.storage.lake.access.space import free_space, is_full, text_means_full
 from ranklake.storage.lake.errors import NoSpaceError
-from ranklake.storage.lake.space import free_space, is_full, text_means_full
 from ranklake.storage.leases.acquire import HEARTBEAT_SECONDS, hold_lease
 from ranklake.storage.leases.holder import lease_holder
 from ranklake.storage.leases.reserve import PART_BYTES, PARTS, RESERVE, affordable, refill_reserve, with_reserve
@@ -44,7 +44,7 @@ def full_disk(lake: Lake, number: int = errno.ENOSPC, parts: int = 1) -> Iterato
         return open(path, mode)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ranklake.storage.lake.disk.open", opened, raising=False)
+        patch.setattr("ranklake.storage.lake.access.disk.open", opened, raising=False)
         yield refused
 
 

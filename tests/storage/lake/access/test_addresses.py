@@ -10,8 +10,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 from helpers.builders import contest, ingest
 
 from ranklake.storage import Dataset, Lake, LakeError
+from ranklake.storage.lake.access.object_stores import bucket_of
 from ranklake.storage.lake.errors import AddressError
-from ranklake.storage.lake.object_stores import bucket_of
 
 WRONG = {
     "": "is empty, got ''",

@@ -12,10 +12,10 @@ import fsspec
 import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
+from ..errors import AddressError, ConflictError, MissingError, NoSpaceError
+from ..remedies import with_remedies
 from .disk import Disk, too_long
-from .errors import AddressError, ConflictError, MissingError, NoSpaceError
 from .object_stores import Conditional, bucket_of, connect, lake_errors
-from .remedies import with_remedies
 
 __all__ = ["LakeFiles"]
 

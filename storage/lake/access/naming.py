@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import layout
-from .errors import NameRefusedError
+from .. import layout
+from ..errors import NameRefusedError
 from .lake import Lake
 
 __all__ = ["check_folder"]

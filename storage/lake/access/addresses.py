@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from .errors import AddressError
+from ..errors import AddressError
 
 __all__ = ["ADDRESS_FORMS", "check_address"]
 

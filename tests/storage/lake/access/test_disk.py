@@ -17,9 +17,9 @@ import pytest
 from msgspec.structs import replace
 
 from ranklake.storage import Lake, LakeError
-from ranklake.storage.lake import disk
+from ranklake.storage.lake.access import disk
+from ranklake.storage.lake.access.space import free_space
 from ranklake.storage.lake.errors import LeaseHeldError, MissingError
-from ranklake.storage.lake.space import free_space
 from ranklake.storage.leases import processes
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.holder import LeaseHolder, lease_holder

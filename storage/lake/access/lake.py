@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from . import parquet
-from .errors import LakeError
+from .. import parquet
+from ..errors import LakeError
+from ..prefetch import prefetch
+from ..remedies import with_remedies
 from .files import LakeFiles
-from .prefetch import prefetch
-from .remedies import with_remedies
 
 __all__ = ["Lake", "Written", "digest_of"]
 

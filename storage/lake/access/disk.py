@@ -19,8 +19,8 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from .errors import FencedError
-from .layout import TEMPORARY_PREFIX
+from ..errors import FencedError
+from ..layout import TEMPORARY_PREFIX
 
 __all__ = ["Disk", "sync", "too_long"]
 

@@ -11,9 +11,9 @@ from fsspec.asyn import sync
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.utils import get_protocol
 
+from ..errors import AddressError, LakeError, MissingError, NoSpaceError
+from ..remedies import remedy_for
 from .addresses import ADDRESS_FORMS, check_address
-from .errors import AddressError, LakeError, MissingError, NoSpaceError
-from .remedies import remedy_for
 from .space import HOW_TO_FREE_SPACE, free_space, is_full
 
 __all__ = ["Conditional", "bucket_of", "connect", "lake_errors"]
