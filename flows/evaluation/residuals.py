@@ -1,7 +1,7 @@
 """Surprises: performances minus what a system expected, and what they depend on.
 
 A system that uses all information leaves surprises of mean 0, of the spread that it predicts, and uncorrelated with the
-player's last surprise, whatever group of participations is looked at.
+player's last surprise, in every group of participations.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .laws import laws_of
 __all__ = ["CLASSES", "BinSummary", "Surprises", "breakdowns", "contest_classes", "surprises"]
 
 CLASSES = r"educational|global|div(?:ision)?\.?\s*1\s*\+\s*div(?:ision)?\.?\s*2|div(?:ision)?\.?\s*[1-4]"
-"""The words that tell a contest's class, as Codeforces and TopCoder name theirs."""
+"""The words for a contest's class in the names of Codeforces and TopCoder."""
 
-EXPERIENCED = 5  # rounds before: learning in the first rounds shall not hide other effects
+EXPERIENCED = 5  # rounds before: excludes learning in the first rounds, which would hide other effects
 _MOST_CLASSES = 12
 _ROUNDS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 200)
 _DAYS = (0.0, 2.0, 5.0, 10.0, 20.0, 45.0, 120.0, 365.0)

@@ -1,4 +1,4 @@
-"""The hyperparameters with which a run is smoothed: those of its system, as far as they mean the same."""
+"""The hyperparameters of a run's smoothing: those of its system that have the same meaning, and defaults."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _DEFAULTS = Smoothing()
 def params_of(system_params: Any, settings: Mapping[str, Any]) -> Smoothing:
     """The hyperparameters of a smoothing.
 
-    ``settings`` come first, then those of the run's system. Elo-MMR and Elo-MMchi determine all: beta and the drift are
-    theirs in a round of weight 1, and practice adds nothing. Of other systems, level and spread of newcomers are taken,
-    and the rest has the defaults of :class:`Smoothing`, scaled to that spread.
+    ``settings`` have precedence over those of the run's system. Elo-MMR and Elo-MMchi determine all: beta and the drift
+    are those in a round of weight 1, and practice is 0. Other systems determine the level and the spread of newcomers;
+    all other values are the defaults of :class:`Smoothing`, scaled to that spread.
 
     Raises
     ------

@@ -34,7 +34,7 @@ __all__ = ["SmoothReport", "smooth_run", "smoothing_digest"]
 NUMERICS = 1  # raise it when a release changes the bits of any smoothing
 
 OnSweep = Callable[[int, float, float], None]
-"""Called after a sweep with its number and what it moved: the mean of a round, the difference of two players."""
+"""Called after a sweep with its number and its largest changes: of a round's mean, of two players' difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class SmoothReport:
     rounds, rows : int
         Smoothed rounds and participations.
     sweeps, resumed : int
-        Sweeps of the smoothing, and how many of them were done before this call. Equal if nothing was to do.
+        Sweeps of the smoothing, and how many of them were done before this call. Equal if the result was up to date.
     seconds : float
     """
 
@@ -131,7 +131,7 @@ def smooth_run(
 
 
 def smoothing_digest(chain: Chain, params: Smoothing) -> str:
-    """Digest of what a smoothing is made of: all rounds of a run, and the hyperparameters."""
+    """Digest of the inputs of a smoothing: all rounds of a run, and the hyperparameters."""
     last = chain.segments[-1].last_digest if chain.segments else ""
     facts = [last, chain.stop_round, dataclasses.asdict(params), NUMERICS]
     return hashlib.blake2b(json.dumps(facts, sort_keys=True, allow_nan=False).encode(), digest_size=16).hexdigest()
@@ -152,7 +152,7 @@ def _check_current(run: Run, chain: Chain, config: RunConfig, dataset: Dataset) 
 
 
 def _readable(stored: StoredSmoothing, digest: str) -> tuple[int, int, int] | None:
-    """Sweeps, rounds and rows of the stored result if it is of these rounds and readable; else it is made again."""
+    """Sweeps, rounds and rows of the stored result if it is of these rounds and readable; else None."""
     try:
         manifest = stored.manifest("smoothed")
         if manifest is None or manifest.digest != digest:
@@ -164,7 +164,7 @@ def _readable(stored: StoredSmoothing, digest: str) -> tuple[int, int, int] | No
 
 
 def _checkpoint(stored: StoredSmoothing, digest: str, n_rows: int) -> Checkpoint | None:
-    """The checkpoint to continue from; one that is of other rounds or damaged is removed."""
+    """The checkpoint to continue from; a checkpoint of other rounds or a damaged one is removed."""
     try:
         manifest = stored.manifest("checkpoint")
         if manifest is not None and manifest.digest == digest and manifest.n_rows == n_rows:
@@ -176,7 +176,7 @@ def _checkpoint(stored: StoredSmoothing, digest: str, n_rows: int) -> Checkpoint
 
 
 def _rows(run: Run, chain: Chain) -> pa.Table:
-    """What the run's rounds say of places."""
+    """The places of all rounds of a run."""
     names = ["round_index", "contest_id", "player", "lo", "hi"]
     tables = [run.read_segment(segment).select(names) for segment in chain.segments]
     if not sum(table.num_rows for table in tables):

@@ -123,7 +123,7 @@ class StoredSmoothing:
         self.clean()
 
     def clean(self) -> None:
-        """Delete data files to which no manifest refers: of commits that were interrupted or replaced."""
+        """Delete data files without a manifest, from commits that were interrupted or replaced."""
         lease = self._writer()
         unused = self._unused()
         lease.check()

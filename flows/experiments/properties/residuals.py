@@ -1,4 +1,4 @@
-"""What a model leaves on the table: surprises by rounds, days, contest class, level and last surprise."""
+"""What a model does not explain: surprises by rounds, days, contest class, level and last surprise."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def _run(context: ExperimentContext) -> Report:
     parts: list[str | Table | Picture] = [
         "A surprise is a performance minus the performance that the system expected. Where a system uses all "
         "information, surprises have mean 0, the predicted spread, and no correlation with the player's last surprise; "
-        "anything else is left for a better model. Performances are the system's own; for systems without performances "
-        "(Elo, Glicko, TrueSkill, BAR) a place stands for its quantile of the field of prior laws. The first tenth of "
+        "a better model could explain the rest. Performances are the system's own; for systems without performances "
+        "(Elo, Glicko, TrueSkill, BAR) it is the quantile of the place in the field of prior laws. The first tenth of "
         f"the contests is left out; except by rounds played, only players with at least {EXPERIENCED} rounds count. A "
-        "player's performance is measured against the field of the round, so the mean over all participations says "
-        "little; the differences between groups count.",
+        "player's performance is measured against the field of the round, so the mean over all participations has "
+        "little meaning; compare groups with each other.",
         "The contest class is the first text in the contest's name that matches a regular expression (--class): for "
         "Codeforces Div 1, Div 2, Educational, Global and so on; contests without a match are the class “other”.",
     ]
@@ -129,7 +129,7 @@ def _figure(name: str, by_system: dict[str, list[BinSummary]]) -> Any:
 
 EXPERIMENT = Experiment(
     "residuals",
-    "What a model leaves on the table",
+    "What a model does not explain",
     "Surprises as in residual analysis of any forecast; performances as in Ebtekar and Liu (arXiv:2101.00400)",
     _run,
     data="instead",
