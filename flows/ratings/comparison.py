@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -16,7 +17,7 @@ __all__ = ["compare"]
 
 
 def compare(
-    ratings: Sequence[Ratings] | Mapping[str, Ratings],
+    ratings: Sequence[Ratings[Any]] | Mapping[str, Ratings[Any]],
     *,
     filter: str = "everyone",
     first_round: int = 0,

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import numpy as np
 import pandas as pd
 
 from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.storage import Lake, Run
 
-from ..common.hyperparameters import near_names
-from ..common.settings import params_to_json
 from ..common.system_names import SystemName
 from ..common.titles import NONE
 from ..evaluation.frames import evaluate_history
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs
 from ..frames.kinds import as_kind, concat, to_pandas
-from ..frames.prediction import Prediction, as_seconds, predict
-from ..frames.rating import RatedResults, rate_results
-from ..frames.results import Results
-from ..results.display import Display, RatingFormat
+from ..results.display import RatingFormat
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 from . import stored
-from .figures import distribution_of, players_of
+from .figures import players_of
 from .html import ratings_html
-from .leaderboard import leaderboard_of
+from .player_ratings import FrameT, PlayerRatings
+from .rated_frames import Reading, history_of
 from .runs import RunHistory, run_beliefs
 
 if TYPE_CHECKING:
@@ -47,11 +42,13 @@ class LastRound(NamedTuple):
     time_seconds: int
 
 
-class Ratings:
+class Ratings(PlayerRatings[FrameT]):
     """Ratings of all players after a history of contests.
 
     Made by :meth:`rate`, :meth:`open` and :meth:`load`. An object never changes: :meth:`update` returns a new one.
     :func:`ranklake.rate_history` and :func:`ranklake.predict` take it for ``beliefs``.
+
+    For type checkers, ``Ratings[polars.DataFrame]`` has frames of that type, and ``Ratings`` alone those of pandas.
 
     Attributes
     ----------
@@ -64,18 +61,19 @@ class Ratings:
         beliefs: PlayerBeliefs,
         n_contests: int,
         kind: str = "pandas",
-        reading: Mapping[str, Any] | None = None,
-        history: Any = None,
+        reading: Reading | None = None,
+        history: FrameT | None = None,
         source: RunHistory | None = None,
     ) -> None:
+        super().__init__(beliefs, kind)
         self.n_contests = n_contests
-        self._beliefs, self._kind, self._reading = beliefs, kind, dict(reading or {})
-        self._history, self._source = history, source
+        self._reading, self._source = reading or Reading(), source
+        self._history: Any = history
 
     @classmethod
     def rate(
         cls,
-        results: Any,
+        results: FrameT,
         system: SystemName | None = None,
         *,
         columns: Mapping[str, str] | None = None,
@@ -98,15 +96,10 @@ class Ratings:
         the kind of ``results``: pandas, Polars (eager or lazy), Arrow, DuckDB or Dask.
         """
         keys = {"contest": contest, "player": player, "rank": rank, "score": score, "time": time}
-        reading = {
-            "columns": {key: name for key, name in (keys | dict(columns or {})).items() if name is not None},
-            "on_error": on_error,
-            "duplicates": duplicates,
-            "skip_uninformative": skip_uninformative,
-        }
-        rated = _rate(results, reading, system, hyperparameters, engine, workers, beliefs)
-        history = _history(rated, 0)
-        return cls(rated.beliefs, len(rated.results.rounds), rated.results.frame.kind, reading, history)
+        named = {key: name for key, name in (keys | dict(columns or {})).items() if name is not None}
+        reading = Reading(named, on_error, duplicates, skip_uninformative)
+        rated = reading.rate(results, system, hyperparameters, engine, workers, beliefs)
+        return cls(rated.beliefs, len(rated.results.rounds), rated.results.frame.kind, reading, history_of(rated))
 
     @classmethod
     def open(cls, lake: str | os.PathLike[str] | Lake, run: str) -> Self:
@@ -131,7 +124,7 @@ class Ratings:
             The file is of another program, or of a later release.
         """
         facts, beliefs, history = stored.read(path)
-        return cls(beliefs, facts["n_contests"], facts["kind"], facts["reading"], history)
+        return cls(beliefs, facts["n_contests"], facts["kind"], Reading(**facts["reading"]), history)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one Parquet file, without loss: a row for each player with the belief and a list of the rounds.
@@ -143,34 +136,11 @@ class Ratings:
         ValueError
             Parquet cannot hold a column of the history.
         """
-        facts = {"n_contests": self.n_contests, "kind": self._kind, "reading": dict(self._reading)}
+        facts = {"n_contests": self.n_contests, "kind": self._kind, "reading": asdict(self._reading)}
         stored.write(path, facts, self._beliefs, self.history)
 
     @property
-    def system(self) -> str:
-        """The name of the rating system."""
-        return self._beliefs.system.name
-
-    @property
-    def hyperparameters(self) -> dict[str, Any]:
-        """All hyperparameters by name."""
-        params = self._beliefs.params
-        return {name: getattr(params, name) for name in params_to_json(params)}
-
-    @property
-    def label(self) -> str:
-        """The name of the system and the hyperparameters that are not its defaults."""
-        default = self._beliefs.system.params()
-        changed = {name: value for name, value in self.hyperparameters.items() if value != getattr(default, name)}
-        return " ".join([self.system, *(f"{name}={value}" for name, value in changed.items())])
-
-    @property
-    def beliefs(self) -> pd.DataFrame:
-        """The belief about each player, indexed by player, as :func:`ranklake.rate_history` returns and takes it."""
-        return self._beliefs.frame()
-
-    @property
-    def history(self) -> Any:
+    def history(self) -> FrameT:
         """Every participation in rating order, with the belief before and after it.
 
         The columns are ``round_index, contest, player, time_seconds, lo, hi, perf, mu_prior, sigma_prior, mu, sigma,
@@ -179,7 +149,8 @@ class Ratings:
         """
         if self._history is None and self._source is not None:
             self._history = self._source.read(self._beliefs, self._display())
-        return self._history
+        history: FrameT = self._history
+        return history
 
     @property
     def last_round(self) -> LastRound | None:
@@ -187,51 +158,13 @@ class Ratings:
         last = to_pandas(self.history)[["round_index", "contest", "time_seconds"]].tail(1)
         return LastRound(*last.iloc[0].tolist()) if len(last) else None
 
-    def __len__(self) -> int:
-        """The number of rated players."""
-        return int(np.count_nonzero(self._beliefs.columns["n_rounds"]))
-
-    def __ranklake_beliefs__(self) -> PlayerBeliefs:
-        return self._beliefs
-
     def __repr__(self) -> str:
         return f"Ratings({self.label}: {len(self):,} players, {self.n_contests:,} contests)"
 
     def _repr_html_(self) -> str:
         return ratings_html(repr(self), to_pandas(self.leaderboard(10)), self._display().decimals)
 
-    def _display(self, deviations: float | None = None) -> Display:
-        """How ratings are displayed: ``mu - deviations * (sigma - its limit)``."""
-        system, params = self._beliefs.system, self._beliefs.params
-        return Display(system, params, system.deviations if deviations is None else deviations)
-
-    def leaderboard(
-        self, top: int | None = None, *, min_rounds: int = 1, since: Any = None, deviations: float | None = None
-    ) -> Any:
-        """All rated players, best first.
-
-        Parameters
-        ----------
-        top
-            Only so many rows.
-        min_rounds
-            Only players with at least so many rounds.
-        since
-            Only players whose last round is not before this time: seconds, a date or a datetime.
-        deviations
-            The display rating is mu - deviations (sigma - its limit); by default the system's own factor.
-
-        Returns
-        -------
-        frame
-            ``place`` (from 1, ties share one), ``player, rating, mu, sigma, n_rounds, last_time_seconds``; of the kind
-            of the results.
-        """
-        seconds = None if since is None else as_seconds(since)
-        table = leaderboard_of(self._beliefs, self._display(deviations), min_rounds, seconds)
-        return as_kind(table if top is None else table.head(top), self._kind)
-
-    def player(self, player: Any) -> Any:
+    def player(self, player: Any) -> FrameT:
         """The rows of one player in :attr:`history`.
 
         Raises
@@ -241,19 +174,8 @@ class Ratings:
         """
         self._check_player(player)
         history = to_pandas(self.history)
-        return as_kind(history[history["player"] == player], self._kind)
-
-    def predict(
-        self,
-        players: Sequence[Any],
-        *,
-        time: Any = None,
-        weight: float = 1.0,
-        perf_ceiling: float = math.inf,
-        deviations: float | None = None,
-    ) -> Prediction:
-        """Predict a round among some players; see :func:`ranklake.predict`."""
-        return predict(self, players, time=time, weight=weight, perf_ceiling=perf_ceiling, deviations=deviations)
+        rows: FrameT = as_kind(history[history["player"] == player], self._kind)
+        return rows
 
     def update(self, results: Any, *, engine: Any = "threads", workers: int | None = None) -> Self:
         """Rate further contests, after all others; returns new ratings, to the bit those of the whole history at once.
@@ -266,7 +188,7 @@ class Ratings:
             A contest is rated already, or as for :meth:`rate`.
         """
         before = self._beliefs
-        rated = _rate(results, self._reading, None, {}, engine, workers, self)
+        rated = self._reading.rate(results, None, {}, engine, workers, self)
         past = pd.Index(to_pandas(self.history)["contest"].unique())
         first_rows = rated.results.rows[rated.results.rounds.offsets[:-1]]
         names = pd.Index(rated.results.frame.take(rated.results.columns["contest"], first_rows))
@@ -274,7 +196,7 @@ class Ratings:
             raise ValueError(f"contest {again[0]!r} is rated already; update takes further contests only")
         if 0 != int(rated.results.rounds.time_seconds[0]) < before.last_time:
             warnings.warn("time goes back at the first contest; the order was kept as given", stacklevel=2)
-        history = _history(rated, self.n_contests)
+        history = history_of(rated, self.n_contests)
         n_contests = self.n_contests + len(rated.results.rounds)
         together = concat(self.history, history, self._kind)
         return type(self)(rated.beliefs, n_contests, self._kind, self._reading, together)
@@ -297,54 +219,3 @@ class Ratings:
             self._check_player(player)
         form = RatingFormat(NONE, self._display().decimals)
         return players_of(to_pandas(self.history), players, self.label, form)
-
-    def plot_distribution(self) -> Figure:
-        """How many players have which rating.
-
-        Raises
-        ------
-        MissingExtraError
-            Matplotlib is not installed.
-        """
-        return distribution_of(to_pandas(self.leaderboard())["rating"].to_numpy(), self.label)
-
-    def _check_player(self, player: Any) -> None:
-        known = self._beliefs.players
-        if player not in known:
-            near = (
-                near_names(player, filter(lambda one: isinstance(one, str), known)) if isinstance(player, str) else []
-            )
-            meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; players are as {known[0]!r}"
-            raise ValueError(f"there is no player {player!r}{meant}")
-
-
-def _rate(
-    results: Any,
-    reading: Mapping[str, Any],
-    system: SystemName | None,
-    hyperparameters: Mapping[str, Any],
-    engine: Any,
-    workers: int | None,
-    beliefs: Any,
-) -> RatedResults:
-    table = Results.read(
-        results, reading.get("columns"), reading.get("on_error", "stop"), reading.get("duplicates", "error")
-    )
-    return rate_results(
-        table, system, hyperparameters,
-        engine=engine, workers=workers, beliefs=beliefs, skip_uninformative=reading.get("skip_uninformative"),
-    )  # fmt: skip
-
-
-def _history(rated: RatedResults, first_round: int) -> Any:
-    """The history in the kind of the results, with their other columns."""
-    columns = rated.columns(first_round)
-    beliefs = rated.beliefs
-    display = Display(beliefs.system, beliefs.params, beliefs.system.deviations)
-    times = np.repeat(rated.rated.time_seconds, np.diff(rated.rated.offsets))
-    rating = display.rating(columns["mu"], columns["sigma"], columns["n_before"] + np.int32(1))
-    head = {name: columns.pop(name) for name in ("round_index", "contest", "player")}
-    history = rated.results.frame.extend(rated.rows(), head | {"time_seconds": times} | columns | {"rating": rating})
-    if isinstance(history, pd.DataFrame):
-        history.attrs |= rated.attributes()
-    return history

@@ -348,7 +348,7 @@ def test_rate__works_in_processes(method: str) -> None:
 
 def test_ranklake__completes_its_public_names_alone() -> None:
     assert dir(ranklake) == sorted(ranklake.__all__)
-    own = {name for name in vars(Ratings) if not name.startswith("_")}
+    own = {name for name in dir(Ratings) if not name.startswith("_")}
     assert own == {
         "beliefs", "evaluate", "history", "hyperparameters", "label", "last_round", "leaderboard", "load", "open",
         "player", "plot_distribution", "plot_player", "predict", "rate", "save", "system", "update",

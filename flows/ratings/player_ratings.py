@@ -1,0 +1,137 @@
+"""The ratings of all players at one time: what computed them, the leaderboard, and predictions from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic
+
+import numpy as np
+import pandas as pd
+
+from ..common.hyperparameters import near_names
+from ..common.settings import params_to_json
+from ..frames.beliefs import PlayerBeliefs
+from ..frames.kinds import as_kind, to_pandas
+from ..frames.prediction import Prediction, as_seconds, predict
+from ..results.display import Display
+from .figures import distribution_of
+from .leaderboard import leaderboard_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from typing_extensions import TypeVar
+
+    FrameT = TypeVar("FrameT", default=pd.DataFrame)
+else:
+    from typing import TypeVar
+
+    FrameT = TypeVar("FrameT")  # the type of the frames; Python has defaults from 3.13 on
+
+__all__ = ["FrameT", "PlayerRatings"]
+
+
+class PlayerRatings(Generic[FrameT]):
+    """The ratings of all players at one time.
+
+    Parameters
+    ----------
+    kind
+        The kind of all frames of the players, as of :class:`ranklake.flows.frames.kinds.Frame`.
+    """
+
+    def __init__(self, beliefs: PlayerBeliefs, kind: str = "pandas") -> None:
+        self._beliefs, self._kind = beliefs, kind
+
+    @property
+    def system(self) -> str:
+        """The name of the rating system."""
+        return self._beliefs.system.name
+
+    @property
+    def hyperparameters(self) -> dict[str, Any]:
+        """All hyperparameters by name."""
+        params = self._beliefs.params
+        return {name: getattr(params, name) for name in params_to_json(params)}
+
+    @property
+    def label(self) -> str:
+        """The name of the system and the hyperparameters that are not its defaults."""
+        default = self._beliefs.system.params()
+        changed = {name: value for name, value in self.hyperparameters.items() if value != getattr(default, name)}
+        return " ".join([self.system, *(f"{name}={value}" for name, value in changed.items())])
+
+    @property
+    def beliefs(self) -> pd.DataFrame:
+        """The belief about each player, indexed by player, as :func:`ranklake.rate_history` returns and takes it."""
+        return self._beliefs.frame()
+
+    def __len__(self) -> int:
+        """The number of rated players."""
+        return int(np.count_nonzero(self._beliefs.columns["n_rounds"]))
+
+    def __ranklake_beliefs__(self) -> PlayerBeliefs:
+        return self._beliefs
+
+    def leaderboard(
+        self, top: int | None = None, *, min_rounds: int = 1, since: Any = None, deviations: float | None = None
+    ) -> FrameT:
+        """All rated players, best first.
+
+        Parameters
+        ----------
+        top
+            Maximum number of rows.
+        min_rounds
+            Only players with at least this number of rounds.
+        since
+            Only players whose last round is not before this time: seconds, a date or a datetime.
+        deviations
+            The display rating is mu - deviations (sigma - its limit); by default the system's own factor.
+
+        Returns
+        -------
+        frame
+            ``place`` (from 1, ties share one), ``player, rating, mu, sigma, n_rounds, last_time_seconds``; of the kind
+            of the results.
+        """
+        seconds = None if since is None else as_seconds(since)
+        table = leaderboard_of(self._beliefs, self._display(deviations), min_rounds, seconds)
+        leaderboard: FrameT = as_kind(table if top is None else table.head(top), self._kind)
+        return leaderboard
+
+    def predict(
+        self,
+        players: Sequence[Any],
+        *,
+        time: Any = None,
+        weight: float = 1.0,
+        perf_ceiling: float = math.inf,
+        deviations: float | None = None,
+    ) -> Prediction:
+        """Predict a round among some players; see :func:`ranklake.predict`."""
+        return predict(self, players, time=time, weight=weight, perf_ceiling=perf_ceiling, deviations=deviations)
+
+    def plot_distribution(self) -> Figure:
+        """A histogram of the ratings of all players.
+
+        Raises
+        ------
+        MissingExtraError
+            Matplotlib is not installed.
+        """
+        return distribution_of(to_pandas(self.leaderboard())["rating"].to_numpy(), self.label)
+
+    def _display(self, deviations: float | None = None) -> Display:
+        """The display rating; ``deviations`` replaces the default of the system."""
+        system, params = self._beliefs.system, self._beliefs.params
+        return Display(system, params, system.deviations if deviations is None else deviations)
+
+    def _check_player(self, player: Any) -> None:
+        """Refuse an unknown player; the message names similar ones."""
+        known = self._beliefs.players
+        if player not in known:
+            names = [name for name in known if isinstance(name, str)]
+            near = near_names(player, names) if isinstance(player, str) else []
+            meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; players are as {known[0]!r}"
+            raise ValueError(f"there is no player {player!r}{meant}")
