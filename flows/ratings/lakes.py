@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from typing import Self
+
 from ranklake.storage import Lake as StoredLake
 from ranklake.storage import Run as StoredRun
+from ranklake.storage.lake.access.files import find_lake
 
 from .ratings import Ratings
 
@@ -11,7 +15,28 @@ __all__ = ["Lake", "Run"]
 
 
 class Lake(StoredLake):
-    """A lake; see :class:`ranklake.storage.Lake`. Made by ``Lake.open``."""
+    """The lake at a path or at any address that fsspec knows; see :class:`ranklake.storage.Lake`.
+
+    Parameters
+    ----------
+    create
+        Make the folder if it does not exist; a bucket is never made.
+
+    Raises
+    ------
+    AddressError
+        The address cannot be that of a lake.
+    LakeError
+        The folder does not exist and ``create`` is false, or it cannot be made.
+    """
+
+    def __init__(self, url: str | os.PathLike[str], *, create: bool = False) -> None:
+        super().__init__(*find_lake(url, create=create))
+
+    @classmethod
+    def open(cls, url: str | os.PathLike[str], *, create: bool = False) -> Self:
+        """The same as ``Lake(url)``."""
+        return cls(url, create=create)
 
     def run(self, name: str) -> Run:
         """The run called ``name``.

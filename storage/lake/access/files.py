@@ -17,7 +17,7 @@ from ..remedies import with_remedies
 from .disk import Disk, too_long
 from .object_stores import Conditional, bucket_of, connect, lake_errors
 
-__all__ = ["LakeFiles"]
+__all__ = ["LakeFiles", "find_lake"]
 
 T = TypeVar("T")
 
@@ -62,24 +62,7 @@ class LakeFiles:
         LakeError
             The folder does not exist and ``create`` is false, or it cannot be made; a bucket is never made.
         """
-        url = os.fspath(url)
-        filesystem, root = connect(url)
-        bucket = bucket_of(filesystem, root)
-        if create and not bucket:
-            with lake_errors("make the lake", url, disk=root if isinstance(filesystem, LocalFileSystem) else ""):
-                if filesystem.isfile(root):
-                    raise AddressError(f"{url}: is a file, and a lake is a folder; choose another name")
-                filesystem.makedirs(root, exist_ok=True)
-            return cls(filesystem, root, url)
-        with lake_errors("open the lake", url, bucket):
-            if not filesystem.isdir(root):
-                if bucket and not filesystem.exists(bucket):
-                    raise MissingError(f"{url}: bucket {bucket} does not exist; make it, or correct the lake's address")
-                if not bucket and filesystem.exists(root):
-                    raise AddressError(f"{url}: is a file, and a lake is a folder; give the folder that holds it")
-                if not create:
-                    raise MissingError(f"no lake at {url}; `ranklake ingest` makes one")
-        return cls(filesystem, root, url)
+        return cls(*find_lake(url, create=create))
 
     @property
     def hard_links(self) -> bool:
@@ -314,3 +297,25 @@ class LakeFiles:
 
     def _put(self, full: str, data: bytes | pa.Buffer) -> None:
         self._filesystem.pipe_file(full, bytes(data))
+
+
+def find_lake(url: str | os.PathLike[str], *, create: bool = False) -> tuple[fsspec.AbstractFileSystem, str, str]:
+    """The file system of a lake, the path of its folder there, and its address; see :meth:`LakeFiles.open`."""
+    url = os.fspath(url)
+    filesystem, root = connect(url)
+    bucket = bucket_of(filesystem, root)
+    if create and not bucket:
+        with lake_errors("make the lake", url, disk=root if isinstance(filesystem, LocalFileSystem) else ""):
+            if filesystem.isfile(root):
+                raise AddressError(f"{url}: is a file, and a lake is a folder; choose another name")
+            filesystem.makedirs(root, exist_ok=True)
+        return filesystem, root, url
+    with lake_errors("open the lake", url, bucket):
+        if not filesystem.isdir(root):
+            if bucket and not filesystem.exists(bucket):
+                raise MissingError(f"{url}: bucket {bucket} does not exist; make it, or correct the lake's address")
+            if not bucket and filesystem.exists(root):
+                raise AddressError(f"{url}: is a file, and a lake is a folder; give the folder that holds it")
+            if not create:
+                raise MissingError(f"no lake at {url}; `ranklake ingest` makes one")
+    return filesystem, root, url

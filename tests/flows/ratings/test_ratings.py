@@ -297,7 +297,7 @@ def test_open__has_the_ratings_of_a_run(tmp_path: Path) -> None:
     name = ranklake.Run.names(stored)[0]
     frame = FRAME.drop(columns="country")
     whole = Ratings.rate(frame, rho=0.5)
-    for ratings in (Ratings.open(tmp_path / "lake", name), Lake.open(tmp_path / "lake").run(name).ratings()):
+    for ratings in (Ratings.open(tmp_path / "lake", name), Lake(tmp_path / "lake").run(name).ratings()):
         assert bits(ratings.history) == bits(whole.history)
         for column in ("contest", "player", "time_seconds", "rating"):
             assert ratings.history[column].tolist() == whole.history[column].tolist()
@@ -309,6 +309,16 @@ def test_open__has_the_ratings_of_a_run(tmp_path: Path) -> None:
         )
         more = more.assign(lo=range(len(more)), hi=range(len(more)))
         assert bits(ratings.update(more).history) == bits(whole.update(more).history)
+
+
+def test_lake__is_opened_by_its_class(tmp_path: Path) -> None:
+    with pytest.raises(ranklake.storage.MissingError, match="no lake at"):
+        Lake(tmp_path / "lake")
+    made = Lake(tmp_path / "lake", create=True)
+    made.write_bytes("note", b"text")
+    for lake in (Lake(str(tmp_path / "lake")), Lake.open(tmp_path / "lake"), pickle.loads(pickle.dumps(made))):
+        assert type(lake) is Lake
+        assert (lake.url, lake.read_bytes("note")) == (made.url, b"text")
 
 
 def test_open__refuses_an_interrupted_run(tmp_path: Path) -> None:
