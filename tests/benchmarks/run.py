@@ -20,6 +20,7 @@ from pathlib import Path
 from against_peer import codeforces_200, codeforces_all, ctf, reddit, tennis
 from changes import corrections, publish
 from choosing import choosing
+from frames import frames
 from from_sites import normalise
 from million import million, systems_million
 from on_cluster import cluster
@@ -53,6 +54,7 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "elo-mms": elo_mms,
     "systems-million": systems_million,
     "systems-others": systems_others,
+    "frames": frames,
     "cluster": cluster,
     "smoothing": smoothing,
     "smoothing-duels": smoothing_duels,
