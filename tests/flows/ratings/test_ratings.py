@@ -356,6 +356,19 @@ def test_rate__works_in_processes(method: str) -> None:
         assert same(pool.submit(Ratings.rate, SMALL, "elo", engine="serial").result(), expected)
 
 
+def test_rate__works_in_processes_of_joblib() -> None:
+    joblib = pytest.importorskip("joblib", reason="joblib is not installed")
+    from joblib.externals.loky import get_reusable_executor
+
+    names = ["elo", "glicko", "elo"]
+    try:
+        jobs = (joblib.delayed(Ratings.rate)(SMALL, name) for name in names)
+        found = joblib.Parallel(n_jobs=2, backend="loky")(jobs)
+    finally:
+        get_reusable_executor().shutdown(wait=True)
+    assert all(same(one, Ratings.rate(SMALL, name)) for one, name in zip(found, names, strict=True))
+
+
 def test_ranklake__completes_its_public_names_alone() -> None:
     assert dir(ranklake) == sorted(ranklake.__all__)
     own = {name for name in dir(Ratings) if not name.startswith("_")}
