@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ranklake.rating_kernels import ConvergenceError
+from ranklake.rating_kernels import ConvergenceError, Rounds
 from ranklake.rating_kernels.smoothing.params import Smoothing
+from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.warm import SMOOTHING
 
 from ..common.settings import convert_fields
@@ -21,7 +24,9 @@ from ..sources.options import Duplicates
 from .rating import check_times, open_given_engine
 from .results import Results
 
-__all__ = ["smooth_history"]
+__all__ = ["SmoothedResults", "smooth_history", "smooth_results"]
+
+_NUMBERS = ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")
 
 
 def smooth_history(
@@ -72,41 +77,77 @@ def smooth_history(
     table = Results.read(results, keys | dict(columns or {}), on_error, duplicates)
     timeless = {} if "time" in table.columns else {"drift_per_day": 0.0}
     params = Smoothing(**convert_fields(Smoothing, timeless | hyperparameters, "smoothing"))
-    check_times(params, table)
-    reasons = Skipping(all_tied=skip_uninformative).reasons(table.rounds)
-    smoothed = table.rounds.keep(reasons == 0)
-    sizes = np.diff(smoothed.offsets)
-    index = np.repeat(np.flatnonzero(reasons == 0), sizes)
+    smoothed = smooth_results(table, params, Skipping(all_tied=skip_uninformative), engine, workers)
+    history = pd.DataFrame(smoothed.columns())
+    history.attrs |= smoothed.attributes()
+    return history
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothedResults:
+    """Contests of a frame, smoothed.
+
+    Attributes
+    ----------
+    reasons : uint8[contests]
+        The reason why a contest was skipped; 0 for those that were smoothed.
+    rounds : Rounds
+        The smoothed contests.
+    """
+
+    results: Results
+    reasons: npt.NDArray[Any]
+    rounds: Rounds
+    smoother: Smoother
+
+    def rows(self) -> npt.NDArray[np.int64]:
+        """The row of the frame behind each smoothed participation."""
+        smoothed = np.repeat(self.reasons == 0, np.diff(self.results.rounds.offsets))
+        rows: npt.NDArray[np.int64] = self.results.rows[smoothed]
+        return rows
+
+    def numbers(self) -> dict[str, Any]:
+        """The values of each participation: the performance, and the belief with and without this contest."""
+        outcome = self.smoother.result()
+        return {name: getattr(outcome, name) for name in _NUMBERS}
+
+    def columns(self) -> dict[str, Any]:
+        """The table of smoothed skills, one row a participation in order of time."""
+        rows, frame, names = self.rows(), self.results.frame, self.results.columns
+        return {
+            "round_index": np.repeat(np.flatnonzero(self.reasons == 0), np.diff(self.rounds.offsets)).astype(np.int32),
+            "contest": frame.take(names["contest"], rows),
+            "player": frame.take(names["player"], rows),
+            "lo": self.rounds.lo,
+            "hi": self.rounds.hi,
+            **self.numbers(),
+        }
+
+    def attributes(self) -> dict[str, Any]:
+        """The number of sweeps, and the contests skipped, by reason, and left out."""
+        return {
+            "sweeps": self.smoother.sweeps,
+            "skipped": int(np.count_nonzero(self.reasons)),
+            "reasons": count_reasons(self.reasons),
+            "left_out": self.results.left_out,
+        }
+
+
+def smooth_results(
+    results: Results, params: Smoothing, skipping: Skipping, engine: Any = "threads", workers: int | None = None
+) -> SmoothedResults:
+    """Smooth all contests; see :func:`smooth_history`."""
+    check_times(params, results)
+    reasons = skipping.reasons(results.rounds)
+    rounds = results.rounds.keep(reasons == 0)
     with open_given_engine(engine, workers) as opened_engine:
         if opened_engine.on_this_machine:
             compile_parts([SMOOTHING])
         try:
-            smoother = smooth_rounds(params, smoothed, len(table.players), opened_engine)
+            smoother = smooth_rounds(params, rounds, len(results.players), opened_engine)
         except ConvergenceError as error:
             if error.row is None:
                 raise
-            raise ConvergenceError(
-                f"contest {table.contest(int(index[error.row]))}: {error.rule}", error.row
-            ) from error
-    rows, outcome = table.rows[np.repeat(reasons == 0, np.diff(table.rounds.offsets))], smoother.result()
-    history = pd.DataFrame(
-        {
-            "round_index": index.astype(np.int32),
-            "contest": table.frame.take(table.columns["contest"], rows),
-            "player": table.frame.take(table.columns["player"], rows),
-            "lo": smoothed.lo,
-            "hi": smoothed.hi,
-            "perf": outcome.perf,
-            "smooth_mu": outcome.smooth_mu,
-            "smooth_sigma": outcome.smooth_sigma,
-            "cavity_mu": outcome.cavity_mu,
-            "cavity_sigma": outcome.cavity_sigma,
-        }
-    )
-    history.attrs |= {
-        "sweeps": smoother.sweeps,
-        "skipped": int(np.count_nonzero(reasons)),
-        "reasons": count_reasons(reasons),
-        "left_out": table.left_out,
-    }
-    return history
+            at = np.flatnonzero(reasons == 0)[np.searchsorted(rounds.offsets, error.row, "right") - 1]
+            raise ConvergenceError(f"contest {results.contest(int(at))}: {error.rule}", error.row) from error
+    return SmoothedResults(results, reasons, rounds, smoother)

@@ -27,6 +27,7 @@ from .html import ratings_html
 from .player_ratings import FrameT, PlayerRatings
 from .rated_frames import Reading, history_of
 from .runs import RunHistory, run_beliefs
+from .smoothing import smoothed_history
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -204,6 +205,36 @@ class Ratings(PlayerRatings[FrameT]):
     def evaluate(self, first_round: int = 0, *, scale: float = SCALE) -> pd.DataFrame:
         """Scores of the predictions from the ratings before each round; see :func:`ranklake.evaluate_history`."""
         return evaluate_history(to_pandas(self.history), first_round, scale=scale)
+
+    def smooth(self, *, engine: Any = "threads", workers: int | None = None, **hyperparameters: Any) -> FrameT:
+        """Smooth the history: the skill at every contest, given all contests before and after it.
+
+        Parameters
+        ----------
+        engine, workers
+            As for :meth:`rate`.
+        **hyperparameters
+            Those of :func:`ranklake.smooth_history`. By default they follow from the system, as for ``ranklake
+            smooth``: of elo-mmr and elo-mmx beta and the drift, of others the level and spread of newcomers.
+
+        Returns
+        -------
+        frame
+            Columns as from :func:`ranklake.smooth_history`, of the kind of the results; rows, index and ``round_index``
+            are those of :attr:`history`, without contests of one participant. ``attrs["sweeps"]`` of a pandas frame is
+            the number of sweeps.
+
+        Raises
+        ------
+        ValueError
+            A hyperparameter is unknown or out of range.
+        ConvergenceError
+            The sweeps did not converge, or a performance was not found; the message names the contest.
+        """
+        history, names = to_pandas(self.history), self._reading.columns
+        frame = smoothed_history(history, names, self._beliefs, hyperparameters, engine, workers)
+        smoothed: FrameT = as_kind(frame, self._kind)
+        return smoothed
 
     def plot_player(self, *players: Any) -> Figure:
         """The rating of one player over time with the performances, or of several players.

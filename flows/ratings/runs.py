@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..results.leaderboard import rated_contests
 __all__ = ["RunHistory", "run_beliefs"]
 
 _FIRST = ("round_index", "contest", "player", "time_seconds")
+_OF_CONTEST = {"time_seconds": 0, "weight": 1.0, "perf_ceiling": math.inf}  # values of a removed contest, or of none
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +35,18 @@ class RunHistory:
         run = Run.open(lake, self.run)
         chain, dataset = run.segments(), Dataset.open(lake, run.config["dataset"])
         table = pa.concat_tables([part.replace_schema_metadata() for _, part in run.iter_segments(chain=chain)])
-        ends = rated_contests(chain, dataset).column("time_seconds").fill_null(0)
+        contests = rated_contests(chain, dataset)
         handles = pa.array(beliefs.players).take(table.column("player").combine_chunks())
         table = table.set_column(table.column_names.index("player"), "player", handles)
-        table = table.append_column("time_seconds", ends.take(table.column("round_index")))
+        for name, unknown in _OF_CONTEST.items():
+            of_round = contests.column(name).fill_null(unknown)
+            table = table.append_column(name, of_round.take(table.column("round_index")))
         table = table.rename_columns({"contest_id": "contest"})
         mu, sigma, n_before = (table.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
         table = table.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1))))
-        others = [name for name in table.column_names if name not in _FIRST]
-        history: pd.DataFrame = table.select([*_FIRST, *others]).to_pandas()
+        last = [name for name in _OF_CONTEST if name not in _FIRST]
+        others = [name for name in table.column_names if name not in (*_FIRST, *last)]
+        history: pd.DataFrame = table.select([*_FIRST, *others, *last]).to_pandas()
         return history
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -21,13 +22,28 @@ from helpers.frames import frame_of
 from helpers.lakes import lake_of, rate_run, synthetic
 
 import ranklake
-from ranklake import Lake, Ratings, compare, evaluate_history, predict, rate_history, search, systems
+from ranklake import (
+    SYSTEMS,
+    Lake,
+    Ratings,
+    compare,
+    evaluate_history,
+    predict,
+    rate_history,
+    search,
+    smooth_history,
+    systems,
+)
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.smoothing.params import params_of
+from ranklake.flows.smoothing.smooth import smooth_run
 
 CONTESTS = synthetic(24, seed=5)
 FRAME = (
     frame_of(CONTESTS).assign(country="de").set_index(pd.Index([f"row {i}" for i in range(sum(map(len, CONTESTS)))]))
 )
 NUMBERS = ("round_index", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
+SMOOTHED = ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")
 SMALL = pd.DataFrame(
     {
         "contest": ["spring"] * 3 + ["autumn"] * 3,
@@ -215,6 +231,37 @@ def test_search__finds_hyperparameters_for_any_number_of_workers() -> None:
         search(SMALL, "elo")
 
 
+# Smoothed
+
+
+def test_smooth__is_smooth_history_with_the_index_of_the_history(ratings: Ratings) -> None:
+    smoothed = ratings.smooth(beta=150.0)
+    params = {**dataclasses.asdict(params_of(SYSTEMS["elo-mmr"].params(rho=0.5), {})), "beta": 150.0}
+    expected = smooth_history(FRAME, **params)
+    assert list(smoothed.columns) == list(expected.columns)
+    assert bits(smoothed, *SMOOTHED) == bits(expected, *SMOOTHED)
+    assert smoothed["contest"].tolist() == expected["contest"].tolist()
+    assert smoothed.index.equals(ratings.history.index)
+    assert smoothed.attrs == {"sweeps": expected.attrs["sweeps"]}
+    with pytest.raises(ValueError, match="smoothing has no parameter 'rho'"):
+        ratings.smooth(rho=1.0)
+
+
+def test_smooth__takes_names_of_columns_and_histories_without_times_or_weights() -> None:
+    timeless = SMALL.drop(columns="time")
+    weighted = timeless.assign(weight=[0.5] * 3 + [2.0] * 3)
+    more = pd.DataFrame({"contest": "third", "player": ["ada", "linus"], "rank": [2, 1]})
+    params = dataclasses.asdict(params_of(SYSTEMS["elo-mmr"].params(), {"drift_per_day": 0.0}))
+    named = Ratings.rate(pl.from_pandas(weighted.rename(columns={"weight": "share"})), columns={"weight": "share"})
+    updated = Ratings.rate(pl.from_pandas(weighted)).update(pl.from_pandas(more))
+    for ratings, whole in ((named, weighted), (updated, pd.concat([weighted, more.assign(weight=1.0)]))):
+        smoothed = ratings.smooth()
+        assert isinstance(smoothed, pl.DataFrame)
+        assert bits(smoothed.to_pandas(), *SMOOTHED) == bits(smooth_history(whole, **params), *SMOOTHED)
+    with pytest.raises(ValueError, match=r"drift_per_day = 3\.0 needs the time"):
+        named.smooth(drift_per_day=3.0)
+
+
 # Shown
 
 
@@ -311,6 +358,16 @@ def test_open__has_the_ratings_of_a_run(tmp_path: Path) -> None:
         assert bits(ratings.update(more).history) == bits(whole.update(more).history)
 
 
+@pytest.mark.parametrize("system", ["elo-mmr", "elo"])
+def test_smooth__of_a_run_is_that_of_the_command(system: str, tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, CONTESTS)
+    rate_run(lake, system=system)
+    smooth_run(lake, "run", Serial())
+    (file,) = (tmp_path / "runs" / "run" / "smoothing").glob("smoothed-*.parquet")
+    expected, found = pq.read_table(file).to_pandas(), Ratings.open(lake, "run").smooth()
+    assert bits(found, "round_index", "lo", "hi", *SMOOTHED) == bits(expected, "round_index", "lo", "hi", *SMOOTHED)
+
+
 def test_lake__is_opened_by_its_class(tmp_path: Path) -> None:
     with pytest.raises(ranklake.storage.MissingError, match="no lake at"):
         Lake(tmp_path / "lake")
@@ -374,5 +431,5 @@ def test_ranklake__completes_its_public_names_alone() -> None:
     own = {name for name in dir(Ratings) if not name.startswith("_")}
     assert own == {
         "beliefs", "evaluate", "history", "hyperparameters", "label", "last_round", "leaderboard", "load", "open",
-        "player", "plot_distribution", "plot_player", "predict", "rate", "save", "system", "update",
+        "player", "plot_distribution", "plot_player", "predict", "rate", "save", "smooth", "system", "update",
     }  # fmt: skip

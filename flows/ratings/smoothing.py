@@ -1,0 +1,56 @@
+"""Smooth the history of ratings: every skill at every contest, given all contests before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..common.skipping import Skipping
+from ..frames.beliefs import PlayerBeliefs
+from ..frames.results import Results
+from ..frames.smoothing import smooth_results
+from ..smoothing.params import params_of
+
+__all__ = ["smoothed_history"]
+
+_KEPT = ["round_index", "contest", "player", "lo", "hi"]
+
+
+def smoothed_history(
+    history: pd.DataFrame,
+    columns: Mapping[str, str],
+    beliefs: PlayerBeliefs,
+    settings: Mapping[str, Any],
+    engine: Any,
+    workers: int | None,
+) -> pd.DataFrame:
+    """Every rated participation, smoothed, except contests of one participant.
+
+    Parameters
+    ----------
+    columns
+        The names of the columns ``weight`` and ``perf_ceiling`` in the history, if they differ.
+    beliefs
+        Those after the history. Sums are over players in their order, so that the bits are those of the whole results.
+    settings
+        As for :func:`ranklake.flows.smoothing.params.params_of`.
+    """
+    names = {key: columns.get(key, key) for key in ("weight", "perf_ceiling")}
+    timed = bool(history["time_seconds"].any())
+    own = {"contest": "contest", "player": "player", "lo": "lo", "hi": "hi", "time": "time_seconds" if timed else ""}
+    present = {key: name if name in history.columns else "" for key, name in names.items()}
+    if present["weight"]:  # empty where an update had no weights
+        history = history.fillna({present["weight"]: 1.0})
+    results = Results.read(history, own | present)
+    number = pd.Index(beliefs.players).get_indexer(pd.Index(results.players))
+    rounds = replace(results.rounds, player=number[results.rounds.player].astype(np.int32))
+    results = replace(results, rounds=rounds, players=beliefs.players)
+    params = params_of(beliefs.params, ({} if timed else {"drift_per_day": 0.0}) | dict(settings))
+    smoothed = smooth_results(results, params, Skipping(all_tied=False), engine, workers)
+    frame = history.iloc[smoothed.rows()][_KEPT].assign(**smoothed.numbers())
+    frame.attrs = {"sweeps": smoothed.smoother.sweeps}
+    return frame
