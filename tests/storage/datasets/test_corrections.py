@@ -305,6 +305,15 @@ def test_alias__gives_one_player_the_history_of_both_names(games):
     assert [row[0] for row in standings(games, "5")] == ["old", "ann"]
 
 
+def test_recomputed__counts_changed_contests_that_no_source_added(games):
+    with Dataset.ingest(games, "games") as body:
+        body.add(contest("4", ["old", "eve"], time_seconds=40))
+        body.alias("old", "zed")
+        body.disqualify("1", "dan")
+    assert body.recomputed == 3  # contests 1, 2 and 3
+    assert change(games, "alias", "nobody", "somebody").recomputed == 0
+
+
 def test_alias__since_a_time_leaves_the_old_name_to_its_next_player(games):
     change(games, "alias", "old", "zed", 25)
     assert [row[0] for row in standings(games, "2")] == ["bob", "zed", "eve"]

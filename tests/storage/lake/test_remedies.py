@@ -3,7 +3,7 @@
 import pytest
 
 from ranklake.storage import DamagedError
-from ranklake.storage.lake.remedies import damaged, remedy_for
+from ranklake.storage.lake.remedies import damaged, remedies_for_sources, remedy_for
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,14 @@ def test_damaged__names_the_file_the_damage_and_the_remedy():
     assert isinstance(error, DamagedError)
     assert error.path == "runs/x/rounds/000412.json"
     assert str(error) == "runs/x/rounds/000412.json: is torn; `ranklake rate --run x --from 412` rates it again"
+
+
+@pytest.mark.parametrize("folder", ["contests", "standings"])
+def test_remedies_for_sources__of_a_data_set_of_sites_rebuild_it_from_their_responses(lake, folder):
+    path = f"games/{folder}/ab.parquet"
+    message = str(damaged(path, "is torn"))
+    assert remedies_for_sources(lake, message, path) == message
+    lake.write_bytes("games/sources/codeforces.json", b"{}")
+    remedy = remedies_for_sources(lake, message, path)
+    assert remedy == message.replace(remedy_for(path), remedy_for(path, ["codeforces"]))
+    assert "`ranklake normalise --source codeforces --dataset games" in remedy

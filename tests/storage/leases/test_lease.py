@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake.errors import ConflictError, DamagedError, LeaseHeldError
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
+from ranklake.storage.leases import acquire
 from ranklake.storage.leases.acquire import MISSED_HEARTBEATS, hold_lease
 from ranklake.storage.leases.holder import LeaseHolder, lease_holder
 
@@ -174,6 +175,16 @@ def test_hold__a_number_that_was_released_and_deleted_is_not_taken_again(
     with hold_lease(lake, FOLDER, "rate", wait_seconds=TIMEOUT) as lease:
         lease.check()
         assert leases(lake) == [2]
+
+
+def test_hold__a_lease_that_is_deleted_while_its_heartbeats_are_awaited_is_free(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend(lake, 0, machine="elsewhere", time_seconds=0.0)
+    monkeypatch.setattr(acquire.time, "sleep", lambda _: lake.delete(f"{FOLDER}/lease-000000.json"))
+    with hold_lease(lake, FOLDER, "rate", wait_seconds=TIMEOUT, heartbeat_seconds=BEAT):
+        assert leases(lake) == [0]
+        assert file(lake, 0)["machine"] != "elsewhere"
 
 
 @pytest.mark.parametrize("clock", [-1e9, 1e9])
@@ -399,6 +410,15 @@ def test_write_bytes__outside_of_the_folder_of_the_lease_is_refused(lake: Lake) 
         lease.write_bytes("old-runs/contests/contests.parquet", b"1")
         with pytest.raises(AssertionError, match=r"old-published/latest\.json"):
             lease.write_bytes("old-published/latest.json", b"1")
+
+
+def test_delete__frees_the_space_while_the_lease_is_held(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path)
+    lake.write_bytes(f"{FOLDER}/run.json", b"1")
+    with hold_lease(lake, FOLDER, "compact") as lease:
+        lease.delete(f"{FOLDER}/run.json")
+        assert lake.list(FOLDER) == ["lease-000000.json", "writing-000000"]
+        assert lake.list(f"{FOLDER}/writing-000000") == []
 
 
 def test_fence__made_too_late_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,19 @@ def test_open__refuses_an_address_that_cannot_be_that_of_a_lake(tmp_path: Path, 
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("protocol", ["s3", "s3a", "gs", "az"])
+def test_open__without_the_package_of_a_store_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, protocol: str
+) -> None:
+    def missing(url: str, **options: object) -> None:
+        raise ImportError("Install a package to access it")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", missing)
+    remedy = "`pip install 'ranklake[s3]'`" if protocol.startswith("s3") else "install that package"
+    with pytest.raises(LakeError, match=re.escape(f"Install a package to access it; {remedy}")):
+        Lake.open(f"{protocol}://bucket/lake")
 
 
 @pytest.mark.parametrize("protocol", ["s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -199,10 +200,11 @@ def test_flush__deleted_file_is_missing_on_any_disk(lake: Lake) -> None:
         lake.flush(["f/a"])
 
 
+@pytest.mark.parametrize("flush", [lambda lake: lake.flush(["f/g/a"]), lambda lake: lake.log_limitations("f/g/a")])
 def test_flush__on_windows_opens_files_for_writing_and_skips_folders(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, flush: Callable[[Lake], None]
 ) -> None:
-    lake.write_bytes("f/a", b"1")
+    lake.write_bytes("f/g/a", b"1")
     opened, flags = os.open, {}
 
     def windows(path: str, how: int) -> int:
@@ -215,8 +217,8 @@ def test_flush__on_windows_opens_files_for_writing_and_skips_folders(
     monkeypatch.setattr(disk, "_LOGGED", set())
     monkeypatch.setattr(os, "open", windows)
     for _ in range(3):
-        lake.flush(["f/a"])
-    assert flags == {"a": os.O_RDWR, "f": os.O_RDONLY}
+        flush(lake)
+    assert flags == {"a": os.O_RDWR, "g": os.O_RDONLY}
     assert [record.getMessage() for record in caplog.records] == [f"lake {lake.url}: {disk._TEXTS['folders']}"]
 
 

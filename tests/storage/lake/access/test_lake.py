@@ -48,6 +48,7 @@ def test_write__failing_before_the_rename_leaves_the_old_file_alone(lake, tmp_pa
     if isinstance(error, OSError):
         assert str(caught.value).startswith("a/b: cannot write: No space left on device (")
         assert "bytes free); to free some: `ranklake publish --run RUN --maintain`" in str(caught.value)
+        assert caught.value.path == "a/b"
     assert tree(tmp_path / "lake") == {"a/b": b"old"}
 
 
