@@ -25,6 +25,7 @@ from ranklake.flows.smoothing.params import params_of
 from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.smoothing import sweeps
+from ranklake.rating_kernels.systems.elo_mms import EloMMS
 from ranklake.storage import DamagedError, Lake, LakeError, MissingError, Run
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
@@ -207,6 +208,16 @@ def test_params__follow_from_every_system(system: str) -> None:
     assert np.isclose(params_of(system_params, {"beta": "77"}).beta, 77.0)
     if system in ("elo-mmr", "elo-mmx"):
         assert (round(params.beta, 2), round(params.gamma, 2), params.practice) == (195.96, 35.78, 0.0)
+
+
+def test_params__of_elo_mms_are_its_noise_in_a_large_round_its_drift_and_its_practice() -> None:
+    system_params = EloMMS(beta=100.0, skew=2.0, gamma=9.0, drift_per_day=3.0, practice=4.0, practice_rounds=11.0)
+    params = params_of(system_params, {})
+    draw = np.random.default_rng(3)
+    size = np.abs(draw.normal(0.0, 1.0, 400_000))
+    below = draw.random(size.size) < 2.0 / 3.0  # a two-piece law has its sides in proportion to their widths
+    assert params.beta == pytest.approx(float(np.std(np.where(below, -200.0, 100.0) * size)), rel=0.01)
+    assert (params.gamma, params.drift_per_day, params.practice, params.practice_rounds) == (9.0, 3.0, 4.0, 11.0)
 
 
 def test_command__reports_and_refuses_in_words(rated: Lake, monkeypatch, capsys) -> None:
