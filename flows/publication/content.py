@@ -18,6 +18,7 @@ from ..common.titles import CODEFORCES, TitlesChoice
 from ..results.display import Display
 from ..results.leaderboard import LeaderboardBuilder, check_rated, rated_contests
 from ..results.run_titles import titles_of
+from ..results.smoothed import SKILLS, RunSmoothing
 from .prefix_digests import PrefixDigests, as_bytes, digest_of_rows
 
 __all__ = ["Content"]
@@ -80,6 +81,8 @@ class Content:
         """One row per participation in the rounds from ``start`` on, in order."""
         times = self._contests.column("time_seconds").combine_chunks()
         years, handles = _years(times), self._dataset.handles()
+        smoothed = self.smoothing.read().select(["round_index", *SKILLS]) if self.smoothing.digest else None
+        at = 0 if smoothed is None else int(np.searchsorted(smoothed.column("round_index").to_numpy(), start))
         for _, rows in self._run.iter_segments(start, None, _RATED, chain=self._chain):
             columns = {name: rows.column(name).combine_chunks() for name in _RATED}
             index, mu, sigma, n_before = (columns[name] for name in ("round_index", "mu", "sigma", "n_before"))
@@ -90,7 +93,9 @@ class Content:
                 "rating": pa.array(rating),
                 "time_seconds": times.take(index),
                 "year": years.take(index),
+                **_skills(smoothed, at, rows.num_rows),
             }
+            at += rows.num_rows
             yield pa.record_batch([columns[name] for name in PUBLISHED["ratings"].names], schema=PUBLISHED["ratings"])
 
     def leaderboard(self, before: pa.Table | None = None, start: int = 0) -> pa.Table:
@@ -109,23 +114,43 @@ class Content:
             self._digests[key] = digest_of_rows(getattr(self, name).slice(0, n_rows))
         return self._digests[key]
 
-    def state(self) -> dict[str, Any]:
-        """The state that is stored with a published table, for a later :meth:`kept`."""
+    def state(self, name: str) -> dict[str, Any]:
+        """The state that is stored with the published ratings or leaderboard, for a later :meth:`kept`."""
         n = self._dataset.n_players
         chosen = {} if self._deviations is None else {"deviations": self._deviations}
-        titles = self._titles.to_json()
-        return {"players": n, "titles": titles, **chosen, **asdict(PrefixDigests.of(self._rounds, self._seed(n)))}
+        smoothing = {"smoothing": self.smoothing.digest} if name == "ratings" else {}
+        facts = {"players": n, "titles": self._titles.to_json(), **smoothing, **chosen}
+        return facts | asdict(PrefixDigests.of(self._rounds, self._seed(n)))
 
     def same_titles(self, state: Mapping[str, Any] | None) -> bool:
         """Whether a leaderboard with that state has these titles; early releases stored none for Codeforces' titles."""
         return state is not None and state.get("titles", CODEFORCES.name) == self._titles.to_json()
 
-    def kept(self, state: Mapping[str, Any]) -> int:
-        """Number of leading rounds that are unchanged since that state."""
+    def kept(self, name: str, state: Mapping[str, Any]) -> int:
+        """Number of leading rounds of the ratings or the leaderboard that are unchanged since that state.
+
+        Another smoothing changes all ratings, and no leaderboard.
+        """
+        if name == "ratings" and state.get("smoothing") != self.smoothing.digest:
+            return 0
         try:
             return PrefixDigests.from_json(state).kept(self._rounds, self._seed(int(state["players"])))
         except (KeyError, TypeError, ValueError):  # written by another release
             return 0
+
+    @cached_property
+    def smoothing(self) -> RunSmoothing:
+        """The smoothing of the run. Its columns of the ratings are null unless it is current."""
+        return RunSmoothing(self._run, self._chain)
+
+    @property
+    def stale_smoothing(self) -> str:
+        """Why the smoothing of the run is not among the ratings, and the remedy; empty without one that is stale."""
+        if not self.smoothing.is_stale:
+            return ""
+        return (
+            f"its smoothing is of earlier rounds and not published, `ranklake smooth --run {self._run.name}` renews it"
+        )
 
     @cached_property
     def _ids(self) -> pa.StringArray:
@@ -141,6 +166,13 @@ class Content:
     def _seed(self, n_players: int) -> str:
         """The inputs of all rows: the display, and the first ``n_players`` players."""
         return f"{_MEANING} {self._display.deviations!r} {self.digest('players', n_players)}"
+
+
+def _skills(smoothed: pa.Table | None, start: int, n: int) -> dict[str, pa.Array]:
+    """The smoothed columns of ``n`` rows from row ``start`` on; null without a smoothing."""
+    if smoothed is None:
+        return dict.fromkeys(SKILLS, pa.nulls(n, pa.float64()))
+    return {name: smoothed.column(name).slice(start, n).combine_chunks() for name in SKILLS}
 
 
 def _years(times: pa.Int64Array) -> pa.Int32Array:

@@ -50,6 +50,8 @@ class PublishReport:
         Tables that have a new version.
     merged, removed : int
         Number of merged small files; number of removed unreferenced files.
+    stale_smoothing : str
+        Why a smoothing was not published, and the remedy; empty if it was, or if there is none.
     """
 
     rounds: int
@@ -59,6 +61,7 @@ class PublishReport:
     seconds: float
     merged: int = 0
     removed: int = 0
+    stale_smoothing: str = ""
 
     def line(self) -> str:
         """The report in one line."""
@@ -70,7 +73,8 @@ class PublishReport:
                 f", {self.added:,} ratings written in {self.seconds:.1f} s; new versions of {', '.join(self.tables)}"
             )
         text += f"; {self.merged:,} small files merged" if self.merged else ""
-        return text + (f"; {self.removed:,} old files removed" if self.removed else "")
+        text += f"; {self.removed:,} old files removed" if self.removed else ""
+        return text + (f"; {self.stale_smoothing}" if self.stale_smoothing else "")
 
 
 def publish(
@@ -151,7 +155,8 @@ class _Publisher:
                 error.args = (f"{error}; old files removed: {removed:,}",)
             raise
         seconds = time.perf_counter() - self._began
-        return PublishReport(self._content.n_rounds, kept, added, tuple(self._new), seconds, merged, removed)
+        counts = self._content.n_rounds, kept, added, tuple(self._new), seconds, merged, removed
+        return PublishReport(*counts, self._content.stale_smoothing)
 
     def _publish_list(self, name: str) -> None:
         """Publish players or contests: append new rows, or replace all if a published row has changed."""
@@ -180,7 +185,7 @@ class _Publisher:
                 added += batch.num_rows
                 yield batch
 
-        table, state = self._commit("ratings"), self._content.state()
+        table, state = self._commit("ratings"), self._content.state("ratings")
         if kept == published > 0:
             table.append(rows(), state)
         else:
@@ -196,7 +201,7 @@ class _Publisher:
                 board = self._content.leaderboard(self._tables["leaderboard"].read(), published)
             else:
                 board = self._content.leaderboard()
-            self._commit("leaderboard").replace(board.to_batches(), self._content.state())
+            self._commit("leaderboard").replace(board.to_batches(), self._content.state("leaderboard"))
         self._publish_latest(board)
 
     def _publish_latest(self, board: pa.Table | None) -> None:
@@ -229,7 +234,7 @@ class _Publisher:
     def _before(self, name: str) -> tuple[int, int]:
         """The unchanged rounds of a table, and all its rounds."""
         state = self._tables[name].state
-        return (0, 0) if state is None else (self._content.kept(state), int(state.get("rows", 0)))
+        return (0, 0) if state is None else (self._content.kept(name, state), int(state.get("rows", 0)))
 
     def _commit(self, name: str) -> PublishedTable:
         """The table to which a new version is about to be committed."""

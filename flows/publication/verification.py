@@ -128,7 +128,9 @@ def _is_current(lake: Lake, run_name: str, tables: dict[str, PublishedTable]) ->
         if states[name] != {"rows": n_rows, "digest": content.digest(name, n_rows)}:
             return False
     whole = content.n_rounds
-    return all(content.kept(states[name]) == states[name].get("rows") == whole for name in ("ratings", "leaderboard"))
+    return all(
+        content.kept(name, states[name]) == states[name].get("rows") == whole for name in ("ratings", "leaderboard")
+    )
 
 
 def _is_latest(recorded: dict[str, Any], leaderboard: PublishedTable) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from ranklake.rating_kernels import ConvergenceError, Rounds
-from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.warm import SMOOTHING
 from ranklake.storage import Chain, DamagedError, Dataset, Lake, LakeError, MissingError, Run
@@ -27,11 +24,10 @@ from ..engines.protocols import Engine
 from ..execution.smoothing import Checkpoint, smooth_rounds
 from ..rating.config import RunConfig
 from ..rating.plan import Plan
+from ..results.smoothed import smoothing_digest
 from .params import params_of
 
-__all__ = ["SmoothReport", "smooth_run", "smoothing_digest"]
-
-NUMERICS = 1  # raise it when a release changes the bits of any smoothing
+__all__ = ["SmoothReport", "smooth_run"]
 
 OnSweep = Callable[[int, float, float], None]
 """Called after a sweep with its number and its largest changes: of a round's mean, of two players' difference."""
@@ -100,7 +96,8 @@ def smooth_run(
         params, chain = params_of(config.params, settings or {}), opened.segments()
         dataset = Dataset.open(lake, config.dataset)
         _check_current(opened, chain, config, dataset)
-        stored, digest = StoredSmoothing(lake, run, lease), smoothing_digest(chain, params)
+        values = dataclasses.asdict(params)
+        stored, digest = StoredSmoothing(lake, run, lease), smoothing_digest(chain, values)
         done = _readable(stored, digest)
         if done is not None:
             stored.remove_checkpoint()
@@ -110,7 +107,7 @@ def smooth_run(
         if engine.on_this_machine:
             compile_parts([SMOOTHING])
         checkpoint = _checkpoint(stored, digest, rounds.n_rows)
-        facts = digest, chain.stop_round, dataclasses.asdict(params)
+        facts = digest, chain.stop_round, values
 
         def after(smoother: Smoother) -> None:
             on_sweep(smoother.sweeps, smoother.mean_move, smoother.spread)
@@ -128,13 +125,6 @@ def smooth_run(
         stored.commit("smoothed", _smoothed_table(table, smoother), *facts, smoother.sweeps)
         before = 0 if checkpoint is None else checkpoint[0]
         return SmoothReport(len(rounds), rounds.n_rows, smoother.sweeps, before, time.perf_counter() - began)
-
-
-def smoothing_digest(chain: Chain, params: Smoothing) -> str:
-    """Digest of the inputs of a smoothing: all rounds of a run, and the hyperparameters."""
-    last = chain.segments[-1].last_digest if chain.segments else ""
-    facts = [last, chain.stop_round, dataclasses.asdict(params), NUMERICS]
-    return hashlib.blake2b(json.dumps(facts, sort_keys=True, allow_nan=False).encode(), digest_size=16).hexdigest()
 
 
 _CHECKPOINT = pa.schema([pa.field("mean", pa.float64(), nullable=False)])

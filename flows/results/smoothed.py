@@ -1,0 +1,75 @@
+"""The smoothing of a run as its readers see it: whether it is of the run's current rounds, and its rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from ranklake.storage import Chain, LakeError, Run
+from ranklake.storage.lake.layout import smoothing_folder
+from ranklake.storage.runs.smoothing import StoredSmoothing
+
+__all__ = ["SKILLS", "RunSmoothing", "smoothing_digest"]
+
+SKILLS = ("smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")
+NUMERICS = 1  # raise it when a release changes the bits of any smoothing
+
+
+class RunSmoothing:
+    """The stored smoothing of a run. It is current if it was made from all rounds that the run has now.
+
+    Attributes
+    ----------
+    exists : bool
+        Whether there is a smoothing, current or not.
+    digest : str or None
+        Digest of the current smoothing: of the rounds and its hyperparameters. None without a current one.
+
+    Raises
+    ------
+    DamagedError, FormatError
+        Its manifest cannot be read.
+    """
+
+    def __init__(self, run: Run, chain: Chain) -> None:
+        self._run, self._stored = run, StoredSmoothing(run.lake, run.name)
+        self._manifest = self._stored.manifest("smoothed")
+        self.exists = self._manifest is not None
+        self.digest: str | None = None
+        if self._manifest is not None and self._manifest.digest == smoothing_digest(chain, self._manifest.params):
+            self.digest = self._manifest.digest
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether there is a smoothing, but of other rounds."""
+        return self.exists and self.digest is None
+
+    def read(self) -> pa.Table:
+        """The rows of the current smoothing, one a participation, in the order of the run's rounds.
+
+        Raises
+        ------
+        LakeError
+            There is no current smoothing; the message names the remedy.
+        DamagedError, MissingError
+            The file is damaged or missing.
+        """
+        if self.digest is None or self._manifest is None:
+            problem = "is of earlier rounds" if self.exists else "does not exist"
+            name = self._run.name
+            raise LakeError(
+                f"run {name}: its smoothing {problem}; `ranklake smooth --run {name}` makes a current one",
+                path=smoothing_folder(name),
+            )
+        return self._stored.read("smoothed", self._manifest)
+
+
+def smoothing_digest(chain: Chain, params: Mapping[str, Any]) -> str:
+    """Digest of the inputs of a smoothing: all rounds of a run, and the hyperparameters."""
+    last = chain.segments[-1].last_digest if chain.segments else ""
+    facts = [last, chain.stop_round, dict(params), NUMERICS]
+    return hashlib.blake2b(json.dumps(facts, sort_keys=True, allow_nan=False).encode(), digest_size=16).hexdigest()
