@@ -38,8 +38,8 @@ _FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds of the calendar's ye
 def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
     """The displayed rating of each player over time, with the band mu ± 2 sigma.
 
-    If a contest has no time, or a time outside the calendar, the axis counts rounds. The figure of a single player
-    also has the performances.
+    Histories with smoothed skills also have a dashed line for these, with their band. If a contest has no time, or a
+    time outside the calendar, the axis counts rounds. The figure of a single player also has the performances.
     """
     figure, axes = new_figure()
     alone, dated = len(histories) == 1, all(_is_dated(history.rows) for history in histories)
@@ -56,6 +56,9 @@ def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
             axes.fill_between(x, mu - spread, mu + spread, color=colour, alpha=0.15, linewidth=0, label=shade, zorder=2)
         low = min(low, columns["rating"].min(), (mu - spread).min())
         high = max(high, columns["rating"].max(), (mu + spread).max())
+        if "smooth_mu" in history.rows.column_names:
+            edges = _draw_smoothed(axes, x, history.rows, SERIES[1] if alone else colour, alone)
+            low, high = min(low, edges[0]), max(high, edges[1])
         perf = history.rows.column("perf").to_numpy(zero_copy_only=False)
         if alone and np.isfinite(perf).any():
             axes.scatter(x, perf, s=7.0, color="#777777", alpha=0.6, linewidths=0, label="performance", zorder=1)
@@ -67,6 +70,16 @@ def players_figure(histories: Sequence[PlayerHistory], run_name: str) -> Figure:
     axes.set_ylabel("rating points")
     axes.legend(loc="best", ncols=1 if alone or len(histories) < 6 else 2)
     return figure
+
+
+def _draw_smoothed(axes: Axes, x: Any, rows: pa.Table, colour: str, alone: bool) -> tuple[float, float]:
+    """The smoothed skills of a player as a dashed line with its band; returns the lowest and the highest edge."""
+    mu, sigma = (rows.column(name).to_numpy() for name in ("smooth_mu", "smooth_sigma"))
+    spread = _SIGMAS * sigma
+    line, shade = ("smoothed mu", f"smoothed mu ± {_SIGMAS:.0f} sigma") if alone else (None, None)
+    axes.plot(x, mu, color=colour, linewidth=1.4, linestyle="--", label=line, zorder=4)
+    axes.fill_between(x, mu - spread, mu + spread, color=colour, alpha=0.10, linewidth=0, label=shade, zorder=2)
+    return (mu - spread).min(), (mu + spread).max()
 
 
 def distribution(lake: Lake, run_name: str, deviations: float | None = None) -> pa.Table:

@@ -17,6 +17,7 @@ from ..common.titles import TitlesChoice
 from .display import Display, RatingFormat
 from .leaderboard import rated_contests
 from .run_titles import titles_of
+from .smoothed import RunSmoothing
 
 __all__ = ["PlayerHistory", "candidate_names", "player_history"]
 
@@ -30,7 +31,8 @@ class PlayerHistory:
     handle : str
         The current name of the player.
     rows : pa.Table
-        The columns of the rounds table, and ``name, time_seconds, n_players, rating``.
+        The columns of the rounds table, and ``name, time_seconds, n_players, rating``; on request also ``smooth_mu,
+        smooth_sigma``, if there is a current smoothing.
     note : str
         How ``handle`` relates to the requested name; empty if they are the same.
     format : RatingFormat
@@ -44,9 +46,21 @@ class PlayerHistory:
 
 
 def player_history(
-    lake: Lake, run_name: str, handle: str, deviations: float | None = None, titles: TitlesChoice = None
+    lake: Lake,
+    run_name: str,
+    handle: str,
+    deviations: float | None = None,
+    titles: TitlesChoice = None,
+    smoothed: bool = False,
 ) -> PlayerHistory:
     """All rated rounds of one player in order, with the contests; old names lead to the current one.
+
+    Parameters
+    ----------
+    deviations, titles
+        See :func:`ranklake.flows.results.leaderboard.leaderboard`.
+    smoothed
+        Also the skills of the smoothing, if the run has a current one.
 
     Raises
     ------
@@ -72,6 +86,12 @@ def player_history(
     mu, sigma, n_before = (rows.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
     display = Display.of(run, deviations)
     rows = rows.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1))))
+    smoothing = RunSmoothing(run, chain) if smoothed else None
+    if smoothing is not None and smoothing.digest is not None:
+        skills = smoothing.read()
+        skills = skills.filter(pc.equal(skills.column("player"), players[shown]))
+        for name in ("smooth_mu", "smooth_sigma"):
+            rows = rows.append_column(name, skills.column(name))
     form = RatingFormat(titles_of(run, dataset, display.params.mu_init, titles), display.decimals)
     return PlayerHistory(shown, rows, _alias_note(dataset, handle, shown), form)
 

@@ -46,7 +46,10 @@ def plot() -> None:
 def player(
     handles: tuple[str, ...], run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
 ) -> None:
-    """Draw the ratings of players over time, with their uncertainty and the colours of the titles."""
+    """Draw the ratings of players over time, with their uncertainty and the colours of the titles.
+
+    If the run has a current smoothing, the skills given all contests are drawn, too.
+    """
     from ...plotting.plots import MOST_PLAYERS, players_figure
 
     with usage():
@@ -57,7 +60,7 @@ def player(
 
         from ...results.players import player_history
 
-        found = [player_history(lake.open(), run, handle, deviations, titles) for handle in handles]
+        found = [player_history(lake.open(), run, handle, deviations, titles, smoothed=True) for handle in handles]
         for note in filter(None, (history.note for history in found)):
             print_line(note, err=True)
         return players_figure(list({history.handle: history for history in found}.values()), run)

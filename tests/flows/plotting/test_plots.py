@@ -10,16 +10,20 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from helpers.commands import Command
-from helpers.lakes import contest, lake_of, rate_run, rated, synthetic
+from helpers.lakes import contest, ingest, lake_of, rate_run, rated, synthetic
 
 pytest.importorskip("matplotlib")
 
+from ranklake.flows.engines.serial import Serial
 from ranklake.flows.plotting.figures import SERIES, drawing, encode, legible, new_figure
 from ranklake.flows.plotting.plots import MOMENTS, QUANTILES, distribution, distribution_figure, players_figure
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.players import player_history
+from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, Lake
 
@@ -84,6 +88,40 @@ def test_players__have_a_line_and_a_name_each(lake: Lake) -> None:
     (axes,) = figure.axes
     assert [text.get_text() for text in axes.get_legend().get_texts()] == names
     assert [line.get_color() for line in axes.lines] == list(SERIES[:3])
+
+
+@pytest.mark.usefixtures("look")
+def test_player__of_a_smoothed_run_has_both_curves_with_their_bands(lake: Lake) -> None:
+    smooth_run(lake, "run", Serial())
+    history = player_history(lake, "run", "player 3", smoothed=True)
+    [file] = Path(lake.uri("runs/run/smoothing")).glob("smoothed-*.parquet")
+    stored = pq.read_table(file)
+    stored = stored.filter(pc.equal(stored.column("player"), history.rows.column("player")[0]))
+    (axes,) = players_figure([history], "run").axes
+    rating, smooth = axes.lines
+    assert np.array_equal(rating.get_ydata(), history.rows.column("rating").to_numpy())
+    assert np.array_equal(smooth.get_ydata(), stored.column("smooth_mu").to_numpy())
+    assert smooth.get_color() != rating.get_color()
+    mu, sigma = (stored.column(name).to_numpy() for name in ("smooth_mu", "smooth_sigma"))
+    edge = axes.collections[1].get_paths()[0].vertices[:, 1]
+    assert (edge.min(), edge.max()) == ((mu - 2 * sigma).min(), (mu + 2 * sigma).max())
+    labels = ["rating", "mu ± 2 sigma", "smoothed mu", "smoothed mu ± 2 sigma", "performance"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == labels
+    names = ["player 3", "player 5"]
+    figure = players_figure([player_history(lake, "run", name, smoothed=True) for name in names], "run")
+    (axes,) = figure.axes
+    assert [line.get_color() for line in axes.lines] == [SERIES[0], SERIES[0], SERIES[1], SERIES[1]]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == names
+
+
+def test_player__has_smoothed_skills_only_if_they_are_current(lake: Lake) -> None:
+    smooth_run(lake, "run", Serial())
+    assert "smooth_mu" not in player_history(lake, "run", "player 3").rows.column_names
+    rate_run(lake, run="other")
+    assert "smooth_mu" not in player_history(lake, "other", "player 3", smoothed=True).rows.column_names
+    ingest(lake, synthetic(62)[60:])
+    rate_run(lake)
+    assert "smooth_mu" not in player_history(lake, "run", "player 3", smoothed=True).rows.column_names
 
 
 @pytest.mark.slow
