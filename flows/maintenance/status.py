@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
+from ranklake.storage import Chain, DamagedError, Dataset, FormatError, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.remedies import damaged, remedies_for_sources
 from ranklake.storage.leases.holder import lease_holder
 
+from ..results.smoothed import RunSmoothing
 from .freshness import Freshness, freshness
 
 __all__ = ["DatasetStatus", "LakeStatus", "RunStatus", "status"]
@@ -43,6 +44,8 @@ class RunStatus:
 
     ``stale_from_round`` is the first round that is no longer valid and ``stale_because`` the reason, None if all rounds
     are valid; ``rounds_to_rate`` counts the rounds that `rate` would rate. All three are None if they are unknown.
+    ``smoothing`` is "current" if the smoothing of the run is of all its rounds, "stale" if it is of others, "damaged",
+    or None without one.
     """
 
     run: str
@@ -62,6 +65,7 @@ class RunStatus:
     rounds_to_rate: int | None = None
     stale_from_round: int | None = None
     stale_because: str | None = None
+    smoothing: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +137,19 @@ def _run(lake: Lake, name: str, datasets: dict[str, Dataset | LakeError]) -> Run
     rows = sum(segment.n_rows for segment in chain.segments)
     snapshots, time_seconds = len(run.snapshots()), _time_of(over, last)
     counts = (chain.stop_round, rows, last, time_seconds, len(chain.segments), snapshots)
-    stale = (None, None, None) if fresh is None else (fresh.to_rate, fresh.stale_from, fresh.why or None)
+    smoothing = _smoothing(run, chain)
+    facts = (None, None, None) if fresh is None else (fresh.to_rate, fresh.stale_from, fresh.why or None)
+    stale = (*facts, smoothing)
     return RunStatus(name, dataset, system, state, chain.reason or None, *counts, size, *writer, *stale)
+
+
+def _smoothing(run: Run, chain: Chain) -> str | None:
+    """The state of the smoothing of a run, from its manifest; `verify` reads its rows."""
+    try:
+        smoothing = RunSmoothing(run, chain)
+    except (DamagedError, FormatError):
+        return "damaged"
+    return "stale" if smoothing.is_stale else "current" if smoothing.exists else None
 
 
 def _time_of(dataset: Dataset | LakeError | None, contest_id: str | None) -> int | None:

@@ -169,8 +169,8 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
     yield table
     columns = {"run": NAME, "data set": NAME, "system": NAME, "state": TEXT, "rounds": NUMBER}
     columns |= {"participations": NUMBER, "last contest": NAME}
-    columns |= dict.fromkeys(("day", "segments", "snapshots", "size"), NUMBER)
-    hide = ("snapshots", "segments", "last contest", "participations", "data set", "day", "size", "system")
+    columns |= {**dict.fromkeys(("day", "segments", "snapshots"), NUMBER), "smoothing": WHOLE, "size": NUMBER}
+    hide = ("snapshots", "segments", "smoothing", "last contest", "participations", "data set", "day", "size", "system")
     table = new_table(columns, hide, title="runs")
     for run in status.runs:
         table.add_row(
@@ -182,6 +182,7 @@ def runs_tables(status: LakeStatus) -> Iterator[Table]:
             Text(cell(run.last_contest or "")),
             _day(run.last_time_seconds),
             *(_number(count) for count in (run.segments, run.snapshots)),
+            run.smoothing or "",
             byte_size(run.size_bytes),
         )
     yield table

@@ -20,6 +20,7 @@ import ranklake.storage.datasets.ingest
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.maintenance.status import status
 from ranklake.flows.maintenance.verify import replay
+from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.storage import Dataset, Lake, Run, Segment
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.layout import dataset_folder, run_folder
@@ -359,6 +360,28 @@ def test_runs__shows_data_sets_runs_and_damage(lake: Path, invoke: Command) -> N
     result = invoke("runs", "--lake", lake, "--format", "json")
     report = json.loads(result.out)
     assert [one["state"] for one in (*report["datasets"], *report["runs"])] == ["damaged", "damaged"]
+
+
+def test_runs__shows_whether_the_smoothing_is_of_the_rounds_of_the_run(lake: Path, invoke: Command) -> None:
+    opened = Lake.open(lake)
+
+    def state() -> str | None:
+        [run] = json.loads(invoke("runs", "--lake", lake, "--format", "json").out)["runs"]
+        return run["smoothing"]
+
+    assert state() is None
+    assert "current" not in invoke("runs", "--lake", lake).out
+    smooth_run(opened, "run", Serial(), {"beta": "150"})
+    assert state() == "current"
+    assert "│ current" in invoke("runs", "--lake", lake).out
+    ingest(opened, [contest("later", "player 1", "player 2")])
+    assert state() == "current"
+    rate_run(opened)
+    assert state() == "stale"
+    smooth_run(opened, "run", Serial())
+    assert state() == "current"
+    (lake / "runs/run/smoothing/smoothed.json").write_text("{")
+    assert state() == "damaged"
 
 
 @pytest.mark.parametrize("folder", ["standings", "players", "log"])
