@@ -16,6 +16,7 @@ import pytest
 from helpers.data import SHARED
 from helpers.documents import PAGES, README, ROOT, TEXT, blocks
 from helpers.fake_codeforces import FakeCodeforces, changes
+from helpers.lakes import lake_of, rate_run, synthetic
 from helpers.server import serving
 
 from ranklake.flows.sources.sites.site import SITES
@@ -124,6 +125,14 @@ def test_readme__reference_format_example_is_a_contest(tmp_path: Path) -> None:
     (tmp_path / "contests" / "0.json").write_text(example, encoding="utf-8")
     said = run(["ingest", "files", "contests", "--dataset", "d", "--lake", "lake"], tmp_path)
     assert "1 contest, 3 participations" in said
+
+
+def test_docs__a_smoothed_run_has_a_leaderboard_of_all_time(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", synthetic(30), "codeforces")
+    rate_run(lake, dataset="codeforces", run="codeforces-elo-mmr")
+    ((smooth,), (board,)) = commands("ranklake smooth"), commands("--all-time")
+    assert "participations smoothed in" in run(smooth, tmp_path)
+    assert re.search(r"10 of \d+ players", run(board, tmp_path))
 
 
 @pytest.mark.slow

@@ -32,6 +32,8 @@ __all__ = ["leaderboard", "player"]
 @run_option
 @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Number of players.")
 @click.option("--all", "everybody", is_flag=True, help="All players.")
+@click.option("--all-time", is_flag=True, help="The best level that each player ever had, given all contests before "
+              "and after: smooth_mu - 2 smooth_sigma of `ranklake smooth`.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
               help="csv and json have full precision.")  # fmt: skip
 @safe_option
@@ -43,6 +45,7 @@ def leaderboard(
     run: str,
     top: int,
     everybody: bool,
+    all_time: bool,
     form: str,
     safe: bool,
     deviations: float | None,
@@ -50,6 +53,7 @@ def leaderboard(
     lake: LakeAddress,
 ) -> None:
     """Show the players of a run, best first."""
+    from ...results.all_time import all_time_leaderboard
     from ...results.display import rating_format
     from ...results.leaderboard import leaderboard as of_run
 
@@ -57,12 +61,13 @@ def leaderboard(
         check_safe(safe, form)
     opened = lake.open()
     print_freshness(opened, run)
-    table = of_run(opened, run, deviations, titles)
+    table = all_time_leaderboard(opened, run, deviations) if all_time else of_run(opened, run, deviations, titles)
     shown = table if everybody else table.slice(0, top)
     if form == "table":
-        from ..terminal.show import leaderboard_table
+        from ..terminal.show import all_time_table, leaderboard_table
 
-        print_table(leaderboard_table(shown, table.num_rows, rating_format(opened, run, titles)))
+        show = all_time_table if all_time else leaderboard_table
+        print_table(show(shown, table.num_rows, rating_format(opened, run, titles)))
     else:
         write_rows(shown, form, safe)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ...results.players import PlayerHistory
 
 __all__ = [
+    "all_time_table",
     "entrants_table",
     "leaderboard_table",
     "log_table",
@@ -54,6 +55,28 @@ def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Tab
             f"{row['n_rounds']:,}",
             _day(row["last_time_seconds"]),
             form.rating(row["max_rating"]),
+        )
+    return table
+
+
+def all_time_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Table:
+    """The first rows of a leaderboard of all time of ``n_players``."""
+    columns = {"place": NUMBER, "level": NUMBER, "handle": NAME, "mu": NUMBER, "sigma": NUMBER, "contest": NAME}
+    columns |= {"day": NUMBER, "rounds": NUMBER}
+    table = new_table(
+        columns, ("rounds", "mu", "contest", "day", "sigma"), caption=f"{rows.num_rows:,} of {n_players:,} players"
+    )
+    for row in rows.to_pylist():
+        colour = form.style(row["level"])
+        table.add_row(
+            f"{row['place']:,}",
+            Text(form.rating(row["level"]), colour),
+            Text(cell(row["handle"]), colour),
+            form.belief(row["smooth_mu"]),
+            form.belief(row["smooth_sigma"]),
+            Text(cell(row["name"] or row["contest_id"])),
+            _day(row["time_seconds"]),
+            f"{row['n_rounds']:,}",
         )
     return table
 
