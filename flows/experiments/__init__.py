@@ -23,6 +23,7 @@ _PACKAGES = {
     "inflation": "properties",
     "srm": "papers",
     "residuals": "properties",
+    "hindsight": "properties",
 }
 EXPERIMENTS = tuple(_PACKAGES)
 

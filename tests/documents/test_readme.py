@@ -127,6 +127,7 @@ def test_readme__reference_format_example_is_a_contest(tmp_path: Path) -> None:
     assert "1 contest, 3 participations" in said
 
 
+@pytest.mark.slow
 def test_docs__a_smoothed_run_has_a_leaderboard_of_all_time(tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", synthetic(30), "codeforces")
     rate_run(lake, dataset="codeforces", run="codeforces-elo-mmr")
