@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,5 @@ def end(children: Sequence[Child]) -> None:
             child.kill()
             child.wait()
         if child.stdin is not None:
-            try:
+            with suppress(OSError):  # the pipe to an ended child is broken
                 child.stdin.close()
-            except OSError:  # the pipe to an ended child is broken
-                continue

@@ -25,13 +25,13 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.search.trials import History, run_trial
-from ranklake.flows.execution.outcomes import RoundError
+from ranklake.flows.execution.outcomes import RoundError, check_outcome
 from ranklake.flows.execution.pinned import PinnedPlacement
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.frames.prediction import predict
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import rate
-from ranklake.rating_kernels import ConvergenceError, Elo, Rounds
+from ranklake.rating_kernels import ConvergenceError, Elo, Outcome, Rounds
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
 ENGINES = {
@@ -243,6 +243,24 @@ def test_check__names_the_first_invalid_row() -> None:
     with pytest.raises(RoundError) as caught:
         rate_rounds(system, runaway(k=1e55), system.newcomers(Elo(), 4), rounds, Serial())
     assert (caught.value.round, caught.value.row, caught.value.player) == (1, 0, 2)
+
+
+def test_check__the_smallest_positive_sigma_is_valid() -> None:
+    system = find_system("glicko")
+    rounds = Rounds.from_columns([0, 2], [0, 1], [0, 1], [0, 1])
+    outcome = Outcome.empty(2)
+    for column in (outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma):
+        column[:] = 1.0
+    outcome.sigma[0] = math.ulp(0.0)
+    with check_outcome(system, system.params(), rounds, outcome):
+        pass
+    outcome.mu[1] = math.inf
+    with (
+        pytest.raises(RoundError, match="gets mu = inf") as caught,
+        check_outcome(system, system.params(), rounds, outcome),
+    ):
+        pass
+    assert caught.value.row == 1
 
 
 # --- JSON ---

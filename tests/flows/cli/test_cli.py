@@ -20,6 +20,8 @@ from helpers.folders import reference, write_folder
 from helpers.lakes import contest, files, ingest, lake_of, rate_run, rated, start, synthetic
 
 from ranklake.flows.cli.main import cli
+from ranklake.flows.cli.terminal.terminal import progress
+from ranklake.flows.common.progress import ProgressLog
 from ranklake.storage import Contest, Dataset, Lake, Run
 
 TIMEOUT = 120.0
@@ -259,6 +261,15 @@ def test_failure__shows_its_traceback_with_debug_only(lake: Lake) -> None:
         assert (process.returncode, out) == (1, b"")
         assert (b"Traceback (most recent call last)" in err) == shown
         assert b"no run 'no'" in err
+
+
+def test_progress__in_a_log_is_on_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ProgressLog, "line", lambda *_: "games: 5 of 9 contests")
+    with progress("games") as update:
+        update(5, 9, "")
+    assert capsys.readouterr() == ("", "games: 5 of 9 contests\n")
 
 
 def test_failure__of_a_run_named_debug_shows_no_traceback(invoke: Command, lake: Lake) -> None:

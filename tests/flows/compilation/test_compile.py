@@ -103,6 +103,15 @@ def test_compile__interrupted_ends_its_children(children: list[subprocess.Popen[
     assert not is_warm(PART)
 
 
+def test_end__a_child_with_a_broken_pipe_does_not_keep_the_others(children: list[subprocess.Popen[str]]) -> None:
+    for _ in range(2):
+        child = subprocess.Popen([sys.executable, "-Ic", ""], stdin=subprocess.PIPE, text=True)
+        assert child.stdin is not None
+        child.stdin.write("unread")  # closing the pipe sends it
+    processes.end(children)
+    assert all(child.poll() is not None and child.stdin.closed for child in children if child.stdin)
+
+
 def test_compile__child_ends_with_its_parent(cache: Path) -> None:
     child = subprocess.Popen(
         [sys.executable, "-c", "from ranklake.rating_kernels.warm import serve; serve()"],

@@ -104,6 +104,25 @@ def test_get__retry_after_that_says_nothing_is_passed_over(server: Server, told:
     assert 60 <= sum(server.clock.slept) < 65
 
 
+@pytest.mark.parametrize(("status", "waits"), [(429, [60.0]), (503, [])])
+def test_get__other_clients_of_a_host_pause_only_when_it_limits_requests(
+    server: Server, status: int, waits: list[float]
+) -> None:
+    server.script("/", Reply(b"", status), b"other", b"one")
+    pace, slept = Pace(), list[float]()
+
+    def ask(_: str) -> None:
+        assert other.get("").body == b"other"
+        slept.extend(server.clock.slept)
+
+    with (
+        server.client(pace=pace, interval_seconds=0.0) as other,
+        server.client(pace=pace, interval_seconds=0.0, pause_seconds=60.0, on_retry=ask) as one,
+    ):
+        assert one.get("").body == b"one"
+    assert slept == waits
+
+
 def test_get__who_is_asked_to_wait_for_hours_is_told_so(server: Server) -> None:
     server["/"] = Reply(b"", 503, {"Retry-After": "7200"})
     with server.client() as client, pytest.raises(SourceError, match=r"HTTP 503: the site asks to wait 7,200 s"):

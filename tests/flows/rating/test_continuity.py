@@ -57,6 +57,7 @@ def test_rate__of_an_existing_run_keeps_its_configuration(lake: Lake, invoke: Co
     [
         ("--system elo-mmr", "system elo", "system elo-mmr"),
         ("--set k=20", "k 16.0", "k 20.0"),
+        ("--set pairs=sum", "pairs mean", "pairs sum"),
         ("--dataset other", "data set games", "data set other"),
         ("--keep-uninformative", "contests skipped: one participant", "contests skipped: none"),
     ],

@@ -157,6 +157,13 @@ def test_rate__reports_its_result_and_progress(lake: Lake) -> None:
     assert (result[-1].rounds, result[-1].rows) == (60, n_rows)
 
 
+def test_rate__reports_how_often_invariants_of_the_system_are_violated(lake: Lake) -> None:
+    report = rate_run(lake, system="codeforces", max_rounds=9)
+    overtaken = "overtaken by a lower place"
+    assert report.violations.keys() == {overtaken, "gained less than a lower place"}
+    assert f"; {overtaken}: {report.violations[overtaken]:,}; gained less" in report.line()
+
+
 def test_rate__uninformative_contests_are_stored_as_skipped_without_rows(tmp_path: Path) -> None:
     contests = [
         contest("alone", "ann"),

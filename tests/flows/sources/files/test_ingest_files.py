@@ -291,7 +291,8 @@ def test_a_name_that_is_no_number_has_no_place_in_the_order_by_number(tmp_path: 
 
 def test_a_contest_whose_time_cannot_be_read_has_no_place_in_the_order_by_time(tmp_path: Path) -> None:
     path = write_zip(tmp_path, [("0.json", contest()), ("1.json", contest(time_seconds="noon"))])
-    assert refusal(path, order="time").contest == "1"
+    error = refusal(path, order="time")
+    assert (error.source, error.member, error.contest) == ("set.zip", "1.json", "1")
     assert ids(path, order="time", on_error="skip") == ["0"]
 
 

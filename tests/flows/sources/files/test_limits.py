@@ -26,7 +26,7 @@ from ranklake.flows.ingestion.file_changes import watch
 from ranklake.flows.ingestion.files import ingest_files
 from ranklake.flows.sources.archives import spool
 from ranklake.flows.sources.base import IngestReport, SourceError
-from ranklake.flows.sources.files import json_items, text_tables
+from ranklake.flows.sources.files import json_items, json_tables, text_tables
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.limits import LEAST_EXPANDED, MAX_HANDLE, Limits, byte_count
 from ranklake.flows.sources.options import ReadOptions
@@ -279,6 +279,25 @@ def test_a_table_of_more_rows_than_allowed_is_refused(tmp_path: Path) -> None:
         assert "--limit rows=" in rule
         assert "--limit table=" in refusal(path, limits=["table=30"]).rule
         assert len(*read_contests(path, options=ReadOptions.parse(limits=["rows=11"]))) == 11
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.json"])
+def test_rows_of_all_parts_of_a_json_table_are_counted_together(tmp_path: Path, monkeypatch: Any, name: str) -> None:
+    monkeypatch.setattr(json_tables, "CHUNK_ROWS", 2)
+    rows = [{"contest": "a", "player": f"p{i}", "rank": i} for i in range(1, 6)]
+    path = tmp_path / name
+    path.write_text(json.dumps(rows) if name == "t.json" else "\n".join(map(json.dumps, rows)))
+    assert len(*read_contests(path, options=ReadOptions.parse(limits=["rows=5"]))) == 5
+    assert "4 rows, at most 3 are read" in refusal(path, limits=["rows=3"]).rule
+
+
+def test_a_json_table_of_more_keys_than_allowed_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(lines(row("a", "x"), row("a", "y", 2)[:-1] + b',"more":1}'))
+    monkeypatch.setattr(json_tables, "MAX_COLUMNS", 4)
+    assert len(*read_contests(path)) == 2
+    monkeypatch.setattr(json_tables, "MAX_COLUMNS", 3)
+    assert str(refusal(path)).startswith("t.jsonl, line 2: more than 3 different keys")
 
 
 def test_rows_of_several_files_are_counted_together(tmp_path: Path) -> None:

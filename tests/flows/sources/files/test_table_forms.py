@@ -225,6 +225,8 @@ REFUSED: dict[str, tuple[str, list[str], str, str]] = {
                          "2024-01-15 (--time-format yyyymmdd) or the second 20,240,115 after the start of 1970"),
     "years": ("time", ["2023", "2024"], "auto", "could be the year 2023 (--time-format %Y) or the second 2,023"),
     "months": ("time", ["202311"], "auto", "could be 2023-11 (--time-format %Y%m) or the second 202,311"),
+    "months of the first and the last year": ("time", ["210012", "190001"], "auto",
+                                              "could be 2100-12 (--time-format %Y%m) or the second 210,012"),
     "day or month": ("time", ["01/02/2024"], "auto", "the time '01/02/2024' could be 2024-02-01 (--time-format "
                      "'%d/%m/%Y') or 2024-01-02 (--time-format '%m/%d/%Y')"),
     "day first": ("time", ["01/02/2024", "13/02/2024"], "auto", "is it 2024-02-01 (--time-format '%d/%m/%Y')"),
@@ -304,6 +306,9 @@ def test_latin_1_and_utf_16_are_read_if_the_encoding_is_given(tmp_path: Path) ->
     path = write(tmp_path, *lines, encoding="utf-16")
     assert refusal(path).endswith("UTF-16, not UTF-8; --encoding utf-16 reads it")
     assert read(path, encoding="utf-16")[0][0].handles.to_pylist() == ["Jérôme"]
+    path = write(tmp_path, '{"contest": 1, "player": "Jérôme", "rank": 1}', name="results.jsonl", encoding="latin-1")
+    assert refusal(path).startswith("results.jsonl, line 1: ")
+    assert read(path, encoding="latin-1")[0][0].handles.to_pylist() == ["Jérôme"]
 
 
 def test_a_line_is_that_of_the_file(tmp_path: Path) -> None:

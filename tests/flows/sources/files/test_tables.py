@@ -408,6 +408,11 @@ def test_a_row_that_cannot_be_read_stops_or_is_left_out(
     assert "contest c, row 5 (line 6)" in by_contest["c"]  # row numbers include the row that is left out
 
 
+def test_the_first_of_several_rows_without_a_contest_is_named(tmp_path: Path) -> None:
+    error = refusal(text(tmp_path, "contest,player,rank", "a,x,1", ",y,1", ",z,2"))
+    assert (list(error.rows), list(error.lines)) == ([2], [3])
+
+
 COLUMNS_OF_PARQUET = {
     "missing contest": ({"contest": pa.array(["a", None, "c"])}, "the row names no contest", ""),
     "player not UTF-8": ({"player": pa.array([b"x", b"\xff", b"z"]).view(pa.string())}, "is not UTF-8", "b"),
