@@ -27,7 +27,8 @@ from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rounds import rate_rounds
-from ..results.display import Display, RatingFormat
+from ..results.display import Display
+from ..results.rating_format import RatingFormat
 from .beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs, select_beliefs
 
 __all__ = ["Prediction", "as_seconds", "predict"]

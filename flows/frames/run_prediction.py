@@ -9,7 +9,7 @@ import numpy as np
 from ranklake.storage import Lake, Run
 
 from ..results.display import Display
-from ..results.players import candidate_names
+from ..results.player_names import candidate_names
 from .beliefs import select_beliefs
 from .prediction import Prediction
 from .run_state import RunState

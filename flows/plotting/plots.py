@@ -16,7 +16,7 @@ from ..common.times import utc
 from ..common.titles import Titles, TitlesChoice
 from ..results.display import Display
 from ..results.leaderboard import LeaderboardBuilder, check_rated, rated_contests
-from ..results.players import PlayerHistory
+from ..results.player_names import PlayerHistory
 from ..results.run_titles import titles_of
 from .figures import SERIES, legible, new_figure, title_bands
 

@@ -19,12 +19,14 @@ from ..results.display import Display
 from ..results.leaderboard import LeaderboardBuilder, check_rated, rated_contests
 from ..results.run_titles import titles_of
 from ..results.smoothed import SKILLS, RunSmoothing
+from .index_manifest import source_digest
 from .prefix_digests import PrefixDigests, as_bytes, digest_of_rows
 
 __all__ = ["Content"]
 
 _MEANING = 1  # increased by a release with other rows for the same rounds; all are then published again
 _RATED = [name for name in ROUNDS.names if name != "contest_id"]  # taken by round number, for speed
+ALIASES = pa.schema([("handle", pa.string()), ("new", pa.string()), ("since_seconds", pa.int64())])
 _YEARS = (1, 9999)  # of the calendar
 _UNKNOWN = np.iinfo(np.int64).min
 
@@ -83,20 +85,29 @@ class Content:
         years, handles = _years(times), self._dataset.handles()
         smoothed = self.smoothing.read().select(["round_index", *SKILLS]) if self.smoothing.digest else None
         at = 0 if smoothed is None else int(np.searchsorted(smoothed.column("round_index").to_numpy(), start))
-        for _, rows in self._run.iter_segments(start, None, _RATED, chain=self._chain):
-            columns = {name: rows.column(name).combine_chunks() for name in _RATED}
-            index, mu, sigma, n_before = (columns[name] for name in ("round_index", "mu", "sigma", "n_before"))
-            rating = self._display.rating(mu.to_numpy(), sigma.to_numpy(), n_before.to_numpy() + np.int32(1))
+        for columns in self._rated(start):
+            index = columns["round_index"]
             columns |= {
                 "contest_id": self._ids.take(index),
                 "handle": handles.take(columns["player"]),
-                "rating": pa.array(rating),
                 "time_seconds": times.take(index),
                 "year": years.take(index),
-                **_skills(smoothed, at, rows.num_rows),
+                **_skills(smoothed, at, len(index)),
             }
-            at += rows.num_rows
+            at += len(index)
             yield pa.record_batch([columns[name] for name in PUBLISHED["ratings"].names], schema=PUBLISHED["ratings"])
+
+    def rounds(self, start: int, stop: int) -> Iterator[pa.RecordBatch]:
+        """The rows of the rounds from ``start`` to ``stop`` by round number and player only, with their ratings."""
+        for columns in self._rated(start, stop):
+            yield pa.record_batch(columns)
+
+    def _rated(self, start: int, stop: int | None = None) -> Iterator[dict[str, pa.Array]]:
+        for _, rows in self._run.iter_segments(start, stop, _RATED, chain=self._chain):
+            columns = {name: rows.column(name).combine_chunks() for name in _RATED}
+            mu, sigma, n_before = (columns[name].to_numpy() for name in ("mu", "sigma", "n_before"))
+            columns["rating"] = pa.array(self._display.rating(mu, sigma, n_before + np.int32(1)))
+            yield columns
 
     def leaderboard(self, before: pa.Table | None = None, start: int = 0) -> pa.Table:
         """The leaderboard; with ``before``, the leaderboard before round ``start``, only later rounds are read."""
@@ -137,6 +148,34 @@ class Content:
             return PrefixDigests.from_json(state).kept(self._rounds, self._seed(int(state["players"])))
         except (KeyError, TypeError, ValueError):  # written by another release
             return 0
+
+    @property
+    def rows_of_rounds(self) -> list[int]:
+        """Number of rows of each round."""
+        return [rows for segment in self._chain.segments for rows in segment.rows]
+
+    @cached_property
+    def aliases(self) -> pa.Table:
+        """The old names of players: ``handle``, the ``new`` name, and the time of the change or null."""
+        pairs = self._dataset.log().aliases.items()
+        rows = [{"handle": old, "new": new, "since_seconds": since} for old, (new, since) in pairs]
+        return pa.Table.from_pylist(rows, schema=ALIASES)
+
+    def facts(self) -> dict[str, Any]:
+        """The facts of the run for the manifest of its index."""
+        config, display = self._run.config, self._display
+        return {
+            "source": source_digest(self._run, self._dataset, self._chain.segments[-1]),
+            "dataset": config["dataset"],
+            "system": config["system"],
+            "params": config["params"],
+            "deviations": float(display.deviations),
+            "default_deviations": self._deviations is None,
+            "mu_init": float(display.params.mu_init),
+            "decimals": display.decimals,
+            "titles": self._titles.to_json(),
+            "n_rounds": self.n_rounds,
+        }
 
     @cached_property
     def smoothing(self) -> RunSmoothing:

@@ -7,6 +7,8 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import PUBLISHED
 from ranklake.storage.leases.lease import Lease
 
+from .index_manifest import index_path
+
 __all__ = ["LATEST", "LATEST_OF", "WRITTEN", "delete_published"]
 
 LATEST = "latest.parquet"
@@ -29,4 +31,5 @@ def delete_published(lake: Lake, run_name: str, lease: Lease) -> None:
                     lease.delete(f"{log}/{file}")
         else:
             lease.delete(f"{folder}/{name}")
+    lease.delete(index_path(run_name))  # before its files
     lease.delete_folder(folder)

@@ -29,6 +29,7 @@ from ..common.extras import need
 from ..common.titles import TitlesChoice
 from .content import Content
 from .files import LATEST, LATEST_OF, delete_published
+from .index_writer import IndexWriter, delete_index
 
 if TYPE_CHECKING:
     from .delta_table import PublishedTable
@@ -85,6 +86,7 @@ def publish(
     steal: bool = False,
     rebuild: bool = False,
     titles: TitlesChoice = None,
+    index: bool = True,
 ) -> PublishReport:
     """Publish the current state of a run.
 
@@ -98,6 +100,9 @@ def publish(
         Take the lease over from a writer that is certainly dead.
     rebuild
         First delete the published tables with their older versions; repairs damaged tables.
+    index
+        Also write the index for commands and the server; see ``ranklake.flows.publication.index_manifest``. False
+        deletes an existing one.
 
     Raises
     ------
@@ -117,15 +122,18 @@ def publish(
     ) as lease:
         if rebuild:
             delete_published(lake, run_name, lease)
-        return _Publisher(lake, run_name, deviations, lease, titles).publish(maintain)
+        return _Publisher(lake, run_name, deviations, lease, titles, index).publish(maintain)
 
 
 class _Publisher:
-    def __init__(self, lake: Lake, run_name: str, deviations: float | None, lease: Lease, titles: TitlesChoice) -> None:
+    def __init__(
+        self, lake: Lake, run_name: str, deviations: float | None, lease: Lease, titles: TitlesChoice, index: bool
+    ) -> None:
         from .delta_table import PublishedTable
 
         self._began = time.perf_counter()
         self._lake, self._lease, self._folder = lake, lease, layout.published_folder(run_name)
+        self._run_name, self._index = run_name, index
         self._content = Content(lake, run_name, deviations, titles)
         self._tables = {
             name: PublishedTable(lake, f"{self._folder}/{name}", schema, ("year",) if name == "ratings" else (), lease)
@@ -146,7 +154,11 @@ class _Publisher:
             self._publish_list("players")
             self._publish_list("contests")
             kept, added = self._publish_ratings()
-            self._publish_leaderboard()
+            board = self._publish_leaderboard()
+            if self._index:
+                IndexWriter(self._lake, self._lease, self._run_name, self._content).publish(board)
+            else:
+                delete_index(self._lake, self._run_name, self._lease)
             for table in self._tables.values() if maintain else ():
                 self._lease.check()
                 merged += table.merge_files()
@@ -192,7 +204,8 @@ class _Publisher:
             table.replace(rows(), state, f"round_index >= {kept}" if kept else None)
         return kept, added
 
-    def _publish_leaderboard(self) -> None:
+    def _publish_leaderboard(self) -> pa.Table | None:
+        """Publish the leaderboard; returns it if it was computed."""
         kept, published = self._before("leaderboard")
         board = None
         same_titles = self._content.same_titles(self._tables["leaderboard"].state)
@@ -202,9 +215,9 @@ class _Publisher:
             else:
                 board = self._content.leaderboard()
             self._commit("leaderboard").replace(board.to_batches(), self._content.state("leaderboard"))
-        self._publish_latest(board)
+        return self._publish_latest(board)
 
-    def _publish_latest(self, board: pa.Table | None) -> None:
+    def _publish_latest(self, board: pa.Table | None) -> pa.Table | None:
         """Write the leaderboard as one file, unless the file has the newest version."""
         table, folder = self._tables["leaderboard"], self._folder
         entries = self._lake.entries(folder)
@@ -214,7 +227,7 @@ class _Publisher:
         if board is None:
             latest = self._latest()
             if (latest.get("version"), latest.get("size")) == (table.version, entries.get(LATEST, (None, ""))[0]):
-                return
+                return None
             board = self._content.leaderboard()  # the table has no order, and its schema varies
         data = encode_plain(board, ["title"])
         self._lease.check()
@@ -223,6 +236,7 @@ class _Publisher:
         version = entries.get(LATEST_OF, (0, ""))[1]
         self._lease.replace_bytes(f"{folder}/{LATEST_OF}", json.dumps(latest_of, allow_nan=False).encode(), version)
         self._new.append(LATEST)
+        return board
 
     def _latest(self) -> dict[str, Any]:
         """The version of the plain leaderboard and its size in bytes; empty if unknown."""

@@ -17,6 +17,7 @@ from ranklake.storage.lake.schemas import PUBLISHED
 from ..common.extras import MissingExtraError, need
 from .content import Content
 from .files import LATEST, LATEST_OF, WRITTEN
+from .index_manifest import index_path, read_manifest
 
 if TYPE_CHECKING:
     from .delta_table import PublishedTable
@@ -56,6 +57,7 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
         completes = shlex.join(["ranklake", "publish", "--run", run_name, "--lake", lake.url])
         notes.append(f"{folder}: its first publish was interrupted; `{completes}` completes it")
         return
+    yield from _verify_index(lake, run_name)
     recorded = _read_json(lake, f"{folder}/{LATEST_OF}")
     if not tables or "leaderboard" not in tables or _is_latest(recorded, tables["leaderboard"]):
         yield from _verify_latest(lake, folder, recorded)
@@ -109,6 +111,24 @@ def _verify_latest(lake: Lake, folder: str, recorded: dict[str, Any]) -> Iterato
         yield str(damaged(path, f"has {len(data)} bytes, not {recorded.get('size')} as in {LATEST_OF}"))
     elif digest_of(data) != recorded.get("digest", digest_of(data)):  # 0.1 stored none
         yield str(damaged(path, f"does not match {LATEST_OF}"))
+
+
+def _verify_index(lake: Lake, run_name: str) -> Iterator[str]:
+    """The faults of the index; a run published by an early release, or without the index, has none."""
+    try:
+        manifest = read_manifest(lake, run_name)
+    except LakeError as error:
+        yield str(error)
+        return
+    for file in () if manifest is None else manifest.files:
+        path = index_path(run_name, file.name)
+        try:
+            data = lake.read_bytes(path)
+        except MissingError as error:
+            yield str(error)
+            continue
+        if digest_of(data) != file.digest:
+            yield str(damaged(path, "does not match its manifest"))
 
 
 def _read_json(lake: Lake, path: str) -> dict[str, Any]:

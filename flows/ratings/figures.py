@@ -13,8 +13,8 @@ import pyarrow as pa
 from ..common.titles import NONE
 from ..plotting.figures import drawing, new_figure
 from ..plotting.plots import MOST_PLAYERS, histogram, players_figure
-from ..results.display import RatingFormat
-from ..results.players import PlayerHistory
+from ..results.player_names import PlayerHistory
+from ..results.rating_format import RatingFormat
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

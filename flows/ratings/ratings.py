@@ -18,7 +18,7 @@ from ..common.titles import NONE
 from ..evaluation.frames import evaluate_history
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs
 from ..frames.kinds import as_kind, concat, to_pandas
-from ..results.display import RatingFormat
+from ..results.rating_format import RatingFormat
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 from . import stored

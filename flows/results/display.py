@@ -1,4 +1,4 @@
-"""The display rating of a run: a conservative number, and its format."""
+"""The display rating of a run: a conservative number."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ranklake.rating_kernels import System
 from ranklake.rating_kernels.core.limits import finite
 from ranklake.rating_kernels.core.system import check_value
 from ranklake.storage import Dataset, Lake, Run
 
 from ..common.settings import build_params, find_system
-from ..common.titles import Titles, TitlesChoice
+from ..common.titles import TitlesChoice
+from .rating_format import RatingFormat
 from .run_titles import titles_of
 
-__all__ = ["Display", "RatingFormat", "rating_format"]
+__all__ = ["Display", "rating_format"]
 
 _DEVIATIONS = finite()["limits"]
 _DIGITS = 3  # significant digits of sigma_init that a displayed rating has
@@ -59,39 +58,6 @@ class Display:
     def rating(self, mu: Any, sigma: Any, n_rounds: Any) -> Any:
         shown = mu - self.deviations * (sigma - self.system.sigma_limit(self.params))
         return shown if self.system.offset is None else shown + self.system.offset(self.params, n_rounds)
-
-
-@dataclass(frozen=True, slots=True)
-class RatingFormat:
-    """The format of the ratings of a run.
-
-    Attributes
-    ----------
-    titles : Titles
-        The titles of the run.
-    decimals : int
-        Decimals of a display rating; mu and sigma have at least one.
-    """
-
-    titles: Titles
-    decimals: int
-
-    def rating(self, value: float) -> str:
-        """The text of a display rating or a performance."""
-        return f"{value:.{self.decimals}f}"
-
-    def change(self, value: float) -> str:
-        """The text of a difference of ratings, with its sign."""
-        return f"{value:+.{self.decimals}f}"
-
-    def belief(self, value: float) -> str:
-        """The text of a mu or sigma."""
-        return f"{value:.{max(self.decimals, 1)}f}"
-
-    def style(self, value: float) -> str:
-        """The colour of a rating on a terminal; empty without a title."""
-        (title,) = self.titles.each(np.array([value]))
-        return "" if title is None else title.style
 
 
 def rating_format(lake: Lake, run_name: str, titles: TitlesChoice = None) -> RatingFormat:

@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
-from ranklake.storage.datasets.tables.aliases import NEVER, turning_point
 from ranklake.storage.lake.schemas import ROUNDS
 
-from ..common.times import utc
 from ..common.titles import TitlesChoice
-from .display import Display, RatingFormat
+from .display import Display
 from .leaderboard import rated_contests
+from .player_names import PlayerHistory, alias_note, candidate_names
+from .rating_format import RatingFormat
 from .run_titles import titles_of
 from .smoothed import RunSmoothing
 
-__all__ = ["PlayerHistory", "candidate_names", "player_history"]
-
-
-@dataclass(frozen=True, slots=True)
-class PlayerHistory:
-    """One player's rated rounds.
-
-    Attributes
-    ----------
-    handle : str
-        The current name of the player.
-    rows : pa.Table
-        The columns of the rounds table, and ``name, time_seconds, n_players, rating``; on request also ``smooth_mu,
-        smooth_sigma``, if there is a current smoothing.
-    note : str
-        How ``handle`` relates to the requested name; empty if they are the same.
-    format : RatingFormat
-        The format of the ratings.
-    """
-
-    handle: str
-    rows: pa.Table
-    note: str
-    format: RatingFormat
+__all__ = ["player_history"]
 
 
 def player_history(
@@ -93,46 +68,4 @@ def player_history(
         for name in ("smooth_mu", "smooth_sigma"):
             rows = rows.append_column(name, skills.column(name))
     form = RatingFormat(titles_of(run, dataset, display.params.mu_init, titles), display.decimals)
-    return PlayerHistory(shown, rows, _alias_note(dataset, handle, shown), form)
-
-
-def candidate_names(dataset: Dataset, handle: str) -> dict[str, int]:
-    """Names under which the player called ``handle`` may be rated, most likely first, with their indices.
-
-    Raises
-    ------
-    LakeError
-        The data set has no such handle; the message names handles that differ by case or space.
-    """
-    names = _names_of(dataset, handle)
-    players = {name: player for name in names if (player := dataset.find(name)) is not None}
-    if not players:
-        folded = handle.strip().casefold()
-        alike = [repr(name) for name in dataset.handles().to_pylist() if name.strip().casefold() == folded]
-        hint = f"; there is {', '.join(alike[:5])}" if alike else ""
-        raise LakeError(f"no player {handle!r} in data set {dataset.name}{hint}")
-    return players
-
-
-def _names_of(dataset: Dataset, handle: str) -> list[str]:
-    """Names under which the player called ``handle`` may be rated, most likely first."""
-    until, before, after = turning_point(dataset.log().aliases, handle)
-    # rounds may be recorded under the handle itself: after its alias ends, or if the run is older than the alias
-    return list(dict.fromkeys([before, handle] if until == NEVER else [after, before, handle]))
-
-
-def _alias_note(dataset: Dataset, handle: str, shown: str) -> str:
-    """A note for a handle with aliases; empty without."""
-    aliases = dataset.log().aliases
-    until, before, after = turning_point(aliases, handle)
-    if handle not in aliases:
-        return ""
-    if until == NEVER:
-        return f"{handle!r} is now {before!r}" + (
-            "; the run has the old name until the next `ranklake rate`" if shown != before else ""
-        )
-    try:
-        time = f"{utc(until).replace(tzinfo=None)} UTC"
-    except OverflowError:  # not in the calendar
-        time = f"{until} s"
-    return f"{handle!r} is {before!r} before {time}, {after!r} from then on; shown is {shown!r}"
+    return PlayerHistory(shown, rows, alias_note(dataset, handle, shown), form)

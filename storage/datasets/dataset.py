@@ -24,7 +24,7 @@ from .corrections import Corrections, participated
 from .garbage import n_replaced, referenced, unreferenced
 from .ingest import Ingest, IngestOrder
 from .tables.log import Log
-from .tables.players import read_handles
+from .tables.players import one_handle, read_handles
 from .tables.standings import StandingsPart, StoredStandings
 
 __all__ = ["Dataset"]
@@ -189,7 +189,7 @@ class Dataset:
 
     def find(self, handle: str) -> int | None:
         """Index of the player called exactly ``handle``; None if there is none."""
-        index: int = pc.index(self.handles(), pa.scalar(handle, pa.string())).as_py()
+        index: int = pc.index(self.handles(), one_handle(handle)[0]).as_py()
         return index if index >= 0 else None
 
     def log(self) -> Log:

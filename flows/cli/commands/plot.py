@@ -58,7 +58,7 @@ def player(
 
     def draw() -> Figure:
 
-        from ...results.players import player_history
+        from ...published.current import player_history
 
         found = [player_history(lake.open(), run, handle, deviations, titles, smoothed=True) for handle in handles]
         for note in filter(None, (history.note for history in found)):

@@ -30,6 +30,9 @@ __all__ = ["publish"]
 @click.option(
     "--afresh", "rebuild", is_flag=True, help="First delete the published tables of the run; repairs damaged tables."
 )
+@click.option(
+    "--no-index", is_flag=True, help="Without the index for fast commands and the server; deletes an existing one."
+)
 @titles_option
 @steal_option
 @lake_option
@@ -38,6 +41,7 @@ def publish(
     deviations: float | None,
     maintain: bool,
     rebuild: bool,
+    no_index: bool,
     titles: TitlesChoice,
     steal: bool,
     lake: LakeAddress,
@@ -47,6 +51,6 @@ def publish(
     from ...publication.publish import publish as publish_run
 
     opened = lake.open()
-    report = publish_run(opened, run, deviations, maintain, steal, rebuild, titles)
+    report = publish_run(opened, run, deviations, maintain, steal, rebuild, titles, not no_index)
     print_freshness(opened, run)
     print_line(f"run {run}: {report.line()}")

@@ -53,21 +53,25 @@ def leaderboard(
     lake: LakeAddress,
 ) -> None:
     """Show the players of a run, best first."""
-    from ...results.all_time import all_time_leaderboard
-    from ...results.display import rating_format
-    from ...results.leaderboard import leaderboard as of_run
+    from ...published.current import leaderboard as of_run
 
     with usage():
         check_safe(safe, form)
     opened = lake.open()
     print_freshness(opened, run)
-    table = all_time_leaderboard(opened, run, deviations) if all_time else of_run(opened, run, deviations, titles)
+    if all_time:
+        from ...results.all_time import all_time_leaderboard
+        from ...results.display import rating_format
+
+        table, form_of_ratings = all_time_leaderboard(opened, run, deviations), rating_format(opened, run, titles)
+    else:
+        table, form_of_ratings = of_run(opened, run, deviations, titles)
     shown = table if everybody else table.slice(0, top)
     if form == "table":
         from ..terminal.show import all_time_table, leaderboard_table
 
         show = all_time_table if all_time else leaderboard_table
-        print_table(show(shown, table.num_rows, rating_format(opened, run, titles)))
+        print_table(show(shown, table.num_rows, form_of_ratings))
     else:
         write_rows(shown, form, safe)
 
@@ -86,7 +90,7 @@ def player(
 ) -> None:
     """Show every rated round of one player, in order; HANDLE may be an alias."""
 
-    from ...results.players import player_history
+    from ...published.current import player_history
 
     with usage():
         check_safe(safe, form)

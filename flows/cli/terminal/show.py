@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ...frames.prediction import Prediction
-    from ...results.display import RatingFormat
-    from ...results.players import PlayerHistory
+    from ...results.player_names import PlayerHistory
+    from ...results.rating_format import RatingFormat
 
 __all__ = [
     "all_time_table",

@@ -13,7 +13,7 @@ from ...lake import layout, parquet
 from ...lake.access.lake import Lake, digest_of
 from ...lake.remedies import damaged
 
-__all__ = ["PlayerIndex", "encode_part", "parts_that_stay", "read_handles"]
+__all__ = ["PlayerIndex", "encode_part", "one_handle", "parts_that_stay", "read_handles"]
 
 _PART_PLAYERS = 1 << 16
 
@@ -57,11 +57,17 @@ def read_handles(lake: Lake, dataset: str, files: Sequence[str], n_players: int)
         table = parquet.decode(data, "players", path)
         stop = start + table.num_rows
         last = stop == n_players if path == paths[-1] else stop <= n_players
-        if not (last and np.array_equal(table.column("player").to_numpy(), np.arange(start, stop))):
+        if not (last and table.column("player").equals(_numbers(start, stop))):
             raise damaged(path, f"does not hold the players from {start} on, of {n_players}")
         parts.extend(table.column("handle").chunks)
         start = stop
     return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
+
+
+def one_handle(handle: str) -> pa.StringArray:
+    """An array of one handle, made from its bytes: ``pa.array`` and ``pa.scalar`` import pandas, which takes long."""
+    data = handle.encode()
+    return pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(data)], np.int32)), pa.py_buffer(data))
 
 
 def encode_part(first_player: int, handles: pa.StringArray, epoch: int = 0) -> tuple[str, pa.Buffer]:
@@ -85,6 +91,12 @@ def parts_that_stay(files: Sequence[str], n_players: int) -> tuple[list[str], in
         stay.pop()
         first = start
     return stay, first
+
+
+def _numbers(start: int, stop: int) -> pa.ChunkedArray:
+    """The numbers from ``start`` to ``stop``; made as in :func:`one_handle`."""
+    data = pa.py_buffer(np.arange(start, stop, dtype=np.int32))
+    return pa.chunked_array([pa.Array.from_buffers(pa.int32(), stop - start, [None, data])])
 
 
 class _Numbering(dict[str, int]):

@@ -524,7 +524,9 @@ def test_publish__removes_the_incomplete_files_of_a_kill(lake: Lake) -> None:
     publish(lake, "run")
     folder(lake, f"{TEMPORARY_PREFIX}0123456789abcdef").write_bytes(b"half")
     assert publish(lake, "run").tables == ()
-    assert sorted(path.name for path in folder(lake).iterdir()) == sorted([*TABLES, LATEST, "latest.json"])
+    assert sorted(path.name for path in folder(lake).iterdir()) == sorted(
+        [*TABLES, LATEST, "latest.json", "index", "index.json"]
+    )
 
 
 def test_publish__a_damaged_segment_is_reported_and_nothing_is_committed(lake: Lake) -> None:

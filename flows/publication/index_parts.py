@@ -1,0 +1,144 @@
+"""Parts of the index: the rated rows of consecutive rounds, sorted by player, in one Arrow file.
+
+A file has one batch without compression, so that a reader maps it into memory: the history of a player is one bisection
+and one slice, and the rows of a round are one selection. The histories of a run are the concatenation of those in its
+parts. A part has at most ``PART_ROWS`` rows (or one round), which bounds the memory of a publish.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ranklake.storage import Lake
+from ranklake.storage.lake.remedies import damaged
+from ranklake.storage.lake.schemas import ROUNDS
+
+from .index_manifest import IndexFile
+
+__all__ = ["PART_ROWS", "Part", "cut", "encode_part", "encode_table", "read_mapped"]
+
+PART_ROWS = 1 << 20
+_GROWTH = 4  # a part is merged with later rounds as long as it is at most so many times as large
+_COLUMNS = (*(name for name in ROUNDS.names if name != "contest_id"), "rating")
+_SCHEMA = pa.schema([(name, ROUNDS.field(name).type) for name in _COLUMNS[:-1]] + [("rating", pa.float64())])
+_BY_ROUND = "by_round"  # rows of the file in order of rounds and standings
+
+
+class Part:
+    """The rows of one part, mapped into memory."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._rows = pa.Table.from_batches([batch]).select(_COLUMNS)
+        self._player, self._round, self._by_round = (
+            _integers(batch.column(name)) for name in ("player", "round_index", _BY_ROUND)
+        )
+
+    def history(self, player: int) -> pa.Table:
+        """The rows of a player, in order of rounds; columns as ``_COLUMNS``."""
+        wanted = np.int32(player)
+        start, stop = np.searchsorted(self._player, wanted), np.searchsorted(self._player, wanted, side="right")
+        return self._rows.slice(start, stop - start)
+
+    def round(self, round_index: int) -> pa.Table:
+        """The rows of a round, in the order of its standings; columns as ``_COLUMNS``."""
+        start = bisect_left(self._by_round, round_index, key=self._round.__getitem__)
+        stop = bisect_right(self._by_round, round_index, lo=start, key=self._round.__getitem__)
+        return self._rows.take(pa.array(self._by_round[start:stop]))
+
+
+def encode_part(batches: Iterable[pa.RecordBatch]) -> pa.Buffer:
+    """The bytes of a part, given its rows in order of rounds and standings; columns as ``_COLUMNS``."""
+    schema = pa.schema([*(ROUNDS.field(name) for name in _COLUMNS[:-1]), pa.field("rating", pa.float64())])
+    rows = pa.concat_tables(
+        [schema.empty_table(), *(pa.table(batch).select(_COLUMNS).cast(schema) for batch in batches)]
+    )
+    order = np.argsort(rows.column("player").to_numpy(), kind="stable").astype(np.int32)
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order), dtype=np.int32)
+    columns = {}
+    for name in _COLUMNS:  # one column at a time bounds the memory
+        columns[name] = rows.column(name).combine_chunks().take(pa.array(order))
+        rows = rows.drop_columns([name])
+    return encode_table(pa.table(columns | {_BY_ROUND: position}))
+
+
+def encode_table(table: pa.Table) -> pa.Buffer:
+    """The bytes of a table as an Arrow file of one batch."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_batch(_one_batch(table))
+    return sink.getvalue()
+
+
+def read_mapped(lake: Lake, path: str, file: IndexFile) -> pa.RecordBatch:
+    """The batch of a file of the index; on a disk it is mapped into memory, elsewhere it is read as a whole.
+
+    Raises
+    ------
+    MissingError, DamagedError
+        The file does not exist; it has another size, or cannot be read.
+    """
+    size = lake.size(path)
+    try:
+        if size is None or not lake.local:
+            data = lake.read_bytes(path)
+            size, source = len(data), pa.BufferReader(data)
+        else:
+            source = pa.memory_map(lake.uri(path))
+        if size != file.size:
+            raise damaged(path, f"has {size} bytes, not {file.size} as in its manifest")
+        return pa.ipc.open_file(source).get_batch(0)
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path, f"not a readable Arrow file ({str(error).partition(chr(10))[0]})") from error
+
+
+def _integers(column: pa.Int32Array) -> npt.NDArray[np.int32]:
+    """The values of a column without nulls, not copied. ``to_numpy`` would import pandas."""
+    values = np.frombuffer(column.buffers()[1] or b"", np.int32)
+    return values[column.offset : column.offset + len(column)]
+
+
+def cut(parts: Sequence[tuple[int, int, int]], rows: Sequence[int]) -> tuple[int, list[tuple[int, int]]]:
+    """The parts that stay, and the rounds of the new parts.
+
+    Parameters
+    ----------
+    parts
+        Start, stop and number of rows of each existing part whose rounds are unchanged.
+    rows
+        Number of rows of each round.
+
+    Returns
+    -------
+    int, list of tuple
+        Number of the parts that stay; start and stop of each new part.
+
+    Notes
+    -----
+    A part is merged with the rows after it only if it is not much larger. So one more round rewrites few rows, and the
+    number of small parts is logarithmic.
+    """
+    stay, start = len(parts), parts[-1][1] if parts else 0
+    new = sum(rows[start:])
+    while new and stay and parts[stay - 1][2] <= min(_GROWTH * new, PART_ROWS - new):
+        stay -= 1
+        start, new = parts[stay][0], new + parts[stay][2]
+    cuts: list[tuple[int, int]] = []
+    while start < len(rows):
+        stop, size = start + 1, rows[start]
+        while stop < len(rows) and size + rows[stop] <= PART_ROWS:
+            size += rows[stop]
+            stop += 1
+        cuts.append((start, stop))
+        start = stop
+    return stay, cuts
+
+
+def _one_batch(table: pa.Table) -> pa.RecordBatch:
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

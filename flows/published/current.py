@@ -1,0 +1,121 @@
+"""The leaderboard and players' histories of a run: from its index while that is up to date, else from all rounds.
+
+Both ways give the same values to the bit. The index needs no kernel, so the import of numba is saved, too.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pyarrow as pa
+
+from ranklake.storage import Dataset, Lake, LakeError, Run
+from ranklake.storage.lake.layout import smoothing_folder
+from ranklake.storage.lake.schemas import ROUNDS
+
+from ..common.titles import Titles, TitlesChoice
+from ..publication.index_manifest import read_manifest, source_digest
+from ..results.player_names import PlayerHistory, alias_note, candidate_names
+from ..results.rating_format import RatingFormat
+from ..results.run_titles import titles_of
+from .run import PublishedRun
+
+__all__ = ["leaderboard", "player_history"]
+
+
+def leaderboard(
+    lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None
+) -> tuple[pa.Table, RatingFormat]:
+    """The leaderboard of a run and the format of its ratings; as ``results.leaderboard``.
+
+    Raises
+    ------
+    LakeError
+        There is no such run, or it has no rounds yet.
+    """
+    with suppress(LakeError):
+        if (current := _Current.open(lake, run_name, deviations)) is not None:
+            form = current.format(titles)
+            return _with_titles(current.published.leaderboard_table, current.published.titles, form.titles), form
+    from ..results.display import rating_format
+    from ..results.leaderboard import leaderboard as of_rounds
+
+    return of_rounds(lake, run_name, deviations, titles), rating_format(lake, run_name, titles)
+
+
+def player_history(
+    lake: Lake,
+    run_name: str,
+    handle: str,
+    deviations: float | None = None,
+    titles: TitlesChoice = None,
+    smoothed: bool = False,
+) -> PlayerHistory:
+    """One player's rated rounds; as :func:`ranklake.flows.results.players.player_history`.
+
+    Raises
+    ------
+    LakeError
+        The data set has no such handle (the message names similar ones), or the run has not rated the player.
+    """
+    wants_smoothing = smoothed and bool(lake.list(smoothing_folder(run_name)))  # which the index does not have
+    current = None if wants_smoothing else _with_parts(lake, run_name, deviations)
+    if current is None:
+        from ..results.players import player_history as of_rounds
+
+        return of_rounds(lake, run_name, handle, deviations, titles, smoothed)
+    dataset, published = current.dataset, current.published
+    for name, player in candidate_names(dataset, handle).items():
+        rows = published.rows_of(player)
+        if rows.num_rows:
+            contests = published.contests_table.take(rows.column("round_index"))
+            columns = {column: rows.column(column) for column in rows.column_names}
+            for column in ("contest_id", "name", "time_seconds", "n_players"):
+                columns[column] = contests.column(column)
+            names = [*ROUNDS.names, "name", "time_seconds", "n_players", "rating"]
+            table = pa.table([columns[column] for column in names], names=names)
+            return PlayerHistory(name, table, alias_note(dataset, handle, name), current.format(titles))
+    raise LakeError(f"player {handle!r} has no rated rounds in run {run_name}")
+
+
+class _Current:
+    """A run with an index that is up to date."""
+
+    def __init__(self, run: Run, dataset: Dataset, published: PublishedRun) -> None:
+        self.run, self.dataset, self.published = run, dataset, published
+
+    @classmethod
+    def open(cls, lake: Lake, run_name: str, deviations: float | None) -> _Current | None:
+        """None if there is no index, or it has another state of the run or another display rating."""
+        manifest = read_manifest(lake, run_name)
+        if manifest is None or (deviations is None) != manifest.default_deviations:
+            return None
+        if deviations is not None and deviations != manifest.deviations:
+            return None
+        run = Run.open(lake, run_name)
+        newest, dataset = run.newest_segment(), Dataset.open(lake, manifest.dataset)
+        if newest is None or manifest.source != source_digest(run, dataset, newest):
+            return None
+        return cls(run, dataset, PublishedRun(lake, run_name, manifest))
+
+    def format(self, titles: TitlesChoice) -> RatingFormat:
+        manifest = self.published.manifest
+        return RatingFormat(titles_of(self.run, self.dataset, manifest.mu_init, titles), manifest.decimals)
+
+
+def _with_parts(lake: Lake, run_name: str, deviations: float | None) -> _Current | None:
+    """A run with an index that is up to date and whose parts are open; only on a disk, elsewhere all would be read."""
+    if lake.local:
+        with suppress(LakeError):
+            if (current := _Current.open(lake, run_name, deviations)) is not None:
+                current.published.load()
+                return current
+    return None
+
+
+def _with_titles(table: pa.Table, published: Titles, titles: Titles) -> pa.Table:
+    """The leaderboard with other titles than the published ones."""
+    if titles == published:
+        return table
+    at = table.schema.get_field_index("title")
+    return table.set_column(at, table.schema.field(at), titles.of(table.column("rating").to_numpy()))

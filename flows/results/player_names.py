@@ -1,0 +1,80 @@
+"""The names of a player, and the history found under one of them. Imports no kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ranklake.storage import Dataset, LakeError
+from ranklake.storage.datasets.tables.aliases import NEVER, turning_point
+
+from ..common.times import utc
+from .rating_format import RatingFormat
+
+__all__ = ["PlayerHistory", "alias_note", "candidate_names"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerHistory:
+    """One player's rated rounds.
+
+    Attributes
+    ----------
+    handle : str
+        The current name of the player.
+    rows : pa.Table
+        The columns of the rounds table, and ``name, time_seconds, n_players, rating``; on request also ``smooth_mu,
+        smooth_sigma``, if there is a current smoothing.
+    note : str
+        How ``handle`` relates to the requested name; empty if they are the same.
+    format : RatingFormat
+        The format of the ratings.
+    """
+
+    handle: str
+    rows: pa.Table
+    note: str
+    format: RatingFormat
+
+
+def candidate_names(dataset: Dataset, handle: str) -> dict[str, int]:
+    """Names under which the player called ``handle`` may be rated, most likely first, with their indices.
+
+    Raises
+    ------
+    LakeError
+        The data set has no such handle; the message names handles that differ by case or space.
+    """
+    names = _names_of(dataset, handle)
+    players = {name: player for name in names if (player := dataset.find(name)) is not None}
+    if not players:
+        folded = handle.strip().casefold()
+        alike = [repr(name) for name in dataset.handles().to_pylist() if name.strip().casefold() == folded]
+        hint = f"; there is {', '.join(alike[:5])}" if alike else ""
+        raise LakeError(f"no player {handle!r} in data set {dataset.name}{hint}")
+    return players
+
+
+def _names_of(dataset: Dataset, handle: str) -> list[str]:
+    """Names under which the player called ``handle`` may be rated, most likely first."""
+    until, before, after = turning_point(dataset.log().aliases, handle)
+    # rounds may be recorded under the handle itself: after its alias ends, or if the run is older than the alias
+    return list(dict.fromkeys([before, handle] if until == NEVER else [after, before, handle]))
+
+
+def alias_note(dataset: Dataset, handle: str, shown: str) -> str:
+    """A note for a handle with aliases; empty without."""
+    aliases = dataset.log().aliases
+    until, before, after = turning_point(aliases, handle)
+    if handle not in aliases:
+        return ""
+    if until == NEVER:
+        return f"{handle!r} is now {before!r}" + (
+            "; the run has the old name until the next `ranklake rate`" if shown != before else ""
+        )
+    try:
+        time = f"{utc(until).replace(tzinfo=None)} UTC"
+    except OverflowError:  # not in the calendar
+        time = f"{until} s"
+    return f"{handle!r} is {before!r} before {time}, {after!r} from then on; shown is {shown!r}"

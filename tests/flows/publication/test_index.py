@@ -1,0 +1,252 @@
+"""The index of a published run: the same rows as all rounds, incremental, and switched by its manifest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from helpers.lakes import commit_often, ingest, lake_of, rate_run, same_tables, stamps, start, synthetic
+from helpers.tables import over_years
+
+import ranklake.flows.published.current as current
+from ranklake.flows.cli.main import cli
+from ranklake.flows.maintenance.verify import Verifier
+from ranklake.flows.publication import index_parts, index_writer
+from ranklake.flows.publication.index_manifest import index_path, read_manifest
+from ranklake.flows.publication.index_parts import cut
+from ranklake.flows.publication.publish import publish
+from ranklake.flows.published.run import open_published
+from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.results.players import player_history
+from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError, Run
+
+CONTESTS = over_years(synthetic(40))
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    commit_often(monkeypatch, segment_rows=20)
+    monkeypatch.setattr(index_parts, "PART_ROWS", 64)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """A lake with a published run of the first 30 contests."""
+    lake = lake_of(tmp_path / "lake", CONTESTS[:30])
+    rate_run(lake)
+    publish(lake, "run")
+    return lake
+
+
+def extend(lake: Lake, n_contests: int) -> None:
+    ingest(lake, CONTESTS[:n_contests])
+    rate_run(lake)
+
+
+def assert_indexed(lake: Lake) -> None:
+    """The index has all rows of the run, to the bit."""
+    published, run = open_published(lake, "run"), Run.open(lake, "run")
+    assert same_tables(published.leaderboard_table, leaderboard(lake, "run"))
+    rounds = run.read_rounds().drop_columns(["contest_id"])
+    contests = run.read_rounds(columns=["contest_id"]).column("contest_id").to_pylist()
+    player, round_index = (rounds.column(name).to_numpy() for name in ("player", "round_index"))
+    for number in np.unique(player).tolist():
+        assert same_tables(
+            published.rows_of(number).drop_columns(["rating"]), rounds.take(np.flatnonzero(player == number))
+        )
+    for number in range(run.segments().stop_round):
+        expected = rounds.filter(round_index == number)
+        assert same_tables(published.rows_of_round(number).drop_columns(["rating"]), expected)
+        row = published.contests_table.slice(number, 1).to_pylist()[0]
+        assert row["round_index"] == number
+        if expected.num_rows:
+            assert row["contest_id"] == contests[np.flatnonzero(round_index == number)[0]]
+
+
+def no_rounds(*_: object) -> None:
+    raise AssertionError("the rounds were read")
+
+
+# Content
+
+
+@pytest.mark.parametrize("system", ["elo-mmr", "elo", "codeforces"])
+def test_index__rows_of_players_and_rounds_are_those_of_the_run(tmp_path: Path, system: str) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS[:30])
+    rate_run(lake, system=system)
+    publish(lake, "run")
+    assert_indexed(lake)
+
+
+def test_index__more_rounds_keep_large_parts(lake: Lake) -> None:
+    before = read_manifest(lake, "run")
+    extend(lake, 36)
+    publish(lake, "run")
+    after = read_manifest(lake, "run")
+    assert_indexed(lake)
+    assert before is not None
+    assert after is not None
+    assert after.version == before.version + 1
+    assert after.etag != before.etag
+    assert len(set(before.parts) & set(after.parts)) >= 2
+    assert {part.stop for part in after.parts[:-1]} == {part.start for part in after.parts[1:]}
+
+
+def test_index__a_correction_rewrites_the_parts_from_there_on(lake: Lake) -> None:
+    before = read_manifest(lake, "run")
+    with Dataset.ingest(lake, "games") as adding:
+        adding.remove(CONTESTS[20].contest_id)
+    rate_run(lake)
+    publish(lake, "run")
+    after = read_manifest(lake, "run")
+    assert_indexed(lake)
+    assert before is not None
+    assert after is not None
+    kept = [part for part in before.parts if part.stop <= 20]
+    assert kept
+    assert set(kept) <= set(after.parts)
+
+
+def test_index__a_second_publish_writes_nothing(lake: Lake) -> None:
+    before = stamps(Path(lake.uri("published")))
+    publish(lake, "run")
+    assert stamps(Path(lake.uri("published"))) == before
+
+
+def test_index__the_files_of_the_manifest_before_stay_for_one_publish(lake: Lake) -> None:
+    reader = open_published(lake, "run")
+    paths = [index_path("run", file.name) for file in reader.manifest.files]
+    board, rows = reader.leaderboard_table.to_pylist(), reader.rows_of(0).to_pylist()
+    extend(lake, 35)
+    publish(lake, "run")
+    assert all(map(lake.exists, paths))
+    extend(lake, 40)
+    publish(lake, "run")
+    assert not all(map(lake.exists, paths))
+    assert (reader.leaderboard_table.to_pylist(), reader.rows_of(0).to_pylist()) == (board, rows)
+
+
+def test_index__a_publish_that_is_killed_before_the_manifest_leaves_the_index_as_it_was(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = read_manifest(lake, "run")
+    extend(lake, 35)
+    with monkeypatch.context() as patch:
+        patch.setattr(index_writer, "index_path", lambda run, name="": index_path(run, name) if name else no_rounds())
+        with pytest.raises(AssertionError):
+            publish(lake, "run")
+    assert read_manifest(lake, "run") == before
+    open_published(lake, "run")
+    publish(lake, "run")
+    assert_indexed(lake)
+
+
+def test_cut__small_parts_are_merged_and_large_parts_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_parts, "PART_ROWS", 100)
+    rows = [10] * 30
+    parts: list[tuple[int, int, int]] = []
+    written = 0
+    for stop in range(1, 31):
+        stay, cuts = cut(parts, rows[:stop])
+        parts = [*parts[:stay], *((start, end, 10 * (end - start)) for start, end in cuts)]
+        written += sum(end - start for start, end in cuts)
+        assert [end for _, end, _ in parts[:-1]] == [start for start, _, _ in parts[1:]]
+        assert (parts[0][0], parts[-1][1]) == (0, stop)
+        assert all(size <= 100 for *_, size in parts)
+    assert len(parts) <= 6
+    assert written <= 30 * 5  # rounds written, in all publishes
+
+
+# Commands
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+@pytest.mark.parametrize(
+    "command",
+    [["leaderboard", "--all"], ["leaderboard", "--top", "3", "--titles", "codeforces"], ["player", "player 1"],
+     ["player", "an old name"]],
+)  # fmt: skip
+def test_commands__output_is_the_same_with_and_without_an_index(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, command: list[str], form: str
+) -> None:
+    with Dataset.ingest(lake, "games") as changing:
+        changing.alias("an old name", "player 1", None, "renamed")
+    rate_run(lake)
+    publish(lake, "run")
+    arguments = [*command, "--run", "run", "--format", form, "--lake", lake.url]
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "iter_segments", no_rounds)
+        fast = CliRunner().invoke(cli, arguments)
+    publish(lake, "run", index=False)
+    slow = CliRunner().invoke(cli, arguments)
+    assert (fast.exit_code, fast.stdout_bytes, fast.stderr) == (slow.exit_code, slow.stdout_bytes, slow.stderr)
+    assert fast.exit_code == 0, fast.output
+
+
+def test_commands__an_index_of_another_state_or_display_is_not_used(lake: Lake) -> None:
+    extend(lake, 33)
+    assert same_tables(current.leaderboard(lake, "run")[0], leaderboard(lake, "run"))
+    assert same_tables(current.leaderboard(lake, "run", 1.5)[0], leaderboard(lake, "run", 1.5))
+    publish(lake, "run", deviations=1.5)
+    for deviations in (None, 1.5):
+        history = current.player_history(lake, "run", "player 2", deviations)
+        assert same_tables(history.rows, player_history(lake, "run", "player 2", deviations).rows)
+        assert same_tables(current.leaderboard(lake, "run", deviations)[0], leaderboard(lake, "run", deviations))
+
+
+def test_commands__a_damaged_index_is_not_used(lake: Lake) -> None:
+    expected = leaderboard(lake, "run")
+    for file in Path(lake.uri("published/run/index")).iterdir():
+        file.write_bytes(b"damaged")
+    assert same_tables(current.leaderboard(lake, "run")[0], expected)
+    assert current.player_history(lake, "run", "player 2").rows.num_rows
+    with pytest.raises(DamagedError, match="publish --run run"):
+        open_published(lake, "run")
+
+
+def test_commands__a_missing_player_gives_the_same_error(lake: Lake) -> None:
+    ingest(lake, [*CONTESTS[:30]])
+    for name in ("nobody", "PLAYER 2"):
+        with pytest.raises(LakeError) as fast:
+            current.player_history(lake, "run", name)
+        with pytest.raises(LakeError) as slow:
+            player_history(lake, "run", name)
+        assert str(fast.value) == str(slow.value)
+
+
+# Other commands
+
+
+def test_publish__without_index_deletes_it(lake: Lake) -> None:
+    publish(lake, "run", index=False)
+    assert not lake.list("published/run/index")
+    with pytest.raises(MissingError, match="ranklake publish --run run"):
+        open_published(lake, "run")
+    publish(lake, "run")
+    assert_indexed(lake)
+
+
+def test_publish__afresh_makes_the_index_again(lake: Lake) -> None:
+    Path(lake.uri("published/run/index.json")).write_bytes(b"damaged")
+    publish(lake, "run", rebuild=True)
+    assert_indexed(lake)
+
+
+def test_verify__names_a_damaged_file_of_the_index(lake: Lake) -> None:
+    name = open_published(lake, "run").manifest.parts[0].name
+    path = Path(lake.uri(f"published/run/index/{name}"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    assert [name in fault for fault in Verifier(lake).everything()] == [True]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [("leaderboard",), ("player", "player 1")])
+def test_commands__with_an_index_import_neither_numba_nor_pandas(lake: Lake, command: tuple[str, ...]) -> None:
+    show = "import atexit; atexit.register(lambda: print({'numba', 'pandas'} & set(sys.modules)))"
+    process = start(*command, "--run", "run", "--lake", lake.url, before=show)
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output.splitlines()[-1], errors) == (0, b"set()", b"")
